@@ -1,0 +1,152 @@
+/** `npm run bench:verify`: the verifier against bare Node, as ratios within one run. */
+import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { writeAtomic } from '../src/base/atomic.ts';
+import { canonicalize } from '../src/base/canonical.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { newRunnerId } from '../src/base/ids.ts';
+import { runner } from '../src/contracts/runner/index.ts';
+
+const root = process.cwd();
+const proctor = path.join(root, 'dist', 'proctor.js');
+const folder = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+interface Row {
+  readonly what: string;
+  readonly ratio: number;
+  readonly bound: string;
+  readonly holds: boolean;
+  readonly detail: string;
+}
+
+const rows: Row[] = [
+  await rate(),
+  memory(),
+  startUp('runner-verify on one record, CPU ÷ node -e 0', ['runner-verify', oneRecord()], 1.5),
+  startUp('--version, CPU ÷ node -e 0', ['--version'], 1.3),
+];
+
+console.table(
+  Object.fromEntries(
+    rows.map(({ what, ratio, bound, holds, detail }) => [
+      what,
+      { measured: Number(ratio.toFixed(2)), bound, holds: holds ? 'yes' : 'NO', detail },
+    ]),
+  ),
+);
+mkdirSync(path.join(root, 'bench', 'results'), { recursive: true });
+const results = { node: process.version, rows };
+writeAtomic(path.join(root, 'bench', 'results', 'verify.json'), `${JSON.stringify(results, null, 2)}\n`);
+console.log(JSON.stringify(results));
+if (rows.some(({ holds }) => !holds)) process.exitCode = 1;
+
+/** 20,000 records: how fast, against parsing, writing and hashing the same bytes without asking any question. */
+async function rate(): Promise<Row> {
+  const count = 20_000;
+  const file = path.join(folder, 'records.ndjson');
+  writeFileSync(file, Array.from({ length: count }, record).join('\n'));
+  const { verify } = (await import(path.join(root, 'dist', 'verify.js'))) as typeof import('../src/verify/index.ts');
+
+  const bare = (): number => {
+    let records = 0;
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      hash('sha256', JSON.stringify(JSON.parse(line)), 'hex');
+      records++;
+    }
+    return records;
+  };
+  const ours = async (): Promise<number> => {
+    let records = 0;
+    for await (const { within, outcome } of verify([file])) if (within !== undefined && outcome === 'valid') records++;
+    return records;
+  };
+
+  const times = { bare: [] as number[], ours: [] as number[] };
+  for (let round = 0; round < 9; round++) {
+    for (const [name, run] of [
+      ['bare', bare],
+      ['ours', ours],
+    ] as const) {
+      const start = process.cpuUsage();
+      const records = await run();
+      const { user, system } = process.cpuUsage(start);
+      if (records !== count) throw new Error(`${name} saw ${records} records`);
+      times[name].push((user + system) / 1000);
+    }
+  }
+  const [bareMs, oursMs] = [median(times.bare), median(times.ours)];
+  return {
+    what: '20,000 runner records as NDJSON, rate ÷ bare parse + stringify + SHA-256',
+    ratio: bareMs / oursMs,
+    bound: '≥ 0.30',
+    holds: bareMs / oursMs >= 0.3,
+    detail: `CPU per record: ${((oursMs / count) * 1000).toFixed(1)} µs, bare ${((bareMs / count) * 1000).toFixed(1)} µs, median of 9`,
+  };
+}
+
+/** 200 MB of records: how much memory the command line needs over an empty Node. */
+function memory(): Row {
+  const file = path.join(folder, 'large.ndjson');
+  const fd = openSync(file, 'w');
+  let bytes = 0;
+  while (bytes < 200_000_000) bytes += writeSync(fd, `${Array.from({ length: 500 }, record).join('\n')}\n`);
+  closeSync(fd);
+  const peak = (args: readonly string[]): number => {
+    const preload = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS+' '))`;
+    const { status, stderr } = spawnSync(process.execPath, ['--import', preload, ...args], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`exit ${status}: ${stderr}`);
+    return Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024;
+  };
+  const bareMb = median([1, 2, 3].map(() => peak(['-e', '0'])));
+  const oursMb = median([1, 2, 3].map(() => peak([proctor, 'verify', file])));
+  rmSync(file);
+  return {
+    what: '200 MB of NDJSON, peak RSS in MB over node -e 0',
+    ratio: oursMb - bareMb,
+    bound: '≤ 60',
+    holds: oursMb - bareMb <= 60,
+    detail: `${oursMb.toFixed(0)} MB, bare ${bareMb.toFixed(0)} MB, ${(bytes / 1e6).toFixed(0)} MB read, median of 3`,
+  };
+}
+
+/** What a command costs from start to end, in CPU time, against a Node that does nothing. */
+function startUp(what: string, args: readonly string[], bound: number): Row {
+  const times = { bare: [] as number[], ours: [] as number[] };
+  for (let round = 0; round < 31; round++) {
+    times.bare.push(cpuMs(['-e', '0']));
+    times.ours.push(cpuMs([proctor, ...args]));
+  }
+  const [bareMs, oursMs] = [median(times.bare), median(times.ours)];
+  return {
+    what,
+    ratio: oursMs / bareMs,
+    bound: `≤ ${bound}`,
+    holds: oursMs / bareMs <= bound,
+    detail: `${oursMs.toFixed(0)} ms, bare ${bareMs.toFixed(0)} ms, median of 31`,
+  };
+}
+
+function cpuMs(args: readonly string[]): number {
+  const script = 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>/dev/null';
+  const { stderr } = spawnSync('bash', ['-c', script, 'bash', process.execPath, ...args], { encoding: 'utf8' });
+  const [user = 0, system = 0] = stderr.trim().split(' ').map(Number);
+  return (user + system) * 1000;
+}
+
+function record(): string {
+  return canonicalize({ ...(runner.example as object), runner_id: newRunnerId(systemClock) });
+}
+
+function oneRecord(): string {
+  const file = path.join(folder, 'runner.json');
+  writeFileSync(file, record());
+  return file;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+}

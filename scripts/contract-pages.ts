@@ -1,0 +1,88 @@
+import { check } from '../src/contracts/check.ts';
+import type { Contract } from '../src/contracts/contract.ts';
+import { jsonSchema } from '../src/contracts/json-schema.ts';
+import { folderRules } from '../src/verify/folder-rules.ts';
+
+/** The files of docs/contracts/ by name, made from the contracts alone. */
+export function contractPages(contracts: readonly Contract[]): ReadonlyMap<string, string> {
+  const pages = new Map<string, string>();
+  for (const contract of contracts) {
+    pages.set(`${contract.name}.md`, page(contract));
+    pages.set(`${contract.name}.schema.json`, `${JSON.stringify(jsonSchema(contract), null, 2)}\n`);
+  }
+  pages.set('folder.md', folderPage());
+  pages.set('README.md', index(contracts));
+  return pages;
+}
+
+const MADE = '<!-- Made by `npm run docs` from src/. Edit the contract, not this page. -->';
+
+function page(contract: Contract): string {
+  const { name, title, tells, source, version, places, beyond = [], core, environment } = contract;
+  const known = [
+    ...(version ? [`its \`${version.field}\`, \`${JSON.stringify(version.value)}\``] : []),
+    ...(places ? [`the file name ${places.map(place => `\`${place}\``).join(', ')}`] : []),
+    `\`--as ${name}\``,
+  ];
+  return `${MADE}
+
+# ${title}
+
+${tells}
+
+- **Written down in:** ${source}
+- **Known by:** ${known.join(', or ')}
+- **Size cap:** ${contract.bytesMax.toLocaleString('en-US')} bytes
+- **JSON Schema:** [\`${name}.schema.json\`](${name}.schema.json), or \`proctor schema ${name}\`
+${core ? `- **The hash covers:** ${core.map(key => `\`${key}\``).join(', ')}\n` : ''}${environment ? `- **The environment hash covers:** ${environment.map(key => `\`${key}\``).join(', ')}\n` : ''}${contract.canonicalBytes ? `- **Canonical bytes:** asked for by ${contract.canonicalBytes}; advice, and a violation with \`--strict\`\n` : ''}
+## Rules
+
+${contract.rules.map(rule => ruleSection(contract, rule)).join('\n')}
+${beyond.length > 0 ? `## What a look at the document cannot tell\n\n${beyond.map(item => `- ${item}`).join('\n')}\n\n` : ''}## Example
+
+\`\`\`json
+${JSON.stringify(contract.example, null, 2)}
+\`\`\`
+`;
+}
+
+function ruleSection(contract: Contract, rule: Contract['rules'][number]): string {
+  const { violations } = check(contract, rule.breach(structuredClone(contract.example) as never), {
+    strict: false,
+    internal: true,
+  });
+  const fields = rule.fields.length > 0 ? `Owns ${rule.fields.map(field => `\`${field}\``).join(', ')}. ` : '';
+  const reads = rule.reads ? `Looks at ${rule.reads.map(field => `\`${field}\``).join(', ')}. ` : '';
+  return `### ${rule.id} ${rule.title}
+
+${rule.why}
+
+${fields}${reads}Broken, for example, when: ${violations[0]?.message}
+`;
+}
+
+function folderPage(): string {
+  return `${MADE}
+
+# Folders
+
+Rules that no document can break alone: \`proctor verify FOLDER\` judges every document in it, and these.
+
+${folderRules.map(({ id, title, why }) => `### ${id} ${title}\n\n${why}\n`).join('\n')}`;
+}
+
+function index(contracts: readonly Contract[]): string {
+  const rows = contracts.map(({ name, title, tells, rules }) => {
+    const ids = rules.map(({ id }) => id);
+    return `| [${name}](${name}.md) | ${title} | ${tells} | ${ids.join(' ')} |`;
+  });
+  return `${MADE}
+
+# Contracts
+
+| name | document | what it tells | rules |
+|---|---|---|---|
+${rows.join('\n')}
+| [folders](folder.md) | a folder of evidence | what the documents in it say of each other and of the files beside them | ${folderRules.map(({ id }) => id).join(' ')} |
+`;
+}

@@ -1,0 +1,15 @@
+// Prints how many tests passed, failed and were skipped in the last `npm test` and `npm run test:deep` together.
+import { readFileSync } from 'node:fs';
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+for (const name of ['check', 'deep']) {
+  try {
+    const results = JSON.parse(readFileSync(`node_modules/.vitest/${name}.json`, 'utf8'));
+    counts.passed += results.numPassedTests;
+    counts.failed += results.numFailedTests;
+    counts.skipped += results.numPendingTests + results.numTodoTests;
+  } catch {
+    // That run did not come to an end; its exit code says so.
+  }
+}
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);

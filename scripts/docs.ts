@@ -1,0 +1,26 @@
+/** Writes docs/contracts/: a page and a JSON Schema per contract, and an index. `--check` only says whether they are true. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../src/base/atomic.ts';
+import { loadContracts } from '../src/contracts/catalogue.ts';
+import { contractPages } from './contract-pages.ts';
+
+const folder = path.join(process.cwd(), 'docs', 'contracts');
+const pages = contractPages(await loadContracts());
+const isCheck = process.argv.includes('--check');
+
+mkdirSync(folder, { recursive: true });
+const stale = readdirSync(folder).filter(file => !pages.has(file));
+const wrong = [...pages].filter(
+  ([file, text]) => !existsSync(path.join(folder, file)) || readFileSync(path.join(folder, file), 'utf8') !== text,
+);
+if (isCheck && stale.length + wrong.length > 0) {
+  console.error(
+    `docs/contracts is not what the contracts say; npm run docs mends it: ${[...stale, ...wrong.map(([file]) => file)].join(', ')}`,
+  );
+  process.exitCode = 1;
+} else if (!isCheck) {
+  for (const file of stale) rmSync(path.join(folder, file));
+  for (const [file, text] of wrong) writeAtomic(path.join(folder, file), text);
+  console.log(`${pages.size} files in docs/contracts, ${wrong.length} written, ${stale.length} removed.`);
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs what the tests need beyond npm. Each line of `needs` is "command package".
+set -eu
+needs='git git
+mkfifo coreutils'
+
+missing=$(while read -r command package; do
+  command -v "$command" >/dev/null 2>&1 || printf '%s ' "$package"
+done <<<"$needs")
+[ -z "$missing" ] && exit 0
+
+install="apt-get update && apt-get install --yes --no-install-recommends $missing"
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+  export DEBIAN_FRONTEND=noninteractive
+  bash -c "$install"
+else
+  echo "The tests need a little more than npm. Run this once, then start again:" >&2
+  echo "  sudo sh -c '$install'" >&2
+  exit 1
+fi

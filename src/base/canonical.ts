@@ -1,0 +1,121 @@
+import { DEPTH_MAX } from './json.ts';
+
+/**
+ * RFC 8785: keys sorted by UTF-16 code unit, no white space, numbers as ECMAScript writes them.
+ * Throws a TypeError on anything that is not plain JSON; ask `notJson` first about a value of unknown origin.
+ */
+export function canonicalize(value: unknown): string {
+  return write(value, 0);
+}
+
+/**
+ * The members of an object, each written canonically, in canonical order. Several hashes over parts of one document
+ * then cost one walk.
+ */
+export function canonicalMembers(object: object): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  for (const key of Object.keys(object).sort()) {
+    members.set(key, `${writeString(key)}:${write((object as Record<string, unknown>)[key], 1)}`);
+  }
+  return members;
+}
+
+/** The canonical text of the object that has these members, or those of them that are named. */
+export function joinMembers(members: ReadonlyMap<string, string>, keys?: ReadonlySet<string>): string {
+  let text = '';
+  for (const [key, member] of members) {
+    if (keys === undefined || keys.has(key)) text += text === '' ? member : `,${member}`;
+  }
+  return `{${text}}`;
+}
+
+/** Where a value stops being plain JSON, if it does: `undefined`, NaN, a Date, a cycle, half a surrogate pair. */
+export function notJson(value: unknown): { readonly path: string; readonly message: string } | undefined {
+  return search(value, '', 0);
+}
+
+function write(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return writeString(value);
+    case 'number':
+      if (Number.isFinite(value)) return String(value);
+      break;
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      if (value === null) return 'null';
+      if (depth >= DEPTH_MAX) break;
+      if (Array.isArray(value)) return writeArray(value, depth + 1);
+      if (isPlain(value)) return writeObject(value, depth + 1);
+      break;
+    default:
+  }
+  throw new TypeError(`Not plain JSON: ${reasonOf(value)}`);
+}
+
+function writeArray(list: readonly unknown[], depth: number): string {
+  let text = '[';
+  for (let index = 0; index < list.length; index++) {
+    if (index > 0) text += ',';
+    text += write(list[index], depth);
+  }
+  return `${text}]`;
+}
+
+function writeObject(object: Record<string, unknown>, depth: number): string {
+  let text = '{';
+  for (const key of Object.keys(object).sort()) {
+    if (text.length > 1) text += ',';
+    text += `${writeString(key)}:${write(object[key], depth)}`;
+  }
+  return `${text}}`;
+}
+
+/** Most strings need no escape, and asking first is several times faster than JSON.stringify. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function writeString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  if (!text.isWellFormed()) throw new TypeError('Not plain JSON: half of a surrogate pair');
+  return JSON.stringify(text);
+}
+
+function search(value: unknown, path: string, depth: number): { path: string; message: string } | undefined {
+  if (value === null || typeof value === 'boolean') return undefined;
+  if (typeof value === 'string') {
+    return value.isWellFormed() ? undefined : { path, message: 'holds half of a surrogate pair' };
+  }
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? undefined : { path, message: 'is not a finite number' };
+  }
+  if (typeof value !== 'object') return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
+  if (depth >= DEPTH_MAX) return { path, message: `is nested deeper than ${DEPTH_MAX} levels` };
+  if (Array.isArray(value)) {
+    // By index, not forEach: a hole in a list must be met, not skipped.
+    for (let index = 0; index < value.length; index++) {
+      const found = search(value[index], `${path}[${index}]`, depth + 1);
+      if (found) return found;
+    }
+    return undefined;
+  }
+  if (!isPlain(value)) return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
+  for (const key of Object.keys(value)) {
+    const at = path === '' ? key : `${path}.${key}`;
+    if (!key.isWellFormed()) return { path: at, message: 'has a name with half of a surrogate pair' };
+    const found = search(value[key], at, depth + 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function reasonOf(value: unknown): string {
+  if (typeof value === 'number') return 'a number that is not finite';
+  if (typeof value === 'object') return 'an object of a class, or nested too deep';
+  return value === undefined ? 'undefined' : `a ${typeof value}`;
+}

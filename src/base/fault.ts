@@ -1,0 +1,13 @@
+/**
+ * Something that is our own failure or the machine's. The message is for whoever reads it last, so it holds no path, no
+ * secret and no stack; what a developer needs is in `cause`.
+ */
+export class Fault extends Error {
+  override readonly name = 'Fault';
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}

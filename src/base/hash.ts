@@ -1,0 +1,15 @@
+import { hash } from 'node:crypto';
+import { canonicalize } from './canonical.ts';
+
+/** `sha256:` and 64 hexadecimal digits. */
+export type ContentHash = `sha256:${string}`;
+
+/** The hash of a document: over its canonical bytes and one line feed. */
+export function contentHash(value: unknown): ContentHash {
+  return bytesHash(`${canonicalize(value)}\n`);
+}
+
+/** The hash of a file: over its bytes as they are. */
+export function bytesHash(bytes: string | Uint8Array): ContentHash {
+  return `sha256:${hash('sha256', bytes, 'hex')}`;
+}

@@ -1,0 +1,32 @@
+/**
+ * Why a path may not be used below a folder of ours, in words that follow its name: "is absolute". Undefined if it may.
+ * Judged as text, for POSIX and Windows at once, because evidence travels: `..` counts between `/` and between `\`.
+ */
+export function unsafePath(path: string): string | undefined {
+  if (path === '') return 'is empty';
+  if (CONTROL.test(path)) return 'holds a control character';
+  if (path.startsWith('/')) return 'is absolute';
+  if (path.startsWith('\\')) return 'is absolute or a network share';
+  if (/^[A-Za-z]:/.test(path)) return 'begins with a drive';
+  if (path.startsWith('~')) return 'begins with a home folder';
+  const segments = path.split(/[/\\]/);
+  if (segments.includes('..')) return 'climbs out with ".."';
+  if (segments.includes('')) return 'holds an empty segment';
+  return undefined;
+}
+
+/**
+ * The first place in a text that names a file of a machine, such as a home folder. Only well-known roots count, so that
+ * a route like /api/v1 in a sentence is not mistaken for one.
+ */
+export function hostPathIn(text: string): string | undefined {
+  return HOST_PATH.exec(text)?.[0].trimStart();
+}
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+const ROOTS = 'home|Users|root|tmp|var|private|etc|opt|usr|mnt|media|srv|run|proc|Volumes|Library';
+
+const HOST_PATH = new RegExp(
+  `file://|(?:^|[\\s"'\`(=:,;<>\\[{|])/(?:${ROOTS})/|(?<![A-Za-z])[A-Za-z]:\\\\[A-Za-z]|\\\\\\\\[A-Za-z0-9.$-]+\\\\[A-Za-z0-9$]`,
+);

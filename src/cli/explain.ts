@@ -1,0 +1,47 @@
+import { Fault } from '../base/fault.ts';
+import type { Contract } from '../contracts/contract.ts';
+import { explain, loadContracts, type RuleIn } from '../tool/explain.ts';
+import { stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+
+export async function explainCommand(words: readonly string[]): Promise<number> {
+  const paint = paintFor(1);
+  if (words.length === 0) stdout.write(everything(await loadContracts(), paint));
+  for (const word of words) {
+    const { rules, contract } = await explain(word);
+    if (contract) stdout.write(`${aboutContract(contract, paint)}\n`);
+    else if (rules.length > 0) stdout.write(`${aboutRule(rules, paint)}\n`);
+    else throw new Fault('usage', 'No rule or contract is called that. proctor explain lists them all.');
+  }
+  return 0;
+}
+
+function everything(contracts: readonly Contract[], paint: Paint): string {
+  return contracts.map(contract => aboutContract(contract, paint)).join('\n');
+}
+
+function aboutContract({ name, title, tells, source, rules, version, places }: Contract, paint: Paint): string {
+  const known = version
+    ? `${version.field}: ${JSON.stringify(version.value)}`
+    : places
+      ? `the file name ${places.join(', ')}`
+      : `--as ${name}`;
+  const lines = [
+    `${paint('strong', name)}  ${title}`,
+    `  ${tells}`,
+    `  ${paint('faint', `${source} · known by ${known}`)}`,
+  ];
+  for (const rule of rules) lines.push(`    ${rule.id.padEnd(5)} ${rule.title}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function aboutRule(rules: readonly RuleIn[], paint: Paint): string {
+  const [{ rule }] = rules as [RuleIn];
+  const lines = [`${paint('strong', rule.id)}  ${rule.title}`, `  ${rule.why}`];
+  for (const { contract, rule: here, broken } of rules) {
+    const fields = [...here.fields, ...(here.reads ?? [])].join(', ');
+    lines.push(`  ${paint('faint', `In ${contract.name} (${contract.source}), over: ${fields}`)}`);
+    for (const { message } of broken.slice(0, 3)) lines.push(`    broken, for example, when ${message}`);
+  }
+  return `${lines.join('\n')}\n`;
+}

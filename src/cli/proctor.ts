@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+/**
+ * The door. It knows how to be quick: the version needs nothing else, and every command loads only its own rooms.
+ */
+declare const PROCTOR_VERSION: string;
+
+const [first, ...rest] = process.argv.slice(2);
+
+// npm runs a script in the package's folder; the paths that follow `npm run runner-verify --` are those of the caller's.
+const { npm_lifecycle_event: script, INIT_CWD: callersFolder } = process.env;
+if (script === 'runner-verify' && callersFolder) process.chdir(callersFolder);
+
+if (first === '--version' || first === '-V') {
+  process.stdout.write(`${PROCTOR_VERSION}\n`);
+} else if (first === 'runner-verify' && rest.length > 0 && rest.every(word => word === '-' || !word.startsWith('-'))) {
+  // Called once per record by other people's scripts: without flags there is nothing to parse.
+  const { runnerVerifyCommand } = await import('./runner-verify.ts');
+  process.exitCode = runnerVerifyCommand(rest, {});
+} else {
+  const { main } = await import('./program.ts');
+  process.exitCode = await main(process.argv.slice(2), PROCTOR_VERSION);
+}

@@ -1,0 +1,119 @@
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { contractNames } from '../contracts/catalogue.ts';
+import { EXIT, type Verdict, verify } from '../tool/verify.ts';
+import { stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+
+interface Flags {
+  readonly as?: string;
+  readonly strict?: true;
+  readonly internal?: true;
+  readonly ndjson?: true;
+  readonly maxBytes?: number;
+  readonly json?: true;
+}
+
+export async function verifyCommand(paths: readonly string[], { json, maxBytes, ...flags }: Flags): Promise<number> {
+  if (flags.as !== undefined && !contractNames.includes(flags.as)) {
+    throw new Fault('usage', `--as takes the name of a contract: ${contractNames.join(', ')}.`);
+  }
+  const options = maxBytes === undefined ? flags : { ...flags, bytesMax: maxBytes };
+  const print = json ? asJson() : asText(paintFor(1));
+  let exit = 0;
+  for await (const verdict of verify(paths, options)) {
+    exit = Math.max(exit, EXIT[verdict.outcome]);
+    print.verdict(verdict);
+  }
+  print.end(exit);
+  return exit;
+}
+
+interface Printer {
+  verdict(verdict: Verdict): void;
+  end(exit: number): void;
+}
+
+/** One JSON document, written as the verdicts come, so that a million of them need no memory. */
+function asJson(): Printer {
+  let separator = '{"inputs":[';
+  return {
+    verdict(verdict) {
+      stdout.write(`${separator}${JSON.stringify({ ok: verdict.outcome === 'valid', ...verdict })}`);
+      separator = ',\n';
+    },
+    end: exit => stdout.write(`],"ok":${exit === 0},"exit_code":${exit}}\n`),
+  };
+}
+
+/** Lines for people. Of the parts of a file or folder only those with something to say are shown, up to a bound. */
+function asText(paint: Paint): Printer {
+  const notChecked = new Set<string>();
+  let partsHidden = 0;
+  let partsShown = 0;
+  return {
+    verdict(verdict) {
+      for (const item of verdict.not_checked) notChecked.add(item);
+      if (verdict.within !== undefined) {
+        if (verdict.outcome === 'valid') return;
+        if (partsShown >= PARTS_SHOWN) {
+          partsHidden++;
+          return;
+        }
+        partsShown++;
+      }
+      stdout.write(linesFor(verdict, paint));
+      if (verdict.documents && partsHidden > 0) {
+        stdout.write(`    ${partsHidden} more with trouble are not shown; --json lists all\n`);
+        partsHidden = 0;
+        partsShown = 0;
+      }
+    },
+    end() {
+      for (const item of notChecked) stdout.write(`${paint('faint', `  not checked: ${item}`)}\n`);
+    },
+  };
+}
+
+const PARTS_SHOWN = 50;
+const VIOLATIONS_SHOWN = 50;
+const ADVICE_SHOWN = 20;
+
+function linesFor(verdict: Verdict, paint: Paint): string {
+  const { outcome, violations, advice, omitted = 0, reason, hash, environment_hash } = verdict;
+  const name = paint('strong', printable(verdict.input === '-' ? 'standard input' : verdict.input));
+  const lines = [`${mark(outcome, paint)} ${name}  ${reason ? reasonLine(outcome, reason.message) : summary(verdict)}`];
+  for (const { rule_id, message } of violations.slice(0, VIOLATIONS_SHOWN)) {
+    lines.push(`    ${paint('bad', rule_id.padEnd(5))} ${printable(message)}`);
+  }
+  for (const { rule_id, message } of advice.slice(0, ADVICE_SHOWN)) {
+    lines.push(`    ${paint('note', 'advice')} ${rule_id}: ${printable(message)}`);
+  }
+  const hidden = Math.max(0, violations.length - VIOLATIONS_SHOWN) + Math.max(0, advice.length - ADVICE_SHOWN);
+  if (hidden > 0) lines.push(`    ${hidden} more are not shown; --json lists them`);
+  if (omitted > 0) lines.push(`    ${omitted} more were counted and not kept`);
+  if (hash) lines.push(`    ${paint('faint', `hash         ${hash}`)}`);
+  if (environment_hash) lines.push(`    ${paint('faint', `environment  ${environment_hash}`)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function mark(outcome: Verdict['outcome'], paint: Paint): string {
+  if (outcome === 'valid') return paint('good', '✓');
+  return paint('bad', outcome === 'invalid' ? '✗' : '!');
+}
+
+function reasonLine(outcome: Verdict['outcome'], message: string): string {
+  return `${outcome === 'unreadable' ? 'not readable' : 'refused'}: ${printable(message)}`;
+}
+
+function summary({ outcome, contract, documents, violations }: Verdict): string {
+  if (documents) {
+    const counts = Object.entries(documents).map(
+      ([name, count]) => `${count.toLocaleString('en-US')} ${name === '-' ? 'not known' : name}`,
+    );
+    return `${outcome === 'valid' ? 'all valid' : 'not all valid'}: ${counts.join(', ') || 'no documents'}`;
+  }
+  if (outcome === 'valid') return `valid ${contract}`;
+  const rules = new Set(violations.map(({ rule_id }) => rule_id)).size;
+  return `not a valid ${contract}: ${rules === 1 ? 'one rule' : `${rules} rules`} broken`;
+}

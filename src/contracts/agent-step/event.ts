@@ -1,0 +1,117 @@
+import * as z from 'zod/mini';
+import { type Contract, MIB } from '../contract.ts';
+import { rulesFor, should } from '../rule.ts';
+import { filledText, instant, record, relativePath } from '../shape.ts';
+import { AG } from './invariants.ts';
+import { FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
+
+const shape = record({
+  schema_version: z.literal('event.v0'),
+  timestamp: instant(),
+  run_id: nameText(),
+  step_id: nameText(),
+  event_type: filledText(),
+  next_step_id: z.optional(nameText()),
+  opcode: z.optional(z.enum(OPCODES)),
+  runner_family: z.optional(z.enum(FAMILIES)),
+  lifecycle_state: z.optional(z.enum(LIFECYCLE_STATES)),
+  artifact_role: z.optional(z.enum(ROLES)),
+  artifact_path: z.optional(relativePath()),
+});
+
+type Event = z.infer<typeof shape>;
+
+/** The keys that make sense with some types only. */
+type Detail = 'opcode' | 'artifact_role' | 'artifact_path' | 'runner_family' | 'next_step_id' | 'lifecycle_state';
+
+/** The known types, and the keys without which such a line says little. */
+const EVENT_TYPES: ReadonlyMap<string, readonly Detail[]> = new Map([
+  ['step_started', ['opcode']],
+  ['step_completed', []],
+  ['step_failed', []],
+  ['step_waiting', []],
+  ['step_blocked', []],
+  ['artifact_recorded', ['artifact_role', 'artifact_path']],
+  ['gate_requested', []],
+  ['gate_resolved', []],
+  ['rollback_completed', []],
+  ['runner_started', ['runner_family']],
+  ['runner_completed', ['runner_family']],
+  ['route_selected', ['next_step_id']],
+  ['status_updated', ['lifecycle_state']],
+]);
+
+const rule = rulesFor<Event>();
+
+const version = rule({
+  ...AG.AG1,
+  fields: ['schema_version'],
+  breach: event => ({ ...event, schema_version: 'event.v9' }),
+});
+
+const family = rule({
+  ...AG.AG2,
+  fields: ['runner_family'],
+  breach: event => ({ ...event, runner_family: 'codex' }),
+});
+
+const paths = rule({
+  ...AG.AG5,
+  fields: ['artifact_path'],
+  breach: event => ({ ...event, artifact_path: '~/transcript.ndjson' }),
+});
+
+const roles = rule({
+  ...AG.AG6,
+  fields: ['artifact_role'],
+  breach: event => ({ ...event, artifact_role: 'native_stream' }),
+});
+
+const times = rule({
+  ...AG.AG12,
+  fields: ['timestamp'],
+  breach: event => ({ ...event, timestamp: '2026-02-30T10:21:43.007Z' }),
+});
+
+const complete = rule({
+  ...AG.AG14,
+  fields: ['run_id', 'step_id', 'event_type', 'next_step_id', 'opcode', 'lifecycle_state'],
+  reads: ['runner_family', 'artifact_role', 'artifact_path'],
+  *check(event) {
+    const keys = EVENT_TYPES.get(event.event_type);
+    // Readers pass over types that they do not know, so that a new one breaks none of them.
+    if (!keys) yield should('event_type', 'is a type that this contract does not know');
+    for (const key of keys ?? []) {
+      if (event[key] === undefined) yield should(key, 'should be given for this event_type');
+    }
+  },
+  breach: event => ({ ...event, step_id: null }),
+});
+
+const example: Event = {
+  schema_version: 'event.v0',
+  timestamp: '2026-04-03T10:21:43.007Z',
+  run_id: 'agent_20260403_101500_4f1c9a7be210',
+  step_id: 'implement',
+  event_type: 'artifact_recorded',
+  next_step_id: 'review',
+  opcode: 'RUN_AGENT',
+  runner_family: 'claude_cli',
+  lifecycle_state: 'running',
+  artifact_role: 'runner_transcript',
+  artifact_path: 'evidence/steps/implement/transcript.ndjson',
+};
+
+export const event: Contract = {
+  name: 'event',
+  title: 'Event',
+  tells: 'One thing that happened during a run; a line of events.ndjson.',
+  source: 'Runner Contract (agent steps), section 9, as lines of the run folder',
+  version: { field: 'schema_version', value: 'event.v0' },
+  shape,
+  rules: [version, family, paths, roles, times, complete],
+  unknownKeys: AG.AG14.id,
+  beyond: ['whether lines before or after it are missing', 'whether it happened at that moment'],
+  bytesMax: MIB,
+  example,
+};

@@ -1,0 +1,151 @@
+import * as z from 'zod/mini';
+import { type Contract, MIB } from '../contract.ts';
+import { firstRepeated } from '../lists.ts';
+import { must, rulesFor } from '../rule.ts';
+import { contentHashText, count, filledText, instant, matching, record, relativePath, wordyText } from '../shape.ts';
+import { AG } from './invariants.ts';
+import { liesBefore } from './times.ts';
+import { nameText, TERMINATIONS } from './words.ts';
+
+const commit = () => matching(/^(?:[a-f0-9]{40}|[a-f0-9]{64})$/, 'the full hash of a commit');
+
+const shape = record({
+  schema_version: z.literal('metadata.v0'),
+  run_id: nameText(),
+  workflow_id: z.nullable(filledText()),
+  workflow_version: z.nullable(count()),
+  started_at: instant(),
+  artifacts_root: relativePath(),
+  entry_step: nameText(),
+  ended_at: z.optional(instant()),
+  last_step_id: z.optional(nameText()),
+  termination: z.optional(z.enum(TERMINATIONS)),
+  schema_versions: z.optional(z.array(record({ name: filledText(), version: filledText() }))),
+  workspace_context: z.optional(
+    record({
+      worktree_path: relativePath(),
+      branch_name: filledText(),
+      base_ref: filledText(),
+      base_sha: commit(),
+      head_sha: z.optional(commit()),
+    }),
+  ),
+  /** The second hash of runner.json, over what is equal between two runs in the same surroundings. */
+  environment_hash: z.optional(contentHashText()),
+  /** Why the run has no runner.json. */
+  runner_record_absent: z.optional(wordyText()),
+});
+
+type Metadata = z.infer<typeof shape>;
+
+const rule = rulesFor<Metadata>();
+
+const version = rule({
+  ...AG.AG1,
+  fields: ['schema_version', 'schema_versions'],
+  *check({ schema_versions = [] }) {
+    const repeated = firstRepeated(schema_versions.map(({ name }) => name));
+    if (repeated !== undefined) yield must(`schema_versions[${repeated}].name`, 'has a version already');
+  },
+  breach: metadata => ({ ...metadata, schema_version: 'metadata.v9' }),
+});
+
+const termination = rule({
+  ...AG.AG4,
+  fields: ['termination'],
+  reads: ['ended_at'],
+  *check({ termination, ended_at }) {
+    if (termination !== undefined && ended_at === undefined) yield must('termination', 'needs an ended_at beside it');
+    if (termination === undefined && ended_at !== undefined) yield must('termination', 'is missing beside ended_at');
+  },
+  breach: metadata => ({ ...metadata, termination: 'stopped' }),
+});
+
+const paths = rule({
+  ...AG.AG5,
+  fields: ['artifacts_root', 'workspace_context.worktree_path'],
+  breach: metadata => ({ ...metadata, artifacts_root: '/home/me/runs' }),
+});
+
+const times = rule({
+  ...AG.AG12,
+  fields: ['started_at', 'ended_at'],
+  *check({ started_at, ended_at }) {
+    if (ended_at !== undefined && liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
+  },
+  breach: metadata => ({ ...metadata, ended_at: '2026-04-03T10:14:58.119Z' }),
+});
+
+const identified = rule({
+  ...AG.AG16,
+  fields: [
+    'run_id',
+    'workflow_id',
+    'workflow_version',
+    'entry_step',
+    'last_step_id',
+    'workspace_context',
+    'environment_hash',
+    'runner_record_absent',
+  ],
+  *check({ workflow_id, workflow_version, workspace_context, environment_hash, runner_record_absent }) {
+    if ((workflow_id === null) !== (workflow_version === null)) {
+      yield must('workflow_version', 'must be null where workflow_id is, and only there');
+    }
+    if (workspace_context && plain(workspace_context.branch_name) === plain(workspace_context.base_ref)) {
+      yield must('workspace_context.branch_name', 'must differ from base_ref: a run works on a branch of its own');
+    }
+    if (environment_hash !== undefined && runner_record_absent !== undefined) {
+      yield must('environment_hash', 'is taken from runner.json, and runner_record_absent says that there is none');
+    }
+  },
+  breach: metadata => ({ ...metadata, entry_step: 'steps/implement' }),
+});
+
+function plain(reference: string): string {
+  return reference.replace(/^refs\/heads\//, '');
+}
+
+const example: Metadata = {
+  schema_version: 'metadata.v0',
+  run_id: 'agent_20260403_101500_4f1c9a7be210',
+  workflow_id: 'implement-and-review',
+  workflow_version: 3,
+  started_at: '2026-04-03T10:14:58.120Z',
+  artifacts_root: 'evidence/steps',
+  entry_step: 'implement',
+  ended_at: '2026-04-03T10:21:43.411Z',
+  last_step_id: 'implement',
+  termination: 'completed',
+  schema_versions: [
+    { name: 'step-manifest', version: 'step-manifest.v0' },
+    { name: 'runner', version: '1.0.0' },
+  ],
+  workspace_context: {
+    worktree_path: 'workspace',
+    branch_name: 'proctor/agent_20260403_101500_4f1c9a7be210',
+    base_ref: 'main',
+    base_sha: '8c1f0de2a94b6c7d3e5f60718293a4b5c6d7e8f9',
+    head_sha: '2b7e151628aed2a6abf7158809cf4f3c762e7160',
+  },
+  environment_hash: 'sha256:9d4e1e23bd5b727046a9e3b4b7db57bd8d6ee684a3c1f2e0b5d7c9a8f6e4d2b0',
+};
+
+export const metadata: Contract = {
+  name: 'metadata',
+  title: 'Run metadata',
+  tells: 'Which run this is: its workflow, its work tree, when it began and how it ended.',
+  source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
+  version: { field: 'schema_version', value: 'metadata.v0' },
+  places: ['metadata.json'],
+  shape,
+  rules: [version, termination, paths, times, identified],
+  unknownKeys: AG.AG16.id,
+  programText: ['runner_record_absent'],
+  beyond: [
+    'whether the commits it names exist',
+    'whether environment_hash is that of the runner.json in the same folder',
+  ],
+  bytesMax: 16 * MIB,
+  example,
+};

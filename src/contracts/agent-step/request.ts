@@ -1,0 +1,91 @@
+import * as z from 'zod/mini';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor } from '../rule.ts';
+import { filledText, record, relativePath, wordyText } from '../shape.ts';
+import { AG } from './invariants.ts';
+import { requestedPolicyShape } from './policy.ts';
+import { FAMILIES } from './words.ts';
+
+const shape = record({
+  schema_version: z.literal('agent-request.v0'),
+  agent_family: z.enum(FAMILIES),
+  rendered_task_text: wordyText(),
+  working_directory: relativePath(),
+  prompt_reference: z.nullable(filledText()),
+  requested_policy: requestedPolicyShape,
+});
+
+type AgentRequest = z.infer<typeof shape>;
+
+const rule = rulesFor<AgentRequest>();
+
+const version = rule({
+  ...AG.AG1,
+  fields: ['schema_version'],
+  breach: request => ({ ...request, schema_version: 'agent-request.v9' }),
+});
+
+const family = rule({
+  ...AG.AG2,
+  fields: ['agent_family'],
+  breach: request => ({ ...request, agent_family: 'claude' }),
+});
+
+const complete = rule({
+  ...AG.AG3,
+  fields: ['rendered_task_text', 'prompt_reference'],
+  breach: request => ({ ...request, rendered_task_text: ' \n' }),
+});
+
+const paths = rule({
+  ...AG.AG5,
+  fields: ['working_directory', 'requested_policy.allowed_paths[]', 'requested_policy.forbidden_paths[]'],
+  breach: request => ({ ...request, working_directory: '/srv/project' }),
+});
+
+const policy = rule({
+  ...AG.AG9,
+  fields: ['requested_policy'],
+  // A misspelt limit, or a flag of one agent, would be obeyed by nobody; in a request that is more than a key too many.
+  *check({ requested_policy }) {
+    if (Object.keys(requested_policy).some(key => !Object.hasOwn(requestedPolicyShape.shape, key))) {
+      yield must('requested_policy', 'holds a key that is no dimension of a policy, so that nobody would enforce it');
+    }
+  },
+  breach: request => ({ ...request, requested_policy: 'read-only' }),
+});
+
+const example: AgentRequest = {
+  schema_version: 'agent-request.v0',
+  agent_family: 'claude_cli',
+  rendered_task_text: 'Make the date parser accept ISO week dates such as 2026-W14-5.\nAdd a test for each form.\n',
+  working_directory: 'workspace',
+  prompt_reference: 'prompts/implement@3',
+  requested_policy: {
+    execution_posture: 'workspace_write',
+    network_posture: 'deny',
+    approval_posture: 'deny_interactive',
+    allowed_paths: ['src', 'tests'],
+    forbidden_paths: ['src/generated'],
+    forbidden_operations: ['push', 'force'],
+    policy_reference: 'edit',
+  },
+};
+
+export const agentRequest: Contract = {
+  name: 'agent-request',
+  title: 'Agent request',
+  tells: 'What an agent is asked to do, where, and within which limits.',
+  source: 'Runner Contract (agent steps), section 3',
+  version: { field: 'schema_version', value: 'agent-request.v0' },
+  shape,
+  rules: [version, family, complete, paths, policy],
+  unknownKeys: AG.AG3.id,
+  programText: ['rendered_task_text'],
+  beyond: [
+    'whether the task text was rendered to its end, or still holds the blanks of a template',
+    'whether an adapter and a sandbox on this machine can enforce the requested policy',
+  ],
+  bytesMax: 16 * MIB,
+  example,
+};

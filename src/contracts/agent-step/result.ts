@@ -1,0 +1,79 @@
+import * as z from 'zod/mini';
+import type { Claim } from '../claim.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor, should } from '../rule.ts';
+import { record, relativePath } from '../shape.ts';
+import { AG } from './invariants.ts';
+import { TERMINATIONS } from './words.ts';
+
+const shape = record({
+  schema_version: z.literal('agent-result.v0'),
+  termination: z.enum(TERMINATIONS),
+  transcript_path: z.nullable(relativePath()),
+  final_response_path: z.nullable(relativePath()),
+});
+
+type AgentResult = z.infer<typeof shape>;
+
+const rule = rulesFor<AgentResult>();
+
+const version = rule({
+  ...AG.AG1,
+  fields: ['schema_version'],
+  breach: result => ({ ...result, schema_version: 'agent-result.v9' }),
+});
+
+const termination = rule({
+  ...AG.AG4,
+  fields: ['termination'],
+  breach: result => ({ ...result, termination: 'succeeded' }),
+});
+
+const paths = rule({
+  ...AG.AG5,
+  fields: ['transcript_path', 'final_response_path'],
+  breach: result => ({ ...result, transcript_path: '../transcript.ndjson' }),
+});
+
+const artifacts = rule({
+  ...AG.AG7,
+  fields: [],
+  reads: ['termination', 'transcript_path', 'final_response_path'],
+  *check({ termination, transcript_path, final_response_path }) {
+    if (transcript_path !== null && transcript_path === final_response_path) {
+      yield must('final_response_path', 'must not be the transcript: neither can stand in for the other');
+    }
+    if (termination !== 'completed') return;
+    if (transcript_path === null) yield must('transcript_path', 'must not be null where the agent completed');
+    if (final_response_path === null) yield should('final_response_path', 'is null although the agent completed');
+  },
+  breach: result => ({ ...result, transcript_path: null }),
+});
+
+const example: AgentResult = {
+  schema_version: 'agent-result.v0',
+  termination: 'completed',
+  transcript_path: 'evidence/steps/implement/transcript.ndjson',
+  final_response_path: 'evidence/steps/implement/final_response.txt',
+};
+
+export const agentResult: Contract = {
+  name: 'agent-result',
+  title: 'Agent result',
+  tells: 'How the agent ended, and where its transcript and its last words lie.',
+  source: 'Runner Contract (agent steps), section 4',
+  version: { field: 'schema_version', value: 'agent-result.v0' },
+  shape,
+  rules: [version, termination, paths, artifacts],
+  unknownKeys: AG.AG7.id,
+  *claims({ transcript_path, final_response_path }: AgentResult): Generator<Claim> {
+    if (transcript_path !== null) yield { at: 'transcript_path', file: transcript_path };
+    if (final_response_path !== null) yield { at: 'final_response_path', file: final_response_path };
+  },
+  beyond: [
+    'whether the agent did what it was asked to do',
+    'whether the files it names hold the transcript and the last words of this run',
+  ],
+  bytesMax: 16 * MIB,
+  example,
+};

@@ -1,0 +1,134 @@
+import * as z from 'zod/mini';
+import { unsafePath } from '../../base/path.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor } from '../rule.ts';
+import { count, filledText, instant, record, relativePath } from '../shape.ts';
+import { AG } from './invariants.ts';
+import { POSTURES } from './policy.ts';
+import { liesBefore } from './times.ts';
+import { FAMILIES, TERMINATIONS } from './words.ts';
+
+const shape = record({
+  schema_version: z.literal('runner-metadata.v0'),
+  agent_family: z.enum(FAMILIES),
+  invocation_mode: z.enum(['claude_print', 'codex_exec']),
+  command: z.array(z.string()).check(z.minLength(1)),
+  working_directory: relativePath(),
+  prompt_reference: z.nullable(filledText()),
+  approval_posture: z.enum(POSTURES.approval_posture),
+  started_at: instant(),
+  ended_at: instant(),
+  exit_code: z.nullable(count().check(z.lte(255))),
+  termination: z.enum(TERMINATIONS),
+  capture_format: z.enum(['ndjson', 'text']),
+});
+
+type RunnerMetadata = z.infer<typeof shape>;
+
+/** The one way in which each family is run: headless, and by which argument its command says so. */
+const HEADLESS = {
+  claude_cli: { mode: 'claude_print', asks: ['--print', '-p'], formats: ['ndjson', 'text'] },
+  codex_cli: { mode: 'codex_exec', asks: ['exec'], formats: ['ndjson'] },
+} as const satisfies Record<RunnerMetadata['agent_family'], { mode: string; asks: string[]; formats: string[] }>;
+
+const rule = rulesFor<RunnerMetadata>();
+
+const version = rule({
+  ...AG.AG1,
+  fields: ['schema_version'],
+  breach: metadata => ({ ...metadata, schema_version: 'runner-metadata.v9' }),
+});
+
+const family = rule({
+  ...AG.AG2,
+  fields: ['agent_family', 'invocation_mode'],
+  *check({ agent_family, invocation_mode }) {
+    const { mode } = HEADLESS[agent_family];
+    if (invocation_mode !== mode) yield must('invocation_mode', `must be "${mode}" for this agent_family`);
+  },
+  breach: metadata => ({ ...metadata, invocation_mode: 'codex_exec' }),
+});
+
+const termination = rule({
+  ...AG.AG4,
+  fields: ['termination', 'exit_code'],
+  // Not the other way round: an agent may exit with 0 after it was stopped, or without a transcript, which is an error.
+  *check({ termination, exit_code }) {
+    if (termination === 'completed' && exit_code !== 0) yield must('exit_code', 'must be 0 where the agent completed');
+  },
+  breach: metadata => ({ ...metadata, exit_code: 1 }),
+});
+
+const paths = rule({
+  ...AG.AG5,
+  fields: ['working_directory'],
+  reads: ['command'],
+  *check({ command: [program = ''] }) {
+    const reason = unsafePath(program);
+    if (reason) yield must('command[0]', `must be a name or a relative path, but ${reason}`);
+  },
+  breach: metadata => ({ ...metadata, working_directory: 'C:\\work' }),
+});
+
+const times = rule({
+  ...AG.AG12,
+  fields: ['started_at', 'ended_at'],
+  *check({ started_at, ended_at }) {
+    if (liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
+  },
+  breach: metadata => ({ ...metadata, ended_at: '2026-04-03T10:14:59.999Z' }),
+});
+
+const invocation = rule({
+  ...AG.AG13,
+  fields: ['command', 'prompt_reference', 'approval_posture', 'capture_format'],
+  reads: ['agent_family'],
+  *check({ command, capture_format, agent_family }) {
+    const { asks, formats } = HEADLESS[agent_family];
+    if (!asks.some(argument => command.includes(argument, 1))) {
+      yield must(
+        'command',
+        `must hold ${asks.map(ask => `"${ask}"`).join(' or ')}, for an agent runs headless or not at all`,
+      );
+    }
+    if (!formats.some(format => format === capture_format)) {
+      yield must('capture_format', `must be "${formats[0]}" for this agent_family`);
+    }
+  },
+  breach: metadata => ({ ...metadata, approval_posture: 'ask_the_user' }),
+});
+
+const example: RunnerMetadata = {
+  schema_version: 'runner-metadata.v0',
+  agent_family: 'claude_cli',
+  invocation_mode: 'claude_print',
+  command: ['claude', '--print', '--verbose', '--output-format', 'stream-json', '--permission-mode', 'dontAsk'],
+  working_directory: 'workspace',
+  prompt_reference: 'prompts/implement@3',
+  approval_posture: 'deny_interactive',
+  started_at: '2026-04-03T10:15:00.000Z',
+  ended_at: '2026-04-03T10:21:42.318Z',
+  exit_code: 0,
+  termination: 'completed',
+  capture_format: 'ndjson',
+};
+
+export const runnerMetadata: Contract = {
+  name: 'runner-metadata',
+  title: 'Runner metadata',
+  tells: 'How an agent was started, what it was free to approve, and how it ended.',
+  source: 'Runner Contract (agent steps), sections 5 to 7',
+  version: { field: 'schema_version', value: 'runner-metadata.v0' },
+  places: ['runner_metadata.json'],
+  shape,
+  rules: [version, family, termination, paths, times, invocation],
+  unknownKeys: AG.AG13.id,
+  // Arguments name files as the agent sees them, inside its sandbox.
+  programText: ['command'],
+  beyond: [
+    'whether this command was the one that ran',
+    'whether approval_posture is the one of the effective policy, which stands in the policy summary',
+  ],
+  bytesMax: 16 * MIB,
+  example,
+};

@@ -1,0 +1,73 @@
+import { matching } from '../shape.ts';
+
+export const FAMILIES = ['claude_cli', 'codex_cli'] as const;
+
+/** How a program can end, whatever it was asked to do. */
+export const TERMINATIONS = ['completed', 'error', 'killed_timeout', 'killed_idle', 'killed_policy'] as const;
+
+export const LIFECYCLE_STATES = ['running', 'waiting', 'blocked', 'failed', 'completed'] as const;
+
+const PLANNER_STATUSES = ['success', 'partial', 'blocked', 'unsafe', 'needs_human'] as const;
+
+const GATE_OUTCOMES = ['gate_approved', 'gate_rejected', 'gate_timed_out'] as const;
+
+/** Every word with which a step of some kind can end. */
+export const OUTCOMES = [...TERMINATIONS, ...PLANNER_STATUSES, ...GATE_OUTCOMES] as const;
+
+export const OPCODES = ['RUN_AGENT', 'RUN_VALIDATION', 'EVALUATE', 'GATE', 'ROLLBACK', 'STOP'] as const;
+
+export type Opcode = (typeof OPCODES)[number];
+
+/** With which words a step may end. A planner or a gate that breaks down before it decides ends in an error, too. */
+export const OUTCOMES_OF: Readonly<Record<Opcode, readonly (typeof OUTCOMES)[number][]>> = {
+  RUN_AGENT: TERMINATIONS,
+  RUN_VALIDATION: TERMINATIONS,
+  EVALUATE: [...PLANNER_STATUSES, 'error'],
+  GATE: [...GATE_OUTCOMES, 'error'],
+  ROLLBACK: ['completed', 'error'],
+  STOP: ['completed'],
+};
+
+/** The canonical roles, under which evidence is found. */
+export const ROLES = [
+  'runner_transcript',
+  'runner_final_response',
+  'runner_metadata',
+  'policy_summary',
+  'validation_report',
+  'validation_stdout',
+  'validation_stderr',
+  'planner_decision',
+  'gate_request',
+  'gate_outcome',
+  'workspace_diff',
+  'workspace_status',
+  'harness_fixture',
+  'harness_screenshot',
+  'harness_trace',
+] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** Roles of one kind of step: a runner never brings a decision, and a gate no transcript. Any step may have the others. */
+export const OPCODE_OF: Readonly<Partial<Record<Role, Opcode>>> = {
+  runner_transcript: 'RUN_AGENT',
+  runner_final_response: 'RUN_AGENT',
+  runner_metadata: 'RUN_AGENT',
+  validation_report: 'RUN_VALIDATION',
+  validation_stdout: 'RUN_VALIDATION',
+  validation_stderr: 'RUN_VALIDATION',
+  planner_decision: 'EVALUATE',
+  gate_request: 'GATE',
+  gate_outcome: 'GATE',
+  harness_fixture: 'RUN_VALIDATION',
+  harness_screenshot: 'RUN_VALIDATION',
+  harness_trace: 'RUN_VALIDATION',
+};
+
+/** Roles that a step may have many files of. */
+export const PLURAL_ROLES: ReadonlySet<Role> = new Set(['harness_fixture', 'harness_screenshot', 'harness_trace']);
+
+/** The name of a run or a step. It becomes the name of a folder, so it is kept plain. */
+export const nameText = () =>
+  matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of at most 100 letters, digits, dots, dashes and underscores');

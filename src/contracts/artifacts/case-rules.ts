@@ -1,0 +1,216 @@
+import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { caseFailureExample } from './case-examples.ts';
+import { type CaseArtifact, type EvidenceRef, hrefsIn } from './case-shape.ts';
+import { contentFits, type Event, eventsOf } from './events.ts';
+import { AA, pathFault } from './words.ts';
+
+const rule = rulesFor<CaseArtifact>();
+
+export const caseRules = [
+  rule({
+    ...AA.schemaVersion,
+    fields: ['schema_version'],
+    breach: artifact => ({ ...artifact, schema_version: 'case.v2' }),
+  }),
+  rule({
+    ...AA.portablePaths,
+    fields: ['events[].payload_asset_href', 'events[].snippets_asset_href'],
+    reads: [
+      'events[].type',
+      'proposed_actions[].evidence_refs',
+      'runner_failure.full_body_saved_to',
+      'runner_failure.full_body_meta_saved_to',
+    ],
+    *check(artifact) {
+      for (const { at, href } of hrefsIn(artifact)) {
+        const fault = pathFault(href);
+        if (fault) yield must(at, `must be a relative path, but ${fault}`);
+        else if (!href.startsWith('assets/')) yield must(at, 'must begin with assets/');
+      }
+    },
+    breach: () => failedWith({ full_body_saved_to: '/etc/passwd' }),
+  }),
+  rule({
+    ...AA.fullBodies,
+    fields: [
+      'runner_failure.body_snippet',
+      'runner_failure.full_body_saved_to',
+      'runner_failure.full_body_meta_saved_to',
+    ],
+    *check({ runner_failure: failure }) {
+      if (failure && failure.body_snippet !== null && failure.full_body_saved_to === null) {
+        yield must('runner_failure.full_body_saved_to', 'must name the body that body_snippet was taken from');
+      }
+    },
+    breach: () => failedWith({ full_body_saved_to: null }),
+  }),
+  rule({
+    ...AA.errorClasses,
+    fields: ['attempts[].error_class', 'runner_failure.class'],
+    breach: () => failedWith({ class: 'dns_error' }),
+  }),
+  rule({
+    ...AA.targetAddress,
+    fields: ['runner_failure.url'],
+    breach: () => failedWith({ url: 'https://qa:secret@agent.example.com/v2/run-case' }),
+  }),
+  rule({
+    ...AA.caseNamed,
+    fields: ['case_id', 'version', 'workflow_id'],
+    breach: artifact => ({ ...artifact, case_id: 'evaluation' }),
+  }),
+  rule({
+    ...AA.oneVariant,
+    fields: ['status'],
+    *check(artifact) {
+      const { status } = artifact;
+      for (const key of [...RESPONSE, 'runner_failure']) {
+        const belongs = (key === 'runner_failure') === (status === 'runner_error');
+        const isThere = Object.hasOwn(artifact, key);
+        if (belongs && !isThere) yield must(key, `is missing, and belongs to a case whose status is "${status}"`);
+        if (!belongs && isThere) yield must(key, `does not belong to a case whose status is "${status}"`);
+      }
+    },
+    breach: artifact => ({ ...artifact, runner_failure: caseFailureExample.runner_failure }),
+  }),
+  rule({
+    ...AA.attempts,
+    fields: ['attempts'],
+    reads: ['status', 'runner_failure.attempt', 'runner_failure.class'],
+    *check({ attempts, status, runner_failure }) {
+      if (!attempts) return;
+      for (const [index, { attempt, outcome, error_class }] of attempts.entries()) {
+        const at = `attempts[${index}]`;
+        if (attempt !== index + 1) yield must(`${at}.attempt`, `must be ${index + 1}, is ${attempt}`);
+        if (outcome === 'ok' && error_class !== undefined) {
+          yield must(`${at}.error_class`, 'belongs to an attempt that failed');
+        }
+        if (outcome === 'runner_error' && error_class === undefined) {
+          yield must(`${at}.error_class`, 'is missing from an attempt that failed');
+        }
+      }
+      if (runner_failure && runner_failure.attempt !== attempts.length) {
+        yield must(
+          'runner_failure.attempt',
+          `must be ${attempts.length}, the number of attempts, is ${runner_failure.attempt}`,
+        );
+      }
+      const last = attempts.at(-1);
+      const at = `attempts[${attempts.length - 1}]`;
+      if (last && last.outcome !== status) {
+        yield should(`${at}.outcome`, 'is the last one and should agree with status');
+      } else if (last?.error_class && runner_failure && last.error_class !== runner_failure.class) {
+        yield should(`${at}.error_class`, 'is the last one and should agree with runner_failure.class');
+      }
+    },
+    breach: ({ attempts = [], ...artifact }) => ({ ...artifact, attempts: attempts.slice(1) }),
+  }),
+  rule({
+    ...AA.finalOutput,
+    fields: ['final_output'],
+    *check({ final_output }) {
+      if (final_output) yield* contentFits(final_output, 'final_output');
+    },
+    breach: artifact => ({ ...artifact, final_output: { ...artifact.final_output, content_type: 'json' } }),
+  }),
+  rule({
+    ...AA.proposedActions,
+    fields: ['proposed_actions'],
+    breach: withFirstAction({ risk_level: 'severe' }),
+  }),
+  rule({
+    ...AA.evidenceRefs,
+    fields: ['proposed_actions[].evidence_refs'],
+    reads: ['events[].type', 'events[].call_id', 'events[].doc_ids', 'events[].id'],
+    *check({ proposed_actions = [], events = [] }) {
+      const known = identifiersIn(events);
+      for (const [action, { evidence_refs }] of proposed_actions.entries()) {
+        for (const [index, ref] of evidence_refs.entries()) {
+          yield* refFindings(ref, `proposed_actions[${action}].evidence_refs[${index}]`, known);
+        }
+      }
+    },
+    breach: withFirstAction({ evidence_refs: [{ kind: 'tool_result', call_id: 'call_99' }] }),
+  }),
+  rule({
+    ...AA.events,
+    fields: ['events'],
+    *check({ events = [] }) {
+      const called = new Set([...eventsOf('tool_call', events)].map(([, { call_id }]) => call_id));
+      for (const [index, { call_id }] of eventsOf('tool_result', events)) {
+        if (!called.has(call_id)) yield should(`events[${index}].call_id`, 'is that of no tool_call');
+      }
+      for (const [index, output] of eventsOf('final_output', events)) yield* contentFits(output, `events[${index}]`);
+    },
+    breach: ({ events = [], ...artifact }) => ({
+      ...artifact,
+      events: [{ ...events[0], ts: 'noon' }, ...events.slice(1)],
+    }),
+  }),
+  rule({
+    ...AA.runnerFailure,
+    fields: ['runner_failure'],
+    *check({ runner_failure: failure }) {
+      if (failure?.class === 'http_error' && failure.status === undefined) {
+        yield must('runner_failure.status', 'is missing, and an http_error has one');
+      }
+      if (failure?.class === 'timeout' && failure.timeout_ms === undefined) {
+        yield should('runner_failure.timeout_ms', 'is missing, and a timeout has one');
+      }
+    },
+    breach: () => failedWith({ status: '503' }),
+  }),
+  rule({
+    ...AA.assetDigests,
+    fields: ['events[].payload_asset_sha256'],
+    breach: ({ events = [], ...artifact }) => ({
+      ...artifact,
+      events: events.map(event =>
+        event.type === 'tool_result' ? { ...event, payload_asset_sha256: 'abc123' } : event,
+      ),
+    }),
+  }),
+];
+
+/** What a response consists of, and a failure never has. */
+const RESPONSE = ['proposed_actions', 'events', 'final_output'] as const satisfies readonly (keyof CaseArtifact)[];
+
+/** Which key names the evidence, by its kind. */
+const IDENTIFIER = { tool_result: 'call_id', retrieval_doc: 'doc_id', event: 'id', asset: 'id' } as const;
+
+/** Everything in a list of events that evidence can point to, by kind. */
+function identifiersIn(
+  events: readonly Event[],
+): Record<'tool_result' | 'retrieval_doc' | 'event', ReadonlySet<unknown>> {
+  const results = [...eventsOf('tool_call', events), ...eventsOf('tool_result', events)];
+  return {
+    tool_result: new Set(results.map(([, { call_id }]) => call_id)),
+    retrieval_doc: new Set([...eventsOf('retrieval', events)].flatMap(([, { doc_ids }]) => doc_ids)),
+    event: new Set(events.flatMap((event, index) => [`events[${index}]`, event['id']])),
+  };
+}
+
+function* refFindings(ref: EvidenceRef, at: string, known: ReturnType<typeof identifiersIn>): Generator<Finding> {
+  const { kind } = ref;
+  const identifier = IDENTIFIER[kind];
+  for (const key of ['call_id', 'doc_id', 'id'] as const) {
+    if (key !== identifier && ref[key] !== undefined) {
+      yield must(`${at}.${key}`, `does not belong to evidence of kind "${kind}"`);
+    }
+  }
+  const id = ref[identifier];
+  if (id === undefined) yield must(`${at}.${identifier}`, `is missing, and names evidence of kind "${kind}"`);
+  // Assets are not in the document: those with an href become claims, the rest only the folder can resolve.
+  else if (kind !== 'asset' && !known[kind].has(id)) yield must(`${at}.${identifier}`, 'is found in no event');
+}
+
+function failedWith(change: object) {
+  return { ...caseFailureExample, runner_failure: { ...caseFailureExample.runner_failure, ...change } };
+}
+
+function withFirstAction(change: object) {
+  return ({ proposed_actions: [first, ...rest] = [], ...artifact }: CaseArtifact) => ({
+    ...artifact,
+    proposed_actions: [{ ...first, ...change }, ...rest],
+  });
+}

@@ -1,0 +1,120 @@
+import * as z from 'zod/mini';
+import type { Claim } from '../claim.ts';
+import { anyObject, count, filledText, isoTime, record } from '../shape.ts';
+import { event, eventsOf, outputKeys, riskLevel } from './events.ts';
+import { caseId, contentHashOf, errorClass, milliseconds, side, targetUrl } from './words.ts';
+
+const outcome = () => z.enum(['ok', 'runner_error']);
+
+const attempt = record({
+  attempt: count(),
+  started_at: isoTime(),
+  latency_ms: z.optional(milliseconds()),
+  outcome: outcome(),
+  error_class: z.optional(errorClass()),
+});
+
+const evidenceRef = record({
+  kind: z.enum(['tool_result', 'retrieval_doc', 'event', 'asset']),
+  call_id: z.optional(filledText()),
+  doc_id: z.optional(filledText()),
+  id: z.optional(filledText()),
+});
+
+const proposedAction = record({
+  action_id: filledText(),
+  action_type: filledText(),
+  tool_name: filledText(),
+  params: anyObject(),
+  risk_level: riskLevel(),
+  risk_tags: z.array(z.string()),
+  evidence_refs: z.array(evidenceRef),
+});
+
+const runnerFailure = record({
+  class: errorClass(),
+  url: targetUrl(),
+  // Zero for a case that was given up before its first attempt.
+  attempt: count(),
+  timeout_ms: z.optional(milliseconds()),
+  latency_ms: z.optional(milliseconds()),
+  status: z.optional(z.int().check(z.gte(100), z.lte(999))),
+  status_text: z.optional(z.string()),
+  error_name: z.optional(z.string()),
+  error_message: z.optional(z.string()),
+  body_snippet: z.nullable(z.string()),
+  full_body_saved_to: z.nullable(z.string()),
+  full_body_meta_saved_to: z.nullable(z.string()),
+});
+
+/** Both variants at once; AA11 tells which keys belong to which. */
+export const caseShape = record({
+  schema_version: z.literal('case.v1'),
+  case_id: caseId(),
+  version: side(),
+  status: outcome(),
+  workflow_id: z.optional(z.string()),
+  attempts: z.optional(z.array(attempt)),
+  proposed_actions: z.optional(z.array(proposedAction)),
+  events: z.optional(z.array(event)),
+  final_output: z.optional(
+    record({
+      ...outputKeys,
+      output_hash: z.optional(z.string()),
+      redactions_applied: z.optional(z.array(z.string())),
+    }),
+  ),
+  runner_failure: z.optional(runnerFailure),
+});
+
+export type CaseArtifact = z.infer<typeof caseShape>;
+
+export type EvidenceRef = z.infer<typeof evidenceRef>;
+
+type Links = Pick<CaseArtifact, 'events' | 'proposed_actions' | 'runner_failure'>;
+
+/** What a case says of the files in assets/. */
+export function* claimsOf(document: Links): Generator<Claim> {
+  for (const [action, { evidence_refs }] of (document.proposed_actions ?? []).entries()) {
+    for (const [ref, { kind, id }] of evidence_refs.entries()) {
+      if (kind === 'asset' && id !== undefined && !isHref(id)) {
+        yield { at: `proposed_actions[${action}].evidence_refs[${ref}].id`, asset: id };
+      }
+    }
+  }
+  for (const { at, href, digest } of hrefsIn(document)) {
+    yield digest === undefined ? { at, file: href } : { at, file: href, sha256: contentHashOf(digest) };
+  }
+}
+
+/** Every link of a case into assets/, with the digest that stands beside it, as it stands there. */
+export function* hrefsIn({ events = [], proposed_actions = [], runner_failure }: Links): Generator<Href> {
+  for (const [action, { evidence_refs }] of proposed_actions.entries()) {
+    for (const [ref, { kind, id }] of evidence_refs.entries()) {
+      if (kind === 'asset' && id !== undefined && isHref(id)) {
+        yield { at: `proposed_actions[${action}].evidence_refs[${ref}].id`, href: id };
+      }
+    }
+  }
+  for (const [index, { payload_asset_href: href, payload_asset_sha256: digest }] of eventsOf('tool_result', events)) {
+    if (href !== undefined) yield { at: `events[${index}].payload_asset_href`, href, digest };
+  }
+  for (const [index, { snippets_asset_href: href }] of eventsOf('retrieval', events)) {
+    if (href !== undefined) yield { at: `events[${index}].snippets_asset_href`, href };
+  }
+  for (const key of ['full_body_saved_to', 'full_body_meta_saved_to'] as const) {
+    const href = runner_failure?.[key];
+    if (typeof href === 'string') yield { at: `runner_failure.${key}`, href };
+  }
+}
+
+/** Evidence names an asset by its href, or by an id that only the manifest of assets can resolve. */
+function isHref(id: string): boolean {
+  return id.startsWith('assets/');
+}
+
+interface Href {
+  readonly at: string;
+  readonly href: string;
+  readonly digest?: string | undefined;
+}

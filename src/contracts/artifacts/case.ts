@@ -1,0 +1,36 @@
+import { type Contract, MIB } from '../contract.ts';
+import { caseExample } from './case-examples.ts';
+import { caseRules } from './case-rules.ts';
+import { caseShape, claimsOf } from './case-shape.ts';
+import { AA } from './words.ts';
+
+export const caseArtifact: Contract = {
+  name: 'case',
+  title: 'Case of a suite',
+  tells: 'What an agent answered to one case and how it got there, or why there is no answer.',
+  source: 'Agent Artifact Contract v1, sections 4 to 6',
+  version: { field: 'schema_version', value: 'case.v1' },
+  shape: caseShape,
+  rules: caseRules,
+  unknownKeys: AA.schemaVersion.id,
+  programText: [
+    'workflow_id',
+    'proposed_actions',
+    'events',
+    'final_output',
+    'runner_failure.url',
+    'runner_failure.status_text',
+    'runner_failure.error_name',
+    'runner_failure.error_message',
+    'runner_failure.body_snippet',
+  ],
+  claims: claimsOf,
+  beyond: [
+    'whether the document was written in one step, so that no reader ever saw half of it',
+    'whether the body in assets/ is the one that was received',
+    'whether the events happened as the agent reports them',
+    'whether an asset that is named by its asset_id exists, beyond the folder it lies in',
+  ],
+  bytesMax: 16 * MIB,
+  example: caseExample,
+};

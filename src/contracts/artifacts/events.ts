@@ -1,0 +1,99 @@
+import * as z from 'zod/mini';
+import { type Finding, must } from '../rule.ts';
+import { anyObject, filledText, matching, record } from '../shape.ts';
+import { digest, milliseconds } from './words.ts';
+
+export const riskLevel = () => z.enum(['high', 'medium', 'low', 'unknown']);
+
+/** What a response ends with, as an object of its own and as an event. */
+export const outputKeys = {
+  content_type: z.enum(['text', 'json']),
+  content: z.union([z.string(), anyObject()]),
+};
+
+/** An id of its own is additive: an event can always be addressed by its index. */
+const eventKeys = { ts: z.number(), id: z.optional(filledText()) };
+
+const toolCall = record({
+  type: z.literal('tool_call'),
+  ...eventKeys,
+  call_id: filledText(),
+  action_id: z.optional(filledText()),
+  tool: filledText(),
+  args: anyObject(),
+  risk_level: z.optional(riskLevel()),
+  risk_tags: z.optional(z.array(z.string())),
+});
+
+const toolResult = record({
+  type: z.literal('tool_result'),
+  ...eventKeys,
+  call_id: filledText(),
+  action_id: z.optional(filledText()),
+  status: z.enum(['ok', 'error']),
+  latency_ms: milliseconds(),
+  payload_summary: z.optional(z.union([z.string(), anyObject()])),
+  payload_asset_href: z.optional(z.string()),
+  payload_asset_sha256: z.optional(digest()),
+});
+
+const retrieval = record({
+  type: z.literal('retrieval'),
+  ...eventKeys,
+  query: z.string(),
+  doc_ids: z.array(filledText()),
+  snippets_hashes: z.optional(z.array(z.string())),
+  snippets_asset_href: z.optional(z.string()),
+});
+
+const finalOutput = record({ type: z.literal('final_output'), ...eventKeys, ...outputKeys });
+
+/** Event types of a later version are ignored, so all their other keys are their own business. */
+const otherEvent = z.intersection(
+  anyObject(),
+  z.object({
+    // The pattern is for JSON Schema; the second check makes it a wrong tag, so that faults are told of the type meant.
+    type: matching(/^(?!(?:tool_call|tool_result|retrieval|final_output)$)/, 'a type that is not known').check(
+      z.superRefine((type, context) => {
+        if (KNOWN.has(type)) context.addIssue({ code: 'invalid_value', values: [], input: type, continue: false });
+      }),
+    ),
+    ts: z.number(),
+  }),
+);
+
+type KnownType = 'tool_call' | 'tool_result' | 'retrieval' | 'final_output';
+
+const KNOWN = new Set<string>(['tool_call', 'tool_result', 'retrieval', 'final_output'] satisfies KnownType[]);
+
+export const event = z.union([toolCall, toolResult, retrieval, finalOutput, otherEvent]);
+
+export type Event = z.infer<typeof event>;
+
+/** The events of one known type, each with its index in the whole list. */
+export function* eventsOf<Type extends KnownType>(
+  type: Type,
+  events: readonly Event[],
+): Generator<readonly [number, Extract<Event, { type: Type }>]> {
+  for (const [index, event] of events.entries()) {
+    if (isOf(type, event)) yield [index, event];
+  }
+}
+
+function isOf<Type extends KnownType>(type: Type, event: Event): event is Extract<Event, { type: Type }> {
+  return event.type === type;
+}
+
+/** Text is a string and JSON an object. */
+export function* contentFits(
+  { content_type, content }: z.infer<z.ZodMiniObject<typeof outputKeys>>,
+  path: string,
+): Generator<Finding> {
+  const isText = typeof content === 'string';
+  if (content_type === 'text' && !isText) {
+    yield must(`${path}.content`, 'must be a string where content_type is "text"');
+  }
+  if (content_type === 'json' && isText) {
+    yield must(`${path}.content`, 'must be an object where content_type is "json"');
+  }
+}

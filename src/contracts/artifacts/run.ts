@@ -1,0 +1,146 @@
+import * as z from 'zod/mini';
+import { type Contract, MIB } from '../contract.ts';
+import { firstRepeated } from '../lists.ts';
+import { must, rulesFor } from '../rule.ts';
+import { count, filledText, isoTime, record } from '../shape.ts';
+import { AA, caseId, folderName, milliseconds, portablePath, side, targetUrl } from './words.ts';
+
+const runShape = record({
+  schema_version: z.literal('run.v1'),
+  run_id: folderName(),
+  version: side(),
+  generated_at: isoTime(),
+  base_url: targetUrl(),
+  cases_path: portablePath(),
+  out_dir: portablePath(),
+  selected_case_ids: z.array(caseId()),
+  runner_version: filledText(),
+  repo_commit: z.optional(z.string()),
+  dirty: z.optional(z.boolean()),
+  node_version: z.optional(z.string()),
+  timeout_ms: z.optional(milliseconds()),
+  retries: z.optional(count()),
+  concurrency: z.optional(count()),
+  retry_policy: z.optional(
+    record({
+      // Wider than the error classes: a policy may single out some of them, such as http_5xx.
+      classes: z.optional(z.array(filledText())),
+      backoff: z.optional(z.literal('exponential')),
+      jitter: z.optional(z.boolean()),
+    }),
+  ),
+  limits: z.optional(
+    record({
+      max_body_bytes: z.optional(count()),
+      max_inline_snippet_bytes: z.optional(count()),
+      max_payload_inline_bytes: z.optional(count()),
+    }),
+  ),
+  stats: z.optional(
+    record({
+      cases_total: z.optional(count()),
+      cases_completed: z.optional(count()),
+      cases_failed: z.optional(count()),
+      duration_ms: z.optional(milliseconds()),
+    }),
+  ),
+});
+
+type RunArtifact = z.infer<typeof runShape>;
+
+const rule = rulesFor<RunArtifact>();
+
+const rules = [
+  rule({
+    ...AA.schemaVersion,
+    fields: ['schema_version'],
+    breach: run => ({ ...run, schema_version: 'run.v2' }),
+  }),
+  rule({
+    ...AA.portablePaths,
+    fields: ['cases_path', 'out_dir'],
+    breach: run => ({ ...run, cases_path: '/srv/suites/refunds.json' }),
+  }),
+  rule({
+    ...AA.runIdentity,
+    fields: ['run_id', 'version', 'generated_at', 'runner_version'],
+    breach: run => ({ ...run, version: 'candidate' }),
+  }),
+  rule({
+    ...AA.targetAddress,
+    fields: ['base_url'],
+    breach: run => ({ ...run, base_url: 'https://qa:secret@agent.example.com' }),
+  }),
+  rule({
+    ...AA.selectedCases,
+    fields: ['selected_case_ids'],
+    *check({ selected_case_ids }) {
+      const repeated = firstRepeated(selected_case_ids.map(id => id.toLowerCase()));
+      if (repeated !== undefined) {
+        yield must(`selected_case_ids[${repeated}]`, 'is an earlier id again, where upper and lower case are the same');
+      }
+    },
+    breach: run => ({ ...run, selected_case_ids: ['refund-small', 'Refund-Small'] }),
+  }),
+  rule({
+    ...AA.runSettings,
+    fields: ['repo_commit', 'dirty', 'node_version', 'timeout_ms', 'retries', 'concurrency', 'retry_policy', 'limits'],
+    breach: run => ({ ...run, dirty: null }),
+  }),
+  rule({
+    ...AA.runStats,
+    fields: ['stats'],
+    *check({ stats }) {
+      const { cases_total, cases_completed = 0, cases_failed = 0 } = stats ?? {};
+      const ended = cases_completed + cases_failed;
+      if (cases_total !== undefined && ended > cases_total) {
+        yield must(
+          'stats.cases_total',
+          `must be at least ${ended}, the cases that completed or failed, is ${cases_total}`,
+        );
+      }
+    },
+    breach: run => ({ ...run, stats: { ...run.stats, cases_failed: 3 } }),
+  }),
+];
+
+const example: RunArtifact = {
+  schema_version: 'run.v1',
+  run_id: 'run_20260106_120000_k3x9',
+  version: 'new',
+  generated_at: '2026-01-06T12:00:09.412Z',
+  base_url: 'https://agent.example.com/v2',
+  cases_path: 'suites/refunds.json',
+  out_dir: '.proctor/runs',
+  selected_case_ids: ['refund-small', 'refund-large', 'refund-unknown-order'],
+  runner_version: '0.1.0',
+  repo_commit: '4f0c2b7d9e6a13855c1d0f7ab2e94c6638d7f0a1',
+  dirty: false,
+  node_version: 'v24.11.1',
+  timeout_ms: 15_000,
+  retries: 2,
+  concurrency: 4,
+  retry_policy: { classes: ['timeout', 'network_error', 'http_5xx'], backoff: 'exponential', jitter: true },
+  limits: { max_body_bytes: 2_000_000, max_inline_snippet_bytes: 4_000, max_payload_inline_bytes: 65_536 },
+  stats: { cases_total: 3, cases_completed: 2, cases_failed: 1, duration_ms: 9_412 },
+};
+
+export const runArtifact: Contract = {
+  name: 'run',
+  title: 'Run of a suite',
+  tells: 'Which cases were sent to which target, as which side, and with what settings.',
+  source: 'Agent Artifact Contract v1, section 3',
+  version: { field: 'schema_version', value: 'run.v1' },
+  shape: runShape,
+  rules,
+  unknownKeys: AA.schemaVersion.id,
+  programText: ['base_url'],
+  beyond: [
+    'whether the document was written in one step, so that no reader ever saw half of it',
+    'whether the target at base_url was the side that version names',
+    'whether every selected case has its file, beyond the folder it lies in',
+  ],
+  // A hundred thousand case ids of full length fit.
+  bytesMax: 16 * MIB,
+  example,
+};

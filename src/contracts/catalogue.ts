@@ -1,0 +1,61 @@
+import type { Contract } from './contract.ts';
+
+/** How a document says that it keeps a contract, and how to get at that contract without loading the others. */
+export interface Entry {
+  /** The key by which a document says what it is, and the value it has there. */
+  readonly field?: string;
+  readonly value?: string | number;
+  /** File names that say it where the document does not. */
+  readonly places?: readonly string[];
+  readonly load: () => Promise<Contract>;
+}
+
+/** All contracts, by name. */
+export const catalogue: Readonly<Record<string, Entry>> = {
+  runner: {
+    field: 'runner_schema_version',
+    value: '1.0.0',
+    places: ['runner.json'],
+    load: async () => (await import('./runner/index.ts')).runner,
+  },
+  'run-result': {
+    field: 'run_schema_version',
+    value: '1.0.0',
+    load: async () => (await import('./run-result/index.ts')).runResult,
+  },
+  'run-error': { load: async () => (await import('./run-error/index.ts')).runError },
+  profile: { places: ['policy.json'], load: async () => (await import('./profile/index.ts')).profile },
+  'script-result': {
+    field: 'contract_version',
+    value: 1,
+    load: async () => (await import('./script-result/index.ts')).scriptResult,
+  },
+  'agent-request': ours('agent-request.v0', async () => (await agentStep()).agentRequest),
+  'agent-result': ours('agent-result.v0', async () => (await agentStep()).agentResult),
+  'runner-metadata': ours('runner-metadata.v0', async () => (await agentStep()).runnerMetadata, [
+    'runner_metadata.json',
+  ]),
+  'step-manifest': ours('step-manifest.v0', async () => (await agentStep()).stepManifest),
+  'policy-summary': ours('policy-summary.v0', async () => (await agentStep()).policySummary, ['policy_summary.json']),
+  event: ours('event.v0', async () => (await agentStep()).event),
+  status: ours('status.v0', async () => (await agentStep()).status, ['status.json']),
+  metadata: ours('metadata.v0', async () => (await agentStep()).metadata, ['metadata.json']),
+  run: ours('run.v1', async () => (await artifacts()).runArtifact),
+  case: ours('case.v1', async () => (await artifacts()).caseArtifact),
+  'failure-meta': ours('failure-meta.v1', async () => (await artifacts()).failureMeta),
+  'assets-manifest': ours('assets-manifest.v1', async () => (await artifacts()).assetsManifest),
+};
+
+const agentStep = () => import('./agent-step/index.ts');
+const artifacts = () => import('./artifacts/index.ts');
+
+/** A document that says what it is in `schema_version`. */
+function ours(value: string, load: () => Promise<Contract>, places?: readonly string[]): Entry {
+  return { field: 'schema_version', value, load, ...(places && { places }) };
+}
+
+export const contractNames: readonly string[] = Object.keys(catalogue);
+
+export async function loadContracts(): Promise<Contract[]> {
+  return Promise.all(Object.values(catalogue).map(({ load }) => load()));
+}

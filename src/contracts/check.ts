@@ -1,0 +1,141 @@
+import { clip } from '../base/clip.ts';
+import { printable } from '../base/printable.ts';
+import type { Contract } from './contract.ts';
+import type { Context, Finding, Rule } from './rule.ts';
+import { kindOf, type ShapeFault, shapeFaults } from './shape.ts';
+import { unknownKeys } from './unknown-keys.ts';
+
+/** One broken rule, at one place. Also the form of advice, which breaks a SHOULD. */
+export interface Violation {
+  readonly rule_id: string;
+  readonly message: string;
+  /** Reads `a.b[0]`; absent when the whole document is meant. */
+  readonly path?: string;
+}
+
+export interface Findings {
+  readonly violations: readonly Violation[];
+  readonly advice: readonly Violation[];
+  /** How many more were found than are listed: a hostile document can break a rule a million times. */
+  readonly omitted: number;
+}
+
+/** Violations and advice are listed up to this many each; the rest is counted. */
+export const FINDINGS_MAX = 1000;
+
+/** Judges a value by all rules of a contract. The value is read, never changed. */
+export function check(contract: Contract, value: unknown, context: Context): Findings {
+  const found = collector();
+  const first = contract.rules[0] as Rule;
+
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    found.add('must', { rule_id: first.id, message: `The document must be an object, is ${kindOf(value)}.` });
+    return found.findings();
+  }
+  const faults = shapeFaults(contract.shape, value);
+  const owners = ownersIn(contract);
+  const unversioned = contract.versionFirst && faults.some(({ path }) => path === contract.version?.field);
+  for (const { path, message } of faults) {
+    if (!unversioned || path === contract.version?.field)
+      found.add('must', violation(ownerOf(owners, path), path, message));
+  }
+  if (unversioned) return found.findings();
+
+  for (const { parent, key } of unknownKeys(contract.shape, value)) {
+    const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
+    const name = printable(clip(key, 60).text);
+    const path = parent === '' ? name : `${parent}.${name}`;
+    found.add(context.strict ? 'must' : 'should', violation(rule, path, 'is a key that this contract does not know'));
+  }
+  for (const rule of contract.rules) {
+    if (!rule.check || (faults.length > 0 && isTouched(rule, faults))) continue;
+    for (const { level, path, message } of rule.check(value as never, context)) {
+      found.add(level, violation(rule.id, path, message));
+    }
+  }
+  return found.findings();
+}
+
+function collector() {
+  const lists = { must: [] as Violation[], should: [] as Violation[] };
+  let omitted = 0;
+  return {
+    add(level: Finding['level'], violation: Violation): void {
+      if (lists[level].length < FINDINGS_MAX) lists[level].push(violation);
+      else omitted++;
+    },
+    findings: (): Findings => ({
+      violations: lists.must.sort(byRuleThenPath),
+      advice: lists.should.sort(byRuleThenPath),
+      omitted,
+    }),
+  };
+}
+
+/** By rule number (RN2 before RN10), then path, then message, by UTF-16 code unit. */
+export function byRuleThenPath(a: Violation, b: Violation): number {
+  return (
+    compare(prefixOf(a.rule_id), prefixOf(b.rule_id)) ||
+    numberOf(a.rule_id) - numberOf(b.rule_id) ||
+    compare(a.path ?? '', b.path ?? '') ||
+    compare(a.message, b.message)
+  );
+}
+
+function violation(rule_id: string, path: string, message: string): Violation {
+  return path === '' ? { rule_id, message } : { rule_id, message: `${path} ${message}.`, path };
+}
+
+/** Which rule owns which key, longest key first. */
+type Owners = readonly { readonly field: string; readonly rule: string }[];
+
+const ownersByContract = new WeakMap<Contract, Owners>();
+
+function ownersIn(contract: Contract): Owners {
+  let owners = ownersByContract.get(contract);
+  if (!owners) {
+    owners = contract.rules
+      .flatMap(rule => rule.fields.map(field => ({ field, rule: rule.id })))
+      .sort((a, b) => b.field.length - a.field.length);
+    ownersByContract.set(contract, owners);
+  }
+  return owners;
+}
+
+function ownerOf(owners: Owners, path: string): string {
+  const plain = withoutIndices(path);
+  const owner = owners.find(({ field }) => isWithin(plain, field));
+  if (!owner) throw new Error(`No rule owns ${plain}.`);
+  return owner.rule;
+}
+
+/** Whether a key that the rule looks at, or something around or inside it, has lost its shape. */
+function isTouched(rule: Rule, faults: readonly ShapeFault[]): boolean {
+  const fields = rule.reads ? [...rule.fields, ...rule.reads] : rule.fields;
+  return faults.some(({ path }) => {
+    const plain = withoutIndices(path);
+    return fields.some(field => isWithin(plain, field) || isWithin(field, plain));
+  });
+}
+
+function withoutIndices(path: string): string {
+  return path.replace(/\[\d+\]/g, '[]');
+}
+
+function isWithin(path: string, field: string): boolean {
+  return (
+    path.startsWith(field) && (path.length === field.length || path[field.length] === '.' || path[field.length] === '[')
+  );
+}
+
+function prefixOf(id: string): string {
+  return id.replace(/\d+$/, '');
+}
+
+function numberOf(id: string): number {
+  return Number(/\d+$/.exec(id)?.[0] ?? 0);
+}
+
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,7 @@
+export { catalogue, contractNames, loadContracts } from './catalogue.ts';
+export type { Findings, Violation } from './check.ts';
+export { check } from './check.ts';
+export type { Claim } from './claim.ts';
+export type { Contract } from './contract.ts';
+export type { Context, Finding, Rule } from './rule.ts';
+export { runner, type Runner } from './runner/index.ts';

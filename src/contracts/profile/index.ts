@@ -1,0 +1,89 @@
+import { canonicalize } from '../../base/canonical.ts';
+import { unsafePath } from '../../base/path.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { uniqueAdvice } from '../lists.ts';
+import { must, rulesFor, should } from '../rule.ts';
+import { builtInProfile, builtInProfiles } from './built-in.ts';
+import { type Profile, profileShape } from './shape.ts';
+import { PL } from './words.ts';
+
+export { builtInProfile, builtInProfiles } from './built-in.ts';
+export type { Profile };
+
+const rule = rulesFor<Profile>();
+
+const PL1 = rule({
+  ...PL.PL1,
+  fields: ['name'],
+  breach: profile => ({ ...profile, name: '' }),
+});
+
+const PL2 = rule({
+  ...PL.PL2,
+  fields: ['allow_network', 'allowed_commands', 'allowed_write_roots'],
+  breach: profile => ({ ...profile, allow_network: 'no' }),
+});
+
+const PL3 = rule({
+  ...PL.PL3,
+  fields: ['timeout_ms', 'max_output_files', 'max_total_output_bytes'],
+  *check(limits) {
+    for (const name of ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const) {
+      if (!Number.isInteger(limits[name])) yield should(name, 'should be a whole number');
+    }
+  },
+  breach: profile => ({ ...profile, timeout_ms: 600_001 }),
+});
+
+const PL6 = rule({
+  ...PL.PL6,
+  fields: [],
+  reads: ['allowed_commands', 'allowed_write_roots'],
+  *check({ allowed_commands, allowed_write_roots }) {
+    for (const [index, command] of allowed_commands.entries()) {
+      if (!/^[A-Za-z0-9._+-]{1,64}$/.test(command))
+        yield must(`allowed_commands[${index}]`, 'must be the bare name of a program');
+    }
+    for (const [index, root] of allowed_write_roots.entries()) {
+      const reason = unsafePath(root);
+      if (reason) yield must(`allowed_write_roots[${index}]`, reason);
+    }
+    yield* uniqueAdvice(allowed_commands, 'allowed_commands');
+    yield* uniqueAdvice(allowed_write_roots, 'allowed_write_roots');
+  },
+  breach: profile => ({ ...profile, allowed_write_roots: ['../elsewhere'] }),
+});
+
+const PL7 = rule({
+  ...PL.PL7,
+  fields: [],
+  reads: [
+    'name',
+    'allow_network',
+    'timeout_ms',
+    'max_output_files',
+    'max_total_output_bytes',
+    'allowed_commands',
+    'allowed_write_roots',
+  ],
+  *check(profile) {
+    const builtIn = builtInProfile(profile.name);
+    if (builtIn && canonicalize(profile) !== canonicalize(builtIn)) {
+      yield must('name', 'is that of a built-in profile, whose content is another');
+    }
+  },
+  breach: () => ({ ...builtInProfiles.strict, timeout_ms: 60_000 }),
+});
+
+export const profile: Contract = {
+  name: 'profile',
+  title: 'Policy profile',
+  tells: 'What a run may do: network, time, output, commands, and where it may write.',
+  source: 'Policy profiles, PL1 to PL7; PL4 and PL5 are judged on the result of a run',
+  places: ['policy.json'],
+  shape: profileShape,
+  rules: [PL1, PL2, PL3, PL6, PL7],
+  unknownKeys: 'PL2',
+  bytesMax: MIB,
+  example: { ...builtInProfiles.default, name: 'nightly', timeout_ms: 120_000 },
+};

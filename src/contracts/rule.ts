@@ -1,0 +1,75 @@
+/**
+ * An invariant of a document, as a thing you can hold: what it is called, why it exists, which keys belong to it, what
+ * else must hold of them, and one document that breaks it and nothing else.
+ */
+export interface Rule {
+  readonly id: string;
+  readonly title: string;
+  readonly why: string;
+  /** The keys that belong to this rule, as `a.b[].c`. A key of the wrong shape is a violation of the rule that owns it. */
+  readonly fields: readonly string[];
+  /** Keys of other rules that `check` looks at too. */
+  readonly reads?: readonly string[];
+  /** Runs only when every key in `fields` and `reads` has its shape. */
+  readonly check?: (document: never, context: Context) => Iterable<Finding>;
+  /** Turns the contract's example into a document that breaks this rule alone. */
+  readonly breach: (example: never) => unknown;
+}
+
+/** What a rule may know beyond the document itself. */
+export interface Context {
+  /** Unknown keys and bytes that are not canonical count as violations. */
+  readonly strict: boolean;
+  /** The document is for internal use and may hold what a public one must not. */
+  readonly internal: boolean;
+  /** The policy.json that lies beside the document, if one does. */
+  readonly profileBeside?: unknown;
+}
+
+export interface Finding {
+  readonly level: 'must' | 'should';
+  /** Reads `a.b[0]`. */
+  readonly path: string;
+  /** Continues the path: "is absolute". Quotes no text of the document, which may be a secret. */
+  readonly message: string;
+}
+
+/** A breach of a MUST: the document is invalid. */
+export function must(path: string, message: string): Finding {
+  return { level: 'must', path, message };
+}
+
+/** A breach of a SHOULD: advice, and the document stays valid. */
+export function should(path: string, message: string): Finding {
+  return { level: 'should', path, message };
+}
+
+/**
+ * The words to write rules of one document with: `const rule = rulesFor<Runner>()`. A check sees only the keys that the
+ * rule declares; the compiler holds it to that.
+ */
+export function rulesFor<Document>() {
+  return <const Field extends FieldOf<Document>, const Read extends FieldOf<Document> = never>(rule: {
+    readonly id: string;
+    readonly title: string;
+    readonly why: string;
+    readonly fields: readonly Field[];
+    readonly reads?: readonly Read[];
+    readonly check?: (
+      document: Pick<Document, Head<Field | Read> & keyof Document>,
+      context: Context,
+    ) => Iterable<Finding>;
+    readonly breach: (example: Document) => unknown;
+  }): Rule => rule;
+}
+
+type Head<Path extends string> = Path extends `${infer First}.${string}`
+  ? Head<First>
+  : Path extends `${infer First}[]${string}`
+    ? First
+    : Path;
+
+type FieldOf<Document> = KeyOf<Document> | `${KeyOf<Document>}.${string}` | `${KeyOf<Document>}[]${string}`;
+
+/** The declared keys alone: what we read may hold others, and a plain `keyof` would then be any string. */
+type KeyOf<Document> = keyof { [Key in keyof Document as string extends Key ? never : Key]: true } & string;

@@ -1,0 +1,62 @@
+import * as z from 'zod/mini';
+import { hostPathIn } from '../../base/path.ts';
+import { holdsSecret } from '../../base/redact.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor } from '../rule.ts';
+import { anyObject, matching, record, wordyText } from '../shape.ts';
+
+const runErrorShape = record({
+  code: z.enum(['RUN_E001', 'RUN_E002', 'RUN_E003', 'RUN_E004', 'RUN_E005', 'RUN_E006', 'RUN_E007']),
+  message: wordyText(),
+  rule_id: z.optional(matching(/^[A-Z]{2}\d{1,3}$/, 'the id of a rule such as RS3')),
+  details: z.optional(anyObject()),
+});
+
+export type RunError = z.infer<typeof runErrorShape>;
+
+const rule = rulesFor<RunError>();
+
+const RE1 = rule({
+  id: 'RE1',
+  title: 'Error Code Known',
+  why: 'Programs act on the code; one that nobody defined means nothing to them.',
+  fields: ['code'],
+  breach: error => ({ ...error, code: 'RUN_E999' }),
+});
+
+const RE2 = rule({
+  id: 'RE2',
+  title: 'Message For People',
+  why: 'It is shown to whoever started the run, so it holds no path of the machine and no secret.',
+  fields: ['message'],
+  *check({ message }) {
+    if (hostPathIn(message)) yield must('message', 'holds a path of a machine');
+    if (holdsSecret(message)) yield must('message', 'holds what looks like a credential');
+  },
+  breach: error => ({ ...error, message: 'ENOENT: /home/someone/intent.json' }),
+});
+
+const RE3 = rule({
+  id: 'RE3',
+  title: 'Details Structured',
+  why: 'What is more than a message is for programs, and so an object and a rule they can look up.',
+  fields: ['rule_id', 'details'],
+  breach: error => ({ ...error, details: 'see the log' }),
+});
+
+export const runError: Contract = {
+  name: 'run-error',
+  title: 'Run error',
+  tells: 'Why the harness could not decide on an intent at all.',
+  source: 'Run Result Specification 1.0.0, section 5',
+  shape: runErrorShape,
+  rules: [RE1, RE2, RE3],
+  unknownKeys: 'RE3',
+  bytesMax: MIB,
+  example: {
+    code: 'RUN_E003',
+    message: 'The intent has no goal.',
+    rule_id: 'RS3',
+    details: { field: 'goal' },
+  } satisfies RunError,
+};

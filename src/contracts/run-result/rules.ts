@@ -1,0 +1,200 @@
+import { canonicalize } from '../../base/canonical.ts';
+import { parseInstant } from '../../base/clock.ts';
+import { hostPathIn, unsafePath } from '../../base/path.ts';
+import { builtInProfile } from '../profile/built-in.ts';
+import { PL } from '../profile/words.ts';
+import { type Finding, must, rulesFor, should } from '../rule.ts';
+import type { RunResult } from './shape.ts';
+
+const rule = rulesFor<RunResult>();
+
+const RS1 = rule({
+  id: 'RS1',
+  title: 'Schema Version Present',
+  why: 'Without a version nobody can say by which rules a result was meant.',
+  fields: ['run_schema_version'],
+  breach: result => ({ ...result, run_schema_version: '' }),
+});
+
+const RS2 = rule({
+  id: 'RS2',
+  title: 'Outcome Coverage',
+  why: 'A reader must know all endings there are.',
+  fields: ['kernel_result_kind'],
+  breach: result => ({ ...result, kernel_result_kind: 'MAYBE' }),
+});
+
+const RS3 = rule({
+  id: 'RS3',
+  title: 'Outcome-Field Consistency',
+  why: 'A refusal with a bundle, or a question without a text, says two things at once.',
+  fields: ['bundle', 'clarify_questions', 'refuse_reason', 'execution'],
+  reads: ['kernel_result_kind'],
+  *check({ kernel_result_kind: kind, bundle, clarify_questions, refuse_reason, execution }) {
+    if (kind === 'REFUSE' && bundle !== null) yield must('bundle', 'must be null in a REFUSE');
+    if (kind !== 'REFUSE' && bundle === null) yield must('bundle', `must not be null in a ${kind}`);
+    yield* belongsTo('CLARIFY', kind, 'clarify_questions', clarify_questions);
+    yield* belongsTo('REFUSE', kind, 'refuse_reason', refuse_reason);
+    if (kind !== 'BUNDLE' && execution !== null) yield must('execution', `must be null in a ${kind}`);
+  },
+  breach: result => ({ ...result, bundle: null }),
+});
+
+const RS4 = rule({
+  id: 'RS4',
+  title: 'Reference Integrity',
+  why: 'A reference that is no content hash refers to nothing that can be checked.',
+  fields: [
+    'bundle.bundle_id',
+    'bundle.sha256',
+    'intent.sha256',
+    'execution.stdout_sha256',
+    'execution.stderr_sha256',
+    'execution.outputs[].sha256',
+  ],
+  breach: result => ({ ...result, intent: { ...result.intent, sha256: 'sha256:abc' } }),
+});
+
+const RS5 = rule({
+  id: 'RS5',
+  title: 'Policy Binding',
+  why: 'The policy in a result must be the one that the profile of that name is, not one that looks like it.',
+  fields: ['policy'],
+  *check({ policy }, { profileBeside }) {
+    const bound = builtInProfile(policy.name) ?? profileBeside;
+    if (bound !== undefined && canonicalize(bound) !== canonicalize(policy)) {
+      yield must(
+        'policy',
+        builtInProfile(policy.name)
+          ? 'differs from the built-in profile of its name'
+          : 'differs from the policy.json beside it',
+      );
+    }
+    if (bound === undefined)
+      yield should('policy', 'names a profile that is not built in, and no policy.json lies beside it to compare with');
+  },
+  breach: result => ({ ...result, policy: { ...result.policy, timeout_ms: 61_000 } }),
+});
+
+const RS6 = rule({
+  id: 'RS6',
+  title: 'No Leak (Public Output)',
+  why: 'A public result must not tell where, on which machine or by whom it was made.',
+  fields: ['intent', 'sandbox_path', 'model_io_path', 'execution.outputs[].path'],
+  reads: ['decision', 'refuse_reason', 'clarify_questions', 'execution'],
+  *check({ intent, sandbox_path, model_io_path, execution, decision, refuse_reason, clarify_questions }, { internal }) {
+    const reason = unsafePath(intent.path);
+    // Climbing is relative still, and so within the letter of the rule.
+    if (reason?.startsWith('climbs')) yield should('intent.path', `${reason} and tells how folders lie`);
+    else if (reason) yield must('intent.path', reason);
+    if (!internal && sandbox_path !== undefined) yield must('sandbox_path', 'must not stand in a public result');
+    if (!internal && model_io_path !== undefined) yield must('model_io_path', 'must not stand in a public result');
+    for (const [index, { path }] of (execution?.outputs ?? []).entries()) {
+      const trouble = unsafePath(path);
+      if (trouble) yield must(`execution.outputs[${index}].path`, trouble);
+    }
+    yield* leaks(decision.reasons, 'decision.reasons');
+    yield* leaks(clarify_questions ?? [], 'clarify_questions');
+    yield* leaks(execution?.cmd ?? [], 'execution.cmd');
+    if (refuse_reason !== undefined && hostPathIn(refuse_reason))
+      yield must('refuse_reason', 'holds a path of a machine');
+  },
+  breach: result => ({ ...result, intent: { ...result.intent, path: '/home/someone/intent.json' } }),
+});
+
+const RS7 = rule({
+  id: 'RS7',
+  title: 'Canonical Output',
+  why: 'Equal runs must give equal bytes, so every field has one form and every list one order.',
+  fields: ['run_id', 'started_at', 'completed_at', 'kernel_version'],
+  reads: ['execution'],
+  *check({ started_at, completed_at, execution }) {
+    if ((parseInstant(completed_at) ?? 0) < (parseInstant(started_at) ?? 0))
+      yield should('completed_at', 'lies before started_at');
+    const outputs = execution?.outputs ?? [];
+    const outOfOrder = outputs.findIndex(({ path }, index) => index > 0 && (outputs[index - 1]?.path ?? '') > path);
+    if (outOfOrder > 0) yield must(`execution.outputs[${outOfOrder}].path`, 'breaks the sorted order');
+    if (execution && !execution.output_truncated) {
+      const sum = outputs.reduce((total, { size_bytes }) => total + size_bytes, 0);
+      if (sum !== execution.total_output_bytes)
+        yield should('execution.total_output_bytes', `is not the sum of the outputs, ${sum}`);
+    }
+  },
+  breach: result => ({ ...result, run_id: '' }),
+});
+
+const RS8 = rule({
+  id: 'RS8',
+  title: 'Decision Consistency',
+  why: 'A run is accepted because it worked, and for no other reason.',
+  fields: ['decision', 'execution.exit_code'],
+  reads: ['kernel_result_kind', 'execution'],
+  *check({ decision: { accepted }, kernel_result_kind: kind, execution }) {
+    if (kind !== 'BUNDLE' && accepted) yield must('decision.accepted', `must be false in a ${kind}`);
+    if (kind === 'BUNDLE' && execution && accepted !== (execution.exit_code === 0)) {
+      yield must('decision.accepted', `must be ${!accepted} where the exit code is ${execution.exit_code}`);
+    }
+  },
+  breach: result => ({ ...result, decision: { ...result.decision, accepted: false } }),
+});
+
+const PL4 = rule({
+  ...PL.PL4,
+  fields: ['model_mode'],
+  reads: ['policy'],
+  *check({ model_mode, policy: { name } }) {
+    if (model_mode !== 'none' && (name === 'strict' || name === 'default'))
+      yield must('model_mode', `must be "none" under the profile "${name}"`);
+  },
+  breach: result => ({ ...result, model_mode: 'record', model_io_path: 'recordings/model.json' }),
+});
+
+const PL5 = rule({
+  ...PL.PL5,
+  fields: [],
+  reads: ['model_mode', 'model_io_path', 'policy'],
+  *check({ model_mode, model_io_path }, { internal }) {
+    if (model_io_path !== undefined && model_mode === 'none')
+      yield must('model_io_path', 'stands there although no model was recorded or replayed');
+    else if (internal && model_mode !== 'none' && !model_io_path)
+      yield must('model_io_path', `is missing, although model_mode is "${model_mode}"`);
+  },
+  breach: result => ({ ...result, policy: devProfile, model_mode: 'replay' }),
+});
+
+const PL6 = rule({
+  ...PL.PL6,
+  fields: [],
+  reads: ['policy', 'execution'],
+  *check({ policy, execution }) {
+    if (!execution) return;
+    const { outputs, total_output_bytes } = execution;
+    if (outputs.length > policy.max_output_files)
+      yield must('execution.outputs', `are ${outputs.length}, the policy allows ${policy.max_output_files}`);
+    if (total_output_bytes > policy.max_total_output_bytes) {
+      yield must(
+        'execution.total_output_bytes',
+        `is ${total_output_bytes}, the policy allows ${policy.max_total_output_bytes}`,
+      );
+    }
+  },
+  breach: ({ execution, ...rest }) => ({
+    ...rest,
+    execution: { ...execution, total_output_bytes: 52_428_801, output_truncated: true },
+  }),
+});
+
+export const runResultRules = [RS1, RS2, RS3, RS4, RS5, RS6, RS7, RS8, PL4, PL5, PL6];
+
+const devProfile = builtInProfile('dev');
+
+function* belongsTo(owner: string, kind: string, path: string, value: unknown): Generator<Finding> {
+  if (kind === owner && value === undefined) yield must(path, `is missing in a ${kind}`);
+  if (kind !== owner && value !== undefined) yield must(path, `must not stand in a ${kind}`);
+}
+
+function* leaks(texts: readonly string[], path: string): Generator<Finding> {
+  for (const [index, text] of texts.entries()) {
+    if (hostPathIn(text)) yield must(`${path}[${index}]`, 'holds a path of a machine');
+  }
+}

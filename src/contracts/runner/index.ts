@@ -1,0 +1,44 @@
+import { type Contract, MIB } from '../contract.ts';
+import { runnerExample } from './example.ts';
+import { runnerRules } from './rules.ts';
+import { type Runner, runnerShape } from './shape.ts';
+
+export type { Runner };
+
+/** What is equal between two runs in the same surroundings. */
+const environment = [
+  'runner_schema_version',
+  'runner_version',
+  'platform',
+  'sandbox',
+  'limits',
+  'commands',
+  'write_roots',
+  'context',
+] as const satisfies readonly (keyof Runner)[];
+
+/** RunnerCore: everything but `ephemeral` and `timing`. */
+const core = [...environment, 'runner_id', 'exit', 'warnings'] as const satisfies readonly (keyof Runner)[];
+
+export const runner: Contract = {
+  name: 'runner',
+  title: 'Runner record',
+  tells: 'How a run was executed: platform, sandbox, limits, what was allowed, how it ended.',
+  source: 'Runner Specification 1.0.0',
+  version: { field: 'runner_schema_version', value: '1.0.0' },
+  places: ['runner.json'],
+  shape: runnerShape,
+  rules: runnerRules,
+  unknownKeys: 'RN11',
+  canonicalBytes: 'RN12',
+  core,
+  environment,
+  programText: ['commands.shell'],
+  unique: { field: 'runner_id', rule: 'RN2' },
+  beyond: [
+    'whether the sandbox enforced what the record says',
+    'whether the runner_id was used elsewhere, beyond these inputs',
+  ],
+  bytesMax: MIB,
+  example: runnerExample,
+};

@@ -1,0 +1,102 @@
+import { hostPathIn } from '../../base/path.ts';
+import { holdsSecret } from '../../base/redact.ts';
+import { uniqueAdvice } from '../lists.ts';
+import { must, rulesFor, should } from '../rule.ts';
+import { artifactPathTrouble } from './artifact-path.ts';
+import type { ScriptResult } from './shape.ts';
+
+const rule = rulesFor<ScriptResult>();
+
+const SR1 = rule({
+  id: 'SR1',
+  title: 'Contract Version Known',
+  why: 'Under a version nobody knows, no other word of the document has a meaning. It is judged first, and alone.',
+  fields: ['contract_version'],
+  breach: result => ({ ...result, contract_version: 2 }),
+});
+
+const SR2 = rule({
+  id: 'SR2',
+  title: 'Status Known',
+  why: 'A run ends in one of three ways, and readers act on which.',
+  fields: ['status'],
+  breach: result => ({ ...result, status: 'ok' }),
+});
+
+const SR3 = rule({
+  id: 'SR3',
+  title: 'HTML Output Present',
+  why: 'Readers show it without asking; on failure it may be empty, but it is there.',
+  fields: ['html_output'],
+  breach: result => ({ ...result, html_output: null }),
+});
+
+const SR4 = rule({
+  id: 'SR4',
+  title: 'Error Summary Safe',
+  why: 'It is shown to end users, who must see no stack trace, no path of the machine and no secret.',
+  fields: ['error_summary'],
+  reads: ['status'],
+  *check({ error_summary, status }) {
+    if (error_summary === null) {
+      if (status !== 'succeeded') yield should('error_summary', 'should tell the user what went wrong');
+      return;
+    }
+    if (TRACE.test(error_summary)) yield must('error_summary', 'holds a stack trace');
+    if (hostPathIn(error_summary)) yield must('error_summary', 'holds a path of a machine');
+    if (holdsSecret(error_summary)) yield must('error_summary', 'holds what looks like a credential');
+    if (status === 'succeeded') yield should('error_summary', 'should be null where the status is "succeeded"');
+    if (Buffer.byteLength(error_summary) > SHORT_BYTES)
+      yield should('error_summary', `should be short, at most ${SHORT_BYTES} bytes`);
+  },
+  breach: result => ({ ...result, status: 'failed', error_summary: 'Traceback (most recent call last):' }),
+});
+
+const SR5 = rule({
+  id: 'SR5',
+  title: 'Artifacts Listed',
+  why: 'The list is a hint for people; the files in output/ are the truth. A hint must still be a list of names and sizes.',
+  fields: ['artifacts'],
+  *check({ artifacts }) {
+    yield* uniqueAdvice(
+      artifacts.map(({ path }) => path),
+      'artifacts',
+    );
+  },
+  breach: result => ({ ...result, artifacts: [{ path: 'output/report.pdf', bytes: -1 }] }),
+});
+
+const SR6 = rule({
+  id: 'SR6',
+  title: 'Artifact Paths Safe',
+  why: 'A path is a wish of the script. One that leaves output/, or reads differently on another system, is an attack.',
+  fields: ['artifacts[].path'],
+  *check({ artifacts }) {
+    for (const [index, { path }] of artifacts.entries()) {
+      const trouble = artifactPathTrouble(path);
+      if (trouble) yield must(`artifacts[${index}].path`, trouble);
+    }
+  },
+  breach: result => ({ ...result, artifacts: [{ path: 'output/../secrets', bytes: 1 }] }),
+});
+
+export const scriptResultRules = [SR1, SR2, SR3, SR4, SR5, SR6];
+
+const SHORT_BYTES = 2_000;
+
+/** How Python, Node, Java, Go, Rust, .NET and Ruby begin or fill a trace. */
+const TRACE = new RegExp(
+  [
+    /Traceback \(most recent call last\)/,
+    /^\s*File "[^"\n]{1,400}", line \d/m,
+    /^\s*at [^\n]{1,300}[:(][^\n]{0,300}\d+\)?\s*$/m,
+    /^goroutine \d+ \[/m,
+    /panicked at /,
+    /^Caused by: /m,
+    /^\s*from [^\n]{1,300}:\d+:in /m,
+    /^Exception in thread /m,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'm',
+);

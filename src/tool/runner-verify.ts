@@ -1,0 +1,23 @@
+import { readJson } from '../base/json.ts';
+import { runner } from '../contracts/runner/index.ts';
+import { type Judgement, judge } from '../verify/document.ts';
+import { readStandardInput, readWhole } from '../verify/source.ts';
+import { EXIT } from '../verify/verdict.ts';
+
+export interface RunnerAnswer {
+  readonly exit: number;
+  /** Why there is no judgement, for a person. */
+  readonly trouble?: string;
+  readonly judgement?: Judgement;
+}
+
+/** The verifier of the Runner Specification: one file, or `-` for standard input. */
+export function runnerVerify(file: string, options: { strict: boolean; bytesMax?: number }): RunnerAnswer {
+  const bytesMax = options.bytesMax ?? runner.bytesMax;
+  const source = file === '-' ? readStandardInput(bytesMax) : readWhole(file, bytesMax);
+  if (!source.ok) return { exit: EXIT[source.outcome], trouble: source.message };
+  const reading = readJson(source.bytes, { bytesMax });
+  if (!reading.ok) return { exit: EXIT.refused, trouble: reading.refusal.message };
+  const judgement = judge(runner, reading.value, source.bytes, { strict: options.strict, internal: false });
+  return { exit: judgement.valid ? EXIT.valid : EXIT.invalid, judgement };
+}

@@ -1,0 +1,116 @@
+import path from 'node:path';
+import type { FileClaim } from '../contracts/claim.ts';
+import { unsafePath } from '../base/path.ts';
+import { contentHash } from '../base/hash.ts';
+import { readJson } from '../base/json.ts';
+import { BYTES_MAX } from './examine.ts';
+import { hashFile, readWhole } from './source.ts';
+import { FD } from './folder-rules.ts';
+import type { FolderDocument, FolderFinding, Inspector } from './inspector.ts';
+import type { Tree } from './walk.ts';
+
+/** FD2, FD3 and FD4: what documents say of files, against the files. */
+export function claimInspector(folder: string, tree: Tree): Inspector {
+  const found: FolderFinding[] = [];
+  const assets: { file: string; at: string; run: string; id: string }[] = [];
+  const assetIds = new Map<string, Set<string>>();
+  const hashes = new Map<string, string | undefined>();
+
+  const hashOf = (file: string): string | undefined => {
+    if (!hashes.has(file)) hashes.set(file, hashFile(path.join(folder, file)));
+    return hashes.get(file);
+  };
+
+  function* judge(file: string, claim: FileClaim, target: string | undefined): Generator<FolderFinding> {
+    const level = claim.hint ? 'should' : 'must';
+    const place = { level, file, at: claim.at } as const;
+    if (target === undefined) {
+      if (!claim.optional) yield { ...place, rule: FD.FD2.id, message: 'names a file that is not there' };
+      return;
+    }
+    const size = tree.files.get(target);
+    if (claim.bytes !== undefined && claim.bytes !== size) {
+      yield { ...place, rule: FD.FD3.id, message: `states a size of ${claim.bytes} bytes, the file has ${size}` };
+    } else if (claim.sha256 !== undefined && claim.sha256 !== hashOf(target)) {
+      yield { ...place, rule: FD.FD3.id, message: 'states a hash that is not that of the file' };
+    }
+    if (claim.documentSha256 !== undefined && claim.documentSha256 !== documentHash(path.join(folder, target))) {
+      yield { ...place, rule: FD.FD3.id, message: `states a hash that is not that of the document in ${target}` };
+    }
+  }
+
+  return {
+    take({ file, contract, value }: FolderDocument) {
+      if (contract.name === 'assets-manifest') {
+        const { items } = value as { items: readonly { asset_id: string }[] };
+        assetIds.set(above(file, 1) ?? '', new Set(items.map(({ asset_id }) => asset_id)));
+      }
+      if (!contract.claims) return;
+      const listed = new Set([file]);
+      for (const claim of contract.claims(value as never)) {
+        if ('asset' in claim) {
+          assets.push({ file, at: claim.at, run: above(file, 0) ?? '', id: claim.asset });
+          continue;
+        }
+        // A path that leaves the folder is the document's own violation, and is not looked at here.
+        if (unsafePath(claim.file)) continue;
+        const target = resolve(file, claim.file, contract.claimsFrom ?? 0, tree);
+        if (target !== undefined) listed.add(target);
+        found.push(...judge(file, claim, target));
+      }
+      if (contract.listsItsFolder) found.push(...unlisted(file, listed, tree));
+    },
+
+    *findings() {
+      yield* found;
+      for (const { file, at, run, id } of assets) {
+        if (!assetIds.get(run)?.has(id)) {
+          yield {
+            rule: FD.FD2.id,
+            level: 'must',
+            file,
+            at,
+            message: 'names an asset that no manifest of assets lists',
+          };
+        }
+      }
+    },
+  };
+}
+
+function documentHash(file: string): string | undefined {
+  const source = readWhole(file, BYTES_MAX);
+  const reading = source.ok ? readJson(source.bytes, { bytesMax: BYTES_MAX }) : undefined;
+  return reading?.ok ? contentHash(reading.value) : undefined;
+}
+
+/** The file that a claim means, if it is there. Some tools count from the document's own folder, whatever the contract says. */
+function resolve(file: string, claimed: string, levels: number, tree: Tree): string | undefined {
+  for (const base of [above(file, levels), above(file, 0)]) {
+    if (base === undefined) continue;
+    const target = path.posix.normalize(base === '' ? claimed : `${base}/${claimed}`);
+    if (tree.files.has(target)) return target;
+  }
+  return undefined;
+}
+
+/** The folder that lies `levels` above the folder of a file; '' is the top, undefined lies outside. */
+function above(file: string, levels: number): string | undefined {
+  const names = file.split('/').slice(0, -1);
+  return levels > names.length ? undefined : names.slice(0, names.length - levels).join('/');
+}
+
+function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): Generator<FolderFinding> {
+  const folder = above(manifest, 0) ?? '';
+  const prefix = folder === '' ? '' : `${folder}/`;
+  for (const file of tree.files.keys()) {
+    if (file.startsWith(prefix) && !listed.has(file)) {
+      yield {
+        rule: FD.FD4.id,
+        level: 'must',
+        file,
+        message: `is not listed in ${path.posix.basename(manifest)} beside it`,
+      };
+    }
+  }
+}

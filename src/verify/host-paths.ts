@@ -1,0 +1,29 @@
+import { hostPathIn } from '../base/path.ts';
+import { FD } from './folder-rules.ts';
+import type { FolderFinding, Inspector } from './inspector.ts';
+
+/** FD5: texts of ours that name a file of some machine. The words of the program that ran are its own. */
+export function hostPathInspector(): Inspector {
+  const found: FolderFinding[] = [];
+  return {
+    take({ file, contract, value }) {
+      for (const at of pathsIn(value, '', new Set(contract.programText))) {
+        found.push({ rule: FD.FD5.id, level: 'must', file, at, message: 'holds a path of a machine' });
+      }
+    },
+    findings: () => found,
+  };
+}
+
+function* pathsIn(value: unknown, at: string, exempt: ReadonlySet<string>, plain = at): Generator<string> {
+  if (exempt.has(plain)) return;
+  if (typeof value === 'string') {
+    if (hostPathIn(value) !== undefined) yield at;
+  } else if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) yield* pathsIn(element, `${at}[${index}]`, exempt, `${plain}[]`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      yield* pathsIn(member, at === '' ? key : `${at}.${key}`, exempt, plain === '' ? key : `${plain}.${key}`);
+    }
+  }
+}

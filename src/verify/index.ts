@@ -1,0 +1,56 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import type { Violation } from '../contracts/check.ts';
+import { runner } from '../contracts/runner/index.ts';
+import { judgeValue } from './document.ts';
+import type { Options } from './examine.ts';
+import { verifyFile, verifyLines, verifyStandardInput } from './file.ts';
+import { verifyFolder } from './folder.ts';
+import { EXIT, type Outcome, refused, type Verdict } from './verdict.ts';
+
+export { EXIT, type Options, type Outcome, type Verdict, type Violation };
+
+/**
+ * Judges files, folders, NDJSON and standard input (`-`), one after another. Files and documents in folders get a
+ * verdict each; NDJSON gets one per line and one for the whole.
+ */
+export async function* verify(inputs: readonly string[], options: Options = {}): AsyncGenerator<Verdict> {
+  let hasReadStandardInput = false;
+  for (const input of inputs) {
+    if (input === '-' && hasReadStandardInput) {
+      yield refused('-', 'usage', 'Standard input can be read only once.');
+    } else if (input === '-') {
+      hasReadStandardInput = true;
+      yield* verifyStandardInput(options);
+    } else if (isFolder(input)) {
+      yield* verifyFolder(input, options);
+    } else if (options.ndjson || LINES.has(path.extname(input).toLowerCase())) {
+      yield* verifyLines(input, options);
+    } else {
+      yield await verifyFile(input, options);
+    }
+  }
+}
+
+/** Judges one value by the Runner Specification. Never throws. */
+export function verifyRunner(value: unknown): RunnerVerificationResult {
+  const { valid, violations, hash } = judgeValue(runner, value, { strict: false, internal: false });
+  return hash === undefined ? { valid, violations } : { valid, violations, runner_hash: hash };
+}
+
+export interface RunnerVerificationResult {
+  readonly valid: boolean;
+  readonly violations: readonly Violation[];
+  /** Present only if valid. */
+  readonly runner_hash?: string;
+}
+
+const LINES = new Set(['.ndjson', '.jsonl']);
+
+function isFolder(input: string): boolean {
+  try {
+    return statSync(input).isDirectory();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Contract } from '../contracts/contract.ts';
+
+/** Looks at the documents of a folder as they come, and says at the end what they break together. */
+export interface Inspector {
+  take(document: FolderDocument): void;
+  findings(): Iterable<FolderFinding>;
+}
+
+/** A document that has the shape of its contract. */
+export interface FolderDocument {
+  /** Its file, relative to the folder, `/` between names. */
+  readonly file: string;
+  readonly contract: Contract;
+  readonly value: object;
+}
+
+export interface FolderFinding {
+  readonly rule: string;
+  readonly level: 'must' | 'should';
+  readonly file: string;
+  /** Where in the document, as `a.b[0]`. */
+  readonly at?: string;
+  /** Continues the place: "names a file that is not there". */
+  readonly message: string;
+}

@@ -1,0 +1,53 @@
+import { readChunk } from './source.ts';
+
+/** One line of a stream, without its line feed; `bytes` is absent when the line is longer than it may be. */
+export interface Line {
+  readonly number: number;
+  /** Valid until the next line is asked for: the memory is used again. */
+  readonly bytes?: Buffer;
+}
+
+/** Cuts a stream into lines in flat memory: one buffer, never larger than the longest line that may be kept. */
+export function* linesOf(fd: number, lineBytesMax: number): Generator<Line> {
+  let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, lineBytesMax + 1));
+  let start = 0;
+  let end = 0;
+  let number = 1;
+  let isSkipping = false;
+  for (;;) {
+    let scanned = start;
+    for (;;) {
+      const feed = buffer.subarray(scanned, end).indexOf(LINE_FEED);
+      if (feed < 0) break;
+      const lineEnd = scanned + feed;
+      if (isSkipping) isSkipping = false;
+      else yield { number, bytes: buffer.subarray(start, lineEnd) };
+      number++;
+      start = lineEnd + 1;
+      scanned = start;
+    }
+    if (isSkipping) start = end;
+    else if (end - start > lineBytesMax) {
+      yield { number };
+      isSkipping = true;
+      start = end;
+    }
+    buffer.copyWithin(0, start, end);
+    end -= start;
+    start = 0;
+    if (end === buffer.length) buffer = grown(buffer, lineBytesMax + 1);
+    const length = readChunk(fd, buffer.subarray(end));
+    if (length === 0) break;
+    end += length;
+  }
+  if (end > 0 && !isSkipping) yield { number, bytes: buffer.subarray(0, end) };
+}
+
+const LINE_FEED = 0x0a;
+const CHUNK_BYTES = 256 * 1024;
+
+function grown(buffer: Buffer, bytesMax: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafe(Math.min(2 * buffer.length, bytesMax));
+  buffer.copy(larger);
+  return larger;
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { tooLarge } from '../base/json.ts';
+
+/** Bytes of one document, or why there are none. */
+export type Source = { readonly ok: true; readonly bytes: Buffer } | Failure;
+
+export interface Failure {
+  readonly ok: false;
+  readonly outcome: 'unreadable' | 'refused';
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Reads a whole regular file of at most `bytesMax` bytes. A FIFO, device or socket is never waited for. */
+export function readWhole(file: string, bytesMax: number): Source {
+  const opened = openRegular(file);
+  if (!opened.ok) return opened;
+  const { fd, stat } = opened;
+  try {
+    if (stat.size > bytesMax) return { ok: false, outcome: 'refused', code: 'too_large', message: tooLarge(bytesMax) };
+    const bytes = readUpTo(fd, stat.size + 1);
+    if (bytes.length !== stat.size || hasChanged(stat, fstatSync(fd))) return changed;
+    return { ok: true, bytes };
+  } catch (error) {
+    return unreadableBecause(error);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The content hash of a regular file of any size, or undefined if it cannot be read. */
+export function hashFile(file: string): string | undefined {
+  const opened = openRegular(file);
+  if (!opened.ok) return undefined;
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  try {
+    for (let length = readChunk(opened.fd, chunk); length > 0; length = readChunk(opened.fd, chunk)) {
+      hash.update(chunk.subarray(0, length));
+    }
+    return `sha256:${hash.digest('hex')}`;
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(opened.fd);
+  }
+}
+
+/** Reads standard input to its end, or to the first byte over the cap. */
+export function readStandardInput(bytesMax: number): Source {
+  try {
+    const bytes = readUpTo(0, bytesMax + 1);
+    if (bytes.length > bytesMax)
+      return { ok: false, outcome: 'refused', code: 'too_large', message: tooLarge(bytesMax) };
+    return { ok: true, bytes };
+  } catch (error) {
+    return unreadableBecause(error);
+  }
+}
+
+/** Opens a regular file, and nothing else, without ever blocking. The caller closes it. */
+export function openRegular(file: string): { readonly ok: true; readonly fd: number; readonly stat: Stats } | Failure {
+  let fd: number | undefined;
+  try {
+    // Asked before opening, because merely opening a device can do something, and after, because a name can be swapped.
+    const before = statSync(file);
+    if (!before.isFile()) return notRegular(before);
+    fd = openSync(file, constants.O_RDONLY | NONBLOCK);
+    const stat = fstatSync(fd);
+    if (stat.isFile()) return { ok: true, fd, stat };
+    closeSync(fd);
+    return notRegular(stat);
+  } catch (error) {
+    if (fd !== undefined) closeSync(fd);
+    return unreadableBecause(error);
+  }
+}
+
+export function hasChanged(before: Stats, after: Stats): boolean {
+  return before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ino !== after.ino;
+}
+
+export const changed = {
+  ok: false,
+  outcome: 'unreadable',
+  code: 'changed',
+  message: 'It changed while it was read.',
+} as const;
+
+/** Windows has no such flag. */
+const NONBLOCK = constants.O_NONBLOCK ?? 0;
+
+const CHUNK_BYTES = 64 * 1024;
+
+function readUpTo(fd: number, bytesMax: number): Buffer {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  while (total < bytesMax) {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytesMax - total));
+    const length = readChunk(fd, chunk);
+    if (length === 0) break;
+    chunks.push(chunk.subarray(0, length));
+    total += length;
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, total);
+}
+
+/** Reads what there is. A pipe whose writer is not ready yet answers EAGAIN when it was made non-blocking by someone else. */
+export function readChunk(fd: number, chunk: Buffer): number {
+  for (;;) {
+    try {
+      return readSync(fd, chunk, 0, chunk.length, null);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'EOF') return 0;
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(PAUSE, 0, 0, 5);
+    }
+  }
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));
+
+/** An error of the system, in words; anything else is a bug of ours and goes on its way. */
+export function unreadableBecause(error: unknown): Failure {
+  const code = codeOf(error);
+  if (code === '') throw error;
+  const message = MESSAGES[code] ?? 'It could not be read.';
+  return { ok: false, outcome: 'unreadable', code: code.toLowerCase(), message };
+}
+
+const MESSAGES: Record<string, string> = {
+  ENOENT: 'There is no such file.',
+  ENOTDIR: 'There is no such file.',
+  EACCES: 'It may not be read: permission denied.',
+  EPERM: 'It may not be read: permission denied.',
+  EISDIR: 'It is a folder.',
+  ELOOP: 'Its links lead in a circle.',
+  ENAMETOOLONG: 'Its name is too long.',
+  EBADF: 'Standard input is closed.',
+  ERR_INVALID_ARG_VALUE: 'Its name holds a character that no file name may hold.',
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function notRegular(stat: Stats): Failure {
+  const kind = kindOfEntry(stat);
+  return { ok: false, outcome: 'unreadable', code: 'not_regular', message: `It is ${kind}, not a regular file.` };
+}
+
+export function kindOfEntry(entry: Pick<Stats, EntryTest>): string {
+  return KINDS.find(([test]) => entry[test]())?.[1] ?? 'something unknown';
+}
+
+type EntryTest =
+  | 'isDirectory'
+  | 'isSymbolicLink'
+  | 'isFIFO'
+  | 'isSocket'
+  | 'isCharacterDevice'
+  | 'isBlockDevice'
+  | 'isFile';
+
+const KINDS: readonly [EntryTest, string][] = [
+  ['isFile', 'a regular file'],
+  ['isDirectory', 'a folder'],
+  ['isSymbolicLink', 'a link'],
+  ['isFIFO', 'a FIFO'],
+  ['isSocket', 'a socket'],
+  ['isCharacterDevice', 'a device'],
+  ['isBlockDevice', 'a device'],
+];

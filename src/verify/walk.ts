@@ -1,0 +1,56 @@
+import { type Dirent, lstatSync, opendirSync } from 'node:fs';
+import path from 'node:path';
+import { compare } from '../contracts/check.ts';
+import { type Failure, kindOfEntry, unreadableBecause } from './source.ts';
+
+export interface Tree {
+  readonly ok: true;
+  /** Regular files by path relative to the folder, `/` between names, sorted; the value is the size in bytes. */
+  readonly files: ReadonlyMap<string, number>;
+  /** Everything that is neither a file nor a folder, or has a name that cannot be written down. */
+  readonly odd: readonly { readonly path: string; readonly what: string }[];
+}
+
+/** Lists a folder and all below it. Links are never followed, so no loop of them can hold it. */
+export function walk(folder: string): Tree | Failure {
+  const files: [string, number][] = [];
+  const odd: { path: string; what: string }[] = [];
+  const pending = [''];
+  let entries = 0;
+  try {
+    for (let below = pending.pop(); below !== undefined; below = pending.pop()) {
+      const depth = below === '' ? 0 : below.split('/').length;
+      if (depth > DEPTH_MAX) return refusedTree(`It is nested deeper than ${DEPTH_MAX} folders.`);
+      for (const entry of entriesOf(path.join(folder, below))) {
+        if (++entries > ENTRIES_MAX)
+          return refusedTree(`It holds more than ${ENTRIES_MAX.toLocaleString('en-US')} entries.`);
+        const relative = below === '' ? entry.name : `${below}/${entry.name}`;
+        if (entry.name.includes('\ufffd')) odd.push({ path: relative, what: 'has a name that is not UTF-8' });
+        else if (entry.isDirectory()) pending.push(relative);
+        else if (entry.isFile()) files.push([relative, lstatSync(path.join(folder, relative)).size]);
+        else odd.push({ path: relative, what: `is ${kindOfEntry(entry)}` });
+      }
+    }
+  } catch (error) {
+    return unreadableBecause(error);
+  }
+  files.sort(([a], [b]) => compare(a, b));
+  return { ok: true, files: new Map(files), odd: odd.sort((a, b) => compare(a.path, b.path)) };
+}
+
+const ENTRIES_MAX = 500_000;
+const DEPTH_MAX = 32;
+
+/** One entry at a time: a folder with a million names is counted, not loaded. */
+function* entriesOf(folder: string): Generator<Dirent> {
+  const handle = opendirSync(folder, { bufferSize: 256 });
+  try {
+    for (let entry = handle.readSync(); entry; entry = handle.readSync()) yield entry;
+  } finally {
+    handle.closeSync();
+  }
+}
+
+function refusedTree(message: string): Failure {
+  return { ok: false, outcome: 'refused', code: 'folder_too_large', message };
+}

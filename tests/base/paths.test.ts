@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { hostPathIn, unsafePath } from '../../src/base/path.ts';
+
+describe('a path below a folder of ours', () => {
+  test.each(['out', 'a/b.txt', '.', './a', 'foo..bar', '...', 'a/..b', 'ünïcode', 'a b', '-rf', '.env'])(
+    'may be %j',
+    path => {
+      expect(unsafePath(path)).toBeUndefined();
+    },
+  );
+
+  const unsafe: [string, string][] = [
+    ['', 'is empty'],
+    ['/etc', 'is absolute'],
+    ['//x', 'is absolute'],
+    ['\\x', 'is absolute or a network share'],
+    ['\\\\server\\share', 'is absolute or a network share'],
+    ['C:\\x', 'begins with a drive'],
+    ['c:x', 'begins with a drive'],
+    ['~', 'begins with a home folder'],
+    ['~root/x', 'begins with a home folder'],
+    ['..', 'climbs out with ".."'],
+    ['a/../b', 'climbs out with ".."'],
+    ['a\\..\\b', 'climbs out with ".."'],
+    ['a/..', 'climbs out with ".."'],
+    ['a//b', 'holds an empty segment'],
+    ['a/', 'holds an empty segment'],
+    ['a\u0000b', 'holds a control character'],
+    ['a\nb', 'holds a control character'],
+    ['a\u007fb', 'holds a control character'],
+    ['a\u2028b', 'holds a control character'],
+  ];
+  test.each(unsafe)('may not be %j, which %s', (path, reason) => {
+    expect(unsafePath(path)).toBe(reason);
+  });
+});
+
+describe('a path of a machine in a text', () => {
+  test.each([
+    'failed in /home/alice/x.py',
+    '/root/x',
+    'see "/tmp/a"',
+    'at (/Users/bob/app.js:3:1)',
+    'open C:\\Users\\x',
+    'file:///etc/passwd',
+    '\\\\server\\share',
+    'path=/var/lib/x',
+  ])('is found in %j', text => {
+    expect(hostPathIn(text)).toBeDefined();
+  });
+
+  test.each([
+    'GET /api/v1/users failed',
+    'and/or',
+    'https://example.org/home/x',
+    '3/4',
+    'a/tmp/b',
+    'either yes/no',
+    'ratio 1:2',
+  ])('is not seen in %j', text => {
+    expect(hostPathIn(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { clip } from '../../src/base/clip.ts';
+import { printable } from '../../src/base/printable.ts';
+import { holdsSecret, redact } from '../../src/base/redact.ts';
+
+describe('clipped text', () => {
+  test('that fits is left alone', () => {
+    expect(clip('héllo', 6)).toEqual({ text: 'héllo', truncated: false, bytesTotal: 6 });
+  });
+
+  test('is cut before a code point that does not fit, and knows its full size', () => {
+    expect(clip('héllo', 2)).toEqual({ text: 'h', truncated: true, bytesTotal: 6 });
+    expect(clip('a😀', 4)).toEqual({ text: 'a', truncated: true, bytesTotal: 5 });
+  });
+
+  test('is never longer than the cap, never half a character, always a beginning', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (text, bytesMax) => {
+        const clipped = clip(text, bytesMax);
+        expect(Buffer.byteLength(clipped.text)).toBeLessThanOrEqual(bytesMax);
+        expect(text.startsWith(clipped.text)).toBe(true);
+        expect(clipped.bytesTotal).toBe(Buffer.byteLength(text));
+        expect(clipped.truncated).toBe(clipped.text !== text);
+        const next = [...text.slice(clipped.text.length)][0];
+        if (next !== undefined) expect(Buffer.byteLength(clipped.text + next)).toBeGreaterThan(bytesMax);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+test('a terminal is shown no control, no override and no zero-width character', () => {
+  expect(printable('\u001b[31mred\r\n\u202eabc\u200b\u{e0041}ok ü 😀')).toBe(
+    '\\u{1b}[31mred\\u{d}\\u{a}\\u{202e}abc\\u{200b}\\u{e0041}ok ü 😀',
+  );
+  expect(printable('\ud800')).toBe('\\u{d800}');
+});
+
+describe('redaction', () => {
+  // Put together here, so that no scanner mistakes this file for a leak.
+  const credentials = [
+    `sk-${'ant-api03-'}${'a1B2'.repeat(8)}`,
+    `sk-${'proj-'}${'a1B2'.repeat(8)}`,
+    `gh${'p'}_${'a1B2'.repeat(9)}`,
+    `github${'_pat_'}${'a1B2'.repeat(9)}`,
+    `AK${'IA'}${'ABCD'.repeat(4)}`,
+    `xox${'b'}-${'1234567890'}-abc`,
+    `eyJ${'hbGciOiJI'}.eyJ${'zdWIiOiIx'}.${'abc123'}`,
+    `-----BEGIN ${'RSA PRIVATE'} KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----`,
+    `Bearer ${'abcdef0123456789'}`,
+  ];
+  test.each(credentials)('masks %s', credential => {
+    expect(redact(`before ${credential} after`)).toEqual({ text: 'before [masked] after', masked: 1 });
+    expect(holdsSecret(credential)).toBe(true);
+  });
+
+  test('masks the password of a URL and leaves the rest', () => {
+    expect(redact('postgres://user:hunter2@db/x').text).toBe('postgres://user:[masked]@db/x');
+  });
+
+  test('masks declared secrets by value, the longest first', () => {
+    expect(redact('abcdef abc', ['abc', 'abcdef', ''])).toEqual({ text: '[masked] [masked]', masked: 2 });
+  });
+
+  test('leaves ordinary words alone', () => {
+    const text = 'The task-list of Basic English: bearer of news, ask-me-anything, sk-8 board.';
+    expect(redact(text)).toEqual({ text, masked: 0 });
+  });
+
+  test('is linear: hostile text of a megabyte does not blow it up', () => {
+    const cost = (text: string): number => {
+      const start = process.cpuUsage();
+      redact(text);
+      const { user, system } = process.cpuUsage(start);
+      return user + system;
+    };
+    for (const unit of ['eyJ', 'sk-', '-----BEGIN ', '://a:', 'Bearer ', 'a', 'eyJaaaaaaaa.eyJaaaaaaaa.']) {
+      const small = Math.max(2_000, cost(unit.repeat(2 ** 17 / unit.length)));
+      // Eight times the text may cost eight times the work, with room for noise, but not sixty-four times.
+      expect(cost(unit.repeat(2 ** 20 / unit.length)) / small, unit).toBeLessThan(40);
+    }
+  });
+});

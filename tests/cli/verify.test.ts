@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { runner } from '../../src/contracts/runner/index.ts';
+import { exampleWith, proctor, ROOT, temporaryFolder } from '../support.ts';
+
+const good = canonicalize(runner.example);
+const bad = canonicalize(exampleWith(runner, { write_roots: ['/etc'], 'exit.code': 300 }));
+
+describe('proctor verify', () => {
+  test('tells people what is valid, what is broken and what it could not read, a line each', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'good.json'), good);
+    writeFileSync(path.join(cwd, 'bad.json'), bad);
+    writeFileSync(path.join(cwd, 'torn.json'), good.slice(0, 50));
+    const { code, stdout } = proctor(['verify', 'good.json', 'bad.json', 'torn.json', 'nowhere.json'], { cwd });
+    expect(code).toBe(3);
+    expect(stdout).toContain('✓ good.json  valid runner\n');
+    expect(stdout).toContain(
+      '✗ bad.json  not a valid runner: 2 rules broken\n    RN7   write_roots[0] is absolute.\n    RN10  exit.code must be at most 255, is 300.\n',
+    );
+    expect(stdout).toMatch(/! torn\.json {2}refused: /);
+    expect(stdout).toContain('! nowhere.json  not readable: There is no such file.\n');
+    expect(stdout).toContain('not checked: whether the sandbox enforced what the record says');
+  });
+
+  test('answers programs with one JSON document', () => {
+    const { code, stdout } = proctor(['verify', '--json', '-', 'nowhere.json'], { input: bad });
+    const answer = JSON.parse(stdout) as { ok: boolean; exit_code: number; inputs: unknown[] };
+    expect(code).toBe(3);
+    expect(answer).toMatchObject({
+      ok: false,
+      exit_code: 3,
+      inputs: [
+        {
+          ok: false,
+          input: '-',
+          outcome: 'invalid',
+          contract: 'runner',
+          violations: [{ rule_id: 'RN7', path: 'write_roots[0]' }, { rule_id: 'RN10' }],
+        },
+        { ok: false, input: 'nowhere.json', outcome: 'unreadable', reason: { code: 'enoent' } },
+      ],
+    });
+  });
+
+  test('NDJSON gets a verdict per line, and finds an id that comes back', () => {
+    const cwd = temporaryFolder();
+    const other = canonicalize(exampleWith(runner, { runner_id: 'runner_20260106_120000_other' }));
+    writeFileSync(path.join(cwd, 'records.ndjson'), [good, other, bad, '', good, '{'].join('\n'));
+    const { code, stdout } = proctor(['verify', 'records.ndjson'], { cwd });
+    expect(code).toBe(3);
+    expect(stdout).not.toContain('records.ndjson:1');
+    expect(stdout).not.toContain('records.ndjson:2');
+    expect(stdout).toContain('✗ records.ndjson:3');
+    expect(stdout).toContain('! records.ndjson:4  refused: The document is empty.');
+    expect(stdout).toContain(
+      '✗ records.ndjson:5  not a valid runner: one rule broken\n    RN2   runner_id was used by an earlier document here.',
+    );
+    expect(stdout).toContain('! records.ndjson:6');
+    expect(stdout).toContain('✗ records.ndjson  not all valid: 4 runner, 2 not known');
+  });
+
+  test('NDJSON without trouble is one line, also from standard input', () => {
+    expect(proctor(['verify', '--ndjson', '-'], { input: `${good}\n` })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('✓ standard input  all valid: 1 runner') as string,
+    });
+    expect(proctor(['verify', '--ndjson', '-'], { input: '' })).toMatchObject({ code: 2 });
+  });
+
+  test('--as judges by another contract, and only by one that exists', () => {
+    expect(proctor(['verify', '--as', 'runner', '-'], { input: '{}' })).toMatchObject({ code: 3 });
+    expect(proctor(['verify', '--as', 'nothing', '-'], { input: '{}' })).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('a document that no contract knows is refused by name', () => {
+    expect(proctor(['verify', '-'], { input: '{"a":1}' })).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('--as NAME') as string,
+    });
+    expect(proctor(['verify', '-'], { input: '[]' }).code).toBe(2);
+  });
+
+  test('a runner record without its version is known by its file name', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(
+      path.join(cwd, 'runner.json'),
+      canonicalize(exampleWith(runner, { runner_schema_version: undefined })),
+    );
+    expect(proctor(['verify', 'runner.json'], { cwd })).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('RN1') as string,
+    });
+  });
+
+  test('standard input is read once, and the second time is said', () => {
+    expect(proctor(['verify', '-', '-'], { input: good })).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('only once') as string,
+    });
+  });
+
+  test('a terminal is sent no control character of a document or a name', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'a\u001b[31mb.json'), canonicalize(exampleWith(runner, { '\u001b]0;x\u0007': 1 })));
+    const { stdout } = proctor(['verify', 'a\u001b[31mb.json'], { cwd });
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
+  });
+
+  test('colours come when asked for and not otherwise', () => {
+    expect(proctor(['verify', '-'], { input: good, env: { NO_COLOR: '', FORCE_COLOR: '1' } }).stdout).toContain(
+      '\u001b[32m✓',
+    );
+    expect(proctor(['verify', '-'], { input: good, env: { NO_COLOR: '1', FORCE_COLOR: '1' } }).stdout).not.toContain(
+      '\u001b',
+    );
+  });
+
+  test('a reader that goes away is no error', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'many.ndjson'), `${bad}\n`.repeat(5_000));
+    const { stderr, status } = spawnSync(
+      'bash',
+      ['-c', `"${process.execPath}" "${ROOT}/dist/proctor.js" verify --json many.ndjson | head -c 100`],
+      { cwd, encoding: 'utf8' },
+    );
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+  });
+
+  test('links are followed when they are named, and a circle of them is told', () => {
+    const cwd = temporaryFolder();
+    mkdirSync(path.join(cwd, 'x'));
+    writeFileSync(path.join(cwd, 'x', 'good.json'), good);
+    symlinkSync('x/good.json', path.join(cwd, 'link.json'));
+    symlinkSync('loop.json', path.join(cwd, 'loop.json'));
+    expect(proctor(['verify', 'link.json'], { cwd }).code).toBe(0);
+    expect(proctor(['verify', 'loop.json'], { cwd })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('circle') as string,
+    });
+  });
+});
+
+test('help and version answer on stdout with exit 0, an unknown command is exit 2 with a suggestion', () => {
+  expect(proctor(['--version'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+  });
+  expect(proctor(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('verify') as string });
+  expect(proctor(['verfy'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Did you mean verify?') as string,
+  });
+  expect(proctor([]).code).toBe(2);
+});

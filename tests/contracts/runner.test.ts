@@ -1,0 +1,355 @@
+import { describe, expect, test } from 'vitest';
+import { type Runner, runner } from '../../src/contracts/runner/index.ts';
+import { verifyRunner } from '../../src/verify/index.ts';
+import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support.ts';
+
+const record = (changes: Record<string, unknown>) => exampleWith(runner, changes);
+const KNOWN_HASH = 'sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc';
+const timing = (changes: object) => ({ timing: { ...(runner.example as Runner).timing, ...changes } });
+
+/** What changes in the example, the rules it must break, and the rules that must give advice. */
+type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
+
+const rows: Row[] = [
+  ['the example of the specification', {}, []],
+  ['version 2.0.0', { runner_schema_version: '2.0.0' }, ['RN1']],
+  ['no version', { runner_schema_version: undefined }, ['RN1']],
+  ['an empty version', { runner_schema_version: '' }, ['RN1']],
+  ['a version that is a number', { runner_schema_version: 1 }, ['RN1']],
+  ['an id in upper case', { runner_id: 'runner_20260106_120000_ABC' }, ['RN2']],
+  ['a short id', { runner_id: 'runner_2026_12_a' }, ['RN2']],
+  ['an id with a line feed', { runner_id: 'runner_20260106_120000_abc\n' }, ['RN2']],
+  ['an id with more around it', { runner_id: 'x runner_20260106_120000_abc' }, ['RN2']],
+  ['an id of no date, which the pattern allows', { runner_id: 'runner_99999999_999999_a' }, []],
+  ['no id', { runner_id: undefined }, ['RN2']],
+  ['a version of the runner that is no semver', { runner_version: 'banana' }, [], ['RN2']],
+  ['a blank version of the runner', { runner_version: ' ' }, ['RN2']],
+  ['an empty version of the runner', { runner_version: '' }, ['RN2']],
+  ['freebsd', { 'platform.os': 'freebsd' }, ['RN3']],
+  ['riscv64', { 'platform.arch': 'riscv64' }, ['RN3']],
+  ['node vbanana', { 'platform.node_version': 'vbanana' }, ['RN3']],
+  ['node without v', { 'platform.node_version': '24.11.1' }, ['RN3']],
+  ['node v24', { 'platform.node_version': 'v24' }, ['RN3']],
+  ['a nightly node', { 'platform.node_version': 'v26.0.0-nightly20260101abc' }, []],
+  ['npm empty', { 'platform.npm_version': '' }, ['RN3']],
+  ['npm not a version', { 'platform.npm_version': 'not-a-version' }, ['RN3']],
+  ['no platform', { platform: undefined }, ['RN3']],
+  ['a platform that is a list', { platform: [] }, ['RN3']],
+  ['no isolation in a process', { 'sandbox.isolation_level': 'none' }, ['RN4']],
+  [
+    'no backend but strict isolation',
+    { 'sandbox.backend': 'none', 'sandbox.isolation_level': 'strict', 'sandbox.network_blocked': false },
+    [],
+    ['RN4'],
+  ],
+  ['no backend but a blocked network', { 'sandbox.backend': 'none', 'sandbox.isolation_level': 'none' }, [], ['RN4']],
+  [
+    'neither backend nor claims',
+    { 'sandbox.backend': 'none', 'sandbox.isolation_level': 'none', 'sandbox.network_blocked': false },
+    [],
+  ],
+  ['an unknown backend', { 'sandbox.backend': 'jail' }, ['RN4']],
+  ['network_blocked as a text', { 'sandbox.network_blocked': 'yes' }, ['RN4']],
+  ['a timeout of 999', { 'limits.timeout_ms': 999 }, ['RN5']],
+  ['a timeout of 1000', { 'limits.timeout_ms': 1000 }, []],
+  ['a timeout of 600000', { 'limits.timeout_ms': 600_000 }, []],
+  ['a timeout of 600001', { 'limits.timeout_ms': 600_001 }, ['RN5']],
+  ['a timeout as a text', { 'limits.timeout_ms': '30000' }, ['RN5']],
+  ['no file at all', { 'limits.max_output_files': 0 }, ['RN5']],
+  ['10001 files', { 'limits.max_output_files': 10_001 }, ['RN5']],
+  ['1023 bytes', { 'limits.max_total_output_bytes': 1023 }, ['RN5']],
+  ['a GiB and a byte', { 'limits.max_total_output_bytes': 1_073_741_825 }, ['RN5']],
+  ['memory 0', { 'limits.max_memory_bytes': 0 }, ['RN5']],
+  ['cpu -1', { 'limits.max_cpu_seconds': -1 }, ['RN5']],
+  ['memory null', { 'limits.max_memory_bytes': null }, ['RN5']],
+  ['half a millisecond', { 'limits.timeout_ms': 1000.5 }, [], ['RN5']],
+  ['half a file', { 'limits.max_output_files': 1.5 }, [], ['RN5']],
+  ['memory 1e308', { 'limits.max_memory_bytes': 1e308 }, [], ['RN5']],
+  ['half a second of cpu', { 'limits.max_cpu_seconds': 0.5 }, []],
+  ['an allowlist out of order', { 'commands.allowlist': ['npm', 'node'] }, ['RN6']],
+  ['a blocklist out of order', { 'commands.blocklist': ['b', 'a'] }, ['RN6']],
+  ['a command both allowed and blocked', { 'commands.blocklist': ['npm'] }, ['RN6']],
+  ['no shell', { 'commands.shell': '' }, ['RN6']],
+  ['the same command twice', { 'commands.allowlist': ['a', 'a'] }, [], ['RN6']],
+  ['commands that are numbers', { 'commands.allowlist': [1, 2] }, ['RN6', 'RN6']],
+  ['commands that are not all texts', { 'commands.allowlist': ['a', null] }, ['RN6']],
+  ['UTF-16 order', { 'commands.allowlist': ['\u{1f600}', '\uffff'] }, []],
+  ['code point order', { 'commands.allowlist': ['\uffff', '\u{1f600}'] }, ['RN6']],
+  ['a shell below a home folder', { 'commands.shell': '/home/alice/bin/sh' }, [], ['RN6']],
+  ['roots out of order', { write_roots: ['out', 'build'] }, ['RN7']],
+  ['an absolute root', { write_roots: ['/etc'] }, ['RN7']],
+  ['a climbing root', { write_roots: ['a/../b'] }, ['RN7']],
+  ['a root that climbs the other way', { write_roots: ['..\\x'] }, ['RN7']],
+  ['a drive', { write_roots: ['C:foo'] }, ['RN7']],
+  ['a network share', { write_roots: ['\\\\server\\share'] }, ['RN7']],
+  ['a home folder', { write_roots: ['~/x'] }, ['RN7']],
+  ['an empty root', { write_roots: [''] }, ['RN7']],
+  ['a NUL in a root', { write_roots: ['a\u0000b'] }, ['RN7']],
+  ['a control character in a root', { write_roots: ['a\tb'] }, ['RN7']],
+  ['a root that is no text', { write_roots: [3] }, ['RN7']],
+  ['the work folder itself', { write_roots: ['.'] }, []],
+  ['a name with two points', { write_roots: ['foo..bar'] }, []],
+  ['the same root twice', { write_roots: ['a', 'a'] }, [], ['RN7']],
+  ['another working folder', { 'context.working_dir': './' }, ['RN8']],
+  ['a forbidden variable', { 'context.env_allowlist': ['AWS_SECRET'] }, ['RN8']],
+  ...['SSH_AUTH_SOCK', 'NPM_CONFIG_X', 'GIT_DIR', 'OPENAI_ORG', 'ANTHROPIC_BASE_URL'].map(
+    (name): Row => [`the forbidden ${name}`, { 'context.env_allowlist': [name] }, ['RN8']],
+  ),
+  ['a variable out of order', { 'context.env_allowlist': ['TZ', 'LANG'] }, ['RN8']],
+  ['a variable with its value', { 'context.env_allowlist': ['API_KEY=sk-live-123'] }, ['RN8']],
+  ['a variable that is an object', { 'context.env_allowlist': [{}] }, ['RN8']],
+  ...['GITHUB_TOKEN', 'aws_region', 'HOME', 'PATH', 'USER'].map(
+    (name): Row => [`the telling ${name}`, { 'context.env_allowlist': [name] }, [], ['RN8']],
+  ),
+  ['the same variable twice', { 'context.env_allowlist': ['TZ', 'TZ'] }, [], ['RN8']],
+  ...[
+    'C',
+    'POSIX',
+    'C.UTF-8',
+    'en',
+    'en_US',
+    'en_US.UTF-8',
+    'de_DE@euro',
+    'de_DE.ISO-8859-15@euro',
+    'en-US',
+    'zh-Hans-CN',
+    'fil',
+    'es_419',
+  ].map((name): Row => [`the locale ${name}`, { 'context.locale': name }, []]),
+  ...['', 'garbage!', 'english', 'EN_us', 'en_US.', 'en US', 'C.', 'en_US.UTF-8\n'].map(
+    (name): Row => [`the locale ${JSON.stringify(name)}`, { 'context.locale': name }, ['RN8']],
+  ),
+  ['another time zone', { 'context.timezone': 'Europe/Berlin' }, [], ['RN8']],
+  ['an empty time zone', { 'context.timezone': '' }, [], ['RN8']],
+  ['a duration 1 ms off', { 'timing.duration_ms': 5001 }, []],
+  ['a duration 2 ms off', { 'timing.duration_ms': 5002 }, ['RN9']],
+  [
+    '30 February',
+    timing({ started_at: '2026-02-30T12:00:00.000Z', completed_at: '2026-03-02T12:00:05.000Z' }),
+    ['RN9'],
+  ],
+  ['an end before the start', timing({ completed_at: '2026-01-06T11:59:59.000Z' }), ['RN9']],
+  ['an offset', timing({ started_at: '2026-01-06T12:00:00.000+00:00' }), ['RN9']],
+  ['microseconds', timing({ started_at: '2026-01-06T12:00:00.000000Z' }), ['RN9']],
+  ['a leap second', timing({ started_at: '2026-01-06T11:59:60Z' }), ['RN9']],
+  ['no milliseconds', timing({ started_at: '2026-01-06T12:00:00Z', completed_at: '2026-01-06T12:00:05Z' }), []],
+  ['a start that is a number', timing({ started_at: 1767700800000 }), ['RN9']],
+  [
+    'phases in order, written differently',
+    timing({
+      phases: [
+        { name: 'setup', started_at: '2026-01-06T12:00:00Z', duration_ms: 500 },
+        { name: 'execute', started_at: '2026-01-06T12:00:00.500Z', duration_ms: 10 },
+        { name: 'teardown', started_at: '2026-01-06T12:00:01Z', duration_ms: 0 },
+      ],
+    }),
+    [],
+  ],
+  [
+    'phases out of order',
+    timing({
+      phases: [
+        { name: 'b', started_at: '2026-01-06T12:00:02Z', duration_ms: 0 },
+        { name: 'a', started_at: '2026-01-06T12:00:01Z', duration_ms: 0 },
+      ],
+    }),
+    ['RN9'],
+  ],
+  [
+    'a negative phase',
+    timing({ phases: [{ name: 'a', started_at: '2026-01-06T12:00:01Z', duration_ms: -7 }] }),
+    ['RN9'],
+  ],
+  [
+    'a phase in 1999',
+    timing({ phases: [{ name: 'a', started_at: '1999-01-06T12:00:01Z', duration_ms: 1 }] }),
+    [],
+    ['RN9'],
+  ],
+  [
+    'a phase that outlasts the run',
+    timing({ phases: [{ name: 'a', started_at: '2026-01-06T12:00:01Z', duration_ms: 9000 }] }),
+    [],
+    ['RN9'],
+  ],
+  ['exit 256', { 'exit.code': 256 }, ['RN10']],
+  ['exit -1', { 'exit.code': -1 }, ['RN10']],
+  ['exit 1.5', { 'exit.code': 1.5 }, ['RN10']],
+  ['a signal in lower case', { 'exit.signal': 'sigkill' }, ['RN10']],
+  ['a signal that is null', { 'exit.signal': null }, ['RN10']],
+  ['an empty signal', { 'exit.signal': '' }, ['RN10']],
+  ['a signal that is a sentence', { 'exit.signal': 'HELLO WORLD 123' }, ['RN10']],
+  ['a kill by timeout', { exit: { code: 137, signal: 'SIGKILL', oom_killed: false, timeout_killed: true } }, []],
+  ['a timeout without a signal', { exit: { code: 137, oom_killed: false, timeout_killed: true } }, [], ['RN10']],
+  [
+    'a timeout and exit 0',
+    { exit: { code: 0, signal: 'SIGTERM', oom_killed: false, timeout_killed: true } },
+    [],
+    ['RN10'],
+  ],
+  [
+    'everything at once',
+    { exit: { code: 0, signal: 'SIGHUP', oom_killed: true, timeout_killed: true } },
+    [],
+    ['RN10', 'RN10'],
+  ],
+  ['ephemeral', { ephemeral: { host_id: 'h', session_id: 's', human_notes: 'n' } }, []],
+  ['ephemeral as a text', { ephemeral: 'x' }, ['RN11']],
+  ['ephemeral with a number', { ephemeral: { host_id: 7 } }, ['RN11']],
+  ['warnings in order', { warnings: ['a', 'b'] }, []],
+  ['warnings out of order', { warnings: ['b', 'a'] }, ['RN12']],
+  ['warnings that are numbers', { warnings: [1] }, ['RN12']],
+  ['an unknown key', { surprise: 1 }, [], ['RN11']],
+  ['an unknown key inside', { 'platform.hostname': 'x' }, [], ['RN3']],
+  ['unknown keys of any script', { ключ: 1 }, [], ['RN11']],
+  [
+    'faults in two places',
+    { 'limits.timeout_ms': 1, write_roots: ['/'], 'exit.code': 999, runner_id: '' },
+    ['RN2', 'RN5', 'RN7', 'RN10'],
+  ],
+];
+
+describe('a runner record with', () => {
+  test.each(rows)('%s', async (_, changes, broken, advice = []) => {
+    const verdict = await judged(runner, record(changes));
+    expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
+    expect(verdict.hash === undefined).toBe(broken.length > 0);
+    expect(verifyRunner(record(changes)).violations).toEqual(verdict.violations);
+  });
+
+  const strict: [string, Record<string, unknown>, string[]][] = [
+    ['an unknown key', { surprise: 1 }, ['RN11']],
+    ['an unknown key inside', { 'platform.hostname': 'x' }, ['RN3']],
+    ['an unknown key in ephemeral', { ephemeral: { x: 'y' } }, ['RN11']],
+    ['nothing odd', {}, []],
+  ];
+  test.each(strict)('%s, when strict', async (_, changes, broken) => {
+    expect(rulesOf(await judged(runner, record(changes), { strict: true }))).toEqual(broken);
+  });
+
+  test('bytes that are not canonical gets advice, and a violation when strict', async () => {
+    const pretty = JSON.stringify(runner.example, null, 2);
+    expect(await judgedText(runner, pretty)).toMatchObject({
+      outcome: 'valid',
+      hash: KNOWN_HASH,
+      advice: [{ rule_id: 'RN12' }],
+    });
+    expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN12']);
+  });
+
+  test('one line feed at the end is canonical, two are not', async () => {
+    const { canonicalize } = await import('../../src/base/canonical.ts');
+    const text = canonicalize(runner.example);
+    expect(adviceOf(await judgedText(runner, `${text}\n`))).toEqual([]);
+    expect(adviceOf(await judgedText(runner, `${text}\n\n`))).toEqual(['RN12']);
+  });
+
+  test.each(['null', '[]', '3', '"x"', 'true'])('the root %s breaks RN1, without a path', async text => {
+    const { violations } = await judgedText(runner, text);
+    expect(violations).toHaveLength(1);
+    expect(violations[0]).toMatchObject({ rule_id: 'RN1' });
+    expect(violations[0]).not.toHaveProperty('path');
+  });
+
+  test('__proto__ as a key is kept, told, and changes no hash of ours', async () => {
+    const text = JSON.stringify(runner.example).replace('{', '{"__proto__":{"runner_id":"x"},');
+    expect(await judgedText(runner, text)).toMatchObject({ outcome: 'valid', hash: KNOWN_HASH });
+    expect(adviceOf(await judgedText(runner, text))).toEqual(['RN11', 'RN12']);
+    const nested = JSON.stringify(runner.example).replace('"os"', '"__proto__":{},"os"');
+    const { outcome, hash } = await judgedText(runner, nested);
+    expect(outcome).toBe('valid');
+    expect(hash).not.toBe(KNOWN_HASH);
+    expect((await judgedText(runner, '{"__proto__":{}}')).outcome).toBe('invalid');
+  });
+});
+
+describe('the hash of a runner record', () => {
+  test('of the example is the known answer', () => {
+    expect(verifyRunner(runner.example).runner_hash).toBe(KNOWN_HASH);
+  });
+
+  test('covers neither ephemeral nor timing nor unknown keys', () => {
+    const other = record({
+      ephemeral: { human_notes: 'x' },
+      surprise: 1,
+      timing: { started_at: '2027-01-01T00:00:00Z', completed_at: '2027-01-01T00:00:00Z', duration_ms: 0 },
+    });
+    expect(verifyRunner(other).runner_hash).toBe(KNOWN_HASH);
+  });
+
+  test('covers everything else', () => {
+    const changes: Record<string, unknown>[] = [
+      { runner_id: 'runner_20260106_120000_abc124' },
+      { 'exit.code': 1 },
+      { warnings: [] },
+      { 'platform.os': 'darwin' },
+      { write_roots: [] },
+      { 'context.locale': 'C' },
+    ];
+    const hashes = changes.map(change => verifyRunner(record(change)).runner_hash);
+    expect(new Set([...hashes, KNOWN_HASH]).size).toBe(changes.length + 1);
+  });
+
+  test('for the environment is the same for two runs in one, and leaves out id, exit, warnings and time', async () => {
+    const first = await judged(runner, runner.example);
+    const second = await judged(
+      runner,
+      record({ runner_id: 'runner_20270101_000000_zz', warnings: ['x'], 'exit.code': 3 }),
+    );
+    expect(second.environment_hash).toBe(first.environment_hash);
+    expect(second.hash).not.toBe(first.hash);
+    expect((await judged(runner, record({ 'limits.timeout_ms': 2000 }))).environment_hash).not.toBe(
+      first.environment_hash,
+    );
+  });
+});
+
+describe('verifyRunner never throws', () => {
+  const cycle: Record<string, unknown> = { ...(runner.example as object) };
+  cycle['self'] = cycle;
+  const values: [string, unknown, string[]][] = [
+    ['undefined', undefined, ['RN1']],
+    ['a function', () => 1, ['RN1']],
+    ['a cycle', cycle, ['RN12']],
+    ['undefined inside', { ...(runner.example as object), extra: undefined }, ['RN12']],
+    ['NaN', record({ 'limits.timeout_ms': Number.NaN }), ['RN5', 'RN12']],
+    ['a Date', record({ 'timing.started_at': new Date(0) }), ['RN9', 'RN12']],
+    ['half a surrogate pair', record({ runner_version: '1.0.0\ud800' }), ['RN12']],
+    ['an object that inherits the record', Object.create(runner.example as object), ['RN12']],
+    [
+      'a proxy that throws',
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('boo');
+          },
+          ownKeys: () => {
+            throw new Error('boo');
+          },
+        },
+      ),
+      ['RN12'],
+    ], // prettier-ignore
+  ];
+  test.each(values)('on %s', (_, value, broken) => {
+    const result = verifyRunner(value);
+    expect({ valid: result.valid, broken: rulesOf(result) }).toEqual({ valid: false, broken });
+  });
+});
+
+test('violations come in the order of rule numbers, then paths, by code unit', async () => {
+  const verdict = await judged(
+    runner,
+    record({ 'exit.code': 999, 'platform.os': 'x', 'platform.arch': 'x', runner_id: 'x', write_roots: ['/b', '/a'] }),
+  );
+  expect(verdict.violations.map(({ rule_id, path }) => `${rule_id} ${path}`)).toEqual([
+    'RN2 runner_id',
+    'RN3 platform.arch',
+    'RN3 platform.os',
+    'RN7 write_roots[0]',
+    'RN7 write_roots[1]',
+    'RN7 write_roots[1]',
+    'RN10 exit.code',
+  ]);
+});

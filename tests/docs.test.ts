@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { contractPages } from '../scripts/contract-pages.ts';
+import { loadContracts } from '../src/contracts/catalogue.ts';
+import { proctor, ROOT } from './support.ts';
+
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+
+test('docs/contracts is what the contracts say (npm run docs writes it)', async () => {
+  const pages = contractPages(await loadContracts());
+  expect(readdirSync(path.join(ROOT, 'docs', 'contracts')).sort((a, b) => (a < b ? -1 : 1))).toEqual(
+    [...pages.keys()].sort((a, b) => (a < b ? -1 : 1)),
+  );
+  for (const [file, text] of pages) expect(read(`docs/contracts/${file}`), file).toBe(text);
+});
+
+describe.each(['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/decisions.md'])('%s', file => {
+  const text = read(file);
+
+  test('links only to what is there', () => {
+    const links = [...text.matchAll(/\]\(([^)#]+)\)/g)]
+      .map(([, link]) => link as string)
+      .filter(link => !link.includes('://'));
+    expect(links.filter(link => !existsSync(path.join(ROOT, path.dirname(file), link)))).toEqual([]);
+  });
+
+  test('names only files of ours that exist', () => {
+    const named = [...text.matchAll(/`((?:src|scripts|tests|docs|bench)\/[\w./-]*)`/g)].map(
+      ([, name]) => name as string,
+    );
+    expect(named.filter(name => !existsSync(path.join(ROOT, name)))).toEqual([]);
+  });
+
+  test('names only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = [...text.matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name]) => name as string);
+    expect(named.filter(name => !(name in scripts))).toEqual([]);
+  });
+});
+
+test('the README tells the commands that there are', () => {
+  const help = proctor(['--help']).stdout;
+  const commands = [...help.matchAll(/^ {2}([a-z-]+) /gm)]
+    .map(([, name]) => name as string)
+    .filter(name => name !== 'help');
+  expect(commands.length).toBeGreaterThan(3);
+  for (const command of commands) expect(read('README.md')).toContain(`proctor ${command}`);
+});
+
+test('npm start shows a good and a broken record of every format', async () => {
+  const shown = execFileSync('npm', ['start', '--silent'], { cwd: ROOT, encoding: 'utf8' });
+  for (const { name } of await loadContracts()) {
+    expect(shown).toMatch(new RegExp(`✓ good/${name}\\.json +valid`));
+    expect(shown).toMatch(new RegExp(`✗ broken/${name}\\.json +[A-Z]{2}\\d+: `));
+  }
+});

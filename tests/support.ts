@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { canonicalize } from '../src/base/canonical.ts';
+import type { Contract } from '../src/contracts/contract.ts';
+import { examine, type Options } from '../src/verify/examine.ts';
+import type { Verdict } from '../src/verify/verdict.ts';
+
+export const ROOT = path.dirname(import.meta.dirname);
+
+/** A copy of a contract's example, with the values at some paths replaced; `undefined` takes a key away. */
+export function exampleWith(contract: Contract, changes: Record<string, unknown>): unknown {
+  const document: unknown = structuredClone(contract.example);
+  for (const [at, value] of Object.entries(changes)) {
+    const keys = at.split('.');
+    const last = keys.pop() as string;
+    const parent = keys.reduce((node, key) => (node as Record<string, unknown>)[key], document) as Record<
+      string,
+      unknown
+    >;
+    if (value === undefined) delete parent[last];
+    else parent[last] = value;
+  }
+  return document;
+}
+
+/** What the verifier says of a value, written as canonical JSON. */
+export async function judged(contract: Contract, value: unknown, options: Options = {}): Promise<Verdict> {
+  return judgedText(contract, canonicalize(value), options);
+}
+
+export async function judgedText(
+  contract: Contract,
+  text: string | Uint8Array,
+  options: Options = {},
+): Promise<Verdict> {
+  const bytes = Buffer.from(text as string);
+  return (await examine(bytes, { input: 'document' }, { as: contract.name, ...options })).verdict;
+}
+
+export const rulesOf = ({ violations }: Pick<Verdict, 'violations'>): string[] =>
+  violations.map(({ rule_id }) => rule_id);
+export const adviceOf = ({ advice }: Pick<Verdict, 'advice'>): string[] => advice.map(({ rule_id }) => rule_id);
+
+/** A folder that is gone when the test is. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built command line as a user would. */
+export function proctor(
+  args: readonly string[],
+  options: { input?: string | Uint8Array; cwd?: string; env?: NodeJS.ProcessEnv; uid?: number } = {},
+): Ran {
+  const { status, stdout, stderr, error } = spawnSync(
+    process.execPath,
+    [path.join(ROOT, 'dist', 'proctor.js'), ...args],
+    {
+      ...options,
+      env: { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', ...options.env },
+      encoding: 'utf8',
+      timeout: 60_000,
+      maxBuffer: 256 * 1024 * 1024,
+    },
+  );
+  // A program that refuses its input before reading all of it closes the pipe; that is its answer, not a failure.
+  if (error && !('code' in error && error.code === 'EPIPE')) throw error;
+  return { code: status, stdout, stderr };
+}

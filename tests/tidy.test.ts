@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from './support.ts';
+
+/** Which room may import which. A room may always import itself. */
+const LAW: Record<string, readonly string[]> = {
+  base: [],
+  contracts: ['base'],
+  verify: ['base', 'contracts'],
+  tool: ['base', 'contracts', 'verify'],
+  cli: ['base', 'contracts', 'tool'],
+};
+
+/** What may be used only in some rooms, and why. */
+const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
+  {
+    pattern: /node:child_process|node:cluster|node:worker_threads/,
+    rooms: ['execute'],
+    why: 'only execute starts programs',
+  },
+  { pattern: /node:(?:net|http|https|http2|tls|dgram|dns)\b/, rooms: ['execute'], why: 'only execute opens sockets' },
+  { pattern: /process\.env/, rooms: ['cli'], why: 'only the skins read the environment' },
+  { pattern: /process\.exit\b/, rooms: ['cli'], why: 'only the skins end the process' },
+  { pattern: /console\./, rooms: [], why: 'the skins print through cli/out.ts' },
+  {
+    pattern: /Date\.now|new Date\(\)|Math\.random|randomBytes|randomUUID|performance\.now/,
+    rooms: ['base'],
+    why: 'time and chance come from base',
+  },
+  { pattern: /localeCompare|Intl\.Collator/, rooms: [], why: 'order is by UTF-16 code unit on every machine' },
+];
+
+const LINES_MAX = 300;
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter(file => file !== '' && existsSync(path.join(ROOT, file)));
+const sources = files.filter(file => file.startsWith('src/') && file.endsWith('.ts'));
+const textOf = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const roomOf = (file: string): string => file.split('/')[1] ?? '';
+const importsOf = (file: string): string[] =>
+  [...textOf(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, target]) =>
+    path.posix.join(path.posix.dirname(file), target as string),
+  );
+
+describe('the rooms', () => {
+  test('are those of the law', () => {
+    expect([...new Set(sources.map(roomOf))].sort()).toEqual(Object.keys(LAW).sort());
+  });
+
+  test.each(sources)('%s imports only what its room may', file => {
+    const room = roomOf(file);
+    const foreign = importsOf(file).filter(target => roomOf(target) !== room && !LAW[room]?.includes(roomOf(target)));
+    expect(foreign).toEqual([]);
+  });
+
+  test.each(sources)('%s uses nothing that is reserved for others', file => {
+    const text = textOf(file);
+    const used = RESERVED.filter(({ pattern, rooms }) => pattern.test(text) && !rooms.includes(roomOf(file)));
+    expect(used.map(({ why }) => why)).toEqual([]);
+  });
+
+  test.each(sources)('%s is about one thing', file => {
+    expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
+  });
+
+  test('have no file that nobody imports', () => {
+    const doors = new Set(['src/cli/proctor.ts', 'src/verify/index.ts', 'src/contracts/index.ts']);
+    const programs = files.filter(file => /^(?:src|scripts|bench)\/.*\.ts$/.test(file));
+    const imported = new Set(programs.flatMap(importsOf));
+    expect(sources.filter(file => !imported.has(file) && !doors.has(file))).toEqual([]);
+  });
+});
+
+describe('the repository', () => {
+  test('says nothing of the machine it was made on', () => {
+    const paths = /\/(?:work|farm)\/(?:main|shared)|\/root\/[a-z]/;
+    const texts = files.filter(file => /\.(?:ts|mjs|json|md|sh|yml)$/.test(file) && !file.startsWith('tests/'));
+    expect(texts.filter(file => paths.test(textOf(file)))).toEqual([]);
+  });
+
+  test('has a lock file without the address of a registry', () => {
+    expect(textOf('package-lock.json')).not.toMatch(/"resolved"/);
+  });
+
+  test('skips and singles out no test', () => {
+    const marks = /\b(?:test|describe|it)\.(?:skip|only|todo)\b/;
+    expect(
+      files.filter(file => file.endsWith('.test.ts') && !file.endsWith('tidy.test.ts') && marks.test(textOf(file))),
+    ).toEqual([]);
+  });
+});
+
+describe('the law itself', () => {
+  test('would catch a breach', () => {
+    expect(RESERVED.every(({ pattern }) => pattern.source !== '')).toBe(true);
+    expect(importsOf('src/cli/verify.ts')).toContain('src/tool/verify.ts');
+    expect(importsOf('src/tool/verify.ts')).toContain('src/verify/index.ts');
+  });
+});

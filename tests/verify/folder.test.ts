@@ -1,0 +1,338 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { bytesHash, contentHash } from '../../src/base/hash.ts';
+import { caseFailureExample, runArtifact } from '../../src/contracts/artifacts/index.ts';
+import { policySummary, runnerMetadata, stepManifest } from '../../src/contracts/agent-step/index.ts';
+import { builtInProfiles } from '../../src/contracts/profile/index.ts';
+import { runResult } from '../../src/contracts/run-result/index.ts';
+import { runner } from '../../src/contracts/runner/index.ts';
+import { scriptResult } from '../../src/contracts/script-result/index.ts';
+import { type Verdict, verify } from '../../src/verify/index.ts';
+import { folderRules } from '../../src/verify/folder-rules.ts';
+import { exampleWith, temporaryFolder } from '../support.ts';
+
+type Files = Record<string, string | object>;
+
+/** Writes files into a new folder; objects as canonical JSON. */
+function folderWith(files: Files): string {
+  const folder = temporaryFolder();
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === 'string' ? content : canonicalize(content));
+  }
+  return folder;
+}
+
+async function verdictsOf(folder: string): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for await (const verdict of verify([folder])) verdicts.push(verdict);
+  return verdicts;
+}
+
+/** What the folder itself breaks: `RULE place`. */
+async function brokenIn(folder: string): Promise<string[]> {
+  const verdicts = await verdictsOf(folder);
+  for (const { violations, input, within } of verdicts) if (within) expect(violations, input).toEqual([]);
+  return (verdicts.at(-1) as Verdict).violations.map(({ rule_id, path }) => `${rule_id} ${path}`);
+}
+
+const PAYLOAD = '{"rows":[1,2,3]}';
+const BODY = '<h1>503</h1>';
+
+/** A run of a suite that is whole: one answered case, one failed one, their assets, and the manifest of those. */
+function suite(changes: Files = {}): Files {
+  const run = exampleWith(runArtifact, {
+    selected_case_ids: ['answered', 'failed'],
+    version: 'new',
+    stats: undefined,
+  }) as object;
+  const answered = {
+    schema_version: 'case.v1',
+    case_id: 'answered',
+    version: 'new',
+    status: 'ok',
+    proposed_actions: [
+      {
+        action_id: 'a1',
+        action_type: 'refund',
+        tool_name: 'refund',
+        params: { path: '/home/someone/of/the/program' },
+        risk_level: 'low',
+        risk_tags: [],
+        evidence_refs: [
+          { kind: 'tool_result', call_id: 'c1' },
+          { kind: 'asset', id: 'assets/payload.json' },
+          { kind: 'asset', id: 'the-payload' },
+        ],
+      },
+    ],
+    events: [
+      { type: 'tool_call', ts: 1, call_id: 'c1', tool: 't', args: {} },
+      {
+        type: 'tool_result',
+        ts: 2,
+        call_id: 'c1',
+        status: 'ok',
+        latency_ms: 3,
+        payload_asset_href: 'assets/payload.json',
+        payload_asset_sha256: bytesHash(PAYLOAD),
+      },
+    ],
+    final_output: { content_type: 'text', content: 'done' },
+  };
+  const failed = {
+    schema_version: 'case.v1',
+    case_id: 'failed',
+    version: 'new',
+    status: 'runner_error',
+    runner_failure: {
+      ...caseFailureExample.runner_failure,
+      attempt: 1,
+      body_snippet: BODY,
+      full_body_saved_to: 'assets/body.html',
+      full_body_meta_saved_to: null,
+    },
+  };
+  const item = { kind: 'other', case_id: null, side: null };
+  const manifest = {
+    schema_version: 'assets-manifest.v1',
+    generated_at: '2026-01-06T12:00:09+01:00',
+    items: [
+      {
+        ...item,
+        asset_id: 'the-payload',
+        href: 'assets/payload.json',
+        size_bytes: PAYLOAD.length,
+        sha256: bytesHash(PAYLOAD).slice(7),
+      },
+      { ...item, asset_id: 'the-body', href: 'assets/body.html', size_bytes: BODY.length },
+    ],
+  };
+  return {
+    'run.json': run,
+    'answered.json': answered,
+    'failed.json': failed,
+    'assets/payload.json': PAYLOAD,
+    'assets/body.html': BODY,
+    'assets/manifest.json': manifest,
+    ...changes,
+  };
+}
+
+describe('a folder of a suite', () => {
+  test('that is whole is valid, and every document of it is judged', async () => {
+    const verdicts = await verdictsOf(folderWith(suite()));
+    expect(verdicts.at(-1)).toMatchObject({
+      outcome: 'valid',
+      violations: [],
+      documents: { run: 1, case: 2, 'assets-manifest': 1 },
+    });
+    expect(verdicts).toHaveLength(5);
+  });
+
+  test('is valid elsewhere too, after it was copied', async () => {
+    const copy = path.join(temporaryFolder(), 'elsewhere');
+    cpSync(folderWith(suite()), copy, { recursive: true });
+    expect(await brokenIn(copy)).toEqual([]);
+  });
+
+  const files = suite();
+  const at = (name: string) => files[name] as Record<string, unknown>;
+  const breaches: [string, Files, string[]][] = [
+    [
+      'an asset that is gone',
+      { ...files, 'assets/body.html': undefined as never },
+      ['FD2 assets/manifest.json#items[1].href', 'FD2 failed.json#runner_failure.full_body_saved_to'],
+    ],
+    [
+      'an asset that was changed',
+      suite({ 'assets/payload.json': '{"rows":[1,2,4]}' }),
+      ['FD3 answered.json#events[1].payload_asset_href', 'FD3 assets/manifest.json#items[0].href'],
+    ],
+    ['an asset that grew', suite({ 'assets/body.html': `${BODY} ` }), ['FD3 assets/manifest.json#items[1].href']],
+    ['an asset that nobody lists', suite({ 'assets/extra.bin': 'x' }), ['FD4 assets/extra.bin']],
+    [
+      'an asset id that nobody lists',
+      suite({
+        'assets/manifest.json': {
+          ...at('assets/manifest.json'),
+          items: [
+            { ...(at('assets/manifest.json')['items'] as object[])[0], asset_id: 'other' },
+            (at('assets/manifest.json')['items'] as object[])[1],
+          ],
+        },
+      }),
+      ['FD2 answered.json#proposed_actions[0].evidence_refs[2].id'],
+    ],
+    [
+      'a path of the host',
+      suite({ 'run.json': { ...at('run.json'), runner_version: '1.0.0 from /home/someone/proctor' } }),
+      ['FD5 run.json#runner_version'],
+    ],
+    [
+      'a case in the file of another',
+      { ...suite(), 'failed.json': undefined as never, 'renamed.json': at('failed.json') },
+      ['FD6 renamed.json#case_id'],
+    ],
+    [
+      'a case of the other side',
+      suite({ 'failed.json': { ...at('failed.json'), version: 'baseline' } }),
+      ['FD6 failed.json#version'],
+    ],
+    [
+      'a selected case without artifact',
+      suite({ 'run.json': { ...at('run.json'), selected_case_ids: ['answered', 'failed', 'lost'] } }),
+      ['FD7 run.json#selected_case_ids[2]'],
+    ],
+    [
+      'a case that was not selected',
+      suite({ 'run.json': { ...at('run.json'), selected_case_ids: ['answered'] } }),
+      ['FD7 failed.json#case_id'],
+    ],
+  ];
+  test.each(breaches)('with %s says so', async (_, changed, broken) => {
+    const present = Object.fromEntries(Object.entries(changed).filter(([, content]) => content !== undefined));
+    expect(await brokenIn(folderWith(present))).toEqual(broken);
+  });
+
+  test('every rule of folders is broken by some test here', async () => {
+    const tested = new Set([...breaches.flatMap(([, , broken]) => broken.map(line => line.slice(0, 3))), 'FD1']);
+    expect([...tested].sort()).toEqual(folderRules.map(({ id }) => id));
+  });
+});
+
+describe('what is no file and no folder', () => {
+  test('is a violation, and is never followed', async () => {
+    const folder = folderWith(suite());
+    mkdirSync(path.join(folder, 'sub'));
+    symlinkSync('..', path.join(folder, 'sub', 'loop'));
+    symlinkSync('/etc/passwd', path.join(folder, 'passwd.json'));
+    execFileSync('mkfifo', [path.join(folder, 'pipe.json')]);
+    expect(await brokenIn(folder)).toEqual(['FD1 passwd.json', 'FD1 pipe.json', 'FD1 sub/loop']);
+  });
+
+  test('in place of evidence does not count as evidence', async () => {
+    const folder = folderWith(suite());
+    rmSync(path.join(folder, 'assets', 'body.html'));
+    writeFileSync(path.join(folder, 'elsewhere.html'), BODY);
+    symlinkSync('../elsewhere.html', path.join(folder, 'assets', 'body.html'));
+    expect(await brokenIn(folder)).toContain('FD2 failed.json#runner_failure.full_body_saved_to');
+  });
+});
+
+describe('an agent step', () => {
+  const transcript = '{"line":1}\n';
+  const metadata = canonicalize(runnerMetadata.example);
+  const policy = canonicalize(policySummary.example);
+  const artifact = (role: string, file: string, content: string) => ({
+    role,
+    path: `evidence/steps/implement/${file}`,
+    media_type: 'text/plain',
+    required: true,
+    sha256: bytesHash(content),
+    size_bytes: Buffer.byteLength(content),
+  });
+  const files: Files = {
+    'evidence/steps/implement/transcript.txt': transcript,
+    'evidence/steps/implement/final_response.txt': 'done',
+    'evidence/steps/implement/runner_metadata.json': metadata,
+    'evidence/steps/implement/policy_summary.json': policy,
+    'workspace.diff': '',
+    'evidence/steps/implement/manifest.json': {
+      ...(stepManifest.example as object),
+      evidence_summary: { references: [], notes: [] },
+      artifacts: [
+        artifact('runner_transcript', 'transcript.txt', transcript),
+        artifact('runner_final_response', 'final_response.txt', 'done'),
+        artifact('runner_metadata', 'runner_metadata.json', metadata),
+        artifact('policy_summary', 'policy_summary.json', policy),
+        { ...artifact('workspace_diff', '', ''), path: 'workspace.diff' },
+      ],
+    },
+  };
+
+  test('whose manifest lists every file by its digest is valid', async () => {
+    expect(await brokenIn(folderWith(files))).toEqual([]);
+  });
+
+  test('whose transcript was changed by one byte is not', async () => {
+    const folder = folderWith({ ...files, 'evidence/steps/implement/transcript.txt': '{"line":2}\n' });
+    expect(await brokenIn(folder)).toEqual(['FD3 evidence/steps/implement/manifest.json#artifacts[0]']);
+  });
+
+  test('with a file that its manifest does not list is not', async () => {
+    expect(await brokenIn(folderWith({ ...files, 'evidence/steps/implement/.tmp': 'x' }))).toEqual([
+      'FD4 evidence/steps/implement/.tmp',
+    ]);
+  });
+});
+
+describe('other folders', () => {
+  test('of a script: the hint of its artifacts is only a hint', async () => {
+    const verdicts = await verdictsOf(
+      folderWith({ 'result.json': scriptResult.example as object, 'output/other.json': '{"not":"ours' }),
+    );
+    expect(verdicts.at(-1)).toMatchObject({
+      outcome: 'valid',
+      violations: [],
+      advice: [{ rule_id: 'FD2', path: 'result.json#artifacts[0]' }],
+    });
+  });
+
+  test('of an intent: outputs, bundle and policy must be those that the result names', async () => {
+    const bundle = { id: 'bundle_1', outputs: [] };
+    const own = { ...builtInProfiles.default, name: 'mine', timeout_ms: 90_000 };
+    const result = exampleWith(runResult, {
+      policy: own,
+      'bundle.sha256': contentHash(bundle),
+      'execution.outputs': [{ path: 'out/report.md', sha256: bytesHash('hello'), size_bytes: 5 }],
+      'execution.total_output_bytes': 5,
+    }) as object;
+    const whole = { 'run.json': result, 'bundle.json': bundle, 'policy.json': own, 'output/out/report.md': 'hello' };
+    expect((await verdictsOf(folderWith(whole))).at(-1)).toMatchObject({ outcome: 'valid', violations: [] });
+    expect(await brokenIn(folderWith({ ...whole, 'bundle.json': { id: 'bundle_2' } }))).toEqual([
+      'FD3 run.json#bundle.sha256',
+    ]);
+    expect(await brokenIn(folderWith({ ...whole, 'output/out/report.md': 'hullo' }))).toEqual([
+      'FD3 run.json#execution.outputs[0]',
+    ]);
+    const verdicts = await verdictsOf(folderWith({ ...whole, 'policy.json': { ...own, timeout_ms: 80_000 } }));
+    expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['RS5']);
+  });
+
+  test('with two records of one runner_id: the second breaks RN2', async () => {
+    const verdicts = await verdictsOf(
+      folderWith({ 'a/runner.json': runner.example as object, 'b/runner.json': runner.example as object }),
+    );
+    expect(verdicts.map(({ outcome, violations }) => [outcome, violations.map(({ rule_id }) => rule_id)])).toEqual([
+      ['valid', []],
+      ['invalid', ['RN2']],
+      ['invalid', []],
+    ]);
+  });
+
+  test('with nothing of ours in it are refused', async () => {
+    expect(await verdictsOf(folderWith({ 'package.json': { name: 'x' } }))).toMatchObject([
+      { outcome: 'refused', reason: { code: 'unknown_format' } },
+    ]);
+    expect(await verdictsOf(temporaryFolder())).toMatchObject([{ outcome: 'refused' }]);
+  });
+
+  test('with a torn document beside a good one are not valid, and say which', async () => {
+    const verdicts = await verdictsOf(
+      folderWith({ 'runner.json': runner.example as object, 'torn.json': '{"runner_schema' }),
+    );
+    expect(verdicts.map(({ outcome }) => outcome)).toEqual(['valid', 'refused', 'refused']);
+  });
+
+  test('say how many files they did not judge', async () => {
+    const verdicts = await verdictsOf(
+      folderWith({ 'runner.json': runner.example as object, 'package.json': { name: 'x' } }),
+    );
+    expect(verdicts.at(-1)?.not_checked.join()).toContain('1 of the files');
+  });
+});
