@@ -9,6 +9,7 @@ import { canonicalize } from '../src/base/canonical.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { newRunnerId } from '../src/base/ids.ts';
 import { runner } from '../src/contracts/runner/index.ts';
+import type * as Verify from '../src/verify/index.ts';
 
 const root = process.cwd();
 const proctor = path.join(root, 'dist', 'proctor.js');
@@ -49,7 +50,7 @@ async function rate(): Promise<Row> {
   const count = 20_000;
   const file = path.join(folder, 'records.ndjson');
   writeFileSync(file, Array.from({ length: count }, record).join('\n'));
-  const { verify } = (await import(path.join(root, 'dist', 'verify.js'))) as typeof import('../src/verify/index.ts');
+  const { verifyInBatches } = (await import(path.join(root, 'dist', 'verify.js'))) as typeof Verify;
 
   const bare = (): number => {
     let records = 0;
@@ -61,7 +62,9 @@ async function rate(): Promise<Row> {
   };
   const ours = async (): Promise<number> => {
     let records = 0;
-    for await (const { within, outcome } of verify([file])) if (within !== undefined && outcome === 'valid') records++;
+    for await (const verdicts of verifyInBatches([file])) {
+      for (const { within, outcome } of verdicts) if (within !== undefined && outcome === 'valid') records++;
+    }
     return records;
   };
 
@@ -95,14 +98,8 @@ function memory(): Row {
   let bytes = 0;
   while (bytes < 200_000_000) bytes += writeSync(fd, `${Array.from({ length: 500 }, record).join('\n')}\n`);
   closeSync(fd);
-  const peak = (args: readonly string[]): number => {
-    const preload = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS+' '))`;
-    const { status, stderr } = spawnSync(process.execPath, ['--import', preload, ...args], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`exit ${status}: ${stderr}`);
-    return Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024;
-  };
-  const bareMb = median([1, 2, 3].map(() => peak(['-e', '0'])));
-  const oursMb = median([1, 2, 3].map(() => peak([proctor, 'verify', file])));
+  const bareMb = median([1, 2, 3].map(() => peakMb(['-e', '0'])));
+  const oursMb = median([1, 2, 3].map(() => peakMb([proctor, 'verify', file])));
   rmSync(file);
   return {
     what: '200 MB of NDJSON, peak RSS in MB over node -e 0',
@@ -111,6 +108,13 @@ function memory(): Row {
     holds: oursMb - bareMb <= 60,
     detail: `${oursMb.toFixed(0)} MB, bare ${bareMb.toFixed(0)} MB, ${(bytes / 1e6).toFixed(0)} MB read, median of 3`,
   };
+}
+
+function peakMb(args: readonly string[]): number {
+  const preload = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS+' '))`;
+  const { status, stderr } = spawnSync(process.execPath, ['--import', preload, ...args], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`exit ${status}: ${stderr}`);
+  return Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024;
 }
 
 /** What a command costs from start to end, in CPU time, against a Node that does nothing. */

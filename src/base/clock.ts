@@ -17,7 +17,27 @@ export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
 /** Milliseconds since 1970, or undefined for a text that is no instant: 30 February is none, nor is 23:59:60. */
 export function parseInstant(text: string): number | undefined {
   if (!INSTANT.test(text)) return undefined;
-  const atMs = Date.parse(text);
-  // Date.parse lets 30 February roll over into March; written back, it is another day.
-  return Number.isNaN(atMs) || !instantText(atMs).startsWith(text.slice(0, 19)) ? undefined : atMs;
+  const month = digits(text, 5);
+  const day = digits(text, 8);
+  const hour = digits(text, 11);
+  const minute = digits(text, 14);
+  const second = digits(text, 17);
+  const year = digits(text, 0) * 100 + digits(text, 2);
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(month, year)) return undefined;
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  const ms = text.length === 20 ? 0 : Number(text.slice(19, -1)) * 1000;
+  return EPOCH_OFFSET + Date.UTC(year + 400, month - 1, day, hour, minute, second) + Math.round(ms);
 }
+
+function daysIn(month: number, year: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+/** Two digits of a text whose form is known. */
+function digits(text: string, at: number): number {
+  return (text.charCodeAt(at) - 0x30) * 10 + text.charCodeAt(at + 1) - 0x30;
+}
+
+/** Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years, so it is asked about later ones. */
+const EPOCH_OFFSET = -146_097 * 86_400_000;

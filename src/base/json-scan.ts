@@ -143,13 +143,12 @@ const EXPECTED = [
 function stringEnd(bytes: Uint8Array, start: number): number | Refusal {
   let at = start + 1;
   for (;;) {
+    while (ORDINARY[bytes[at] as number] === 1) at++;
     const byte = bytes[at];
     if (byte === QUOTE) return at + 1;
     if (byte === undefined) return refusal('syntax', 'A string has no closing quote', bytes, start);
-    if (byte < 0x20) return refusal('syntax', 'A string holds a control character that is not escaped', bytes, at);
     if (byte !== BACKSLASH) {
-      at++;
-      continue;
+      return refusal('syntax', 'A string holds a control character that is not escaped', bytes, at);
     }
     const escaped = bytes[at + 1];
     if (escaped === 0x75 /* u */) {
@@ -172,6 +171,11 @@ function stringEnd(bytes: Uint8Array, start: number): number | Refusal {
     }
   }
 }
+
+/** 1 for every byte that may stand in a string and means only itself. */
+const ORDINARY = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH),
+);
 
 const ESCAPES = Buffer.from('"\\/bfnrt');
 
@@ -267,7 +271,8 @@ function unexpected(bytes: Uint8Array, at: number, next: number): Refusal {
 }
 
 export function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString('utf8');
 }
 
 function refusal(code: RefusalCode, message: string, bytes: Uint8Array, at: number): Refusal {

@@ -17,17 +17,18 @@ export function readJson(bytes: Uint8Array, limits: JsonLimits): JsonReading {
   if (encoding) return { ok: false, refusal: encoding };
   const counts = scan(bytes, limits);
   if ('code' in counts) return { ok: false, refusal: counts };
-  const value: unknown = JSON.parse(textOf(bytes));
+  const text = textOf(bytes);
+  const value: unknown = JSON.parse(text);
   // JSON.parse keeps one of two equal keys, so a document that repeats a key comes out with fewer members than went in.
   if (counts.members !== membersOf(value)) {
     const repeated = scan(bytes, limits, true);
     if ('code' in repeated) return { ok: false, refusal: repeated };
   }
-  return { ok: true, value };
+  return { ok: true, value, text };
 }
 
 export type JsonReading =
-  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: true; readonly value: unknown; readonly text: string }
   | { readonly ok: false; readonly refusal: Refusal };
 
 export function tooLarge(bytesMax: number): string {
@@ -35,8 +36,10 @@ export function tooLarge(bytesMax: number): string {
 }
 
 function encodingTrouble(bytes: Uint8Array): Refusal | undefined {
-  const [a, b, c] = bytes;
-  if (a === undefined || (/^[ \t\r\n]*$/.test(textOf(bytes.subarray(0, 64))) && isBlank(bytes))) {
+  const a = bytes[0];
+  const b = bytes[1];
+  const c = bytes[2];
+  if (a === undefined || (a <= 0x20 && isBlank(bytes))) {
     return { code: 'empty', message: 'The document is empty.' };
   }
   if (a === 0xef && b === 0xbb && c === 0xbf) {

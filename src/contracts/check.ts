@@ -1,6 +1,7 @@
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import type { Contract } from './contract.ts';
+import { fits } from './fits.ts';
 import type { Context, Finding, Rule } from './rule.ts';
 import { kindOf, type ShapeFault, shapeFaults } from './shape.ts';
 import { unknownKeys } from './unknown-keys.ts';
@@ -25,28 +26,15 @@ export const FINDINGS_MAX = 1000;
 
 /** Judges a value by all rules of a contract. The value is read, never changed. */
 export function check(contract: Contract, value: unknown, context: Context): Findings {
-  const found = collector();
+  const found = new Found();
   const first = contract.rules[0] as Rule;
 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     found.add('must', { rule_id: first.id, message: `The document must be an object, is ${kindOf(value)}.` });
     return found.findings();
   }
-  const faults = shapeFaults(contract.shape, value);
-  const owners = ownersIn(contract);
-  const unversioned = contract.versionFirst && faults.some(({ path }) => path === contract.version?.field);
-  for (const { path, message } of faults) {
-    if (!unversioned || path === contract.version?.field)
-      found.add('must', violation(ownerOf(owners, path), path, message));
-  }
-  if (unversioned) return found.findings();
-
-  for (const { parent, key } of unknownKeys(contract.shape, value)) {
-    const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
-    const name = printable(clip(key, 60).text);
-    const path = parent === '' ? name : `${parent}.${name}`;
-    found.add(context.strict ? 'must' : 'should', violation(rule, path, 'is a key that this contract does not know'));
-  }
+  const faults = fits(contract.shape, value) ? [] : lookCloser(contract, value, context, found);
+  if (faults === 'unversioned') return found.findings();
   for (const rule of contract.rules) {
     if (!rule.check || (faults.length > 0 && isTouched(rule, faults))) continue;
     for (const { level, path, message } of rule.check(value as never, context)) {
@@ -56,20 +44,46 @@ export function check(contract: Contract, value: unknown, context: Context): Fin
   return found.findings();
 }
 
-function collector() {
-  const lists = { must: [] as Violation[], should: [] as Violation[] };
-  let omitted = 0;
-  return {
-    add(level: Finding['level'], violation: Violation): void {
-      if (lists[level].length < FINDINGS_MAX) lists[level].push(violation);
-      else omitted++;
-    },
-    findings: (): Findings => ({
-      violations: lists.must.sort(byRuleThenPath),
-      advice: lists.should.sort(byRuleThenPath),
-      omitted,
-    }),
-  };
+/** Everything about the shape of a document: keys that have lost theirs, and keys that nobody knows. */
+function lookCloser(
+  contract: Contract,
+  value: object,
+  context: Context,
+  found: Found,
+): readonly ShapeFault[] | 'unversioned' {
+  const faults = shapeFaults(contract.shape, value);
+  const owners = ownersIn(contract);
+  const version = contract.versionFirst ? faults.find(({ path }) => path === contract.version?.field) : undefined;
+  for (const { path, message } of version ? [version] : faults) {
+    found.add('must', violation(ownerOf(owners, path), path, message));
+  }
+  if (version) return 'unversioned';
+  for (const { parent, key } of unknownKeys(contract.shape, value)) {
+    const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
+    const name = printable(clip(key, 60).text);
+    const path = parent === '' ? name : `${parent}.${name}`;
+    found.add(context.strict ? 'must' : 'should', violation(rule, path, 'is a key that this contract does not know'));
+  }
+  return faults;
+}
+
+/** Violations and advice as they are found; past the bound they are only counted. */
+class Found {
+  readonly #lists = { must: [] as Violation[], should: [] as Violation[] };
+  #omitted = 0;
+
+  add(level: Finding['level'], violation: Violation): void {
+    const list = this.#lists[level];
+    if (list.length < FINDINGS_MAX) list.push(violation);
+    else this.#omitted++;
+  }
+
+  findings(): Findings {
+    const { must, should } = this.#lists;
+    if (must.length > 1) must.sort(byRuleThenPath);
+    if (should.length > 1) should.sort(byRuleThenPath);
+    return { violations: must, advice: should, omitted: this.#omitted };
+  }
 }
 
 /** By rule number (RN2 before RN10), then path, then message, by UTF-16 code unit. */

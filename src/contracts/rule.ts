@@ -69,7 +69,6 @@ type Head<Path extends string> = Path extends `${infer First}.${string}`
     ? First
     : Path;
 
-type FieldOf<Document> = KeyOf<Document> | `${KeyOf<Document>}.${string}` | `${KeyOf<Document>}[]${string}`;
+type FieldOf<Document> = Key<Document> | `${Key<Document>}.${string}` | `${Key<Document>}[]${string}`;
 
-/** The declared keys alone: what we read may hold others, and a plain `keyof` would then be any string. */
-type KeyOf<Document> = keyof { [Key in keyof Document as string extends Key ? never : Key]: true } & string;
+type Key<Document> = keyof Document & string;

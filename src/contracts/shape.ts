@@ -29,8 +29,8 @@ function pathOf(segments: readonly PropertyKey[], start = ''): string {
 
 // --- the words that shapes are written with -------------------------------------------------------------------------
 
-/** An object that may hold keys we do not know: they are kept, and reported by `unknownKeys`. */
-export const record = z.looseObject;
+/** An object. It may hold keys that the shape does not name: `unknownKeys` reports them, and the raw value keeps them. */
+export const record = z.object;
 
 /** A text of a certain form; `what` continues "must be". */
 export function matching(pattern: RegExp, what: string) {
@@ -44,7 +44,7 @@ export const wordyText = () => matching(/\S/, 'a text that is not blank');
 
 export const instant = () =>
   matching(INSTANT, 'an instant in UTC such as 2026-01-06T12:00:00.000Z').check(
-    z.refine(text => !INSTANT.test(text) || parseInstant(text) !== undefined, {
+    z.refine(text => parseInstant(text) !== undefined || !INSTANT.test(text), {
       error: 'names a day or time that no calendar has',
     }),
   );

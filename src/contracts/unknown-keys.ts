@@ -1,3 +1,4 @@
+import { type Definition, definitionOf } from './definition.ts';
 import type { Shape } from './shape.ts';
 
 /** The paths of all keys that a shape does not know, `__proto__` among them. */
@@ -42,24 +43,10 @@ const knownByShape = new WeakMap<object, Known>();
 function knownIn(shape: Shape): Known {
   let known = knownByShape.get(shape);
   if (!known) {
-    known = compile(shape);
+    known = compile(definitionOf(shape));
     knownByShape.set(shape, known);
   }
   return known;
-}
-
-/** The part of zod's own description of a shape that is needed here. */
-interface Definition {
-  readonly _zod: {
-    readonly def: {
-      readonly type: string;
-      readonly shape?: Readonly<Record<string, Definition>>;
-      readonly element?: Definition;
-      readonly innerType?: Definition;
-      readonly options?: readonly Definition[];
-      readonly values?: readonly unknown[];
-    };
-  };
 }
 
 function compile({ _zod: { def } }: Definition): Known {

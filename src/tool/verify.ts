@@ -3,8 +3,8 @@ import type { Options, Verdict } from '../verify/index.ts';
 export { EXIT } from '../verify/verdict.ts';
 export type { Verdict };
 
-/** Judges everything that was named, one verdict at a time. */
-export async function* verify(inputs: readonly string[], options: Options): AsyncGenerator<Verdict> {
+/** Judges everything that was named, some verdicts at a time. */
+export async function* verify(inputs: readonly string[], options: Options): AsyncGenerator<readonly Verdict[]> {
   const room = await import('../verify/index.ts');
-  yield* room.verify(inputs, options);
+  yield* room.verifyInBatches(inputs, options);
 }

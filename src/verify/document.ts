@@ -1,6 +1,6 @@
 import { canonicalMembers, joinMembers, notJson } from '../base/canonical.ts';
 import { bytesHash } from '../base/hash.ts';
-import { byRuleThenPath, check, type Violation } from '../contracts/check.ts';
+import { byRuleThenPath, check, type Findings, type Violation } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Context } from '../contracts/rule.ts';
 
@@ -8,31 +8,23 @@ export interface Judgement {
   readonly valid: boolean;
   readonly violations: readonly Violation[];
   readonly advice: readonly Violation[];
-  readonly omitted: number;
-  readonly hash?: string;
-  readonly environment_hash?: string;
+  readonly omitted?: number | undefined;
+  readonly hash?: string | undefined;
+  readonly environment_hash?: string | undefined;
 }
 
-/** Judges a value that the strict reader made from `bytes`. */
-export function judge(contract: Contract, value: unknown, bytes: Uint8Array, context: Context): Judgement {
-  const { violations, advice, omitted } = check(contract, value, context);
-  if (violations.length > 0) return { valid: false, violations, advice, omitted };
+/** Judges a value that the strict reader made from `text`. */
+export function judge(contract: Contract, value: unknown, text: string, context: Context): Judgement {
+  const found = check(contract, value, context);
+  if (found.violations.length > 0) return invalid(found);
   const members = canonicalMembers(value as object);
-  if (contract.canonicalBytes && !isCanonical(bytes, joinMembers(members))) {
-    const finding = {
-      rule_id: contract.canonicalBytes,
-      message: 'The document is valid, but its bytes are not canonical JSON (RFC 8785).',
-    };
-    if (context.strict) return { valid: false, violations: [finding], advice, omitted };
-    return {
-      valid: true,
-      violations,
-      advice: [...advice, finding].sort(byRuleThenPath),
-      omitted,
-      ...hashes(contract, members),
-    };
-  }
-  return { valid: true, violations, advice, omitted, ...hashes(contract, members) };
+  if (!contract.canonicalBytes || isCanonical(text, joinMembers(members))) return valid(contract, members, found);
+  const finding = {
+    rule_id: contract.canonicalBytes,
+    message: 'The document is valid, but its bytes are not canonical JSON (RFC 8785).',
+  };
+  if (context.strict) return invalid({ ...found, violations: [finding] });
+  return valid(contract, members, { ...found, advice: [...found.advice, finding].sort(byRuleThenPath) });
 }
 
 /** Judges a value of unknown origin. Never throws, whatever a getter or a proxy in it does. */
@@ -40,33 +32,43 @@ export function judgeValue(contract: Contract, value: unknown, context: Context)
   const roundTrip = contract.canonicalBytes ?? contract.unknownKeys;
   try {
     const trouble = notJson(value);
-    const { violations, advice, omitted } = check(contract, value, context);
-    if (trouble) {
+    const found = check(contract, value, context);
+    const isObject = found.violations.every(({ path }) => path !== undefined);
+    if (trouble && isObject) {
       const { path, message } = trouble;
-      const finding =
-        path === ''
-          ? { rule_id: roundTrip, message: `The document ${message}.` }
-          : { rule_id: roundTrip, message: `${path} ${message}.`, path };
-      const all = violations.some(({ path }) => path === undefined)
-        ? violations
-        : [...violations, finding].sort(byRuleThenPath);
-      return { valid: false, violations: all, advice, omitted };
+      const finding = { rule_id: roundTrip, message: `${path} ${message}.`, path };
+      return invalid({ ...found, violations: [...found.violations, finding].sort(byRuleThenPath) });
     }
-    if (violations.length > 0) return { valid: false, violations, advice, omitted };
-    return { valid: true, violations, advice, omitted, ...hashes(contract, canonicalMembers(value as object)) };
+    return found.violations.length > 0 ? invalid(found) : valid(contract, canonicalMembers(value as object), found);
   } catch {
     const finding = { rule_id: roundTrip, message: 'The document cannot be read as plain JSON.' };
-    return { valid: false, violations: [finding], advice: [], omitted: 0 };
+    return invalid({ violations: [finding], advice: [], omitted: 0 });
   }
 }
 
-function hashes(
-  contract: Contract,
-  members: ReadonlyMap<string, string>,
-): Pick<Judgement, 'hash' | 'environment_hash'> {
+function invalid({ violations, advice, omitted }: Findings): Judgement {
+  return { valid: false, violations, advice, omitted: omitted || undefined };
+}
+
+/** Only a valid document has hashes. */
+function valid(contract: Contract, members: ReadonlyMap<string, string>, { advice, omitted }: Findings): Judgement {
   const { core, environment } = keySets(contract);
-  const hash = bytesHash(`${joinMembers(members, core)}\n`);
-  return environment ? { hash, environment_hash: bytesHash(`${joinMembers(members, environment)}\n`) } : { hash };
+  return {
+    valid: true,
+    violations: [],
+    advice,
+    omitted: omitted || undefined,
+    hash: bytesHash(`${joinMembers(members, core)}\n`),
+    environment_hash: environment && environmentHash(`${joinMembers(members, environment)}\n`),
+  };
+}
+
+/** Records of one environment come in series, so the last answer is often the next one. */
+let lastEnvironment = { text: '', hash: '' };
+
+function environmentHash(text: string): string {
+  if (text !== lastEnvironment.text) lastEnvironment = { text, hash: bytesHash(text) };
+  return lastEnvironment.hash;
 }
 
 interface KeySets {
@@ -89,11 +91,6 @@ function keySets(contract: Contract): KeySets {
 }
 
 /** One final line feed is no difference: many tools cannot help adding it. */
-function isCanonical(bytes: Uint8Array, canonical: string): boolean {
-  const end = bytes[bytes.length - 1] === 0x0a ? bytes.length - 1 : bytes.length;
-  // Lengths first: almost every document that differs, differs there, and byteLength costs no copy.
-  return (
-    Buffer.byteLength(canonical) === end &&
-    Buffer.from(bytes.buffer, bytes.byteOffset, end).equals(Buffer.from(canonical))
-  );
+function isCanonical(text: string, canonical: string): boolean {
+  return text === canonical || (text.length === canonical.length + 1 && text === `${canonical}\n`);
 }

@@ -12,8 +12,8 @@ import {
   readWhole,
   unreadableBecause,
 } from './source.ts';
-import { Unique } from './unique.ts';
-import { EXIT, type Outcome, refused, unreadable, type Verdict } from './verdict.ts';
+import { Sum } from './sum.ts';
+import { refused, unreadable, type Verdict } from './verdict.ts';
 
 /** One document in a file. */
 export async function verifyFile(file: string, options: Options): Promise<Verdict> {
@@ -23,78 +23,79 @@ export async function verifyFile(file: string, options: Options): Promise<Verdic
   return (await examine(source.bytes, origin, options)).verdict;
 }
 
-/** A record per line, in flat memory however long the file is. */
-export async function* verifyLines(file: string, options: Options): AsyncGenerator<Verdict> {
-  yield* summed(file, examineLines(file, options));
-}
-
-/** The records of a file, or the one reason why there are none or no more. */
-export async function* examineLines(file: string, options: Options): AsyncGenerator<Examined> {
+/** A record per line, in flat memory however long the file is. Verdicts come in batches; the last is for the whole. */
+export async function* verifyLines(file: string, options: Options): AsyncGenerator<readonly Verdict[]> {
   const opened = openRegular(file);
   if (!opened.ok) {
-    yield { verdict: notRead(file, opened) };
+    yield [notRead(file, opened)];
     return;
   }
   const { fd, stat } = opened;
   try {
-    yield* examineStream(fd, file, options);
-    if (hasChanged(stat, fstatSync(fd))) yield { verdict: notRead(file, changed) };
+    yield* verifyStream(fd, file, options, () => (hasChanged(stat, fstatSync(fd)) ? changed : undefined));
   } finally {
     closeSync(fd);
   }
 }
 
-export async function* verifyStandardInput(options: Options): AsyncGenerator<Verdict> {
+export async function* verifyStandardInput(options: Options): AsyncGenerator<readonly Verdict[]> {
   if (options.ndjson) {
-    yield* summed('-', examineStream(0, '-', options));
+    yield* verifyStream(0, '-', options, () => undefined);
     return;
   }
   const source = readStandardInput(options.bytesMax ?? BYTES_MAX);
-  if (source.ok) yield (await examine(source.bytes, { input: '-' }, options)).verdict;
-  else yield notRead('-', source);
+  yield [source.ok ? (await examine(source.bytes, { input: '-' }, options)).verdict : notRead('-', source)];
 }
 
-export function notRead(input: string, { outcome, code, message }: Failure): Verdict {
-  return outcome === 'refused' ? refused(input, code, message) : unreadable(input, code, message);
-}
-
-async function* examineStream(fd: number, input: string, options: Options): AsyncGenerator<Examined> {
+/** The documents of a stream, a line each. Stops with a failure of the stream where it cannot be read on. */
+export function* recordsOf(
+  fd: number,
+  input: string,
+  options: Options,
+  within = input,
+): Generator<Examined | Promise<Examined>, Failure | undefined> {
   const cap = options.bytesMax ?? BYTES_MAX;
   try {
     for (const { number, bytes } of linesOf(fd, cap)) {
       const line = `${input}:${number}`;
       yield bytes
-        ? await examine(bytes, { input: line }, options)
-        : { verdict: refused(line, 'too_large', tooLarge(cap)) };
+        ? examine(bytes, { input: line, within }, options)
+        : { verdict: refused(line, 'too_large', tooLarge(cap), within) };
     }
+    return undefined;
   } catch (error) {
-    yield { verdict: notRead(input, unreadableBecause(error)) };
+    return unreadableBecause(error);
   }
 }
 
-/** The verdicts of all records, then one for the whole. */
-async function* summed(input: string, records: AsyncIterable<Examined>): AsyncGenerator<Verdict> {
-  const unique = new Unique();
-  const notChecked = new Set<string>();
-  const documents: Record<string, number> = {};
-  let worst: Outcome = 'valid';
-  for await (const record of records) {
-    const verdict = unique.judge(record);
-    if (verdict.input === input) {
-      yield verdict;
-      return;
+async function* verifyStream(
+  fd: number,
+  input: string,
+  options: Options,
+  trouble: () => Failure | undefined,
+): AsyncGenerator<readonly Verdict[]> {
+  const sum = new Sum(input);
+  const records = recordsOf(fd, input, options);
+  let batch: Verdict[] = [];
+  let next = records.next();
+  for (; !next.done; next = records.next()) {
+    const examined = next.value instanceof Promise ? await next.value : next.value;
+    batch.push(sum.add(examined));
+    if (batch.length === BATCH) {
+      yield batch;
+      batch = [];
     }
-    const name = verdict.contract ?? '-';
-    documents[name] = (documents[name] ?? 0) + 1;
-    worst = worse(worst, verdict.outcome);
-    for (const item of verdict.not_checked) notChecked.add(item);
-    yield { ...verdict, within: input };
   }
-  if (unique.isFull) notChecked.add(unique.limit);
-  if (Object.keys(documents).length === 0) yield refused(input, 'empty', 'It holds no record.');
-  else yield { input, outcome: worst, documents, violations: [], advice: [], not_checked: [...notChecked] };
+  const failure = next.value ?? trouble();
+  if (failure) batch.push(notRead(input, failure));
+  else if (sum.isEmpty) batch.push(refused(input, 'empty', 'It holds no record.'));
+  else batch.push(sum.verdict([], []));
+  yield batch;
 }
 
-export function worse(a: Outcome, b: Outcome): Outcome {
-  return EXIT[a] >= EXIT[b] ? a : b;
+/** Few at a time: verdicts that wait outlive a young collection, and then V8 doubles the room for young objects. */
+const BATCH = 8;
+
+export function notRead(input: string, { outcome, code, message }: Failure, within?: string): Verdict {
+  return outcome === 'refused' ? refused(input, code, message, within) : unreadable(input, code, message, within);
 }

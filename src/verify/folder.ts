@@ -1,85 +1,79 @@
+import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { byRuleThenPath, FINDINGS_MAX, type Violation } from '../contracts/check.ts';
 import { caseInspector } from './cases.ts';
 import { claimInspector } from './claims.ts';
 import { BYTES_MAX, type Examined, examine, type Options } from './examine.ts';
-import { examineLines, notRead, worse } from './file.ts';
+import { notRead, recordsOf } from './file.ts';
 import { FD } from './folder-rules.ts';
 import { hostPathInspector } from './host-paths.ts';
 import type { FolderFinding, Inspector } from './inspector.ts';
-import { readWhole } from './source.ts';
-import { Unique } from './unique.ts';
-import { type Outcome, refused, type Verdict } from './verdict.ts';
+import { openRegular, readWhole } from './source.ts';
+import { Sum } from './sum.ts';
+import { refused, type Verdict } from './verdict.ts';
 import { type Tree, walk } from './walk.ts';
 
 /** Every document in a folder, then the folder itself: what its documents say of each other and of the files in it. */
-export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<Verdict> {
+export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<readonly Verdict[]> {
   const tree = walk(folder);
   if (!tree.ok) {
-    yield notRead(folder, tree);
+    yield [notRead(folder, tree)];
     return;
   }
   const inspectors: readonly Inspector[] = [claimInspector(folder, tree), caseInspector(), hostPathInspector()];
-  const unique = new Unique();
-  const notChecked = new Set<string>();
-  const documents: Record<string, number> = {};
+  const sum = new Sum(folder);
   let strangers = 0;
-  let worst: Outcome = 'valid';
-
   for (const file of tree.files.keys()) {
     if (isOutput(file)) continue;
-    for await (const examined of documentsIn(folder, file, options)) {
-      const { contract, value } = examined;
+    for (const document of documentsIn(folder, file, options)) {
+      const examined = document instanceof Promise ? await document : document;
       if (isStranger(file, examined.verdict)) {
         strangers++;
         continue;
       }
-      const verdict: Verdict = { ...unique.judge(examined), within: folder };
-      worst = worse(worst, verdict.outcome);
-      documents[contract?.name ?? '-'] = (documents[contract?.name ?? '-'] ?? 0) + 1;
-      for (const item of verdict.not_checked) notChecked.add(item);
+      const { contract, value, verdict } = examined;
       // Only what has kept its own contract is worth comparing with the rest.
-      if (contract && examined.verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
+      if (contract && verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
         for (const inspector of inspectors) inspector.take({ file, contract, value });
       }
-      yield verdict;
+      yield [sum.add(examined)];
     }
   }
-  if (Object.keys(documents).length === 0) {
-    yield refused(folder, 'unknown_format', 'No file in this folder is a document that a contract knows.');
+  if (sum.isEmpty) {
+    yield [refused(folder, 'unknown_format', 'No file in this folder is a document that a contract knows.')];
     return;
   }
-  if (strangers > 0) notChecked.add(`${strangers} of the files in ${path.basename(folder)}, which no contract knows`);
-  if (unique.isFull) notChecked.add(unique.limit);
   const { violations, advice, omitted } = sorted([
     ...oddEntries(tree),
     ...inspectors.flatMap(inspector => Array.from(inspector.findings())),
   ]);
-  yield {
-    input: folder,
-    outcome: violations.length > 0 ? worse(worst, 'invalid') : worst,
-    documents,
-    violations,
-    advice,
-    ...(omitted > 0 && { omitted }),
-    not_checked: [...notChecked],
-  };
+  const notChecked =
+    strangers > 0 ? [`${strangers} of the files in ${path.basename(folder)}, which no contract knows`] : [];
+  const verdict = sum.verdict(violations, advice, notChecked);
+  yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }
 
 /** The documents that a file holds: one, one per line, or none. */
-async function* documentsIn(folder: string, file: string, options: Options): AsyncGenerator<Examined> {
+function* documentsIn(folder: string, file: string, options: Options): Generator<Examined | Promise<Examined>> {
   const full = path.join(folder, file);
   const extension = path.extname(file).toLowerCase();
-  if (extension === '.ndjson' || extension === '.jsonl') yield* examineLines(full, options);
-  if (extension !== '.json') return;
-  const source = readWhole(full, options.bytesMax ?? BYTES_MAX);
-  if (source.ok)
-    yield await examine(
-      source.bytes,
-      { input: full, fileName: path.basename(file), folder: path.dirname(full) },
-      options,
-    );
-  else yield { verdict: notRead(full, source) };
+  if (extension === '.ndjson' || extension === '.jsonl') {
+    const opened = openRegular(full);
+    if (!opened.ok) {
+      yield { verdict: notRead(full, opened, folder) };
+      return;
+    }
+    try {
+      const failure = yield* recordsOf(opened.fd, full, options, folder);
+      if (failure) yield { verdict: notRead(full, failure, folder) };
+    } finally {
+      closeSync(opened.fd);
+    }
+  } else if (extension === '.json') {
+    const source = readWhole(full, options.bytesMax ?? BYTES_MAX);
+    const origin = { input: full, fileName: path.basename(file), folder: path.dirname(full), within: folder };
+    yield source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, folder) };
+  }
 }
 
 /** What a script or a bundle wrote is its own business. */

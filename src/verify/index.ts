@@ -15,10 +15,18 @@ export { EXIT, type Options, type Outcome, type Verdict, type Violation };
  * verdict each; NDJSON gets one per line and one for the whole.
  */
 export async function* verify(inputs: readonly string[], options: Options = {}): AsyncGenerator<Verdict> {
+  for await (const verdicts of verifyInBatches(inputs, options)) yield* verdicts;
+}
+
+/** The same for long streams: an array of verdicts at a time, because a promise per record costs more than judging one. */
+export async function* verifyInBatches(
+  inputs: readonly string[],
+  options: Options = {},
+): AsyncGenerator<readonly Verdict[]> {
   let hasReadStandardInput = false;
   for (const input of inputs) {
     if (input === '-' && hasReadStandardInput) {
-      yield refused('-', 'usage', 'Standard input can be read only once.');
+      yield [refused('-', 'usage', 'Standard input can be read only once.')];
     } else if (input === '-') {
       hasReadStandardInput = true;
       yield* verifyStandardInput(options);
@@ -27,7 +35,7 @@ export async function* verify(inputs: readonly string[], options: Options = {}):
     } else if (options.ndjson || LINES.has(path.extname(input).toLowerCase())) {
       yield* verifyLines(input, options);
     } else {
-      yield await verifyFile(input, options);
+      yield [await verifyFile(input, options)];
     }
   }
 }

@@ -6,14 +6,16 @@ export type Recognition = { readonly name: string } | { readonly code: string; r
 export function recognise(value: unknown, fileName?: string): Recognition {
   const byPlace = fileName === undefined ? undefined : namesByPlace.get(fileName);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const claims = [...entriesByField].filter(([field]) => Object.hasOwn(value, field));
-    if (claims.length > 1) {
-      const fields = claims.map(([field]) => field).join(' and ');
-      return { code: 'ambiguous', message: `The document has ${fields} and so claims two formats; --as NAME decides.` };
+    const fields = versionFields.filter(field => Object.hasOwn(value, field));
+    if (fields.length > 1) {
+      return {
+        code: 'ambiguous',
+        message: `The document has ${fields.join(' and ')} and so claims two formats; --as NAME decides.`,
+      };
     }
-    const [claim] = claims;
-    if (claim) {
-      const [field, names] = claim;
+    const [field] = fields;
+    if (field !== undefined) {
+      const names = entriesByField.get(field) ?? [];
       const said = (value as Record<string, unknown>)[field];
       const name = names.find(name => catalogue[name]?.value === said) ?? (names.length === 1 ? names[0] : byPlace);
       if (name) return { name };
@@ -36,3 +38,4 @@ for (const [name, { field, places = [] }] of Object.entries(catalogue)) {
   if (field) entriesByField.set(field, [...(entriesByField.get(field) ?? []), name]);
   for (const place of places) namesByPlace.set(place, name);
 }
+const versionFields = [...entriesByField.keys()];

@@ -1,16 +1,15 @@
-import type { Violation } from '../contracts/check.ts';
+import { Fingerprints } from '../base/fingerprints.ts';
+import { byRuleThenPath, type Violation } from '../contracts/check.ts';
 import type { Examined } from './examine.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Remembers the ids of one file or folder, and tells when one comes back. */
 export class Unique {
-  readonly #seen = new Map<string, Set<string>>();
-  #count = 0;
-  /** Said once, when there are more ids than are remembered. */
-  readonly limit = `whether ids repeat after the first ${IDS_MAX.toLocaleString('en-US')}`;
+  readonly #ids = new Fingerprints(IDS_MAX);
 
-  get isFull(): boolean {
-    return this.#count >= IDS_MAX;
+  /** What could not be told, if there were more ids than are remembered. */
+  get limit(): string | undefined {
+    return this.#ids.isFull ? `whether ids repeat after the first ${IDS_MAX.toLocaleString('en-US')}` : undefined;
   }
 
   /** The verdict, made invalid if the document has an id that was met before. */
@@ -18,21 +17,14 @@ export class Unique {
     const unique = contract?.unique;
     if (!unique || typeof value !== 'object' || value === null) return verdict;
     const id = (value as Record<string, unknown>)[unique.field];
-    if (typeof id !== 'string') return verdict;
-    const seen = this.#seen.get(contract.name) ?? new Set();
-    if (seen.has(id)) {
-      const repeated: Violation = {
-        rule_id: unique.rule,
-        message: `${unique.field} was used by an earlier document here.`,
-        path: unique.field,
-      };
-      const { hash: _, environment_hash: __, ...rest } = verdict;
-      return { ...rest, outcome: 'invalid', violations: [...verdict.violations, repeated] };
-    }
-    if (this.isFull) return verdict;
-    this.#seen.set(contract.name, seen.add(id));
-    this.#count++;
-    return verdict;
+    if (typeof id !== 'string' || !this.#ids.hasMet(id)) return verdict;
+    const repeated: Violation = {
+      rule_id: unique.rule,
+      message: `${unique.field} was used by an earlier document here.`,
+      path: unique.field,
+    };
+    const violations = [...verdict.violations, repeated].sort(byRuleThenPath);
+    return { ...verdict, outcome: 'invalid', violations, hash: undefined, environment_hash: undefined };
   }
 }
 

@@ -6,18 +6,18 @@ export interface Verdict {
   readonly input: string;
   readonly outcome: Outcome;
   /** The contract it was judged by. */
-  readonly contract?: string;
+  readonly contract?: string | undefined;
   /** Why it was not judged. */
   readonly reason?: { readonly code: string; readonly message: string };
   readonly violations: readonly Violation[];
   readonly advice: readonly Violation[];
   /** How many violations and pieces of advice are not listed. */
-  readonly omitted?: number;
+  readonly omitted?: number | undefined;
   /** The content hash, only of a valid document. */
-  readonly hash?: string;
-  readonly environment_hash?: string;
+  readonly hash?: string | undefined;
+  readonly environment_hash?: string | undefined;
   /** The file or folder that it is a part of, which gets a verdict of its own after its parts. */
-  readonly within?: string;
+  readonly within?: string | undefined;
   /** For NDJSON and folders: how many documents were judged, by contract; `-` counts those that no contract knows. */
   readonly documents?: Readonly<Record<string, number>>;
   readonly not_checked: readonly string[];
@@ -28,10 +28,18 @@ export type Outcome = 'valid' | 'invalid' | 'refused' | 'unreadable';
 /** Exit codes of the verifier. With several inputs the highest counts. */
 export const EXIT: Record<Outcome, number> = { valid: 0, unreadable: 1, refused: 2, invalid: 3 };
 
-export function unreadable(input: string, code: string, message: string): Verdict {
-  return { input, outcome: 'unreadable', reason: { code, message }, violations: [], advice: [], not_checked: [] };
+export function unreadable(input: string, code: string, message: string, within?: string): Verdict {
+  return {
+    within,
+    input,
+    outcome: 'unreadable',
+    reason: { code, message },
+    violations: [],
+    advice: [],
+    not_checked: [],
+  };
 }
 
-export function refused(input: string, code: string, message: string): Verdict {
-  return { input, outcome: 'refused', reason: { code, message }, violations: [], advice: [], not_checked: [] };
+export function refused(input: string, code: string, message: string, within?: string): Verdict {
+  return { within, input, outcome: 'refused', reason: { code, message }, violations: [], advice: [], not_checked: [] };
 }

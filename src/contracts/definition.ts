@@ -1,0 +1,35 @@
+import type { Shape } from './shape.ts';
+
+/** zod's own description of a shape, as far as it is read here. */
+export interface Definition {
+  readonly _zod: {
+    readonly def: {
+      readonly type: string;
+      readonly format?: string;
+      readonly shape?: Readonly<Record<string, Definition>>;
+      readonly element?: Definition;
+      readonly innerType?: Definition;
+      readonly options?: readonly Definition[];
+      readonly values?: readonly unknown[];
+      readonly entries?: Readonly<Record<string, unknown>>;
+      readonly checks?: readonly Check[];
+    };
+  };
+}
+
+export interface Check {
+  readonly _zod: {
+    readonly def: {
+      readonly check: string;
+      readonly pattern?: RegExp;
+      readonly minimum?: number;
+      readonly value?: number;
+      readonly inclusive?: boolean;
+    };
+    readonly check: (payload: { value: unknown; issues: unknown[] }) => unknown;
+  };
+}
+
+export function definitionOf(shape: Shape): Definition {
+  return shape as unknown as Definition;
+}

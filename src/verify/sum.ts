@@ -1,0 +1,39 @@
+import type { Violation } from '../contracts/check.ts';
+import type { Examined } from './examine.ts';
+import { Unique } from './unique.ts';
+import { EXIT, type Outcome, type Verdict } from './verdict.ts';
+
+/** What the documents of one file or folder come to: how many of which contract, and the worst that was said of any. */
+export class Sum {
+  readonly #input: string;
+  readonly #unique = new Unique();
+  readonly #documents: Record<string, number> = {};
+  readonly #notChecked = new Set<string>();
+  #worst: Outcome = 'valid';
+
+  constructor(input: string) {
+    this.#input = input;
+  }
+
+  /** The verdict on one of them, which also knows what came before it. */
+  add(examined: Examined): Verdict {
+    const verdict = this.#unique.judge(examined);
+    const name = verdict.contract ?? '-';
+    this.#documents[name] = (this.#documents[name] ?? 0) + 1;
+    if (EXIT[verdict.outcome] > EXIT[this.#worst]) this.#worst = verdict.outcome;
+    for (const item of verdict.not_checked) this.#notChecked.add(item);
+    return verdict;
+  }
+
+  get isEmpty(): boolean {
+    return Object.keys(this.#documents).length === 0;
+  }
+
+  /** The verdict on the whole, with what was found about it beyond its documents. */
+  verdict(violations: readonly Violation[], advice: readonly Violation[], notChecked: readonly string[] = []): Verdict {
+    const { limit } = this.#unique;
+    const not_checked = [...this.#notChecked, ...notChecked, ...(limit === undefined ? [] : [limit])];
+    const outcome = violations.length > 0 ? 'invalid' : this.#worst;
+    return { input: this.#input, outcome, documents: this.#documents, violations, advice, not_checked };
+  }
+}
