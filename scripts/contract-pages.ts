@@ -51,11 +51,14 @@ function ruleSection(contract: Contract, rule: Contract['rules'][number]): strin
     strict: false,
     internal: true,
   });
+  const asks = rule.asks.map(ask => `- ${ask}`).join('\n');
   const fields = rule.fields.length > 0 ? `Owns ${rule.fields.map(field => `\`${field}\``).join(', ')}. ` : '';
   const reads = rule.reads ? `Looks at ${rule.reads.map(field => `\`${field}\``).join(', ')}. ` : '';
   return `### ${rule.id} ${rule.title}
 
 ${rule.why}
+
+${asks}
 
 ${fields}${reads}Broken, for example, when: ${violations[0]?.message}
 `;

@@ -1,4 +1,5 @@
-import { DEPTH_MAX } from './json.ts';
+import { DEPTH_MAX } from './json-refusal.ts';
+import { placeOf } from './place.ts';
 
 /**
  * RFC 8785: keys sorted by UTF-16 code unit, no white space, numbers as ECMAScript writes them.
@@ -110,7 +111,7 @@ function search(value: unknown, path: string, depth: number): { path: string; me
   }
   if (!isPlain(value)) return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
   for (const key of Object.keys(value)) {
-    const at = path === '' ? key : `${path}.${key}`;
+    const at = placeOf(path, key);
     if (!key.isWellFormed()) return { path: at, message: 'has a name with half of a surrogate pair' };
     const found = search(value[key], at, depth + 1);
     if (found) return found;

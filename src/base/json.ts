@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { type JsonLimits, type Refusal, scan, textOf } from './json-scan.ts';
+import { type JsonLimits, type Refusal, textOf, tooLarge } from './json-refusal.ts';
+import { scan } from './json-scan.ts';
 
-export { DEPTH_MAX } from './json-scan.ts';
+export { tooLarge, tooManyValues, valuesMaxOf } from './json-refusal.ts';
 
 /**
  * The strict reader: bytes in, one JSON value or one refusal out. It never throws on what it reads.
@@ -24,16 +25,12 @@ export function readJson(bytes: Uint8Array, limits: JsonLimits): JsonReading {
     const repeated = scan(bytes, limits, true);
     if ('code' in repeated) return { ok: false, refusal: repeated };
   }
-  return { ok: true, value, text };
+  return { ok: true, value, text, values: counts.values };
 }
 
 export type JsonReading =
-  | { readonly ok: true; readonly value: unknown; readonly text: string }
+  | { readonly ok: true; readonly value: unknown; readonly text: string; readonly values: number }
   | { readonly ok: false; readonly refusal: Refusal };
-
-export function tooLarge(bytesMax: number): string {
-  return `The document is larger than its cap of ${bytesMax.toLocaleString('en-US')} bytes.`;
-}
 
 function encodingTrouble(bytes: Uint8Array): Refusal | undefined {
   const a = bytes[0];

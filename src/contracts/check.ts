@@ -1,5 +1,4 @@
-import { clip } from '../base/clip.ts';
-import { printable } from '../base/printable.ts';
+import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
 import { fits } from './fits.ts';
 import type { Context, Finding, Rule } from './rule.ts';
@@ -60,9 +59,10 @@ function lookCloser(
   if (version) return 'unversioned';
   for (const { parent, key } of unknownKeys(contract.shape, value)) {
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
-    const name = printable(clip(key, 60).text);
-    const path = parent === '' ? name : `${parent}.${name}`;
-    found.add(context.strict ? 'must' : 'should', violation(rule, path, 'is a key that this contract does not know'));
+    found.add(
+      context.strict ? 'must' : 'should',
+      violation(rule, placeOf(parent, key), 'is a key that this contract does not know'),
+    );
   }
   return faults;
 }

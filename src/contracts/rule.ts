@@ -6,6 +6,8 @@ export interface Rule {
   readonly id: string;
   readonly title: string;
   readonly why: string;
+  /** What it asks for, a sentence each; those that begin with "should" are advice. */
+  readonly asks: readonly string[];
   /** The keys that belong to this rule, as `a.b[].c`. A key of the wrong shape is a violation of the rule that owns it. */
   readonly fields: readonly string[];
   /** Keys of other rules that `check` looks at too. */
@@ -53,6 +55,7 @@ export function rulesFor<Document>() {
     readonly id: string;
     readonly title: string;
     readonly why: string;
+    readonly asks: readonly string[];
     readonly fields: readonly Field[];
     readonly reads?: readonly Read[];
     readonly check?: (

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { INSTANT, parseInstant } from '../base/clock.ts';
 import { unsafePath } from '../base/path.ts';
+import { placeOf } from '../base/place.ts';
 
 export type Shape = z.ZodMiniType;
 
@@ -14,17 +15,12 @@ export interface ShapeFault {
 export function shapeFaults(shape: Shape, value: unknown): ShapeFault[] {
   const result = shape.safeParse(value, { reportInput: true });
   if (result.success) return [];
-  return result.error.issues.flatMap(issue => faultsOf(issue as Issue, ''));
-}
-
-/** Reads `a.b[0]`, from keys and indices. */
-function pathOf(segments: readonly PropertyKey[], start = ''): string {
-  let path = start;
-  for (const segment of segments) {
-    if (typeof segment === 'number') path += `[${segment}]`;
-    else path += path === '' ? String(segment) : `.${String(segment)}`;
-  }
-  return path;
+  const issues = result.error.issues as readonly Issue[];
+  // An object with a `length` is told by zod that it is no string, and then that it is too short for one.
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('/')));
+  return issues
+    .filter(({ code, path }) => code === 'invalid_type' || mistyped.size === 0 || !mistyped.has(path.join('/')))
+    .flatMap(issue => faultsOf(issue, ''));
 }
 
 // --- the words that shapes are written with -------------------------------------------------------------------------
@@ -101,7 +97,7 @@ interface Issue {
 }
 
 function faultsOf(issue: Issue, start: string): ShapeFault[] {
-  const path = pathOf(issue.path, start);
+  const path = issue.path.reduce<string>(placeOf, start);
   if (issue.code === 'invalid_union' && issue.errors?.length) {
     const closest = [...issue.errors].sort((a, b) => distance(a) - distance(b))[0] ?? [];
     const alternatives = issue.errors.filter(errors => distance(errors) === distance(closest));

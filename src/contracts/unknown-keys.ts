@@ -1,3 +1,4 @@
+import { placeOf } from '../base/place.ts';
 import { type Definition, definitionOf } from './definition.ts';
 import type { Shape } from './shape.ts';
 
@@ -26,7 +27,7 @@ function* search(known: Known, value: unknown, path: string): Generator<{ parent
       const inner = known.keys.get(key);
       if (inner === undefined) yield { parent: path, key };
       else if (inner.kind !== 'anything') {
-        yield* search(inner, (value as Record<string, unknown>)[key], path === '' ? key : `${path}.${key}`);
+        yield* search(inner, (value as Record<string, unknown>)[key], placeOf(path, key));
       }
     }
   }

@@ -2,6 +2,7 @@ import { loadContracts } from '../contracts/catalogue.ts';
 import { check, type Violation } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Rule } from '../contracts/rule.ts';
+import { type FolderRule, folderRules } from '../verify/folder-rules.ts';
 
 /** A rule in one of the documents that it binds. */
 export interface RuleIn {
@@ -16,6 +17,8 @@ export interface Explanation {
   readonly rules: readonly RuleIn[];
   /** The contract that was asked for. */
   readonly contract?: Contract;
+  /** The rule about folders that was asked for. */
+  readonly folderRule?: FolderRule;
 }
 
 /** Looks up a rule by id or a contract by name, whatever the case of the letters. */
@@ -23,6 +26,8 @@ export async function explain(word: string): Promise<Explanation> {
   const contracts = await loadContracts();
   const contract = contracts.find(({ name }) => name === word.toLowerCase());
   if (contract) return { contract, rules: [] };
+  const folderRule = folderRules.find(({ id }) => id === word.toUpperCase());
+  if (folderRule) return { folderRule, rules: [] };
   const rules = contracts.flatMap(contract =>
     contract.rules
       .filter(({ id }) => id === word.toUpperCase())
@@ -31,7 +36,7 @@ export async function explain(word: string): Promise<Explanation> {
   return { rules };
 }
 
-export { loadContracts };
+export { type FolderRule, folderRules, loadContracts };
 
 function breakIt(contract: Contract, rule: Rule): readonly Violation[] {
   const breach = rule.breach(structuredClone(contract.example) as never);

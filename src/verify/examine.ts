@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { readJson, tooLarge } from '../base/json.ts';
+import { readJson, tooLarge, tooManyValues, valuesMaxOf } from '../base/json.ts';
 import { catalogue } from '../contracts/catalogue.ts';
 import { type Contract, MIB } from '../contracts/contract.ts';
 import { judge } from './document.ts';
@@ -48,10 +48,10 @@ export function examine(bytes: Uint8Array, origin: Origin, options: Options): Ex
   const reading = readJson(bytes, { bytesMax: options.bytesMax ?? BYTES_MAX });
   if (!reading.ok) return { verdict: refused(input, reading.refusal.code, reading.refusal.message, within) };
 
-  const { value, text } = reading;
+  const { value, text, values } = reading;
   const recognised = options.as === undefined ? recognise(value, fileName) : { name: options.as };
   if ('code' in recognised) return { verdict: refused(input, recognised.code, recognised.message, within) };
-  const document = { value, text, bytes: bytes.length };
+  const document = { value, text, values, bytes: bytes.length };
   const contract = contracts.get(recognised.name);
   if (contract) return examineBy(contract, document, origin, options);
   return load(recognised.name).then(contract => examineBy(contract, document, origin, options));
@@ -59,12 +59,15 @@ export function examine(bytes: Uint8Array, origin: Origin, options: Options): Ex
 
 function examineBy(
   contract: Contract,
-  { value, text, bytes }: { value: unknown; text: string; bytes: number },
+  { value, text, values, bytes }: { value: unknown; text: string; values: number; bytes: number },
   { input, folder, within }: Origin,
   { strict = false, internal = false, bytesMax }: Options,
 ): Examined {
   if (bytesMax === undefined && bytes > contract.bytesMax) {
     return { verdict: refused(input, 'too_large', tooLarge(contract.bytesMax), within) };
+  }
+  if (bytesMax === undefined && values > valuesMaxOf(contract.bytesMax)) {
+    return { verdict: refused(input, 'too_many_values', tooManyValues(contract.bytesMax), within) };
   }
   const profileBeside = contract.namesProfile && folder !== undefined ? profileIn(folder) : undefined;
   const judgement = judge(contract, value, text, { strict, internal, profileBeside });

@@ -37,4 +37,10 @@ export const FD = {
   },
 } as const;
 
-export const folderRules = Object.values(FD);
+export interface FolderRule {
+  readonly id: string;
+  readonly title: string;
+  readonly why: string;
+}
+
+export const folderRules: readonly FolderRule[] = Object.values(FD);

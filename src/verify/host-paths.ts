@@ -1,4 +1,5 @@
 import { hostPathIn } from '../base/path.ts';
+import { placeOf } from '../base/place.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderFinding, Inspector } from './inspector.ts';
 
@@ -23,7 +24,7 @@ function* pathsIn(value: unknown, at: string, exempt: ReadonlySet<string>, plain
     for (const [index, element] of value.entries()) yield* pathsIn(element, `${at}[${index}]`, exempt, `${plain}[]`);
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, member] of Object.entries(value)) {
-      yield* pathsIn(member, at === '' ? key : `${at}.${key}`, exempt, plain === '' ? key : `${plain}.${key}`);
+      yield* pathsIn(member, placeOf(at, key), exempt, plain === '' ? key : `${plain}.${key}`);
     }
   }
 }

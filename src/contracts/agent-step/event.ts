@@ -3,7 +3,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { rulesFor, should } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
-import { FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
+import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('event.v0'),
@@ -45,36 +45,53 @@ const rule = rulesFor<Event>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "event.v0"'],
   fields: ['schema_version'],
   breach: event => ({ ...event, schema_version: 'event.v9' }),
 });
 
 const family = rule({
   ...AG.AG2,
+  asks: ['runner_family, if present, is claude_cli or codex_cli'],
   fields: ['runner_family'],
   breach: event => ({ ...event, runner_family: 'codex' }),
 });
 
 const paths = rule({
   ...AG.AG5,
+  asks: ['artifact_path, if present, is a relative path', ...ASKS.relativePath],
   fields: ['artifact_path'],
   breach: event => ({ ...event, artifact_path: '~/transcript.ndjson' }),
 });
 
 const roles = rule({
   ...AG.AG6,
+  asks: ['artifact_role, if present, is one of the 15 roles that a step manifest knows, such as runner_transcript'],
   fields: ['artifact_role'],
   breach: event => ({ ...event, artifact_role: 'native_stream' }),
 });
 
 const times = rule({
   ...AG.AG12,
+  asks: ['timestamp is an instant', ...ASKS.instant],
   fields: ['timestamp'],
   breach: event => ({ ...event, timestamp: '2026-02-30T10:21:43.007Z' }),
 });
 
 const complete = rule({
   ...AG.AG14,
+  asks: [
+    'run_id, step_id and, if present, next_step_id are names',
+    ...ASKS.name,
+    'event_type is not empty',
+    'opcode, if present, is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
+    'lifecycle_state, if present, is running, waiting, blocked, failed or completed',
+    'should: event_type is one of the 13 known, of a step, artifact, gate, rollback, runner, route or status',
+    'should: step_started has opcode, and artifact_recorded has artifact_role and artifact_path',
+    'should: runner_started and runner_completed have runner_family',
+    'should: route_selected has next_step_id, and status_updated has lifecycle_state',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['run_id', 'step_id', 'event_type', 'next_step_id', 'opcode', 'lifecycle_state'],
   reads: ['runner_family', 'artifact_role', 'artifact_path'],
   *check(event) {

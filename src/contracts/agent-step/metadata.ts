@@ -5,7 +5,7 @@ import { must, rulesFor } from '../rule.ts';
 import { contentHashText, count, filledText, instant, matching, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { liesBefore } from './times.ts';
-import { nameText, TERMINATIONS } from './words.ts';
+import { ASKS, nameText, TERMINATIONS } from './words.ts';
 
 const commit = () => matching(/^(?:[a-f0-9]{40}|[a-f0-9]{64})$/, 'the full hash of a commit');
 
@@ -42,6 +42,11 @@ const rule = rulesFor<Metadata>();
 
 const version = rule({
   ...AG.AG1,
+  asks: [
+    'schema_version is "metadata.v0"',
+    'schema_versions, if present, is a list; each entry has name and version, not empty',
+    'schema_versions has no name twice',
+  ],
   fields: ['schema_version', 'schema_versions'],
   *check({ schema_versions = [] }) {
     const repeated = firstRepeated(schema_versions.map(({ name }) => name));
@@ -52,6 +57,10 @@ const version = rule({
 
 const termination = rule({
   ...AG.AG4,
+  asks: [
+    'termination, if present, is completed, error, killed_timeout, killed_idle or killed_policy',
+    'termination is there exactly where ended_at is',
+  ],
   fields: ['termination'],
   reads: ['ended_at'],
   *check({ termination, ended_at }) {
@@ -63,12 +72,14 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
+  asks: ['artifacts_root and, in a workspace_context, worktree_path are relative paths', ...ASKS.relativePath],
   fields: ['artifacts_root', 'workspace_context.worktree_path'],
   breach: metadata => ({ ...metadata, artifacts_root: '/home/me/runs' }),
 });
 
 const times = rule({
   ...AG.AG12,
+  asks: ['started_at and, if present, ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
   fields: ['started_at', 'ended_at'],
   *check({ started_at, ended_at }) {
     if (ended_at !== undefined && liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
@@ -78,6 +89,21 @@ const times = rule({
 
 const identified = rule({
   ...AG.AG16,
+  asks: [
+    'run_id, entry_step and, if present, last_step_id are names',
+    ...ASKS.name,
+    'workflow_id is null or a text that is not empty',
+    'workflow_version is null or a whole number from 0 up',
+    'workflow_version is null exactly where workflow_id is',
+    'workspace_context, if present, has worktree_path, branch_name, base_ref and base_sha',
+    'branch_name and base_ref are not empty',
+    'branch_name differs from base_ref by more than a leading refs/heads/',
+    'base_sha and, if present, head_sha are 40 or 64 lower-case hexadecimal digits',
+    'environment_hash, if present, is sha256: and 64 lower-case hexadecimal digits',
+    'runner_record_absent, if present, is not blank',
+    'environment_hash and runner_record_absent are not there both',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: [
     'run_id',
     'workflow_id',

@@ -3,7 +3,8 @@ import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
-import { DIMENSIONS, effectivePolicyShape, loosened, requestedPolicyShape } from './policy.ts';
+import { DIMENSIONS, effectivePolicyShape, loosened, POLICY_ASKS, requestedPolicyShape } from './policy.ts';
+import { ASKS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('policy-summary.v0'),
@@ -38,12 +39,18 @@ const rule = rulesFor<PolicySummary>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "policy-summary.v0"'],
   fields: ['schema_version'],
   breach: summary => ({ ...summary, schema_version: 'policy-summary.v9' }),
 });
 
 const paths = rule({
   ...AG.AG5,
+  asks: [
+    'allowed_paths and forbidden_paths, requested and effective, hold relative paths',
+    'path of a violation, if present, is a relative path',
+    ...ASKS.relativePath,
+  ],
   fields: [
     'requested.allowed_paths[]',
     'requested.forbidden_paths[]',
@@ -56,6 +63,17 @@ const paths = rule({
 
 const apart = rule({
   ...AG.AG9,
+  asks: [
+    'requested is an object, in which every key may be null or absent',
+    'effective is one with the same keys, of which only policy_reference may be null or absent',
+    ...POLICY_ASKS,
+    'observed is a list; each entry has dimension, held and note',
+    'dimension is one of those keys, policy_reference excepted',
+    'note is not blank',
+    'held is true',
+    'capability_notes is a list of texts',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['requested', 'effective', 'observed', 'capability_notes'],
   *check({ observed }) {
     for (const [index, { held }] of observed.entries()) {
@@ -67,6 +85,17 @@ const apart = rule({
 
 const tightened = rule({
   ...AG.AG10,
+  asks: [
+    'applied_overrides is a list; each entry has dimension and note, as in AG9',
+    'effective.execution_posture is read_only, unless workspace_write is requested',
+    'effective.network_posture is deny, unless allow is requested',
+    'effective.approval_posture is fail_on_prompt, unless another is requested',
+    'effective.approval_posture is bounded_auto_approve only where that is requested',
+    'effective.allowed_paths all equal or lie below one of requested.allowed_paths, where those are given',
+    'requested.forbidden_paths all equal or lie below one of effective.forbidden_paths',
+    'requested.forbidden_operations all stand in effective.forbidden_operations',
+    'paths are compared by their segments: slash and backslash are the same, and . counts for nothing',
+  ],
   fields: ['applied_overrides'],
   reads: ['requested', 'effective'],
   check: ({ requested, effective }) => loosened(requested, effective),
@@ -75,6 +104,19 @@ const tightened = rule({
 
 const classified = rule({
   ...AG.AG11,
+  asks: [
+    'violations is a list; each entry has class, message and hard, and may have path and operation',
+    'class is native_policy_block, forbidden_path, forbidden_operation or one that ends in _violation',
+    'such a class is interactive_prompt_violation, network_violation or protected_branch_violation',
+    'message is not blank',
+    'operation, if present, is not empty',
+    'operation is there where class is forbidden_operation',
+    'hard is true or false',
+    'hard is true where class is interactive_prompt_violation',
+    'hard is true where class is native_policy_block and effective.approval_posture fail_on_prompt',
+    'enforcement_notes is a list of texts',
+    'should: path is there where class is forbidden_path',
+  ],
   fields: ['violations', 'enforcement_notes'],
   reads: ['effective.approval_posture'],
   *check({ violations, effective: { approval_posture } }) {

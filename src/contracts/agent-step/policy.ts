@@ -38,6 +38,16 @@ export const effectivePolicyShape = record({
   policy_reference: z.optional(z.nullable(filledText())),
 });
 
+/** What a rule asks of the keys of both. */
+export const POLICY_ASKS = [
+  'execution_posture is read_only or workspace_write',
+  'network_posture is deny or allow',
+  'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
+  'allowed_paths and forbidden_paths are lists of texts',
+  'forbidden_operations is a list of texts that are not empty',
+  'policy_reference is a text that is not empty',
+] as const;
+
 export type RequestedPolicy = z.infer<typeof requestedPolicyShape>;
 export type EffectivePolicy = z.infer<typeof effectivePolicyShape>;
 

@@ -3,8 +3,8 @@ import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
-import { requestedPolicyShape } from './policy.ts';
-import { FAMILIES } from './words.ts';
+import { POLICY_ASKS, requestedPolicyShape } from './policy.ts';
+import { ASKS, FAMILIES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('agent-request.v0'),
@@ -21,30 +21,47 @@ const rule = rulesFor<AgentRequest>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "agent-request.v0"'],
   fields: ['schema_version'],
   breach: request => ({ ...request, schema_version: 'agent-request.v9' }),
 });
 
 const family = rule({
   ...AG.AG2,
+  asks: ['agent_family is claude_cli or codex_cli'],
   fields: ['agent_family'],
   breach: request => ({ ...request, agent_family: 'claude' }),
 });
 
 const complete = rule({
   ...AG.AG3,
+  asks: [
+    'rendered_task_text is not blank',
+    'prompt_reference is null or a text that is not empty',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['rendered_task_text', 'prompt_reference'],
   breach: request => ({ ...request, rendered_task_text: ' \n' }),
 });
 
 const paths = rule({
   ...AG.AG5,
+  asks: [
+    'working_directory is a relative path',
+    'allowed_paths and forbidden_paths of requested_policy, if given, hold relative paths',
+    ...ASKS.relativePath,
+  ],
   fields: ['working_directory', 'requested_policy.allowed_paths[]', 'requested_policy.forbidden_paths[]'],
   breach: request => ({ ...request, working_directory: '/srv/project' }),
 });
 
 const policy = rule({
   ...AG.AG9,
+  asks: [
+    'requested_policy is an object, in which every key may be null or absent',
+    ...POLICY_ASKS,
+    'requested_policy holds no other key',
+  ],
   fields: ['requested_policy'],
   // A misspelt limit, or a flag of one agent, would be obeyed by nobody; in a request that is more than a key too many.
   *check({ requested_policy }) {

@@ -4,7 +4,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
-import { TERMINATIONS } from './words.ts';
+import { ASKS, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('agent-result.v0'),
@@ -19,24 +19,33 @@ const rule = rulesFor<AgentResult>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "agent-result.v0"'],
   fields: ['schema_version'],
   breach: result => ({ ...result, schema_version: 'agent-result.v9' }),
 });
 
 const termination = rule({
   ...AG.AG4,
+  asks: ['termination is completed, error, killed_timeout, killed_idle or killed_policy'],
   fields: ['termination'],
   breach: result => ({ ...result, termination: 'succeeded' }),
 });
 
 const paths = rule({
   ...AG.AG5,
+  asks: ['transcript_path and final_response_path are relative paths or null', ...ASKS.relativePath],
   fields: ['transcript_path', 'final_response_path'],
   breach: result => ({ ...result, transcript_path: '../transcript.ndjson' }),
 });
 
 const artifacts = rule({
   ...AG.AG7,
+  asks: [
+    'transcript_path is not null where termination is completed',
+    'final_response_path differs from transcript_path, unless both are null',
+    'should: final_response_path is not null where termination is completed',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: [],
   reads: ['termination', 'transcript_path', 'final_response_path'],
   *check({ termination, transcript_path, final_response_path }) {

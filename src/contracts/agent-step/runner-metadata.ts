@@ -6,7 +6,7 @@ import { count, filledText, instant, record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { POSTURES } from './policy.ts';
 import { liesBefore } from './times.ts';
-import { FAMILIES, TERMINATIONS } from './words.ts';
+import { ASKS, FAMILIES, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('runner-metadata.v0'),
@@ -35,12 +35,17 @@ const rule = rulesFor<RunnerMetadata>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "runner-metadata.v0"'],
   fields: ['schema_version'],
   breach: metadata => ({ ...metadata, schema_version: 'runner-metadata.v9' }),
 });
 
 const family = rule({
   ...AG.AG2,
+  asks: [
+    'agent_family is claude_cli or codex_cli',
+    'invocation_mode is claude_print for claude_cli, and codex_exec for codex_cli',
+  ],
   fields: ['agent_family', 'invocation_mode'],
   *check({ agent_family, invocation_mode }) {
     const { mode } = HEADLESS[agent_family];
@@ -51,6 +56,11 @@ const family = rule({
 
 const termination = rule({
   ...AG.AG4,
+  asks: [
+    'termination is completed, error, killed_timeout, killed_idle or killed_policy',
+    'exit_code is a whole number from 0 to 255, or null',
+    'exit_code is 0 where termination is completed',
+  ],
   fields: ['termination', 'exit_code'],
   // Not the other way round: an agent may exit with 0 after it was stopped, or without a transcript, which is an error.
   *check({ termination, exit_code }) {
@@ -61,6 +71,11 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
+  asks: [
+    'working_directory is a relative path',
+    'the first entry of command is a bare name or a relative path',
+    ...ASKS.relativePath,
+  ],
   fields: ['working_directory'],
   reads: ['command'],
   *check({ command: [program = ''] }) {
@@ -72,6 +87,7 @@ const paths = rule({
 
 const times = rule({
   ...AG.AG12,
+  asks: ['started_at and ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
   fields: ['started_at', 'ended_at'],
   *check({ started_at, ended_at }) {
     if (liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
@@ -81,6 +97,14 @@ const times = rule({
 
 const invocation = rule({
   ...AG.AG13,
+  asks: [
+    'command is a list of texts, at least one',
+    'command has, after its first entry, --print or -p for claude_cli, and exec for codex_cli',
+    'prompt_reference is null or a text that is not empty',
+    'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
+    'capture_format is ndjson, or for claude_cli text',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['command', 'prompt_reference', 'approval_posture', 'capture_format'],
   reads: ['agent_family'],
   *check({ command, capture_format, agent_family }) {

@@ -4,7 +4,7 @@ import { must, rulesFor, should } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { liesBefore } from './times.ts';
-import { FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, TERMINATIONS } from './words.ts';
+import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('status.v0'),
@@ -33,30 +33,40 @@ const rule = rulesFor<Status>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "status.v0"'],
   fields: ['schema_version'],
   breach: status => ({ ...status, schema_version: 'status.v9' }),
 });
 
 const family = rule({
   ...AG.AG2,
+  asks: ['active_runner_family is claude_cli, codex_cli or null'],
   fields: ['active_runner_family'],
   breach: status => ({ ...status, active_runner_family: 'claude-code' }),
 });
 
 const termination = rule({
   ...AG.AG4,
+  asks: ['termination is completed, error, killed_timeout, killed_idle, killed_policy or null'],
   fields: ['termination'],
   breach: status => ({ ...status, termination: 'timed_out' }),
 });
 
 const paths = rule({
   ...AG.AG5,
+  asks: ['worktree_path is a relative path or null', ...ASKS.relativePath],
   fields: ['worktree_path'],
   breach: status => ({ ...status, worktree_path: '/tmp/clone' }),
 });
 
 const times = rule({
   ...AG.AG12,
+  asks: [
+    'started_at and updated_at are instants',
+    'last_artifact_write, if present, is an instant or null',
+    ...ASKS.instant,
+    'updated_at and last_artifact_write are not before started_at',
+  ],
   fields: ['started_at', 'updated_at', 'last_artifact_write'],
   *check({ started_at, updated_at, last_artifact_write }) {
     if (liesBefore(updated_at, started_at)) yield must('updated_at', 'lies before started_at');
@@ -69,6 +79,22 @@ const times = rule({
 
 const complete = rule({
   ...AG.AG15,
+  asks: [
+    'lifecycle_state is running, waiting, blocked, failed or completed',
+    'current_step_id, last_completed_step_id and last_route_target are names or null',
+    ...ASKS.name,
+    'active_opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK, STOP or null',
+    'active_attempt, if present, is a whole number from 1 up, or null',
+    'elapsed_seconds, if present, is a number from 0 up, or null',
+    'blocking_reason and operator_note, if present, are texts or null',
+    'termination is null where lifecycle_state is running or waiting',
+    'termination is completed where lifecycle_state is completed',
+    'termination is neither null nor completed where lifecycle_state is failed',
+    'active_opcode is null where lifecycle_state is completed or failed',
+    'active_runner_family is null unless active_opcode is RUN_AGENT',
+    'should: blocking_reason is a text that is not empty where lifecycle_state is blocked',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: [
     'lifecycle_state',
     'current_step_id',
@@ -102,6 +128,7 @@ const complete = rule({
 
 const identified = rule({
   ...AG.AG16,
+  asks: ['run_id is a name', ...ASKS.name, 'workflow_id is null or a text that is not empty'],
   fields: ['run_id', 'workflow_id'],
   breach: status => ({ ...status, run_id: null }),
 });

@@ -5,7 +5,7 @@ import { type Finding, must, rulesFor, should } from '../rule.ts';
 import { contentHashText, count, instant, matching, record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { liesBefore } from './times.ts';
-import { nameText, OPCODE_OF, OPCODES, OUTCOMES, OUTCOMES_OF, PLURAL_ROLES, ROLES, type Role } from './words.ts';
+import { ASKS, nameText, OPCODE_OF, OPCODES, OUTCOMES, OUTCOMES_OF, PLURAL_ROLES, ROLES, type Role } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('step-manifest.v0'),
@@ -37,12 +37,19 @@ const rule = rulesFor<StepManifest>();
 
 const version = rule({
   ...AG.AG1,
+  asks: ['schema_version is "step-manifest.v0"'],
   fields: ['schema_version'],
   breach: manifest => ({ ...manifest, schema_version: 'step-manifest.v9' }),
 });
 
 const termination = rule({
   ...AG.AG4,
+  asks: [
+    'termination of a RUN_AGENT or RUN_VALIDATION is completed, error, killed_timeout, killed_idle or killed_policy',
+    'termination of an EVALUATE is success, partial, blocked, unsafe, needs_human or error',
+    'termination of a GATE is gate_approved, gate_rejected, gate_timed_out or error',
+    'termination of a ROLLBACK is completed or error, that of a STOP completed',
+  ],
   fields: ['termination'],
   reads: ['opcode'],
   *check({ termination, opcode }) {
@@ -55,6 +62,7 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
+  asks: ['path of every artifact is a relative path', ...ASKS.relativePath],
   fields: ['artifacts[].path'],
   breach: ({ artifacts, ...rest }) => ({
     ...rest,
@@ -64,6 +72,16 @@ const paths = rule({
 
 const roles = rule({
   ...AG.AG6,
+  asks: [
+    'role of an artifact is one that its step may have',
+    'policy_summary, workspace_diff and workspace_status stand in any step',
+    'runner_transcript, runner_final_response and runner_metadata stand in a RUN_AGENT alone',
+    'validation_report, validation_stdout and validation_stderr stand in a RUN_VALIDATION alone',
+    'harness_fixture, harness_screenshot and harness_trace stand in a RUN_VALIDATION alone',
+    'planner_decision stands in an EVALUATE alone, gate_request and gate_outcome in a GATE alone',
+    'role stands only once in artifacts, unless it begins with harness_',
+    'path stands only once in artifacts',
+  ],
   fields: ['artifacts[].role'],
   reads: ['artifacts[].path', 'opcode'],
   *check({ artifacts, opcode }) {
@@ -87,6 +105,13 @@ const roles = rule({
 
 const required = rule({
   ...AG.AG7,
+  asks: [
+    'artifacts is a list, in which required and, if present, important are true or false',
+    'artifacts of a RUN_AGENT hold a runner_transcript, a runner_metadata and a policy_summary',
+    'artifacts of a RUN_AGENT that completed hold a runner_final_response, too',
+    'required is true for what must be there',
+    'should: artifacts of a RUN_AGENT hold a workspace_diff',
+  ],
   fields: ['artifacts', 'artifacts[].required', 'artifacts[].important'],
   reads: ['opcode', 'termination'],
   *check({ artifacts, opcode, termination }) {
@@ -107,6 +132,15 @@ const required = rule({
 
 const evidence = rule({
   ...AG.AG8,
+  asks: [
+    'evidence_summary has references and notes',
+    'references is a list; each entry has role and path, and may have summary, all texts',
+    'references name only a role and a path that one artifact has together',
+    'notes is a list of texts',
+    'media_type is one such as text/plain, with or without parameters',
+    'sha256 is sha256: and 64 lower-case hexadecimal digits',
+    'size_bytes is a whole number from 0 up',
+  ],
   fields: ['evidence_summary', 'artifacts[].media_type', 'artifacts[].sha256', 'artifacts[].size_bytes'],
   reads: ['artifacts[].role', 'artifacts[].path'],
   *check({ evidence_summary: { references }, artifacts }) {
@@ -125,6 +159,7 @@ const evidence = rule({
 
 const times = rule({
   ...AG.AG12,
+  asks: ['started_at and ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
   fields: ['started_at', 'ended_at'],
   *check({ started_at, ended_at }) {
     if (liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
@@ -134,6 +169,12 @@ const times = rule({
 
 const identified = rule({
   ...AG.AG16,
+  asks: [
+    'step_id is a name',
+    ...ASKS.name,
+    'opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['step_id', 'opcode'],
   breach: manifest => ({ ...manifest, step_id: '..' }),
 });

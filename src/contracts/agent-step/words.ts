@@ -71,3 +71,13 @@ export const PLURAL_ROLES: ReadonlySet<Role> = new Set(['harness_fixture', 'harn
 /** The name of a run or a step. It becomes the name of a folder, so it is kept plain. */
 export const nameText = () =>
   matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of at most 100 letters, digits, dots, dashes and underscores');
+
+/** What a rule asks of a form that many keys have, after it said which keys have it. */
+export const ASKS = {
+  name: ['a name is at most 100 ASCII letters, digits, dots, dashes and underscores, first a letter or digit'],
+  instant: ['an instant is in UTC, such as 2026-01-06T12:00:00.000Z, with at most milliseconds, at a time that exists'],
+  relativePath: [
+    'a path is not empty, and begins with no slash, backslash, drive or ~',
+    'a path has no .. and nothing empty between slashes or backslashes, and no control character',
+  ],
+} as const;

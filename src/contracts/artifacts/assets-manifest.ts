@@ -4,7 +4,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
+import { AA, ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
 
 const assetsManifestShape = record({
   schema_version: z.literal('assets-manifest.v1'),
@@ -29,11 +29,13 @@ const rule = rulesFor<AssetsManifest>();
 const rules = [
   rule({
     ...AA.schemaVersion,
+    asks: ['schema_version is "assets-manifest.v1"', 'should (must, when strict): no key is unknown'],
     fields: ['schema_version'],
     breach: manifest => ({ ...manifest, schema_version: 'assets-manifest.v2' }),
   }),
   rule({
     ...AA.portablePaths,
+    asks: ['href is a relative path', ...ASKS.portablePath, 'should: href begins with assets/'],
     fields: ['items[].href'],
     *check({ items }) {
       for (const [index, { href }] of items.entries()) {
@@ -45,11 +47,21 @@ const rules = [
   }),
   rule({
     ...AA.caseNamed,
+    asks: ['case_id is a case id or null', ...ASKS.caseId, 'side is baseline, new or null'],
     fields: ['items[].case_id', 'items[].side'],
     breach: withFirstItem({ side: 'old' }),
   }),
   rule({
     ...AA.assetsListed,
+    asks: [
+      'generated_at is an instant',
+      ...ASKS.isoTime,
+      'items is a list',
+      'asset_id is not empty',
+      'kind is full_body, failure_meta, full_payload, retrieval_snippets or other',
+      'size_bytes is a whole number from 0 up',
+      'asset_id and href are those of one item only',
+    ],
     fields: ['generated_at', 'items'],
     *check({ items }) {
       for (const key of ['asset_id', 'href'] as const) {
@@ -61,6 +73,7 @@ const rules = [
   }),
   rule({
     ...AA.assetDigests,
+    asks: ['sha256, if present, is a digest', ...ASKS.digest],
     fields: ['items[].sha256'],
     breach: withFirstItem({ sha256: 'md5:d41d8cd98f00b204e9800998ecf8427e' }),
   }),

@@ -2,18 +2,26 @@ import { type Finding, must, rulesFor, should } from '../rule.ts';
 import { caseFailureExample } from './case-examples.ts';
 import { type CaseArtifact, type EvidenceRef, hrefsIn } from './case-shape.ts';
 import { contentFits, type Event, eventsOf } from './events.ts';
-import { AA, pathFault } from './words.ts';
+import { AA, ASKS, pathFault } from './words.ts';
 
 const rule = rulesFor<CaseArtifact>();
 
 export const caseRules = [
   rule({
     ...AA.schemaVersion,
+    asks: ['schema_version is "case.v1"', 'should (must, when strict): no key is unknown'],
     fields: ['schema_version'],
     breach: artifact => ({ ...artifact, schema_version: 'case.v2' }),
   }),
   rule({
     ...AA.portablePaths,
+    asks: [
+      'payload_asset_href of a tool_result and snippets_asset_href of a retrieval, if present, are links',
+      'full_body_saved_to and full_body_meta_saved_to, unless null, are links',
+      'id of evidence of kind asset is a link, if it begins with assets/',
+      'links are relative paths that begin with assets/',
+      ...ASKS.portablePath,
+    ],
     fields: ['events[].payload_asset_href', 'events[].snippets_asset_href'],
     reads: [
       'events[].type',
@@ -32,6 +40,10 @@ export const caseRules = [
   }),
   rule({
     ...AA.fullBodies,
+    asks: [
+      'body_snippet, full_body_saved_to and full_body_meta_saved_to are texts or null',
+      'full_body_saved_to is not null where body_snippet is not',
+    ],
     fields: [
       'runner_failure.body_snippet',
       'runner_failure.full_body_saved_to',
@@ -46,21 +58,32 @@ export const caseRules = [
   }),
   rule({
     ...AA.errorClasses,
+    asks: [
+      'class of a runner_failure is timeout, http_error, invalid_json, schema_mismatch, network_error or other',
+      'error_class of an attempt, if present, is one of these',
+    ],
     fields: ['attempts[].error_class', 'runner_failure.class'],
     breach: () => failedWith({ class: 'dns_error' }),
   }),
   rule({
     ...AA.targetAddress,
+    asks: ['url of a runner_failure is a URL', ...ASKS.targetUrl],
     fields: ['runner_failure.url'],
     breach: () => failedWith({ url: 'https://qa:secret@agent.example.com/v2/run-case' }),
   }),
   rule({
     ...AA.caseNamed,
+    asks: ['case_id is a case id', ...ASKS.caseId, 'version is baseline or new', 'workflow_id, if present, is a text'],
     fields: ['case_id', 'version', 'workflow_id'],
     breach: artifact => ({ ...artifact, case_id: 'evaluation' }),
   }),
   rule({
     ...AA.oneVariant,
+    asks: [
+      'status is ok or runner_error',
+      'proposed_actions, events and final_output are all there where status is ok, else none',
+      'runner_failure is there exactly where status is runner_error',
+    ],
     fields: ['status'],
     *check(artifact) {
       const { status } = artifact;
@@ -75,6 +98,18 @@ export const caseRules = [
   }),
   rule({
     ...AA.attempts,
+    asks: [
+      'attempts, if present, is a list',
+      'attempt is 1 in the first, and one more in each that follows',
+      'started_at is an instant',
+      ...ASKS.isoTime,
+      'latency_ms, if present, is a number from 0 up',
+      'outcome is ok or runner_error',
+      'error_class is there exactly where outcome is runner_error',
+      'runner_failure.attempt is the number of attempts, where they are listed',
+      'should: outcome of the last attempt is status',
+      'should: error_class of the last attempt is runner_failure.class',
+    ],
     fields: ['attempts'],
     reads: ['status', 'runner_failure.attempt', 'runner_failure.class'],
     *check({ attempts, status, runner_failure }) {
@@ -107,6 +142,13 @@ export const caseRules = [
   }),
   rule({
     ...AA.finalOutput,
+    asks: [
+      'final_output has content_type and content',
+      'content_type is text or json',
+      'content is a text where content_type is text, and an object where it is json',
+      'output_hash, if present, is a text',
+      'redactions_applied, if present, is a list of texts',
+    ],
     fields: ['final_output'],
     *check({ final_output }) {
       if (final_output) yield* contentFits(final_output, 'final_output');
@@ -115,11 +157,27 @@ export const caseRules = [
   }),
   rule({
     ...AA.proposedActions,
+    asks: [
+      'proposed_actions is a list',
+      'action_id, action_type and tool_name are not empty',
+      'params is an object',
+      'risk_level is high, medium, low or unknown',
+      'risk_tags is a list of texts',
+    ],
     fields: ['proposed_actions'],
     breach: withFirstAction({ risk_level: 'severe' }),
   }),
   rule({
     ...AA.evidenceRefs,
+    asks: [
+      'evidence_refs is a list',
+      'kind is tool_result, retrieval_doc, event or asset',
+      'call_id stands in a tool_result, doc_id in a retrieval_doc, id in an event or asset, and nowhere else',
+      'call_id, doc_id and id are not empty',
+      'call_id is that of a tool_call or tool_result among the events',
+      'doc_id is among the doc_ids of a retrieval',
+      'id of kind event is that of an event, or its place: events[0] for the first',
+    ],
     fields: ['proposed_actions[].evidence_refs'],
     reads: ['events[].type', 'events[].call_id', 'events[].doc_ids', 'events[].id'],
     *check({ proposed_actions = [], events = [] }) {
@@ -134,6 +192,19 @@ export const caseRules = [
   }),
   rule({
     ...AA.events,
+    asks: [
+      'events is a list; each entry has type, a text, and ts, a number',
+      'type may be another than those below, and then all other keys are free',
+      'tool_call has call_id and tool, not empty, and args, an object',
+      'tool_call may have action_id, not empty, risk_level, as in AA14, and risk_tags, a list of texts',
+      'tool_result has call_id, not empty, status, ok or error, and latency_ms, a number from 0 up',
+      'tool_result may have action_id, not empty, and payload_summary, a text or an object',
+      'retrieval has query, a text, and doc_ids, a list of texts that are not empty',
+      'retrieval may have snippets_hashes, a list of texts',
+      'final_output has content_type and content, as in AA13',
+      'id, if present in an event of these four types, is not empty',
+      'should: call_id of a tool_result is that of a tool_call',
+    ],
     fields: ['events'],
     *check({ events = [] }) {
       const called = new Set([...eventsOf('tool_call', events)].map(([, { call_id }]) => call_id));
@@ -149,6 +220,15 @@ export const caseRules = [
   }),
   rule({
     ...AA.runnerFailure,
+    asks: [
+      'runner_failure has class, url, attempt, body_snippet, full_body_saved_to and full_body_meta_saved_to',
+      'attempt is a whole number from 0 up',
+      'timeout_ms and latency_ms, if present, are numbers from 0 up',
+      'status, if present, is a whole number from 100 to 999',
+      'status_text, error_name and error_message, if present, are texts',
+      'status is there where class is http_error',
+      'should: timeout_ms is there where class is timeout',
+    ],
     fields: ['runner_failure'],
     *check({ runner_failure: failure }) {
       if (failure?.class === 'http_error' && failure.status === undefined) {
@@ -162,6 +242,7 @@ export const caseRules = [
   }),
   rule({
     ...AA.assetDigests,
+    asks: ['payload_asset_sha256 of a tool_result, if present, is a digest', ...ASKS.digest],
     fields: ['events[].payload_asset_sha256'],
     breach: ({ events = [], ...artifact }) => ({
       ...artifact,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { anyObject, count, record } from '../shape.ts';
-import { AA, caseId, digest, errorClass, side } from './words.ts';
+import { AA, ASKS, caseId, digest, errorClass, side } from './words.ts';
 
 /** Only the version is demanded: the contract recommends the rest, so what is absent is advice. */
 const failureMetaShape = record({
@@ -38,11 +38,20 @@ const rule = rulesFor<FailureMeta>();
 const rules = [
   rule({
     ...AA.schemaVersion,
+    asks: ['schema_version is "failure-meta.v1"', 'should (must, when strict): no key is unknown'],
     fields: ['schema_version'],
     breach: meta => ({ ...meta, schema_version: 'failure-meta.v2' }),
   }),
   rule({
     ...AA.fullBodies,
+    asks: [
+      'bytes_written, if present, is a whole number from 0 up',
+      'bytes_total, if present, is a whole number from 0 up, or null',
+      'truncated, if present, is true or false; absent, it counts as false',
+      'bytes_written is there where truncated is true',
+      'truncated is true where bytes_written is less than bytes_total, and false where it is not, if both are known',
+      'should: bytes_written is not more than bytes_total',
+    ],
     fields: ['bytes_written', 'bytes_total', 'truncated'],
     *check({ bytes_written, bytes_total, truncated = false }) {
       if (bytes_written === undefined) {
@@ -60,16 +69,28 @@ const rules = [
   }),
   rule({
     ...AA.errorClasses,
+    asks: ['class, if present, is timeout, http_error, invalid_json, schema_mismatch, network_error or other'],
     fields: ['class'],
     breach: meta => ({ ...meta, class: 'server_error' }),
   }),
   rule({
     ...AA.caseNamed,
+    asks: ['case_id, if present, is a case id', ...ASKS.caseId, 'version, if present, is baseline or new'],
     fields: ['case_id', 'version'],
     breach: meta => ({ ...meta, case_id: '../refund-large' }),
   }),
   rule({
     ...AA.failureMeta,
+    asks: [
+      'content_type and encoding, if present, are texts or null',
+      'headers, if present, is an object',
+      'note, if present, is a text',
+      'should: case_id, version, class, content_type and encoding are there',
+      'should: bytes_written, bytes_total and truncated are there',
+      'should: authorization, proxy-authorization, cookie and set-cookie are masked in headers',
+      'should: x-api-key, api-key and x-auth-token are masked in headers',
+      'should: what is masked is empty, asterisks, or redacted, masked or removed, with or without brackets',
+    ],
     fields: ['content_type', 'encoding', 'headers', 'note'],
     *check(meta) {
       for (const key of RECOMMENDED) {
@@ -85,6 +106,7 @@ const rules = [
   }),
   rule({
     ...AA.assetDigests,
+    asks: ['sha256, if present, is a digest', ...ASKS.digest],
     fields: ['sha256'],
     breach: meta => ({ ...meta, sha256: 'sha256:9f86d081' }),
   }),

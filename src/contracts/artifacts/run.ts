@@ -3,7 +3,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, caseId, folderName, milliseconds, portablePath, side, targetUrl } from './words.ts';
+import { AA, ASKS, caseId, folderName, milliseconds, portablePath, side, targetUrl } from './words.ts';
 
 const runShape = record({
   schema_version: z.literal('run.v1'),
@@ -53,26 +53,42 @@ const rule = rulesFor<RunArtifact>();
 const rules = [
   rule({
     ...AA.schemaVersion,
+    asks: ['schema_version is "run.v1"', 'should (must, when strict): no key is unknown'],
     fields: ['schema_version'],
     breach: run => ({ ...run, schema_version: 'run.v2' }),
   }),
   rule({
     ...AA.portablePaths,
+    asks: ['cases_path and out_dir are relative paths', ...ASKS.portablePath],
     fields: ['cases_path', 'out_dir'],
     breach: run => ({ ...run, cases_path: '/srv/suites/refunds.json' }),
   }),
   rule({
     ...AA.runIdentity,
+    asks: [
+      'run_id is the name of one folder: not empty, not . or .., without slash, backslash or control character',
+      'run_id begins with no ~, drive or scheme',
+      'version is baseline or new',
+      'generated_at is an instant',
+      ...ASKS.isoTime,
+      'runner_version is not empty',
+    ],
     fields: ['run_id', 'version', 'generated_at', 'runner_version'],
     breach: run => ({ ...run, version: 'candidate' }),
   }),
   rule({
     ...AA.targetAddress,
+    asks: ['base_url is a URL', ...ASKS.targetUrl],
     fields: ['base_url'],
     breach: run => ({ ...run, base_url: 'https://qa:secret@agent.example.com' }),
   }),
   rule({
     ...AA.selectedCases,
+    asks: [
+      'selected_case_ids is a list of case ids',
+      ...ASKS.caseId,
+      'selected_case_ids has no id twice, and upper and lower case are the same',
+    ],
     fields: ['selected_case_ids'],
     *check({ selected_case_ids }) {
       const repeated = firstRepeated(selected_case_ids.map(id => id.toLowerCase()));
@@ -84,11 +100,29 @@ const rules = [
   }),
   rule({
     ...AA.runSettings,
+    asks: [
+      'repo_commit and node_version, if present, are texts',
+      'dirty, if present, is true or false',
+      'timeout_ms, if present, is a number from 0 up',
+      'retries and concurrency, if present, are whole numbers from 0 up',
+      'retry_policy and limits, if present, are objects',
+      'retry_policy.classes, if present, is a list of texts that are not empty',
+      'retry_policy.backoff, if present, is exponential',
+      'retry_policy.jitter, if present, is true or false',
+      'limits are max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, all of them optional',
+      'limits are whole numbers from 0 up',
+    ],
     fields: ['repo_commit', 'dirty', 'node_version', 'timeout_ms', 'retries', 'concurrency', 'retry_policy', 'limits'],
     breach: run => ({ ...run, dirty: null }),
   }),
   rule({
     ...AA.runStats,
+    asks: [
+      'stats, if present, is an object',
+      'cases_total, cases_completed and cases_failed, if present, are whole numbers from 0 up',
+      'duration_ms, if present, is a number from 0 up',
+      'cases_total, if present, is at least the sum of cases_completed and cases_failed',
+    ],
     fields: ['stats'],
     *check({ stats }) {
       const { cases_total, cases_completed = 0, cases_failed = 0 } = stats ?? {};

@@ -166,3 +166,26 @@ function soundText(faultOf: (text: string) => string | undefined, before = '') {
     }),
   );
 }
+
+/** What a rule asks of a form that many keys have, after it said which keys have it. */
+export const ASKS = {
+  portablePath: [
+    'a path is not empty, and begins with no slash, backslash, drive, scheme or ~',
+    'a path has no .. and nothing empty between slashes or backslashes, and no control character',
+  ],
+  caseId: [
+    'a case id is at most 100 ASCII letters, digits, dots, dashes and underscores, first a letter or digit',
+    'a case id is not run, result, runner, policy, bundle, evaluation or comparison, in upper or lower case',
+    'a case id is not manifest, metadata, status or seal, in upper or lower case',
+    'a case id is not con, prn, aux, nul, com0 to com9 or lpt0 to lpt9, alone or before a dot, in either case',
+  ],
+  targetUrl: [
+    'a URL begins with http:// or https://, holds no white space, and can be parsed',
+    'a URL holds no user name and no password',
+  ],
+  isoTime: [
+    'an instant is ISO 8601 with seconds, at most nine digits of fraction, and Z or an offset',
+    'an instant is on a day and at a time that exist',
+  ],
+  digest: ['a digest is 64 hexadecimal digits in upper or lower case, with or without sha256: before them'],
+} as const;

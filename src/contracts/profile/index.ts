@@ -14,18 +14,29 @@ const rule = rulesFor<Profile>();
 
 const PL1 = rule({
   ...PL.PL1,
+  asks: ['name is lower-case letters, digits and hyphens, at most 64'],
   fields: ['name'],
   breach: profile => ({ ...profile, name: '' }),
 });
 
 const PL2 = rule({
   ...PL.PL2,
+  asks: [
+    'allow_network, allowed_commands and allowed_write_roots are there, each with its type',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['allow_network', 'allowed_commands', 'allowed_write_roots'],
   breach: profile => ({ ...profile, allow_network: 'no' }),
 });
 
 const PL3 = rule({
   ...PL.PL3,
+  asks: [
+    'timeout_ms is from 1,000 to 600,000',
+    'max_output_files is from 1 to 10,000',
+    'max_total_output_bytes is from 1,024 to 1,073,741,824',
+    'should: they are whole numbers',
+  ],
   fields: ['timeout_ms', 'max_output_files', 'max_total_output_bytes'],
   *check(limits) {
     for (const name of ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const) {
@@ -37,6 +48,11 @@ const PL3 = rule({
 
 const PL6 = rule({
   ...PL.PL6,
+  asks: [
+    'commands are bare names of programs',
+    'write roots are relative paths that do not climb',
+    'should: nothing stands twice',
+  ],
   fields: [],
   reads: ['allowed_commands', 'allowed_write_roots'],
   *check({ allowed_commands, allowed_write_roots }) {
@@ -56,6 +72,7 @@ const PL6 = rule({
 
 const PL7 = rule({
   ...PL.PL7,
+  asks: ['strict, default and dev are what they always were'],
   fields: [],
   reads: [
     'name',
@@ -79,11 +96,12 @@ export const profile: Contract = {
   name: 'profile',
   title: 'Policy profile',
   tells: 'What a run may do: network, time, output, commands, and where it may write.',
-  source: 'Policy profiles, PL1 to PL7; PL4 and PL5 are judged on the result of a run',
+  source: 'Policy profiles',
   places: ['policy.json'],
   shape: profileShape,
   rules: [PL1, PL2, PL3, PL6, PL7],
   unknownKeys: 'PL2',
+  beyond: ['PL4 and PL5, which only the result of a run can break'],
   bytesMax: MIB,
   example: { ...builtInProfiles.default, name: 'nightly', timeout_ms: 120_000 },
 };

@@ -20,6 +20,7 @@ const RE1 = rule({
   id: 'RE1',
   title: 'Error Code Known',
   why: 'Programs act on the code; one that nobody defined means nothing to them.',
+  asks: ['code is RUN_E001 to RUN_E007'],
   fields: ['code'],
   breach: error => ({ ...error, code: 'RUN_E999' }),
 });
@@ -28,6 +29,7 @@ const RE2 = rule({
   id: 'RE2',
   title: 'Message For People',
   why: 'It is shown to whoever started the run, so it holds no path of the machine and no secret.',
+  asks: ['message is not blank', 'it holds no path of a machine and no credential'],
   fields: ['message'],
   *check({ message }) {
     if (hostPathIn(message)) yield must('message', 'holds a path of a machine');
@@ -40,6 +42,11 @@ const RE3 = rule({
   id: 'RE3',
   title: 'Details Structured',
   why: 'What is more than a message is for programs, and so an object and a rule they can look up.',
+  asks: [
+    'rule_id, if present, is the id of a rule such as RS3',
+    'details, if present, is an object',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['rule_id', 'details'],
   breach: error => ({ ...error, details: 'see the log' }),
 });

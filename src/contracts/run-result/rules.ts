@@ -12,6 +12,7 @@ const RS1 = rule({
   id: 'RS1',
   title: 'Schema Version Present',
   why: 'Without a version nobody can say by which rules a result was meant.',
+  asks: ['run_schema_version is a version 1.x.y'],
   fields: ['run_schema_version'],
   breach: result => ({ ...result, run_schema_version: '' }),
 });
@@ -20,6 +21,7 @@ const RS2 = rule({
   id: 'RS2',
   title: 'Outcome Coverage',
   why: 'A reader must know all endings there are.',
+  asks: ['kernel_result_kind is BUNDLE, CLARIFY or REFUSE'],
   fields: ['kernel_result_kind'],
   breach: result => ({ ...result, kernel_result_kind: 'MAYBE' }),
 });
@@ -28,6 +30,12 @@ const RS3 = rule({
   id: 'RS3',
   title: 'Outcome-Field Consistency',
   why: 'A refusal with a bundle, or a question without a text, says two things at once.',
+  asks: [
+    'a BUNDLE or CLARIFY has a bundle, a REFUSE has null',
+    'a CLARIFY, and nothing else, has clarify_questions, at least one',
+    'a REFUSE, and nothing else, has a refuse_reason, not empty',
+    'execution is null unless the result is a BUNDLE',
+  ],
   fields: ['bundle', 'clarify_questions', 'refuse_reason', 'execution'],
   reads: ['kernel_result_kind'],
   *check({ kernel_result_kind: kind, bundle, clarify_questions, refuse_reason, execution }) {
@@ -44,6 +52,7 @@ const RS4 = rule({
   id: 'RS4',
   title: 'Reference Integrity',
   why: 'A reference that is no content hash refers to nothing that can be checked.',
+  asks: ['every hash is sha256: and 64 lower-case hexadecimal digits', 'bundle_id is not empty'],
   fields: [
     'bundle.bundle_id',
     'bundle.sha256',
@@ -59,6 +68,10 @@ const RS5 = rule({
   id: 'RS5',
   title: 'Policy Binding',
   why: 'The policy in a result must be the one that the profile of that name is, not one that looks like it.',
+  asks: [
+    'policy is the built-in profile of its name, or the policy.json beside the result',
+    'should: a profile of its own lies beside the result',
+  ],
   fields: ['policy'],
   *check({ policy }, { profileBeside }) {
     const bound = builtInProfile(policy.name) ?? profileBeside;
@@ -80,6 +93,12 @@ const RS6 = rule({
   id: 'RS6',
   title: 'No Leak (Public Output)',
   why: 'A public result must not tell where, on which machine or by whom it was made.',
+  asks: [
+    'intent.path and the paths of outputs are relative',
+    'sandbox_path and model_io_path are absent, unless --internal',
+    'no reason, question or command holds a path of a machine',
+    'should: intent.path does not climb',
+  ],
   fields: ['intent', 'sandbox_path', 'model_io_path', 'execution.outputs[].path'],
   reads: ['decision', 'refuse_reason', 'clarify_questions', 'execution'],
   *check({ intent, sandbox_path, model_io_path, execution, decision, refuse_reason, clarify_questions }, { internal }) {
@@ -106,6 +125,12 @@ const RS7 = rule({
   id: 'RS7',
   title: 'Canonical Output',
   why: 'Equal runs must give equal bytes, so every field has one form and every list one order.',
+  asks: [
+    'run_id and kernel_version are not empty, the times are instants in UTC',
+    'outputs are sorted by path',
+    'should: completed_at is not before started_at, and total_output_bytes is the sum of the outputs',
+    'should (must, when strict): the bytes are canonical JSON, and no key is unknown',
+  ],
   fields: ['run_id', 'started_at', 'completed_at', 'kernel_version'],
   reads: ['execution'],
   *check({ started_at, completed_at, execution }) {
@@ -127,6 +152,11 @@ const RS8 = rule({
   id: 'RS8',
   title: 'Decision Consistency',
   why: 'A run is accepted because it worked, and for no other reason.',
+  asks: [
+    'with an execution, accepted is whether its exit code is 0',
+    'a CLARIFY or REFUSE is not accepted',
+    'validated_by_kernel is true',
+  ],
   fields: ['decision', 'execution.exit_code'],
   reads: ['kernel_result_kind', 'execution'],
   *check({ decision: { accepted }, kernel_result_kind: kind, execution }) {
@@ -140,6 +170,7 @@ const RS8 = rule({
 
 const PL4 = rule({
   ...PL.PL4,
+  asks: ['model_mode is none under strict and default'],
   fields: ['model_mode'],
   reads: ['policy'],
   *check({ model_mode, policy: { name } }) {
@@ -151,6 +182,10 @@ const PL4 = rule({
 
 const PL5 = rule({
   ...PL.PL5,
+  asks: [
+    'model_io_path is absent where model_mode is none',
+    'with --internal, a run that recorded or replayed has one',
+  ],
   fields: [],
   reads: ['model_mode', 'model_io_path', 'policy'],
   *check({ model_mode, model_io_path }, { internal }) {
@@ -164,6 +199,7 @@ const PL5 = rule({
 
 const PL6 = rule({
   ...PL.PL6,
+  asks: ['there are no more outputs, in number and bytes, than the policy allows'],
   fields: [],
   reads: ['policy', 'execution'],
   *check({ policy, execution }) {

@@ -11,6 +11,7 @@ const RN1 = rule({
   id: 'RN1',
   title: 'Schema Version Present',
   why: 'Without a version nobody can say by which rules a record was meant.',
+  asks: ['runner_schema_version is "1.0.0"'],
   fields: ['runner_schema_version'],
   breach: runner => ({ ...runner, runner_schema_version: '2.0.0' }),
 });
@@ -19,6 +20,12 @@ const RN2 = rule({
   id: 'RN2',
   title: 'Runner Identity Valid',
   why: 'Each execution has a record of its own; two with one id cannot both be true.',
+  asks: [
+    'runner_id is runner_, eight digits, six digits and lower-case letters or digits, with _ between',
+    'runner_id is used by no other record of the same file or folder',
+    'runner_version is not blank',
+    'should: runner_version is a semantic version',
+  ],
   fields: ['runner_id', 'runner_version'],
   *check({ runner_version }) {
     if (!SEMVER.test(runner_version)) yield should('runner_version', 'should be a semantic version such as 1.2.3');
@@ -30,6 +37,12 @@ const RN3 = rule({
   id: 'RN3',
   title: 'Platform Complete',
   why: 'A result can be reproduced only where system, processor and runtime are known.',
+  asks: [
+    'os is linux, darwin or win32',
+    'arch is x64, arm64 or ia32',
+    'node_version is v and a semantic version',
+    'npm_version is a semantic version',
+  ],
   fields: ['platform'],
   breach: runner => ({ ...runner, platform: { ...runner.platform, node_version: 'latest' } }),
 });
@@ -38,6 +51,13 @@ const RN4 = rule({
   id: 'RN4',
   title: 'Sandbox Configuration Valid',
   why: 'A record must not claim a sandbox and no isolation at once.',
+  asks: [
+    'backend is process, container, vm or none',
+    'isolation_level is strict, standard or none',
+    'network_blocked and filesystem_readonly are true or false',
+    'where isolation_level is none, backend is none',
+    'should: backend none claims no isolation, no blocked network and no protected files',
+  ],
   fields: ['sandbox'],
   *check({ sandbox }) {
     const { backend, isolation_level, network_blocked, filesystem_readonly } = sandbox;
@@ -57,6 +77,13 @@ const RN5 = rule({
   id: 'RN5',
   title: 'Limits Within Bounds',
   why: 'A run without an end or an output without a size is not bounded.',
+  asks: [
+    'timeout_ms is from 1,000 to 600,000',
+    'max_output_files is from 1 to 10,000',
+    'max_total_output_bytes is from 1,024 to 1,073,741,824',
+    'max_memory_bytes and max_cpu_seconds, if present, are above 0',
+    'should: what is counted is a whole number',
+  ],
   fields: ['limits'],
   *check({ limits }) {
     for (const [name, limit] of Object.entries(limits)) {
@@ -72,6 +99,12 @@ const RN6 = rule({
   id: 'RN6',
   title: 'Commands Canonical',
   why: 'Two records of one policy must be equal byte for byte, and no command both allowed and blocked.',
+  asks: [
+    'allowlist and blocklist are lists of texts, sorted by UTF-16 code unit',
+    'no command stands in both',
+    'shell is not empty',
+    'should: nothing stands twice, and shell lies below no home folder',
+  ],
   fields: ['commands'],
   *check({ commands: { allowlist, blocklist, shell } }) {
     yield* sortedAndUnique(allowlist, 'commands.allowlist');
@@ -89,6 +122,12 @@ const RN7 = rule({
   id: 'RN7',
   title: 'Write Roots Valid',
   why: 'An absolute or climbing root tells how the machine is laid out and leads out of the work folder.',
+  asks: [
+    'write_roots is a list of texts, sorted by UTF-16 code unit',
+    'every root is a relative path: no leading / or \\, no drive, no ~',
+    'no root has a .. between / or \\, an empty segment or a control character',
+    'should: nothing stands twice',
+  ],
   fields: ['write_roots'],
   *check({ write_roots }) {
     for (const [index, root] of write_roots.entries()) {
@@ -104,6 +143,14 @@ const RN8 = rule({
   id: 'RN8',
   title: 'Context Safe',
   why: 'Names of variables that carry credentials show where to look for them, and a place or language changes results.',
+  asks: [
+    'working_dir is "."',
+    'env_allowlist is a sorted list of names of variables, none with a value',
+    'no name begins with SSH_, NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_',
+    'locale is C, POSIX, a POSIX name such as en_US.UTF-8 or a language tag such as en-US',
+    'should: timezone is UTC',
+    'should: no variable that often holds a secret or tells who ran it, and none twice',
+  ],
   fields: ['context'],
   *check({ context: { env_allowlist, timezone } }) {
     for (const [index, name] of env_allowlist.entries()) {
@@ -122,6 +169,13 @@ const RN9 = rule({
   id: 'RN9',
   title: 'Timing Consistent',
   why: 'Times that contradict each other prove nothing.',
+  asks: [
+    'started_at and completed_at are instants in UTC, written with Z and at most milliseconds, on a day that exists',
+    'completed_at is not before started_at',
+    'duration_ms is their difference, give or take 1',
+    'phases, if present, come in the order of their instants, and none lasts less than 0',
+    'should: phases lie within the run',
+  ],
   fields: ['timing'],
   *check({ timing: { started_at, completed_at, duration_ms, phases = [] } }) {
     const start = instantMs(started_at);
@@ -147,6 +201,12 @@ const RN10 = rule({
   id: 'RN10',
   title: 'Exit Status Valid',
   why: 'How a program ended is the first thing a reader asks.',
+  asks: [
+    'code is a whole number from 0 to 255',
+    'signal, if present, is SIG and upper-case letters or digits',
+    'oom_killed and timeout_killed are true or false',
+    'should: a run killed by its timeout has SIGKILL or SIGTERM, and nothing that was killed has code 0',
+  ],
   fields: ['exit'],
   *check({ exit: { code, signal, oom_killed, timeout_killed } }) {
     if (timeout_killed && signal !== 'SIGKILL' && signal !== 'SIGTERM') {
@@ -163,6 +223,11 @@ const RN11 = rule({
   id: 'RN11',
   title: 'Core Hash Excludes Ephemeral',
   why: 'The hash must cover what matters and nothing that may differ for no reason.',
+  asks: [
+    'ephemeral, if present, holds no more than the texts host_id, session_id and human_notes',
+    'the hash covers neither ephemeral nor timing',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['ephemeral'],
   breach: runner => ({ ...runner, ephemeral: { host_id: 7 } }),
 });
@@ -171,6 +236,11 @@ const RN12 = rule({
   id: 'RN12',
   title: 'Canonical Round-Trip',
   why: 'A record that changes when it is read and written again cannot be hashed.',
+  asks: [
+    'warnings, if present, is a sorted list of texts',
+    'the record is plain JSON: reading and writing it changes nothing',
+    'should (must, when strict): the bytes are canonical JSON',
+  ],
   fields: ['warnings'],
   *check({ warnings = [] }) {
     for (const finding of sortedAndUnique(warnings, 'warnings')) if (finding.level === 'must') yield finding;

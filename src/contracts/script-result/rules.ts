@@ -11,6 +11,10 @@ const SR1 = rule({
   id: 'SR1',
   title: 'Contract Version Known',
   why: 'Under a version nobody knows, no other word of the document has a meaning. It is judged first, and alone.',
+  asks: [
+    'contract_version is 1; anything else is the only thing said of the document',
+    'should (must, when strict): no key is unknown',
+  ],
   fields: ['contract_version'],
   breach: result => ({ ...result, contract_version: 2 }),
 });
@@ -19,6 +23,7 @@ const SR2 = rule({
   id: 'SR2',
   title: 'Status Known',
   why: 'A run ends in one of three ways, and readers act on which.',
+  asks: ['status is succeeded, failed or timed_out'],
   fields: ['status'],
   breach: result => ({ ...result, status: 'ok' }),
 });
@@ -27,6 +32,7 @@ const SR3 = rule({
   id: 'SR3',
   title: 'HTML Output Present',
   why: 'Readers show it without asking; on failure it may be empty, but it is there.',
+  asks: ['html_output is a text, which may be empty'],
   fields: ['html_output'],
   breach: result => ({ ...result, html_output: null }),
 });
@@ -35,6 +41,11 @@ const SR4 = rule({
   id: 'SR4',
   title: 'Error Summary Safe',
   why: 'It is shown to end users, who must see no stack trace, no path of the machine and no secret.',
+  asks: [
+    'error_summary is a text or null',
+    'it holds no stack trace, no path of a machine and no credential',
+    'should: it is null exactly when the status is succeeded, and at most 2,000 bytes',
+  ],
   fields: ['error_summary'],
   reads: ['status'],
   *check({ error_summary, status }) {
@@ -56,6 +67,10 @@ const SR5 = rule({
   id: 'SR5',
   title: 'Artifacts Listed',
   why: 'The list is a hint for people; the files in output/ are the truth. A hint must still be a list of names and sizes.',
+  asks: [
+    'artifacts is a list of at most 2,000 entries, each with a path and a whole number of bytes',
+    'should: nothing stands twice',
+  ],
   fields: ['artifacts'],
   *check({ artifacts }) {
     yield* uniqueAdvice(
@@ -70,6 +85,11 @@ const SR6 = rule({
   id: 'SR6',
   title: 'Artifact Paths Safe',
   why: 'A path is a wish of the script. One that leaves output/, or reads differently on another system, is an attack.',
+  asks: [
+    'every path lies below output/ and is relative, without .. or \\',
+    'no name is one that another system reads differently: devices, colons, trailing points, invisible characters',
+    'a path has at most 1,024 bytes and 16 levels, a name at most 255 bytes',
+  ],
   fields: ['artifacts[].path'],
   *check({ artifacts }) {
     for (const [index, { path }] of artifacts.entries()) {

@@ -1,0 +1,14 @@
+import { clip } from './clip.ts';
+import { printable } from './printable.ts';
+
+/** Where something stands in a document: `a.b[0]`, and `a["odd key"]` for keys that are not plain words. */
+export function placeOf(parent: string, key: PropertyKey): string {
+  if (typeof key === 'number') return `${parent}[${key}]`;
+  const name = String(key);
+  if (!WORD.test(name)) return `${parent}["${printable(clip(name, KEY_BYTES_MAX).text).replaceAll('"', '\\"')}"]`;
+  return parent === '' ? name : `${parent}.${name}`;
+}
+
+const WORD = /^[\p{L}_$-][\p{L}\p{N}_$-]{0,79}$/u;
+
+const KEY_BYTES_MAX = 60;

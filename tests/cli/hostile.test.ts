@@ -1,0 +1,175 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runner } from '../../src/contracts/runner/index.ts';
+import { proctor, type Ran, temporaryFolder } from '../support.ts';
+
+const good = JSON.stringify(runner.example);
+
+/** Whatever the input: an answer in words, the right exit code, and nothing that only a developer can read. */
+function expectAnswer(ran: Ran, code: number, said: RegExp): void {
+  expect(ran.code, ran.stdout + ran.stderr).toBe(code);
+  expect(ran.stdout + ran.stderr).toMatch(said);
+  expect(ran.stderr).not.toMatch(/\n\s+at |node:internal|file:\/\/|Error:|[\\/]dist[\\/]/);
+}
+
+describe('bytes', () => {
+  const inputs: [string, string | Uint8Array, number, RegExp][] = [
+    ['nothing', '', 2, /empty/],
+    ['a byte order mark', `\ufeff${good}`, 2, /byte order mark/],
+    ['invalid UTF-8', Buffer.concat([Buffer.from(good.slice(0, -1)), Buffer.from([0xff, 0x7d])]), 2, /UTF-8/],
+    ['UTF-16', Buffer.from(good, 'utf16le'), 2, /UTF-16/],
+    ['trailing bytes', `${good}x`, 2, /More bytes/],
+    ['two documents', `${good}\n${good}`, 2, /More bytes/],
+    ['NaN', good.replace('60000', 'NaN'), 2, /NaN/],
+    ['a number that is not finite', good.replace('60000', '1e999'), 2, /finite/],
+    ['a rounded integer', good.replace('60000', '9007199254740993'), 2, /rounded/],
+    ['5,000 digits', good.replace('60000', '6'.repeat(5_000)), 2, /rounded/],
+    ['a repeated key', good.replace('"exit":', '"exit":1,"exit":'), 2, /twice/],
+    ['a key repeated by escapes', good.replace('"exit":', '"\\u0065xit":1,"exit":'), 2, /twice/],
+    ['half a surrogate pair', good.replace('0.3.15', '\\ud83d'), 2, /surrogate/],
+    ['200,000 levels', '['.repeat(200_000) + ']'.repeat(200_000), 2, /nested/],
+    [
+      '200,000 levels inside a record',
+      good.replace('"exit":', `"x":${'[['.repeat(100_000)}${']]'.repeat(100_000)},"exit":`),
+      2,
+      /nested/,
+    ],
+    ['a flood of values', `{"runner_schema_version":"1.0.0","x":[${'0,'.repeat(400_000)}0]}`, 2, /values/],
+    ['a megabyte too much', `{"runner_schema_version":"1.0.0","x":"${'x'.repeat(2_000_000)}"}`, 2, /larger/],
+    ['__proto__', good.replace('{', '{"__proto__":{"x":1},'), 0, /__proto__/],
+    ['a thousand broken entries', good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`), 3, /RN7/],
+  ];
+
+  test.each(inputs)('%s, from a file and from standard input', (_, bytes, code, said) => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'input.json'), bytes);
+    expectAnswer(proctor(['verify', 'input.json'], { cwd }), code, said);
+    expectAnswer(proctor(['verify', '--as', 'runner', '-'], { input: bytes }), code, said);
+    const letter = proctor(['runner-verify', '-'], { input: bytes });
+    expectAnswer(letter, code, said);
+    expect(letter.stdout.trimEnd().split('\n').at(-1)).toMatch(
+      /^\{"ok":(?:true,"runner_hash":"sha256:[0-9a-f]{64}"|false,"violations":\[.*\])\}$/,
+    );
+  });
+
+  test('violations are listed up to a bound, and the rest is counted', () => {
+    const bytes = good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`);
+    const { stdout } = proctor(['verify', '--json', '-'], { input: bytes });
+    const [verdict] = (JSON.parse(stdout) as { inputs: { violations: unknown[]; omitted: number }[] }).inputs;
+    expect(verdict?.violations.length).toBe(1_000);
+    expect(verdict?.omitted).toBe(2_001);
+  });
+});
+
+describe('things that are no regular file', () => {
+  test('a FIFO is refused at once, whoever writes to it or not', () => {
+    const cwd = temporaryFolder();
+    execFileSync('mkfifo', ['pipe.json'], { cwd });
+    expectAnswer(proctor(['verify', 'pipe.json'], { cwd }), 1, /It is a FIFO, not a regular file/);
+    expectAnswer(proctor(['runner-verify', 'pipe.json'], { cwd }), 1, /FIFO/);
+  });
+
+  test.each(['/dev/zero', '/dev/null', '/dev/tty'])('the device %s is refused', device => {
+    expectAnswer(proctor(['verify', device]), 1, /device/);
+  });
+
+  test('a socket is refused', async () => {
+    const cwd = temporaryFolder();
+    const server = createServer().listen(path.join(cwd, 'socket.json'));
+    await once(server, 'listening');
+    expectAnswer(proctor(['verify', 'socket.json'], { cwd }), 1, /socket/);
+    server.close();
+  });
+
+  test('a folder given to runner-verify is refused', () => {
+    expectAnswer(proctor(['runner-verify', temporaryFolder()]), 1, /folder/);
+  });
+
+  test('a folder whose links lead in a circle is walked once', () => {
+    const cwd = temporaryFolder();
+    mkdirSync(path.join(cwd, 'evidence', 'deep'), { recursive: true });
+    writeFileSync(path.join(cwd, 'evidence', 'runner.json'), good);
+    symlinkSync('..', path.join(cwd, 'evidence', 'deep', 'up'));
+    symlinkSync('self', path.join(cwd, 'evidence', 'self'));
+    expectAnswer(proctor(['verify', 'evidence'], { cwd }), 3, /FD1 {3}deep\/up is a link[\s\S]*FD1 {3}self is a link/);
+  });
+
+  test('a folder nested too deep is refused', () => {
+    const cwd = temporaryFolder();
+    mkdirSync(path.join(cwd, ...Array.from({ length: 40 }, () => 'd')), { recursive: true });
+    expectAnswer(proctor(['verify', '.'], { cwd }), 2, /deeper/);
+  });
+
+  test('a file that may not be read, and a folder that may not be entered', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'secret.json'), good, { mode: 0 });
+    mkdirSync(path.join(cwd, 'closed', 'inner'), { recursive: true });
+    writeFileSync(path.join(cwd, 'closed', 'runner.json'), good);
+    chmodSync(path.join(cwd, 'closed', 'inner'), 0);
+    chmodSync(cwd, 0o755);
+    // root may read everything, so the program runs as nobody.
+    const uid = process.getuid?.() === 0 ? { uid: 65534 } : {};
+    expectAnswer(proctor(['verify', 'secret.json'], { cwd, ...uid }), 1, /permission denied/);
+    expectAnswer(proctor(['verify', 'closed'], { cwd, ...uid }), 1, /permission denied/);
+    chmodSync(path.join(cwd, 'closed', 'inner'), 0o755);
+  });
+
+  test('a name that holds a NUL or is endless', () => {
+    expectAnswer(proctor(['verify', 'x'.repeat(5_000)]), 1, /name is too long/);
+    expectAnswer(proctor(['verify', '']), 1, /no such file/);
+  });
+});
+
+describe('files that are not what they seem', () => {
+  test('a sparse file of a terabyte is refused from its size', () => {
+    const cwd = temporaryFolder();
+    const fd = openSync(path.join(cwd, 'huge.json'), 'w');
+    ftruncateSync(fd, 2 ** 40);
+    closeSync(fd);
+    expectAnswer(proctor(['verify', 'huge.json'], { cwd }), 2, /larger/);
+  });
+
+  test('a file that gives more bytes than it has is said to have changed', () => {
+    expectAnswer(proctor(['verify', '/proc/version']), 1, /changed while it was read/);
+  });
+
+  test('a file that grows while it is read is said to have changed', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'grows.json'), `{"runner_schema_version":"1.0.0","x":"${'x'.repeat(12_000_000)}"}`);
+    const writer = spawn('bash', ['-c', 'while :; do printf " " >> grows.json; done'], { cwd });
+    try {
+      const answers = Array.from({ length: 5 }, () => proctor(['verify', 'grows.json'], { cwd }));
+      expect(answers.map(({ stdout }) => stdout).join()).toMatch(/changed while it was read/);
+      for (const { code } of answers) expect([1, 2]).toContain(code);
+    } finally {
+      writer.kill('SIGKILL');
+      await once(writer, 'exit');
+    }
+  });
+
+  test('standard input that is a folder or closed is not readable', () => {
+    const run = (redirect: string): Ran => {
+      const cli = path.join(import.meta.dirname, '..', '..', 'dist', 'proctor.js');
+      const script = `"${process.execPath}" "${cli}" verify - ${redirect}; echo "exit $?"`;
+      return { code: 0, stdout: execFileSync('bash', ['-c', script], { encoding: 'utf8' }), stderr: '' };
+    };
+    expect(run('< /tmp').stdout).toMatch(/It is a folder[\s\S]*exit 1/);
+    expect(run('< /dev/null').stdout).toMatch(/empty[\s\S]*exit 2/);
+  });
+
+  test('a line of NDJSON that is too long is refused, and the next ones are read', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(
+      path.join(cwd, 'long.ndjson'),
+      `${good}\n"${'x'.repeat(20_000_000)}"\n${good.replace('abc123', 'abc124')}`,
+    );
+    const { code, stdout } = proctor(['verify', 'long.ndjson'], { cwd });
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/long\.ndjson:2 {2}refused: The document is larger/);
+    expect(stdout).toMatch(/2 runner, 1 not known/);
+  });
+});

@@ -1,0 +1,11 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { ROOT } from '../support.ts';
+
+test('the fuzzer breaks no promise in half a minute', () => {
+  const said = execFileSync('npm', ['run', '--silent', 'fuzz', '--', '--seconds', '30'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  expect(said).toMatch(/\d+ documents, no promise broken/);
+});

@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../support.ts';
+
+/** Another project, which has installed the packed tarball as the README says. */
+const project = mkdtempSync(path.join(tmpdir(), 'proctor-install-'));
+const run = (command: string, ...args: string[]): string =>
+  execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+beforeAll(() => {
+  const [{ filename }] = JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  ) as [{ filename: string }];
+  writeFileSync(path.join(project, 'package.json'), '{"name":"other","private":true,"type":"module"}');
+  run('npm', 'install', '--no-audit', '--no-fund', path.join(project, filename));
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const example = `JSON.parse('${JSON.stringify({ a: 1 })}')`;
+
+describe('the packed tarball, in another project', () => {
+  test('has a command that works', () => {
+    expect(run('npx', '--no-install', 'proctor', '--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(run('npx', '--no-install', 'proctor', 'explain', 'RN7')).toContain('Write Roots Valid');
+    expect(run('npx', '--no-install', 'proctor', 'schema')).toContain('runner');
+  });
+
+  test('has proctor/verify, which loads nothing but itself and Node', () => {
+    const script = `
+      import { registerHooks } from 'node:module';
+      import { verify, verifyRunner } from 'proctor/verify';
+      const { valid, violations } = verifyRunner(${example});
+      let outcome;
+      for await (const verdict of verify(['package.json'])) outcome = verdict.outcome;
+      console.log(JSON.stringify({ valid, first: violations[0].rule_id, outcome }));`.replace(
+      "import { registerHooks } from 'node:module';",
+      '',
+    );
+    writeFileSync(path.join(project, 'use.mjs'), script);
+    expect(JSON.parse(run('node', 'use.mjs'))).toEqual({ valid: false, first: 'RN1', outcome: 'refused' });
+  });
+
+  test('has libraries that need no dependency at run time', () => {
+    const bare = path.join(project, 'bare');
+    mkdirSync(path.join(bare, 'node_modules'), { recursive: true });
+    execFileSync('cp', [
+      '-r',
+      path.join(project, 'node_modules', 'proctor'),
+      path.join(bare, 'node_modules', 'proctor'),
+    ]);
+    writeFileSync(
+      path.join(bare, 'use.mjs'),
+      `
+      import { loadContracts, runner } from 'proctor/contracts';
+      import { verifyRunner } from 'proctor/verify';
+      console.log((await loadContracts()).length, verifyRunner(runner.example).runner_hash);`,
+    );
+    expect(execFileSync('node', ['use.mjs'], { cwd: bare, encoding: 'utf8' })).toBe(
+      '17 sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc\n',
+    );
+  });
+
+  test('has types that a strict TypeScript project accepts', () => {
+    writeFileSync(
+      path.join(project, 'use.ts'),
+      `
+      import { type Runner, runner, loadContracts } from 'proctor/contracts';
+      import { type Verdict, verify, verifyRunner } from 'proctor/verify';
+      const record = runner.example as Runner;
+      const hash: string | undefined = verifyRunner(record).runner_hash;
+      const verdicts: Verdict[] = [];
+      for await (const verdict of verify(['.'], { strict: true })) verdicts.push(verdict);
+      // @ts-expect-error there is no such backend
+      record.sandbox.backend = 'jail';
+      console.log(hash, verdicts.length, (await loadContracts()).length);`,
+    );
+    const tsc = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    expect(
+      run('node', tsc, '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', '', 'use.ts'),
+    ).toBe('');
+  });
+
+  test('holds no source, no test and no path of the machine it was packed on', () => {
+    const files = run('find', 'node_modules/proctor', '-type', 'f');
+    expect(files).not.toMatch(/\/(?:src|tests|bench|scripts)\//);
+    expect(() => run('grep', '-rlF', ROOT, 'node_modules/proctor')).toThrow();
+  });
+});
