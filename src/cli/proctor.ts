@@ -4,6 +4,13 @@
  */
 declare const PROCTOR_VERSION: string;
 
+// A bug of ours is told as one, without the stack that helps only us.
+process.on('uncaughtException', error => {
+  const detail = process.env['PROCTOR_DEBUG'] ? (error.stack ?? String(error)) : 'PROCTOR_DEBUG=1 shows where.';
+  process.stderr.write(`Proctor failed by a fault of its own. ${detail}\n`);
+  process.exit(2);
+});
+
 const [first, ...rest] = process.argv.slice(2);
 
 // npm runs a script in the package's folder; the paths that follow `npm run runner-verify --` are those of the caller's.

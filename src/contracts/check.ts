@@ -1,8 +1,9 @@
 import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
+import { kindOf, shapeFaults } from './faults.ts';
 import { fits } from './fits.ts';
 import type { Context, Finding, Rule } from './rule.ts';
-import { kindOf, type ShapeFault, shapeFaults } from './shape.ts';
+
 import { unknownKeys } from './unknown-keys.ts';
 
 /** One broken rule, at one place. Also the form of advice, which breaks a SHOULD. */
@@ -32,10 +33,10 @@ export function check(contract: Contract, value: unknown, context: Context): Fin
     found.add('must', { rule_id: first.id, message: `The document must be an object, is ${kindOf(value)}.` });
     return found.findings();
   }
-  const faults = fits(contract.shape, value) ? [] : lookCloser(contract, value, context, found);
-  if (faults === 'unversioned') return found.findings();
+  const touched = fits(contract.shape, value) ? NOTHING : lookCloser(contract, value, context, found);
+  if (touched === 'unversioned') return found.findings();
   for (const rule of contract.rules) {
-    if (!rule.check || (faults.length > 0 && isTouched(rule, faults))) continue;
+    if (!rule.check || (touched.size > 0 && isTouched(rule, touched))) continue;
     for (const { level, path, message } of rule.check(value as never, context)) {
       found.add(level, violation(rule.id, path, message));
     }
@@ -43,20 +44,27 @@ export function check(contract: Contract, value: unknown, context: Context): Fin
   return found.findings();
 }
 
-/** Everything about the shape of a document: keys that have lost theirs, and keys that nobody knows. */
+const NOTHING: ReadonlySet<string> = new Set();
+
+/**
+ * Everything about the shape of a document: keys that have lost theirs, and keys that nobody knows. Returns the first
+ * kind, by which the rules that look at them are known.
+ */
 function lookCloser(
   contract: Contract,
   value: object,
   context: Context,
   found: Found,
-): readonly ShapeFault[] | 'unversioned' {
-  const faults = shapeFaults(contract.shape, value);
+): ReadonlySet<string> | 'unversioned' {
   const owners = ownersIn(contract);
-  const version = contract.versionFirst ? faults.find(({ path }) => path === contract.version?.field) : undefined;
-  for (const { path, message } of version ? [version] : faults) {
-    found.add('must', violation(ownerOf(owners, path), path, message));
+  const version = contract.versionFirst && contract.version?.field;
+  const touched = new Set<string>();
+  for (const fault of shapeFaults(contract.shape, value)) {
+    // The version stands first in the shape, so nothing has been said when it turns out to be unknown.
+    found.add('must', violation(ownerOf(owners, fault.path), fault.path, fault.message));
+    if (fault.path === version) return 'unversioned';
+    touched.add(withoutIndices(fault.path));
   }
-  if (version) return 'unversioned';
   for (const { parent, key } of unknownKeys(contract.shape, value)) {
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
     found.add(
@@ -64,7 +72,7 @@ function lookCloser(
       violation(rule, placeOf(parent, key), 'is a key that this contract does not know'),
     );
   }
-  return faults;
+  return touched;
 }
 
 /** Violations and advice as they are found; past the bound they are only counted. */
@@ -124,12 +132,12 @@ function ownerOf(owners: Owners, path: string): string {
 }
 
 /** Whether a key that the rule looks at, or something around or inside it, has lost its shape. */
-function isTouched(rule: Rule, faults: readonly ShapeFault[]): boolean {
+function isTouched(rule: Rule, touched: ReadonlySet<string>): boolean {
   const fields = rule.reads ? [...rule.fields, ...rule.reads] : rule.fields;
-  return faults.some(({ path }) => {
-    const plain = withoutIndices(path);
-    return fields.some(field => isWithin(plain, field) || isWithin(field, plain));
-  });
+  for (const place of touched) {
+    if (fields.some(field => isWithin(place, field) || isWithin(field, place))) return true;
+  }
+  return false;
 }
 
 function withoutIndices(path: string): string {

@@ -9,6 +9,8 @@ export interface Definition {
       readonly shape?: Readonly<Record<string, Definition>>;
       readonly element?: Definition;
       readonly innerType?: Definition;
+      readonly left?: Definition;
+      readonly right?: Definition;
       readonly options?: readonly Definition[];
       readonly values?: readonly unknown[];
       readonly entries?: Readonly<Record<string, unknown>>;
@@ -23,10 +25,12 @@ export interface Check {
       readonly check: string;
       readonly pattern?: RegExp;
       readonly minimum?: number;
+      readonly maximum?: number;
       readonly value?: number;
       readonly inclusive?: boolean;
+      readonly error?: (issue: object) => string;
     };
-    readonly check: (payload: { value: unknown; issues: unknown[] }) => unknown;
+    readonly check: (payload: { value: unknown; issues: { message?: string }[] }) => unknown;
   };
 }
 

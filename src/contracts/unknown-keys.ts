@@ -1,5 +1,6 @@
 import { placeOf } from '../base/place.ts';
 import { type Definition, definitionOf } from './definition.ts';
+import { tagsOf } from './faults.ts';
 import type { Shape } from './shape.ts';
 
 /** The paths of all keys that a shape does not know, `__proto__` among them. */
@@ -9,7 +10,7 @@ export function* unknownKeys(shape: Shape, value: unknown): Generator<{ parent: 
 
 /** What a shape knows, boiled down to key names. */
 type Known =
-  | { readonly kind: 'object'; readonly keys: ReadonlyMap<string, Known>; readonly tags: readonly [string, unknown][] }
+  | { readonly kind: 'object'; readonly keys: ReadonlyMap<string, Known>; readonly tags: ReturnType<typeof tagsOf> }
   | { readonly kind: 'list'; readonly of: Known }
   | { readonly kind: 'either'; readonly options: readonly Known[] }
   | { readonly kind: 'anything' };
@@ -50,13 +51,15 @@ function knownIn(shape: Shape): Known {
   return known;
 }
 
-function compile({ _zod: { def } }: Definition): Known {
+function compile(definition: Definition): Known {
+  const { def } = definition._zod;
   if (def.type === 'object' && def.shape) {
     const entries = Object.entries(def.shape);
-    const tags = entries.flatMap(([key, { _zod }]): [string, unknown][] =>
-      _zod.def.type === 'literal' ? [[key, _zod.def.values?.[0]]] : [],
-    );
-    return { kind: 'object', keys: new Map(entries.map(([key, inner]) => [key, compile(inner)])), tags };
+    return {
+      kind: 'object',
+      keys: new Map(entries.map(([key, inner]) => [key, compile(inner)])),
+      tags: tagsOf(definition),
+    };
   }
   if (def.type === 'array' && def.element) return { kind: 'list', of: compile(def.element) };
   if (def.type === 'union' && def.options) {

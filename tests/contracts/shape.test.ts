@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
+import { shapeFaults } from '../../src/contracts/faults.ts';
 import {
   between,
   contentHashText,
@@ -10,11 +11,10 @@ import {
   record,
   relativePath,
   type Shape,
-  shapeFaults,
 } from '../../src/contracts/shape.ts';
 
 const said = (shape: Shape, value: unknown): string[] =>
-  shapeFaults(shape, value).map(({ path, message }) => `${path} ${message}`.trim());
+  [...shapeFaults(shape, value)].map(({ path, message }) => `${path} ${message}`.trim());
 
 describe('what is said of a value that has not its shape', () => {
   const rows: [Shape, unknown, string[]][] = [
@@ -44,11 +44,18 @@ describe('what is said of a value that has not its shape', () => {
     [
       record({ a: z.union([z.string(), z.array(z.string())]) }),
       { a: 3 },
-      ['a must have one of its known forms, is a number'],
+      ['a must be a string or a list, is a number'],
     ],
   ];
   test.each(rows)('%#', (shape, value, sentences) => {
     expect(said(shape, value)).toEqual(sentences);
+  });
+
+  test('a million wrong elements are told one at a time', () => {
+    let count = 0;
+    for (const _ of shapeFaults(record({ a: z.array(z.string()) }), { a: Array.from({ length: 1_000_000 }, () => 7) }))
+      count++;
+    expect(count).toBe(1_000_000);
   });
 
   test('of a union, the option whose tag was meant', () => {

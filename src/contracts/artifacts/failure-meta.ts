@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { placeOf } from '../../base/place.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { anyObject, count, record } from '../shape.ts';
@@ -97,8 +98,8 @@ const rules = [
         if (!Object.hasOwn(meta, key)) yield should(key, 'is missing, and is recommended');
       }
       for (const [name, value] of Object.entries(meta.headers ?? {})) {
-        if (SECRET_HEADER.test(name) && !MASKED.test(String(value))) {
-          yield should(`headers.${name}`, 'often carries credentials and should be masked');
+        if (SECRET_HEADER.test(name) && !(typeof value === 'string' && MASKED.test(value))) {
+          yield should(placeOf('headers', name), 'often carries credentials and should be masked');
         }
       }
     },
