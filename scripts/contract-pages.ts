@@ -60,18 +60,29 @@ ${rule.why}
 
 ${asks}
 
-${fields}${reads}Broken, for example, when: ${violations[0]?.message}
+${fields}${reads}A broken one reads: ${violations[0]?.message}
 `;
 }
 
 function folderPage(): string {
+  const rules = folderRules.map(
+    ({ id, title, why, asks }) => `### ${id} ${title}\n\n${why}\n\n${asks.map(ask => `- ${ask}`).join('\n')}\n`,
+  );
   return `${MADE}
 
 # Folders
 
-Rules that no document can break alone: \`proctor verify FOLDER\` judges every document in it, and these.
+\`proctor verify FOLDER\` judges every \`.json\`, \`.ndjson\` and \`.jsonl\` file in it, at any depth, and then the rules
+that no document can break alone. JSON of a format that is not known is named under "not checked" and, with \`--strict\`,
+refused. Files in \`output/\` are the program's own, and so are those in \`assets/\` that are no documents.
 
-${folderRules.map(({ id, title, why }) => `### ${id} ${title}\n\n${why}\n`).join('\n')}`;
+    run.json  <case_id>.json …            a run of a suite and its cases
+    assets/   manifest.json  …            bodies and payloads, and the list of them
+    result.json  output/ …                what a script said, and what it left
+    run.json  bundle.json  policy.json  output/ …     the result of an intent, and what it names
+    evidence/ runner.json  events.ndjson  steps/<step>/manifest.json …     how a run was executed
+
+${rules.join('\n')}`;
 }
 
 function index(contracts: readonly Contract[]): string {

@@ -47,7 +47,8 @@ export function refusal(code: RefusalCode, message: string, bytes: Uint8Array, a
       lineStart = index + 1;
     }
   }
-  return { code, message: `${message} (line ${line}, byte ${at - lineStart + 1}).` };
+  const byte = `byte ${at - lineStart + 1}`;
+  return { code, message: `${message} (${bytes.includes(0x0a) ? `line ${line}, ${byte}` : byte}).` };
 }
 
 export function textOf(bytes: Uint8Array): string {

@@ -134,5 +134,5 @@ function wordEnd(bytes: Uint8Array, start: number, next: number): number | Refus
 
 function unexpected(bytes: Uint8Array, at: number, next: number): Refusal {
   if (next === NEXT.nothing) return refusal('trailing_bytes', 'More bytes follow the document', bytes, at);
-  return refusal('syntax', `Something else stands where ${EXPECTED[next]} is expected`, bytes, at);
+  return refusal('syntax', `This is not JSON: ${EXPECTED[next]} is expected`, bytes, at);
 }

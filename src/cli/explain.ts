@@ -1,4 +1,5 @@
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { explain, type FolderRule, folderRules, loadContracts, type RuleIn } from '../tool/explain.ts';
 import { stdout } from './out.ts';
@@ -8,50 +9,73 @@ export async function explainCommand(words: readonly string[]): Promise<number> 
   const paint = paintFor(1);
   if (words.length === 0) stdout.write(everything(await loadContracts(), paint));
   for (const word of words) {
-    const { rules, contract, folderRule } = await explain(word);
-    if (folderRule) stdout.write(`${aboutFolderRule(folderRule, paint)}\n`);
-    else if (contract) stdout.write(`${aboutContract(contract, paint)}\n`);
-    else if (rules.length > 0) stdout.write(`${aboutRule(rules, paint)}\n`);
-    else throw new Fault('usage', 'No rule or contract is called that. proctor explain lists them all.');
+    const { contract, rules, folderRules } = await explain(word);
+    if (!contract && rules.length === 0 && folderRules.length === 0) {
+      throw new Fault('usage', `No rule or format is called "${printable(word)}". proctor explain lists them all.`);
+    }
+    if (contract) stdout.write(`${aboutContract(contract, paint)}\n`);
+    for (const same of groupedBy(rules, ({ rule }) => rule.id)) stdout.write(`${aboutRule(same, paint)}\n`);
+    for (const rule of folderRules) stdout.write(`${aboutFolderRule(rule, paint)}\n`);
   }
   return 0;
 }
 
 function everything(contracts: readonly Contract[], paint: Paint): string {
+  const formats = contracts.map(contract => [
+    heading(contract, paint),
+    ...contract.rules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
+  ]);
   const folders = [
     `${paint('strong', 'folders')}  What the documents of a folder say of each other and of the files in it`,
     ...folderRules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
   ];
-  return `${contracts.map(contract => aboutContract(contract, paint)).join('\n')}\n${folders.join('\n')}\n`;
+  return `${[...formats, folders].map(lines => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function aboutContract({ name, title, tells, source, rules, version, places }: Contract, paint: Paint): string {
-  const known = version
-    ? `${version.field}: ${JSON.stringify(version.value)}`
-    : places
-      ? `the file name ${places.join(', ')}`
-      : `--as ${name}`;
-  const lines = [
-    `${paint('strong', name)}  ${title}`,
-    `  ${tells}`,
-    `  ${paint('faint', `${source} · known by ${known}`)}`,
-  ];
-  for (const rule of rules) lines.push(`    ${rule.id.padEnd(5)} ${rule.title}`);
+function heading({ name, title, tells, source, version, places }: Contract, paint: Paint): string {
+  const field = version && `${version.field}: ${JSON.stringify(version.value)}`;
+  const known = [field, ...(places ?? []).map(place => `the file name ${place}`), `--as ${name}`]
+    .filter(Boolean)
+    .join(', or ');
+  return `${paint('strong', name)}  ${title}\n  ${tells}\n  ${paint('faint', `${source} · known by ${known}`)}`;
+}
+
+function aboutContract(contract: Contract, paint: Paint): string {
+  const lines = [heading(contract, paint)];
+  for (const { id, title, asks } of contract.rules) {
+    lines.push('', `  ${paint('strong', id)}  ${title}`, ...asks.map(ask => `    - ${ask}`));
+  }
+  const { name } = contract;
+  lines.push(
+    '',
+    paint('faint', `  proctor example ${name} prints a valid one, proctor schema ${name} its JSON Schema.`),
+  );
   return `${lines.join('\n')}\n`;
 }
 
+/** The same rule in several formats, those that ask the same of it together. */
 function aboutRule(rules: readonly RuleIn[], paint: Paint): string {
   const [{ rule }] = rules as [RuleIn];
   const lines = [`${paint('strong', rule.id)}  ${rule.title}`, `  ${rule.why}`];
-  for (const { contract, rule: here, broken } of rules) {
-    lines.push('', `  In ${paint('strong', contract.name)} (${contract.source}):`);
-    for (const ask of here.asks) lines.push(`    - ${ask}`);
-    const [first] = broken;
-    if (first) lines.push(`    ${paint('faint', `Broken, for example: ${first.message}`)}`);
+  for (const group of groupedBy(rules, ({ rule }) => rule.asks.join('\n'))) {
+    const [first] = group as [RuleIn];
+    lines.push(
+      '',
+      `  In ${group.map(({ contract }) => paint('strong', contract.name)).join(', ')} (${first.contract.source}):`,
+    );
+    for (const ask of first.rule.asks) lines.push(`    - ${ask}`);
+    const [broken] = first.broken;
+    if (broken) lines.push(`    ${paint('faint', `A broken one reads: ${broken.message}`)}`);
   }
   return `${lines.join('\n')}\n`;
 }
 
-function aboutFolderRule({ id, title, why }: FolderRule, paint: Paint): string {
-  return `${paint('strong', id)}  ${title}\n  ${why}\n  Judged when a folder is verified.\n`;
+function aboutFolderRule({ id, title, why, asks }: FolderRule, paint: Paint): string {
+  return `${paint('strong', id)}  ${title}\n  ${why}\n\n  In folders:\n${asks.map(ask => `    - ${ask}`).join('\n')}\n`;
+}
+
+function groupedBy(rules: readonly RuleIn[], keyOf: (rule: RuleIn) => string): RuleIn[][] {
+  const groups = new Map<string, RuleIn[]>();
+  for (const rule of rules) groups.set(keyOf(rule), [...(groups.get(keyOf(rule)) ?? []), rule]);
+  return [...groups.values()];
 }

@@ -1,25 +1,29 @@
 import { writeSync } from 'node:fs';
+import { Fault } from '../base/fault.ts';
 
 /**
- * Standard output, written in order and without a growing queue: a reader that is slow slows us down, one that has gone
- * away (`| head`) ends us quietly.
+ * Standard output, written in order and without a growing queue: a reader that is slow slows us down. One that has gone
+ * away (`| head`) is written to no more, but the work goes on: the exit code must still be true.
  */
-export const stdout = { write: (text: string): void => write(1, text) };
+export const stdout = { write: writer(1) };
 
-export const stderr = { write: (text: string): void => write(2, text) };
+export const stderr = { write: writer(2) };
 
-function write(fd: number, text: string): void {
-  let rest = Buffer.from(text);
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest));
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (code === 'EPIPE') process.exit();
-      if (code !== 'EAGAIN') throw error;
-      Atomics.wait(PAUSE, 0, 0, 2);
+function writer(fd: number): (text: string) => void {
+  let isGone = false;
+  return text => {
+    let rest = Buffer.from(text);
+    while (rest.length > 0 && !isGone) {
+      try {
+        rest = rest.subarray(writeSync(fd, rest));
+      } catch (cause) {
+        const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+        if (code === 'EPIPE') isGone = true;
+        else if (code === 'EAGAIN') Atomics.wait(PAUSE, 0, 0, 2);
+        else throw new Fault('write_failed', 'The answer could not be written.', { cause });
+      }
     }
-  }
+  };
 }
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));

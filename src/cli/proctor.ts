@@ -4,10 +4,11 @@
  */
 declare const PROCTOR_VERSION: string;
 
-// A bug of ours is told as one, without the stack that helps only us.
+// What nobody caught is told in a sentence: a fault in its own words, a bug as one, without the stack that helps only us.
 process.on('uncaughtException', error => {
   const detail = process.env['PROCTOR_DEBUG'] ? (error.stack ?? String(error)) : 'PROCTOR_DEBUG=1 shows where.';
-  process.stderr.write(`Proctor failed by a fault of its own. ${detail}\n`);
+  const said = error.name === 'Fault' ? `error: ${error.message}` : `Proctor failed by a bug of its own. ${detail}`;
+  process.stderr.write(`${said}\n`);
   process.exit(2);
 });
 

@@ -7,9 +7,10 @@ import { stderr, stdout } from './out.ts';
 export async function main(args: readonly string[], version: string): Promise<number> {
   let exit = 0;
   const program = new Command('proctor')
-    .description('Runs agents and scripts inside bounds, and proves what they did. Verifying works wherever Node does.')
+    .description('Says whether evidence of runs may be believed, and which rule of which format it breaks.')
     .version(version)
-    .showHelpAfterError('(proctor --help shows all commands)')
+    .addHelpText('after', EXAMPLES)
+    .showHelpAfterError('(add --help for what there is)')
     .configureOutput({
       writeOut: stdout.write,
       writeErr: text => stderr.write(text.split('\n').map(printable).join('\n')),
@@ -20,10 +21,10 @@ export async function main(args: readonly string[], version: string): Promise<nu
     .command('verify')
     .description('Say whether documents, NDJSON files and folders may be believed, and which rules they break.')
     .argument('<path...>', 'files, folders, *.ndjson, or - for standard input')
-    .option('--as <name>', 'judge by this contract, whatever the document says of itself')
+    .option('--as <name>', 'judge by this format, whatever the document says of itself')
     .option('--strict', 'unknown keys and bytes that are not canonical are violations too')
-    .option('--internal', 'allow the fields that public documents must not have')
-    .option('--ndjson', 'every input holds a record per line')
+    .option('--internal', 'allow sandbox_path and model_io_path in run results')
+    .option('--ndjson', 'files and standard input hold a record per line')
     .addOption(maxBytes())
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', EXITS)
@@ -34,7 +35,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
 
   program
     .command('runner-verify')
-    .description('Verify runner records by the Runner Specification; the answer is one line of JSON.')
+    .description('Verify runner records by the Runner Specification; the answer is a line of JSON per file.')
     .argument('<file...>', 'runner records, or - for standard input')
     .option('--strict', 'unknown keys and bytes that are not canonical are violations too')
     .addOption(maxBytes())
@@ -46,8 +47,8 @@ export async function main(args: readonly string[], version: string): Promise<nu
 
   program
     .command('explain')
-    .description('Say what a rule asks for and why, or what a document is; without a word, list everything.')
-    .argument('[word...]', 'ids of rules such as RN7, or names of documents such as runner')
+    .description('Say what a rule or a format asks for, and why; without a word, list everything.')
+    .argument('[word...]', 'ids of rules such as RN7, families such as RN, or names of formats such as runner')
     .action(async (words: string[]) => {
       const { explainCommand } = await import('./explain.ts');
       exit = await explainCommand(words);
@@ -55,11 +56,20 @@ export async function main(args: readonly string[], version: string): Promise<nu
 
   program
     .command('schema')
-    .description('Print the JSON Schema (2020-12) of a document; without a name, list the names.')
-    .argument('[name]', 'the name of a document such as runner')
+    .description('Print the JSON Schema (2020-12) of a format; without a name, list the names.')
+    .argument('[name]', 'the name of a format such as runner')
     .action(async (name?: string) => {
       const { schemaCommand } = await import('./schema.ts');
       exit = await schemaCommand(name);
+    });
+
+  program
+    .command('example')
+    .description('Print a valid document of a format; without a name, list the names.')
+    .argument('[name]', 'the name of a format such as runner')
+    .action(async (name?: string) => {
+      const { exampleCommand } = await import('./schema.ts');
+      exit = await exampleCommand(name);
     });
 
   try {
@@ -68,16 +78,26 @@ export async function main(args: readonly string[], version: string): Promise<nu
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Fault) {
-      stderr.write(`${error.message}\n`);
+      stderr.write(`error: ${error.message}\n`);
       return 2;
     }
     throw error;
   }
 }
 
+const EXAMPLES = `
+Examples:
+  proctor example runner > runner.json      a record to begin with
+  proctor verify runner.json                one document
+  proctor verify run.json all.ndjson runs/  files, a record per line, folders
+  proctor explain RN7                       what a rule asks for, and why`;
+
 const EXITS = `
-Exit codes: 0 valid · 1 not readable · 2 not one acceptable JSON document, not known, or bad usage · 3 rules broken.
-With several inputs the highest counts.`;
+Exit codes, the highest of all inputs:
+  0  valid
+  1  not readable
+  2  not one acceptable JSON document, of no known format, or bad usage
+  3  rules broken`;
 
 function maxBytes(): Option {
   return new Option('--max-bytes <size>', 'replace the size cap of every document, such as 64m').argParser(bytes);

@@ -1,16 +1,28 @@
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import { contractNames } from '../contracts/catalogue.ts';
-import { schema } from '../tool/schema.ts';
+import { example, schema } from '../tool/schema.ts';
 import { stdout } from './out.ts';
 
-/** Prints the schema of a document; without a name, the names there are. */
+/** Prints the schema of a format; without a name, the names there are. */
 export async function schemaCommand(name?: string): Promise<number> {
+  return print(name, schema);
+}
+
+/** Prints a valid document of a format; without a name, the names there are. */
+export async function exampleCommand(name?: string): Promise<number> {
+  return print(name, example);
+}
+
+async function print(name: string | undefined, find: (name: string) => Promise<unknown>): Promise<number> {
   if (name === undefined) {
     stdout.write(`${contractNames.join('\n')}\n`);
     return 0;
   }
-  const found = await schema(name);
-  if (!found) throw new Fault('usage', `No contract is called that. There are: ${contractNames.join(', ')}.`);
+  const found = await find(name);
+  if (found === undefined) {
+    throw new Fault('usage', `No format is called "${printable(name)}". There are: ${contractNames.join(', ')}.`);
+  }
   stdout.write(`${JSON.stringify(found, null, 2)}\n`);
   return 0;
 }

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { contractNames } from '../contracts/catalogue.ts';
-import { EXIT, type Verdict, verify } from '../tool/verify.ts';
+import { EXIT, type Outcome, type Verdict, verify } from '../tool/verify.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 
@@ -17,7 +17,7 @@ interface Flags {
 
 export async function verifyCommand(paths: readonly string[], { json, maxBytes, ...flags }: Flags): Promise<number> {
   if (flags.as !== undefined && !contractNames.includes(flags.as)) {
-    throw new Fault('usage', `--as takes the name of a contract: ${contractNames.join(', ')}.`);
+    throw new Fault('usage', `No format is called "${printable(flags.as)}". There are: ${contractNames.join(', ')}.`);
   }
   const options = maxBytes === undefined ? flags : { ...flags, bytesMax: maxBytes };
   const print = json ? asJson() : asText(paintFor(1));
@@ -47,6 +47,7 @@ function stayYoung(): void {
 
 interface Printer {
   verdict(verdict: Verdict): void;
+  /** Writes what comes last. */
   end(exit: number): void;
 }
 
@@ -65,6 +66,7 @@ function asJson(): Printer {
 /** Lines for people. Of the parts of a file or folder only those with something to say are shown, up to a bound. */
 function asText(paint: Paint): Printer {
   const notChecked = new Set<string>();
+  const inputs: Partial<Record<Outcome, number>> = {};
   let partsHidden = 0;
   let partsShown = 0;
   return {
@@ -72,21 +74,23 @@ function asText(paint: Paint): Printer {
       for (const item of verdict.not_checked) notChecked.add(item);
       if (verdict.within !== undefined) {
         if (verdict.outcome === 'valid') return;
-        if (partsShown >= PARTS_SHOWN) {
+        if (++partsShown > PARTS_SHOWN) {
           partsHidden++;
           return;
         }
-        partsShown++;
+      } else {
+        inputs[verdict.outcome] = (inputs[verdict.outcome] ?? 0) + 1;
       }
       stdout.write(linesFor(verdict, paint));
-      if (verdict.documents && partsHidden > 0) {
-        stdout.write(`    ${partsHidden} more with trouble are not shown; --json lists all\n`);
-        partsHidden = 0;
-        partsShown = 0;
-      }
+      if (verdict.within !== undefined) return;
+      if (partsHidden > 0) stdout.write(`    ${partsHidden} more with trouble are not shown; --json lists all\n`);
+      partsHidden = 0;
+      partsShown = 0;
     },
     end() {
-      for (const item of notChecked) stdout.write(`${paint('faint', `  not checked: ${item}`)}\n`);
+      const total = Object.values(inputs).reduce((sum, count) => sum + count, 0);
+      for (const item of notChecked) stdout.write(`${paint('faint', `  not checked: ${printable(item)}`)}\n`);
+      if (total > 1) stdout.write(`${paint('strong', `${total} inputs`)}: ${counted(inputs)}\n`);
     },
   };
 }
@@ -97,8 +101,10 @@ const ADVICE_SHOWN = 20;
 
 function linesFor(verdict: Verdict, paint: Paint): string {
   const { outcome, violations, advice, omitted = 0, reason, hash, environment_hash } = verdict;
-  const name = paint('strong', printable(verdict.input === '-' ? 'standard input' : verdict.input));
-  const lines = [`${mark(outcome, paint)} ${name}  ${reason ? reasonLine(outcome, reason.message) : summary(verdict)}`];
+  const name = paint('strong', printable(verdict.input.replace(/^-(?=$|:)/, 'standard input')));
+  const lines = [
+    `${mark(outcome, paint)} ${name}  ${reason ? `${WORDS[outcome]}: ${printable(reason.message)}` : summary(verdict)}`,
+  ];
   for (const { rule_id, message } of violations.slice(0, VIOLATIONS_SHOWN)) {
     lines.push(`    ${paint('bad', rule_id.padEnd(5))} ${printable(message)}`);
   }
@@ -113,23 +119,39 @@ function linesFor(verdict: Verdict, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
-function mark(outcome: Verdict['outcome'], paint: Paint): string {
+function mark(outcome: Outcome, paint: Paint): string {
   if (outcome === 'valid') return paint('good', '✓');
   return paint('bad', outcome === 'invalid' ? '✗' : '!');
 }
 
-function reasonLine(outcome: Verdict['outcome'], message: string): string {
-  return `${outcome === 'unreadable' ? 'not readable' : 'refused'}: ${printable(message)}`;
-}
+const WORDS: Readonly<Record<Outcome, string>> = {
+  valid: 'valid',
+  invalid: 'invalid',
+  refused: 'refused',
+  unreadable: 'not readable',
+};
 
 function summary({ outcome, contract, documents, violations }: Verdict): string {
   if (documents) {
-    const counts = Object.entries(documents).map(
-      ([name, count]) => `${count.toLocaleString('en-US')} ${name === '-' ? 'not known' : name}`,
-    );
-    return `${outcome === 'valid' ? 'all valid' : 'not all valid'}: ${counts.join(', ') || 'no documents'}`;
+    const formats = Object.entries(documents.contracts).map(([name, count]) => `${number(count)} ${name}`);
+    const advised = documents.advised > 0 ? `; ${number(documents.advised)} with advice, which --json lists` : '';
+    return `${counted(documents.outcomes)}${formats.length > 0 ? ` (${formats.join(', ')})` : ''}${advised}`;
   }
   if (outcome === 'valid') return `valid ${contract}`;
   const rules = new Set(violations.map(({ rule_id }) => rule_id)).size;
   return `not a valid ${contract}: ${rules === 1 ? 'one rule' : `${rules} rules`} broken`;
+}
+
+/** "all 3 valid", or "1 valid, 2 refused". */
+function counted(outcomes: Readonly<Partial<Record<Outcome, number>>>): string {
+  const entries = Object.entries(outcomes) as [Outcome, number][];
+  const [only] = entries;
+  if (entries.length === 1 && only) return `${only[1] > 1 ? 'all ' : ''}${number(only[1])} ${WORDS[only[0]]}`;
+  return (Object.keys(WORDS) as Outcome[])
+    .flatMap(outcome => (outcomes[outcome] ? [`${number(outcomes[outcome])} ${WORDS[outcome]}`] : []))
+    .join(', ');
+}
+
+function number(count: number): string {
+  return count.toLocaleString('en-US');
 }

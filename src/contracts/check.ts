@@ -2,7 +2,7 @@ import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
 import { kindOf, shapeFaults } from './faults.ts';
 import { fits } from './fits.ts';
-import type { Context, Finding, Rule } from './rule.ts';
+import type { Context, Finding, Part, Rule } from './rule.ts';
 
 import { unknownKeys } from './unknown-keys.ts';
 
@@ -36,9 +36,11 @@ export function check(contract: Contract, value: unknown, context: Context): Fin
   const touched = fits(contract.shape, value) ? NOTHING : lookCloser(contract, value, context, found);
   if (touched === 'unversioned') return found.findings();
   for (const rule of contract.rules) {
-    if (!rule.check || (touched.size > 0 && isTouched(rule, touched))) continue;
-    for (const { level, path, message } of rule.check(value as never, context)) {
-      found.add(level, violation(rule.id, path, message));
+    for (const part of partsOf(rule)) {
+      if (touched.size > 0 && isTouched(part, touched)) continue;
+      for (const { level, path, message } of part.check(value as never, context)) {
+        found.add(level, violation(rule.id, path, message));
+      }
     }
   }
   return found.findings();
@@ -131,11 +133,23 @@ function ownerOf(owners: Owners, path: string): string {
   return owner.rule;
 }
 
-/** Whether a key that the rule looks at, or something around or inside it, has lost its shape. */
-function isTouched(rule: Rule, touched: ReadonlySet<string>): boolean {
-  const fields = rule.reads ? [...rule.fields, ...rule.reads] : rule.fields;
+const partsByRule = new WeakMap<Rule, readonly Part[]>();
+
+/** A rule with one check has one part, over all keys that it owns and reads. */
+function partsOf(rule: Rule): readonly Part[] {
+  let parts = partsByRule.get(rule);
+  if (!parts) {
+    const { check, fields, reads = [] } = rule;
+    parts = [...(check ? [{ over: [...fields, ...reads], check }] : []), ...(rule.parts ?? [])];
+    partsByRule.set(rule, parts);
+  }
+  return parts;
+}
+
+/** Whether a key that a check needs, or something around or inside it, has lost its shape. */
+function isTouched({ over, shallow }: Part, touched: ReadonlySet<string>): boolean {
   for (const place of touched) {
-    if (fields.some(field => isWithin(place, field) || isWithin(field, place))) return true;
+    if (over.some(field => isWithin(field, place) || (!shallow && isWithin(place, field)))) return true;
   }
   return false;
 }

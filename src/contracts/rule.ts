@@ -14,8 +14,18 @@ export interface Rule {
   readonly reads?: readonly string[];
   /** Runs only when every key in `fields` and `reads` has its shape. */
   readonly check?: (document: never, context: Context) => Iterable<Finding>;
+  /** Checks that each need only some of the keys, so that a fault in one key does not silence what is said of another. */
+  readonly parts?: readonly Part[];
   /** Turns the contract's example into a document that breaks this rule alone. */
   readonly breach: (example: never) => unknown;
+}
+
+export interface Part {
+  /** The keys that must have their shape. */
+  readonly over: readonly string[];
+  /** Only they themselves must, and not what is inside them: the check doubts every element. */
+  readonly shallow?: true;
+  readonly check: (document: never, context: Context) => Iterable<Finding>;
 }
 
 /** What a rule may know beyond the document itself. */
@@ -62,6 +72,11 @@ export function rulesFor<Document>() {
       document: Pick<Document, Head<Field | Read> & keyof Document>,
       context: Context,
     ) => Iterable<Finding>;
+    readonly parts?: readonly {
+      readonly over: readonly FieldOf<Document>[];
+      readonly shallow?: true;
+      readonly check: (document: Document, context: Context) => Iterable<Finding>;
+    }[];
     readonly breach: (example: Document) => unknown;
   }): Rule => rule;
 }

@@ -16,7 +16,7 @@ export function matching(pattern: RegExp, what: string) {
 export const filledText = () => z.string().check(z.minLength(1));
 
 /** A text that is more than white space. */
-export const wordyText = () => matching(/\S/, 'a text that is not blank');
+export const wordyText = () => matching(/\S/, 'a string that is not blank');
 
 export const instant = () =>
   matching(INSTANT, 'an instant in UTC such as 2026-01-06T12:00:00.000Z').check(

@@ -12,28 +12,24 @@ export interface RuleIn {
   readonly broken: readonly Violation[];
 }
 
+/** What a word means: a format, or rules of documents or folders. */
 export interface Explanation {
-  /** The rules that were asked for. */
-  readonly rules: readonly RuleIn[];
-  /** The contract that was asked for. */
   readonly contract?: Contract;
-  /** The rule about folders that was asked for. */
-  readonly folderRule?: FolderRule;
+  readonly rules: readonly RuleIn[];
+  readonly folderRules: readonly FolderRule[];
 }
 
-/** Looks up a rule by id or a contract by name, whatever the case of the letters. */
+/** Looks up a format by name, a rule by id or a family of rules by its letters, whatever their case. */
 export async function explain(word: string): Promise<Explanation> {
   const contracts = await loadContracts();
   const contract = contracts.find(({ name }) => name === word.toLowerCase());
-  if (contract) return { contract, rules: [] };
-  const folderRule = folderRules.find(({ id }) => id === word.toUpperCase());
-  if (folderRule) return { folderRule, rules: [] };
+  if (contract) return { contract, rules: [], folderRules: [] };
+  const isMeant = ({ id }: { id: string }): boolean =>
+    id === word.toUpperCase() || id.replace(/\d+$/, '') === word.toUpperCase();
   const rules = contracts.flatMap(contract =>
-    contract.rules
-      .filter(({ id }) => id === word.toUpperCase())
-      .map(rule => ({ contract, rule, broken: breakIt(contract, rule) })),
+    contract.rules.filter(isMeant).map(rule => ({ contract, rule, broken: breakIt(contract, rule) })),
   );
-  return { rules };
+  return { rules, folderRules: folderRules.filter(rule => word.toLowerCase() === 'folders' || isMeant(rule)) };
 }
 
 export { type FolderRule, folderRules, loadContracts };

@@ -1,7 +1,7 @@
-import type { Options, Verdict } from '../verify/index.ts';
+import type { Options, Outcome, Verdict } from '../verify/index.ts';
 
 export { EXIT } from '../verify/verdict.ts';
-export type { Verdict };
+export type { Outcome, Verdict };
 
 /** Judges everything that was named, some verdicts at a time. */
 export async function* verify(inputs: readonly string[], options: Options): AsyncGenerator<readonly Verdict[]> {

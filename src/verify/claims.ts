@@ -9,12 +9,18 @@ import { FD } from './folder-rules.ts';
 import type { FolderDocument, FolderFinding, Inspector } from './inspector.ts';
 import type { Tree } from './walk.ts';
 
+export interface ClaimInspector extends Inspector {
+  /** The files that some document names. */
+  readonly claimed: ReadonlySet<string>;
+}
+
 /** FD2, FD3 and FD4: what documents say of files, against the files. */
-export function claimInspector(folder: string, tree: Tree): Inspector {
+export function claimInspector(folder: string, tree: Tree): ClaimInspector {
   const found: FolderFinding[] = [];
   const assets: { file: string; at: string; run: string; id: string }[] = [];
   const assetIds = new Map<string, Set<string>>();
   const hashes = new Map<string, string | undefined>();
+  const claimed = new Set<string>();
 
   const hashOf = (file: string): string | undefined => {
     if (!hashes.has(file)) hashes.set(file, hashFile(path.join(folder, file)));
@@ -40,6 +46,7 @@ export function claimInspector(folder: string, tree: Tree): Inspector {
   }
 
   return {
+    claimed,
     take({ file, contract, value }: FolderDocument) {
       if (contract.name === 'assets-manifest') {
         const { items } = value as { items: readonly { asset_id: string }[] };
@@ -55,7 +62,10 @@ export function claimInspector(folder: string, tree: Tree): Inspector {
         // A path that leaves the folder is the document's own violation, and is not looked at here.
         if (unsafePath(claim.file)) continue;
         const target = resolve(file, claim.file, contract.claimsFrom ?? 0, tree);
-        if (target !== undefined) listed.add(target);
+        if (target !== undefined) {
+          listed.add(target);
+          claimed.add(target);
+        }
         found.push(...judge(file, claim, target));
       }
       if (contract.listsItsFolder) found.push(...unlisted(file, listed, tree));

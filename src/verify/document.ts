@@ -21,7 +21,7 @@ export function judge(contract: Contract, value: unknown, text: string, context:
   if (!contract.canonicalBytes || isCanonical(text, joinMembers(members))) return valid(contract, members, found);
   const finding = {
     rule_id: contract.canonicalBytes,
-    message: 'The document is valid, but its bytes are not canonical JSON (RFC 8785).',
+    message: 'The bytes are not canonical JSON (RFC 8785): keys sorted, no white space.',
   };
   if (context.strict) return invalid({ ...found, violations: [finding] });
   return valid(contract, members, { ...found, advice: [...found.advice, finding].sort(byRuleThenPath) });
@@ -36,7 +36,10 @@ export function judgeValue(contract: Contract, value: unknown, context: Context)
     const isObject = found.violations.every(({ path }) => path !== undefined);
     if (trouble && isObject) {
       const { path, message } = trouble;
-      const finding = { rule_id: roundTrip, message: `${path} ${message}.`, path };
+      const finding =
+        path === ''
+          ? { rule_id: roundTrip, message: `The document ${message}.` }
+          : { rule_id: roundTrip, message: `${path} ${message}.`, path };
       return invalid({ ...found, violations: [...found.violations, finding].sort(byRuleThenPath) });
     }
     return found.violations.length > 0 ? invalid(found) : valid(contract, canonicalMembers(value as object), found);

@@ -4,36 +4,57 @@ export const FD = {
     id: 'FD1',
     title: 'Entries Plain',
     why: 'Evidence is made of files and folders. A link, device or pipe means something else on every machine.',
+    asks: ['every entry is a regular file or a folder, with a name in UTF-8; links are never followed'],
   },
   FD2: {
     id: 'FD2',
     title: 'References Resolve',
     why: 'A document that points to a file which is not there has lost its evidence.',
+    asks: [
+      'every file that a document names is there, counted from the folder of the document',
+      'manifests of steps and of assets count from the folder of the run',
+      'an asset that is named by its id is listed in assets/manifest.json',
+      'should: files that a script result names are there, which it only hints at',
+    ],
   },
   FD3: {
     id: 'FD3',
     title: 'Hashes And Sizes Match',
     why: 'A file whose hash or size is stated must be that file, byte for byte.',
+    asks: [
+      'a file has the size and the SHA-256 that a document states',
+      'bundle.json, if it lies beside a run result, hashes to its bundle.sha256',
+    ],
   },
   FD4: {
     id: 'FD4',
     title: 'Manifests Complete',
     why: 'A file that no manifest names was put there by nobody who answers for it.',
+    asks: [
+      'every file in assets/ is listed in assets/manifest.json, if there is one',
+      'every file in the folder of a step is listed in its manifest.json',
+    ],
   },
   FD5: {
     id: 'FD5',
     title: 'No Path Of The Host',
     why: 'Evidence is shown to strangers; it must not tell where on which machine it was made, or by whom.',
+    asks: [
+      'no string names a file below a home, temporary or system folder',
+      'the words of the program that ran, addresses of targets and commands.shell are its own',
+    ],
   },
   FD6: {
     id: 'FD6',
     title: 'Names Agree',
     why: 'A case lies in the file of its own name, on the side of its own run, or it is not that case.',
+    asks: ['a case lies in the file <case_id>.json', 'its version is that of the run.json beside it'],
   },
   FD7: {
     id: 'FD7',
     title: 'Cases Complete',
     why: 'Every case that a run selected left an artifact, also when it failed; a missing one is not a passed one.',
+    asks: ['every id in selected_case_ids has its case beside run.json', 'every case beside run.json was selected'],
   },
 } as const;
 
@@ -41,6 +62,7 @@ export interface FolderRule {
   readonly id: string;
   readonly title: string;
   readonly why: string;
+  readonly asks: readonly string[];
 }
 
 export const folderRules: readonly FolderRule[] = Object.values(FD);

@@ -20,17 +20,20 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     yield [notRead(folder, tree)];
     return;
   }
-  const inspectors: readonly Inspector[] = [claimInspector(folder, tree), caseInspector(), hostPathInspector()];
+  const claims = claimInspector(folder, tree);
+  const inspectors: readonly Inspector[] = [claims, caseInspector(), hostPathInspector()];
   const sum = new Sum(folder);
-  let strangers = 0;
+  const strangers = new Set<string>();
+  const known = new Set<string>();
   for (const file of tree.files.keys()) {
     if (isOutput(file)) continue;
     for (const document of documentsIn(folder, file, options)) {
       const examined = document instanceof Promise ? await document : document;
-      if (isStranger(file, examined.verdict)) {
-        strangers++;
+      if (isStranger(file, examined.verdict, options)) {
+        strangers.add(file);
         continue;
       }
+      known.add(file);
       const { contract, value, verdict } = examined;
       // Only what has kept its own contract is worth comparing with the rest.
       if (contract && verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
@@ -40,15 +43,24 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     }
   }
   if (sum.isEmpty) {
-    yield [refused(folder, 'unknown_format', 'No file in this folder is a document that a contract knows.')];
+    yield [refused(folder, 'unknown_format', 'No file in this folder is a document of a known format.')];
     return;
   }
   const { violations, advice, omitted } = sorted([
     ...oddEntries(tree),
     ...inspectors.flatMap(inspector => Array.from(inspector.findings())),
   ]);
-  const notChecked =
-    strangers > 0 ? [`${strangers} of the files in ${path.basename(folder)}, which no contract knows`] : [];
+  const others = [...tree.files.keys()].filter(file => !known.has(file) && !claims.claimed.has(file));
+  const notChecked = [
+    ...listed(
+      'of no known format',
+      others.filter(file => strangers.has(file)),
+    ),
+    ...listed(
+      'that no document names',
+      others.filter(file => !strangers.has(file)),
+    ),
+  ];
   const verdict = sum.verdict(violations, advice, notChecked);
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }
@@ -81,10 +93,25 @@ function isOutput(file: string): boolean {
   return /(?:^|\/)output\//.test(file);
 }
 
-/** A file that is no document of ours: unknown everywhere, and of any form among the bodies that were saved as they came. */
-function isStranger(file: string, { outcome, reason }: Verdict): boolean {
-  return outcome === 'refused' && (reason?.code === 'unknown_format' || /(?:^|\/)assets\//.test(file));
+/**
+ * A file that is no document of ours: of a format that is not known, which strict does not let pass, or of any form at
+ * all among the bodies that were saved as they came.
+ */
+function isStranger(file: string, { outcome, reason }: Verdict, { strict }: Options): boolean {
+  if (outcome !== 'refused') return false;
+  return /(?:^|\/)assets\//.test(file) || (!strict && reason?.code === 'unknown_format');
 }
+
+/** "2 files that no document names: a.txt, b.bin", if there are any. */
+function listed(what: string, files: readonly string[]): string[] {
+  if (files.length === 0) return [];
+  const more = files.length > NAMES_SHOWN ? ` and ${files.length - NAMES_SHOWN} more` : '';
+  return [
+    `${files.length} file${files.length === 1 ? '' : 's'} ${what}: ${files.slice(0, NAMES_SHOWN).join(', ')}${more}`,
+  ];
+}
+
+const NAMES_SHOWN = 5;
 
 function* oddEntries(tree: Tree): Generator<FolderFinding> {
   for (const { path, what } of tree.odd) yield { rule: FD.FD1.id, level: 'must', file: path, message: what };

@@ -14,17 +14,17 @@ export { EXIT, type Options, type Outcome, type Verdict, type Violation };
  * Judges files, folders, NDJSON and standard input (`-`), one after another. Files and documents in folders get a
  * verdict each; NDJSON gets one per line and one for the whole.
  */
-export async function* verify(inputs: readonly string[], options: Options = {}): AsyncGenerator<Verdict> {
+export async function* verify(inputs: string | readonly string[], options: Options = {}): AsyncGenerator<Verdict> {
   for await (const verdicts of verifyInBatches(inputs, options)) yield* verdicts;
 }
 
 /** The same for long streams: an array of verdicts at a time, because a promise per record costs more than judging one. */
 export async function* verifyInBatches(
-  inputs: readonly string[],
+  inputs: string | readonly string[],
   options: Options = {},
 ): AsyncGenerator<readonly Verdict[]> {
   let hasReadStandardInput = false;
-  for (const input of inputs) {
+  for (const input of typeof inputs === 'string' ? [inputs] : inputs) {
     if (input === '-' && hasReadStandardInput) {
       yield [refused('-', 'usage', 'Standard input can be read only once.')];
     } else if (input === '-') {

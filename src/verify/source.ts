@@ -131,8 +131,8 @@ export function unreadableBecause(error: unknown): Failure {
 }
 
 const MESSAGES: Record<string, string> = {
-  ENOENT: 'There is no such file.',
-  ENOTDIR: 'There is no such file.',
+  ENOENT: 'There is no such file or folder.',
+  ENOTDIR: 'There is no such file or folder.',
   EACCES: 'It may not be read: permission denied.',
   EPERM: 'It may not be read: permission denied.',
   EISDIR: 'It is a folder.',

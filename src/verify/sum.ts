@@ -7,7 +7,9 @@ import { EXIT, type Outcome, type Verdict } from './verdict.ts';
 export class Sum {
   readonly #input: string;
   readonly #unique = new Unique();
-  readonly #documents: Record<string, number> = {};
+  readonly #outcomes: Partial<Record<Outcome, number>> = {};
+  readonly #contracts: Record<string, number> = {};
+  #advised = 0;
   readonly #notChecked = new Set<string>();
   #worst: Outcome = 'valid';
 
@@ -18,15 +20,17 @@ export class Sum {
   /** The verdict on one of them, which also knows what came before it. */
   add(examined: Examined): Verdict {
     const verdict = this.#unique.judge(examined);
-    const name = verdict.contract ?? '-';
-    this.#documents[name] = (this.#documents[name] ?? 0) + 1;
-    if (EXIT[verdict.outcome] > EXIT[this.#worst]) this.#worst = verdict.outcome;
+    const { outcome, contract, advice } = verdict;
+    this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1;
+    if (contract !== undefined) this.#contracts[contract] = (this.#contracts[contract] ?? 0) + 1;
+    if (advice.length > 0) this.#advised++;
+    if (EXIT[outcome] > EXIT[this.#worst]) this.#worst = outcome;
     for (const item of verdict.not_checked) this.#notChecked.add(item);
     return verdict;
   }
 
   get isEmpty(): boolean {
-    return Object.keys(this.#documents).length === 0;
+    return Object.keys(this.#outcomes).length === 0;
   }
 
   /** The verdict on the whole, with what was found about it beyond its documents. */
@@ -34,6 +38,7 @@ export class Sum {
     const { limit } = this.#unique;
     const not_checked = [...this.#notChecked, ...notChecked, ...(limit === undefined ? [] : [limit])];
     const outcome = violations.length > 0 ? 'invalid' : this.#worst;
-    return { input: this.#input, outcome, documents: this.#documents, violations, advice, not_checked };
+    const documents = { outcomes: this.#outcomes, contracts: this.#contracts, advised: this.#advised };
+    return { input: this.#input, outcome, documents, violations, advice, not_checked };
   }
 }

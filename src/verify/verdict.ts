@@ -18,9 +18,16 @@ export interface Verdict {
   readonly environment_hash?: string | undefined;
   /** The file or folder that it is a part of, which gets a verdict of its own after its parts. */
   readonly within?: string | undefined;
-  /** For NDJSON and folders: how many documents were judged, by contract; `-` counts those that no contract knows. */
-  readonly documents?: Readonly<Record<string, number>>;
+  /** For NDJSON and folders: what became of the documents in it. */
+  readonly documents?: Counts;
   readonly not_checked: readonly string[];
+}
+
+export interface Counts {
+  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
+  readonly contracts: Readonly<Record<string, number>>;
+  /** How many have advice. */
+  readonly advised: number;
 }
 
 export type Outcome = 'valid' | 'invalid' | 'refused' | 'unreadable';

@@ -86,7 +86,7 @@ describe('the strict reader refuses', () => {
     const reading = read('{\n  "secret": sk-live-123\n}');
     expect(reading).toEqual({
       ok: false,
-      refusal: { code: 'syntax', message: 'Something else stands where a value is expected (line 2, byte 13).' },
+      refusal: { code: 'syntax', message: 'This is not JSON: a value is expected (line 2, byte 13).' },
     });
   });
 });

@@ -170,6 +170,6 @@ describe('files that are not what they seem', () => {
     const { code, stdout } = proctor(['verify', 'long.ndjson'], { cwd });
     expect(code).toBe(2);
     expect(stdout).toMatch(/long\.ndjson:2 {2}refused: The document is larger/);
-    expect(stdout).toMatch(/2 runner, 1 not known/);
+    expect(stdout).toMatch(/2 valid, 1 refused \(2 runner\)/);
   });
 });

@@ -22,7 +22,7 @@ describe('proctor verify', () => {
       '✗ bad.json  not a valid runner: 2 rules broken\n    RN7   write_roots[0] is absolute.\n    RN10  exit.code must be at most 255, is 300.\n',
     );
     expect(stdout).toMatch(/! torn\.json {2}refused: /);
-    expect(stdout).toContain('! nowhere.json  not readable: There is no such file.\n');
+    expect(stdout).toContain('! nowhere.json  not readable: There is no such file or folder.\n');
     expect(stdout).toContain('not checked: whether the sandbox enforced what the record says');
   });
 
@@ -60,13 +60,13 @@ describe('proctor verify', () => {
       '✗ records.ndjson:5  not a valid runner: one rule broken\n    RN2   runner_id was used by an earlier document here.',
     );
     expect(stdout).toContain('! records.ndjson:6');
-    expect(stdout).toContain('✗ records.ndjson  not all valid: 4 runner, 2 not known');
+    expect(stdout).toContain('✗ records.ndjson  2 valid, 2 invalid, 2 refused (4 runner)');
   });
 
   test('NDJSON without trouble is one line, also from standard input', () => {
     expect(proctor(['verify', '--ndjson', '-'], { input: `${good}\n` })).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('✓ standard input  all valid: 1 runner') as string,
+      stdout: expect.stringContaining('✓ standard input  1 valid (1 runner)') as string,
     });
     expect(proctor(['verify', '--ndjson', '-'], { input: '' })).toMatchObject({ code: 2 });
   });
@@ -119,6 +119,30 @@ describe('proctor verify', () => {
     );
   });
 
+  test('the exit code is true, whether anyone reads the answer or not', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'bad.json'), bad);
+    const cli = `"${process.execPath}" "${ROOT}/dist/proctor.js"`;
+    const script = `${cli} verify bad.json | true; echo "\${PIPESTATUS[0]}"; ${cli} runner-verify bad.json | true; echo "\${PIPESTATUS[0]}"; ${cli} verify bad.json > /dev/full; echo "$?"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd, encoding: 'utf8' });
+    expect(stdout).toBe('3\n3\n2\n');
+    expect(stderr).toContain('error: The answer could not be written.');
+    expect(stderr).not.toContain(' at ');
+  });
+
+  test('advice on parts of a file is counted', () => {
+    const other = canonicalize(exampleWith(runner, { 'context.timezone': 'Europe/Berlin' }));
+    expect(proctor(['verify', '--ndjson', '-'], { input: other }).stdout).toContain(
+      '1 with advice, which --json lists',
+    );
+  });
+
+  test('several inputs end with a total', () => {
+    expect(proctor(['verify', '-', 'a', 'b'], { input: good }).stdout).toMatch(
+      /\n3 inputs: 1 valid, 2 not readable\n$/,
+    );
+  });
+
   test('a reader that goes away is no error', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'many.ndjson'), `${bad}\n`.repeat(5_000));
@@ -142,6 +166,33 @@ describe('proctor verify', () => {
       stdout: expect.stringContaining('circle') as string,
     });
   });
+});
+
+test('explain knows rules, families, formats and folders, and says what it does not know', () => {
+  expect(proctor(['explain', 'rn7']).stdout).toMatch(
+    /^RN7 {2}Write Roots Valid\n[\s\S]*A broken one reads: write_roots\[0\] is absolute\./,
+  );
+  expect(proctor(['explain', 'RN']).stdout.match(/^RN\d+ {2}/gm)).toHaveLength(12);
+  expect(proctor(['explain', 'script-result']).stdout).toMatch(/SR1[\s\S]*SR6/);
+  expect(proctor(['explain', 'folders', 'FD2']).stdout.match(/^FD\d {2}/gm)).toHaveLength(8);
+  expect(proctor(['explain']).stdout).toMatch(/^runner[\s\S]*folders/);
+  expect(proctor(['explain', 'RN7', 'XY9'])).toMatchObject({
+    code: 2,
+    stderr: 'error: No rule or format is called "XY9". proctor explain lists them all.\n',
+  });
+});
+
+test('schema and example print what verify accepts, and list their names', () => {
+  const names = proctor(['schema']).stdout.trim().split('\n');
+  expect(proctor(['example']).stdout.trim().split('\n')).toEqual(names);
+  for (const name of names) {
+    expect(JSON.parse(proctor(['schema', name]).stdout)).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+    });
+    expect(proctor(['verify', '--as', name, '-'], { input: proctor(['example', name]).stdout }).code, name).toBe(0);
+  }
+  expect(proctor(['schema', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
+  expect(proctor(['schema', '__proto__']).code).toBe(2);
 });
 
 test('help and version answer on stdout with exit 0, an unknown command is exit 2 with a suggestion', () => {

@@ -74,7 +74,7 @@ test('one line of two hundred megabytes in NDJSON is passed over in flat memory'
   ]);
   const { code, stdout, overMb } = measured(['verify', 'line.ndjson'], cwd);
   expect(code).toBe(2);
-  expect(stdout).toContain('2 runner, 1 not known');
+  expect(stdout).toContain('2 valid, 1 refused (2 runner)');
   expect(overMb).toBeLessThan(100);
 });
 
@@ -110,7 +110,7 @@ test('ten thousand cases in one folder are all judged', () => {
     );
   }
   const { code, stdout, overMb } = measured(['verify', '.'], cwd);
-  expect(stdout).toContain('all valid: 10,000 case, 1 run');
+  expect(stdout).toContain('all 10,001 valid (10,000 case, 1 run)');
   expect(code).toBe(0);
   expect(overMb).toBeLessThan(200);
 });

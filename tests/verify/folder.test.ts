@@ -129,7 +129,7 @@ describe('a folder of a suite', () => {
     expect(verdicts.at(-1)).toMatchObject({
       outcome: 'valid',
       violations: [],
-      documents: { run: 1, case: 2, 'assets-manifest': 1 },
+      documents: { outcomes: { valid: 4 }, contracts: { run: 1, case: 2, 'assets-manifest': 1 }, advised: 0 },
     });
     expect(verdicts).toHaveLength(5);
   });
@@ -329,10 +329,20 @@ describe('other folders', () => {
     expect(verdicts.map(({ outcome }) => outcome)).toEqual(['valid', 'refused', 'refused']);
   });
 
-  test('say how many files they did not judge', async () => {
-    const verdicts = await verdictsOf(
-      folderWith({ 'runner.json': runner.example as object, 'package.json': { name: 'x' } }),
+  test('name the files that they did not judge, and strict does not let them pass', async () => {
+    const folder = folderWith({
+      'runner.json': runner.example as object,
+      'package.json': { name: 'x' },
+      'notes.txt': 'x',
+    });
+    const said = (await verdictsOf(folder)).at(-1)?.not_checked.join('; ');
+    expect(said).toContain('1 file of no known format: package.json');
+    expect(said).toContain('1 file that no document names: notes.txt');
+    const verdicts: Verdict[] = [];
+    for await (const verdict of verify(folder, { strict: true })) verdicts.push(verdict);
+    expect(verdicts.map(({ input, outcome }) => `${path.basename(input)} ${outcome}`)).toContain(
+      'package.json refused',
     );
-    expect(verdicts.at(-1)?.not_checked.join()).toContain('1 of the files');
+    expect(verdicts.at(-1)?.outcome).toBe('refused');
   });
 });

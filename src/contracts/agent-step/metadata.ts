@@ -92,7 +92,7 @@ const identified = rule({
   asks: [
     'run_id, entry_step and, if present, last_step_id are names',
     ...ASKS.name,
-    'workflow_id is null or a text that is not empty',
+    'workflow_id is null or a string that is not empty',
     'workflow_version is null or a whole number from 0 up',
     'workflow_version is null exactly where workflow_id is',
     'workspace_context, if present, has worktree_path, branch_name, base_ref and base_sha',

@@ -43,9 +43,9 @@ export const POLICY_ASKS = [
   'execution_posture is read_only or workspace_write',
   'network_posture is deny or allow',
   'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
-  'allowed_paths and forbidden_paths are lists of texts',
-  'forbidden_operations is a list of texts that are not empty',
-  'policy_reference is a text that is not empty',
+  'allowed_paths and forbidden_paths are lists of strings',
+  'forbidden_operations is a list of strings that are not empty',
+  'policy_reference is a string that is not empty',
 ] as const;
 
 export type RequestedPolicy = z.infer<typeof requestedPolicyShape>;

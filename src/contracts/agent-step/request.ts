@@ -37,7 +37,7 @@ const complete = rule({
   ...AG.AG3,
   asks: [
     'rendered_task_text is not blank',
-    'prompt_reference is null or a text that is not empty',
+    'prompt_reference is null or a string that is not empty',
     'should (must, when strict): no key is unknown',
   ],
   fields: ['rendered_task_text', 'prompt_reference'],

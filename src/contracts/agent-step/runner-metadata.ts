@@ -98,9 +98,9 @@ const times = rule({
 const invocation = rule({
   ...AG.AG13,
   asks: [
-    'command is a list of texts, at least one',
+    'command is a list of strings, at least one',
     'command has, after its first entry, --print or -p for claude_cli, and exec for codex_cli',
-    'prompt_reference is null or a text that is not empty',
+    'prompt_reference is null or a string that is not empty',
     'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
     'capture_format is ndjson, or for claude_cli text',
     'should (must, when strict): no key is unknown',

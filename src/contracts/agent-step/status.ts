@@ -86,13 +86,13 @@ const complete = rule({
     'active_opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK, STOP or null',
     'active_attempt, if present, is a whole number from 1 up, or null',
     'elapsed_seconds, if present, is a number from 0 up, or null',
-    'blocking_reason and operator_note, if present, are texts or null',
+    'blocking_reason and operator_note, if present, are strings or null',
     'termination is null where lifecycle_state is running or waiting',
     'termination is completed where lifecycle_state is completed',
     'termination is neither null nor completed where lifecycle_state is failed',
     'active_opcode is null where lifecycle_state is completed or failed',
     'active_runner_family is null unless active_opcode is RUN_AGENT',
-    'should: blocking_reason is a text that is not empty where lifecycle_state is blocked',
+    'should: blocking_reason is a string that is not empty where lifecycle_state is blocked',
     'should (must, when strict): no key is unknown',
   ],
   fields: [
@@ -128,7 +128,7 @@ const complete = rule({
 
 const identified = rule({
   ...AG.AG16,
-  asks: ['run_id is a name', ...ASKS.name, 'workflow_id is null or a text that is not empty'],
+  asks: ['run_id is a name', ...ASKS.name, 'workflow_id is null or a string that is not empty'],
   fields: ['run_id', 'workflow_id'],
   breach: status => ({ ...status, run_id: null }),
 });

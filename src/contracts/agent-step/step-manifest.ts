@@ -134,9 +134,9 @@ const evidence = rule({
   ...AG.AG8,
   asks: [
     'evidence_summary has references and notes',
-    'references is a list; each entry has role and path, and may have summary, all texts',
+    'references is a list; each entry has role and path, and may have summary, all strings',
     'references name only a role and a path that one artifact has together',
-    'notes is a list of texts',
+    'notes is a list of strings',
     'media_type is one such as text/plain, with or without parameters',
     'sha256 is sha256: and 64 lower-case hexadecimal digits',
     'size_bytes is a whole number from 0 up',

@@ -1,7 +1,8 @@
-import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { must, rulesFor, should } from '../rule.ts';
 import { caseFailureExample } from './case-examples.ts';
-import { type CaseArtifact, type EvidenceRef, hrefsIn } from './case-shape.ts';
-import { contentFits, type Event, eventsOf } from './events.ts';
+import { type CaseArtifact, hrefsIn } from './case-shape.ts';
+import { contentFits, eventsOf } from './events.ts';
+import { identifiersIn, refFindings } from './evidence-refs.ts';
 import { AA, ASKS, pathFault } from './words.ts';
 
 const rule = rulesFor<CaseArtifact>();
@@ -41,7 +42,7 @@ export const caseRules = [
   rule({
     ...AA.fullBodies,
     asks: [
-      'body_snippet, full_body_saved_to and full_body_meta_saved_to are texts or null',
+      'body_snippet, full_body_saved_to and full_body_meta_saved_to are strings or null',
       'full_body_saved_to is not null where body_snippet is not',
     ],
     fields: [
@@ -73,7 +74,12 @@ export const caseRules = [
   }),
   rule({
     ...AA.caseNamed,
-    asks: ['case_id is a case id', ...ASKS.caseId, 'version is baseline or new', 'workflow_id, if present, is a text'],
+    asks: [
+      'case_id is a case id',
+      ...ASKS.caseId,
+      'version is baseline or new',
+      'workflow_id, if present, is a string',
+    ],
     fields: ['case_id', 'version', 'workflow_id'],
     breach: artifact => ({ ...artifact, case_id: 'evaluation' }),
   }),
@@ -145,9 +151,9 @@ export const caseRules = [
     asks: [
       'final_output has content_type and content',
       'content_type is text or json',
-      'content is a text where content_type is text, and an object where it is json',
-      'output_hash, if present, is a text',
-      'redactions_applied, if present, is a list of texts',
+      'content is a string where content_type is text, and an object where it is json',
+      'output_hash, if present, is a string',
+      'redactions_applied, if present, is a list of strings',
     ],
     fields: ['final_output'],
     *check({ final_output }) {
@@ -162,7 +168,7 @@ export const caseRules = [
       'action_id, action_type and tool_name are not empty',
       'params is an object',
       'risk_level is high, medium, low or unknown',
-      'risk_tags is a list of texts',
+      'risk_tags is a list of strings',
     ],
     fields: ['proposed_actions'],
     breach: withFirstAction({ risk_level: 'severe' }),
@@ -193,14 +199,14 @@ export const caseRules = [
   rule({
     ...AA.events,
     asks: [
-      'events is a list; each entry has type, a text, and ts, a number',
+      'events is a list; each entry has type, a string, and ts, a number',
       'type may be another than those below, and then all other keys are free',
       'tool_call has call_id and tool, not empty, and args, an object',
-      'tool_call may have action_id, not empty, risk_level, as in AA14, and risk_tags, a list of texts',
+      'tool_call may have action_id, not empty, risk_level, as in AA14, and risk_tags, a list of strings',
       'tool_result has call_id, not empty, status, ok or error, and latency_ms, a number from 0 up',
-      'tool_result may have action_id, not empty, and payload_summary, a text or an object',
-      'retrieval has query, a text, and doc_ids, a list of texts that are not empty',
-      'retrieval may have snippets_hashes, a list of texts',
+      'tool_result may have action_id, not empty, and payload_summary, a string or an object',
+      'retrieval has query, a string, and doc_ids, a list of strings that are not empty',
+      'retrieval may have snippets_hashes, a list of strings',
       'final_output has content_type and content, as in AA13',
       'id, if present in an event of these four types, is not empty',
       'should: call_id of a tool_result is that of a tool_call',
@@ -225,7 +231,7 @@ export const caseRules = [
       'attempt is a whole number from 0 up',
       'timeout_ms and latency_ms, if present, are numbers from 0 up',
       'status, if present, is a whole number from 100 to 999',
-      'status_text, error_name and error_message, if present, are texts',
+      'status_text, error_name and error_message, if present, are strings',
       'status is there where class is http_error',
       'should: timeout_ms is there where class is timeout',
     ],
@@ -255,35 +261,6 @@ export const caseRules = [
 
 /** What a response consists of, and a failure never has. */
 const RESPONSE = ['proposed_actions', 'events', 'final_output'] as const satisfies readonly (keyof CaseArtifact)[];
-
-/** Which key names the evidence, by its kind. */
-const IDENTIFIER = { tool_result: 'call_id', retrieval_doc: 'doc_id', event: 'id', asset: 'id' } as const;
-
-/** Everything in a list of events that evidence can point to, by kind. */
-function identifiersIn(
-  events: readonly Event[],
-): Record<'tool_result' | 'retrieval_doc' | 'event', ReadonlySet<unknown>> {
-  const results = [...eventsOf('tool_call', events), ...eventsOf('tool_result', events)];
-  return {
-    tool_result: new Set(results.map(([, { call_id }]) => call_id)),
-    retrieval_doc: new Set([...eventsOf('retrieval', events)].flatMap(([, { doc_ids }]) => doc_ids)),
-    event: new Set(events.flatMap((event, index) => [`events[${index}]`, event['id']])),
-  };
-}
-
-function* refFindings(ref: EvidenceRef, at: string, known: ReturnType<typeof identifiersIn>): Generator<Finding> {
-  const { kind } = ref;
-  const identifier = IDENTIFIER[kind];
-  for (const key of ['call_id', 'doc_id', 'id'] as const) {
-    if (key !== identifier && ref[key] !== undefined) {
-      yield must(`${at}.${key}`, `does not belong to evidence of kind "${kind}"`);
-    }
-  }
-  const id = ref[identifier];
-  if (id === undefined) yield must(`${at}.${identifier}`, `is missing, and names evidence of kind "${kind}"`);
-  // Assets are not in the document: those with an href become claims, the rest only the folder can resolve.
-  else if (kind !== 'asset' && !known[kind].has(id)) yield must(`${at}.${identifier}`, 'is found in no event');
-}
 
 function failedWith(change: object) {
   return { ...caseFailureExample, runner_failure: { ...caseFailureExample.runner_failure, ...change } };

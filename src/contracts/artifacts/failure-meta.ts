@@ -83,9 +83,9 @@ const rules = [
   rule({
     ...AA.failureMeta,
     asks: [
-      'content_type and encoding, if present, are texts or null',
+      'content_type and encoding, if present, are strings or null',
       'headers, if present, is an object',
-      'note, if present, is a text',
+      'note, if present, is a string',
       'should: case_id, version, class, content_type and encoding are there',
       'should: bytes_written, bytes_total and truncated are there',
       'should: authorization, proxy-authorization, cookie and set-cookie are masked in headers',

@@ -101,12 +101,12 @@ const rules = [
   rule({
     ...AA.runSettings,
     asks: [
-      'repo_commit and node_version, if present, are texts',
+      'repo_commit and node_version, if present, are strings',
       'dirty, if present, is true or false',
       'timeout_ms, if present, is a number from 0 up',
       'retries and concurrency, if present, are whole numbers from 0 up',
       'retry_policy and limits, if present, are objects',
-      'retry_policy.classes, if present, is a list of texts that are not empty',
+      'retry_policy.classes, if present, is a list of strings that are not empty',
       'retry_policy.backoff, if present, is exponential',
       'retry_policy.jitter, if present, is true or false',
       'limits are max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, all of them optional',

@@ -72,7 +72,12 @@ const PL6 = rule({
 
 const PL7 = rule({
   ...PL.PL7,
-  asks: ['strict, default and dev are what they always were'],
+  asks: [
+    'strict: no network, 30 s, 200 files, 10 MiB, node and npm, writes to out, dist and build',
+    'default: no network, 60 s, 500 files, 50 MiB, node, npm and npx, writes to out, dist, build and tmp',
+    'dev: no network, 300 s, 1,000 files, 100 MiB, any command, writes anywhere in the work folder',
+    'a profile with other content has another name',
+  ],
   fields: [],
   reads: [
     'name',

@@ -29,7 +29,7 @@ const RS2 = rule({
 const RS3 = rule({
   id: 'RS3',
   title: 'Outcome-Field Consistency',
-  why: 'A refusal with a bundle, or a question without a text, says two things at once.',
+  why: 'A refusal with a bundle, or a question without words, says two things at once.',
   asks: [
     'a BUNDLE or CLARIFY has a bundle, a REFUSE has null',
     'a CLARIFY, and nothing else, has clarify_questions, at least one',
@@ -100,24 +100,42 @@ const RS6 = rule({
     'should: intent.path does not climb',
   ],
   fields: ['intent', 'sandbox_path', 'model_io_path', 'execution.outputs[].path'],
-  reads: ['decision', 'refuse_reason', 'clarify_questions', 'execution'],
-  *check({ intent, sandbox_path, model_io_path, execution, decision, refuse_reason, clarify_questions }, { internal }) {
-    const reason = unsafePath(intent.path);
-    // Climbing is relative still, and so within the letter of the rule.
-    if (reason?.startsWith('climbs')) yield should('intent.path', `${reason} and tells how folders lie`);
-    else if (reason) yield must('intent.path', reason);
-    if (!internal && sandbox_path !== undefined) yield must('sandbox_path', 'must not stand in a public result');
-    if (!internal && model_io_path !== undefined) yield must('model_io_path', 'must not stand in a public result');
-    for (const [index, { path }] of (execution?.outputs ?? []).entries()) {
-      const trouble = unsafePath(path);
-      if (trouble) yield must(`execution.outputs[${index}].path`, trouble);
-    }
-    yield* leaks(decision.reasons, 'decision.reasons');
-    yield* leaks(clarify_questions ?? [], 'clarify_questions');
-    yield* leaks(execution?.cmd ?? [], 'execution.cmd');
-    if (refuse_reason !== undefined && hostPathIn(refuse_reason))
-      yield must('refuse_reason', 'holds a path of a machine');
-  },
+  parts: [
+    {
+      over: ['intent.path'],
+      *check({ intent }) {
+        const reason = unsafePath(intent.path);
+        // Climbing is relative still, and so within the letter of the rule.
+        if (reason?.startsWith('climbs')) yield should('intent.path', `${reason} and tells how folders lie`);
+        else if (reason) yield must('intent.path', reason);
+      },
+    },
+    {
+      over: ['sandbox_path', 'model_io_path'],
+      *check({ sandbox_path, model_io_path }, { internal }) {
+        if (!internal && sandbox_path !== undefined) yield must('sandbox_path', 'must not stand in a public result');
+        if (!internal && model_io_path !== undefined) yield must('model_io_path', 'must not stand in a public result');
+      },
+    },
+    {
+      over: ['execution.outputs', 'execution.cmd'],
+      *check({ execution }) {
+        for (const [index, { path }] of (execution?.outputs ?? []).entries()) {
+          const trouble = unsafePath(path);
+          if (trouble) yield must(`execution.outputs[${index}].path`, trouble);
+        }
+        yield* leaks(execution?.cmd ?? [], 'execution.cmd');
+      },
+    },
+    { over: ['decision.reasons'], check: ({ decision }) => leaks(decision.reasons, 'decision.reasons') },
+    { over: ['clarify_questions'], check: result => leaks(result.clarify_questions ?? [], 'clarify_questions') },
+    {
+      over: ['refuse_reason'],
+      *check({ refuse_reason = '' }) {
+        if (hostPathIn(refuse_reason)) yield must('refuse_reason', 'holds a path of a machine');
+      },
+    },
+  ],
   breach: result => ({ ...result, intent: { ...result.intent, path: '/home/someone/intent.json' } }),
 });
 
@@ -132,19 +150,29 @@ const RS7 = rule({
     'should (must, when strict): the bytes are canonical JSON, and no key is unknown',
   ],
   fields: ['run_id', 'started_at', 'completed_at', 'kernel_version'],
-  reads: ['execution'],
-  *check({ started_at, completed_at, execution }) {
-    if ((parseInstant(completed_at) ?? 0) < (parseInstant(started_at) ?? 0))
-      yield should('completed_at', 'lies before started_at');
-    const outputs = execution?.outputs ?? [];
-    const outOfOrder = outputs.findIndex(({ path }, index) => index > 0 && (outputs[index - 1]?.path ?? '') > path);
-    if (outOfOrder > 0) yield must(`execution.outputs[${outOfOrder}].path`, 'breaks the sorted order');
-    if (execution && !execution.output_truncated) {
-      const sum = outputs.reduce((total, { size_bytes }) => total + size_bytes, 0);
-      if (sum !== execution.total_output_bytes)
-        yield should('execution.total_output_bytes', `is not the sum of the outputs, ${sum}`);
-    }
-  },
+  parts: [
+    {
+      over: ['started_at', 'completed_at'],
+      *check({ started_at, completed_at }) {
+        if ((parseInstant(completed_at) ?? 0) < (parseInstant(started_at) ?? 0)) {
+          yield should('completed_at', 'lies before started_at');
+        }
+      },
+    },
+    {
+      over: ['execution'],
+      *check({ execution }) {
+        if (!execution) return;
+        const { outputs, total_output_bytes, output_truncated } = execution;
+        const outOfOrder = outputs.findIndex(({ path }, index) => index > 0 && (outputs[index - 1]?.path ?? '') > path);
+        if (outOfOrder > 0) yield must(`execution.outputs[${outOfOrder}].path`, 'breaks the sorted order');
+        const sum = outputs.reduce((total, { size_bytes }) => total + size_bytes, 0);
+        if (!output_truncated && sum !== total_output_bytes) {
+          yield should('execution.total_output_bytes', `is not the sum of the outputs, ${sum}`);
+        }
+      },
+    },
+  ],
   breach: result => ({ ...result, run_id: '' }),
 });
 

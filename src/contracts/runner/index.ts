@@ -37,7 +37,7 @@ export const runner: Contract = {
   unique: { field: 'runner_id', rule: 'RN2' },
   beyond: [
     'whether the sandbox enforced what the record says',
-    'whether the runner_id was used elsewhere, beyond these inputs',
+    'whether a record outside this file or folder has the same runner_id',
   ],
   bytesMax: MIB,
   example: runnerExample,

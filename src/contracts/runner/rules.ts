@@ -1,9 +1,10 @@
 import { parseInstant } from '../../base/clock.ts';
 import { unsafePath } from '../../base/path.ts';
-import { sortedAndUnique } from '../lists.ts';
+import { sortedAndUnique, stringsIn } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { SEMVER } from '../shape.ts';
 import type { Runner } from './shape.ts';
+import { isForbidden, isTelling } from './variables.ts';
 
 const rule = rulesFor<Runner>();
 
@@ -100,21 +101,32 @@ const RN6 = rule({
   title: 'Commands Canonical',
   why: 'Two records of one policy must be equal byte for byte, and no command both allowed and blocked.',
   asks: [
-    'allowlist and blocklist are lists of texts, sorted by UTF-16 code unit',
+    'allowlist and blocklist are lists of strings, sorted by UTF-16 code unit',
     'no command stands in both',
     'shell is not empty',
     'should: nothing stands twice, and shell lies below no home folder',
   ],
   fields: ['commands'],
-  *check({ commands: { allowlist, blocklist, shell } }) {
-    yield* sortedAndUnique(allowlist, 'commands.allowlist');
-    yield* sortedAndUnique(blocklist, 'commands.blocklist');
-    const allowed = new Set(allowlist);
-    for (const [index, command] of blocklist.entries()) {
-      if (allowed.has(command)) yield must(`commands.blocklist[${index}]`, 'is in the allowlist too');
-    }
-    if (HOME.test(shell)) yield should('commands.shell', 'lies below a home folder and tells who ran it');
-  },
+  parts: [
+    {
+      over: ['commands.allowlist', 'commands.blocklist'],
+      shallow: true,
+      *check({ commands: { allowlist, blocklist } }) {
+        yield* sortedAndUnique(allowlist, 'commands.allowlist');
+        yield* sortedAndUnique(blocklist, 'commands.blocklist');
+        const allowed = new Set(allowlist);
+        for (const [index, command] of stringsIn(blocklist)) {
+          if (allowed.has(command)) yield must(`commands.blocklist[${index}]`, 'is in the allowlist too');
+        }
+      },
+    },
+    {
+      over: ['commands.shell'],
+      *check({ commands: { shell } }) {
+        if (HOME.test(shell)) yield should('commands.shell', 'lies below a home folder and tells who ran it');
+      },
+    },
+  ],
   breach: ({ commands, ...rest }) => ({ ...rest, commands: { ...commands, blocklist: ['node'] } }),
 });
 
@@ -123,19 +135,25 @@ const RN7 = rule({
   title: 'Write Roots Valid',
   why: 'An absolute or climbing root tells how the machine is laid out and leads out of the work folder.',
   asks: [
-    'write_roots is a list of texts, sorted by UTF-16 code unit',
+    'write_roots is a list of strings, sorted by UTF-16 code unit',
     'every root is a relative path: no leading / or \\, no drive, no ~',
     'no root has a .. between / or \\, an empty segment or a control character',
     'should: nothing stands twice',
   ],
   fields: ['write_roots'],
-  *check({ write_roots }) {
-    for (const [index, root] of write_roots.entries()) {
-      const reason = unsafePath(root);
-      if (reason) yield must(`write_roots[${index}]`, reason);
-    }
-    yield* sortedAndUnique(write_roots, 'write_roots');
-  },
+  parts: [
+    {
+      over: ['write_roots'],
+      shallow: true,
+      *check({ write_roots }) {
+        for (const [index, root] of stringsIn(write_roots)) {
+          const reason = unsafePath(root);
+          if (reason) yield must(`write_roots[${index}]`, reason);
+        }
+        yield* sortedAndUnique(write_roots, 'write_roots');
+      },
+    },
+  ],
   breach: runner => ({ ...runner, write_roots: ['/etc'] }),
 });
 
@@ -152,16 +170,27 @@ const RN8 = rule({
     'should: no variable that often holds a secret or tells who ran it, and none twice',
   ],
   fields: ['context'],
-  *check({ context: { env_allowlist, timezone } }) {
-    for (const [index, name] of env_allowlist.entries()) {
-      const path = `context.env_allowlist[${index}]`;
-      if (FORBIDDEN.test(name)) yield must(path, 'begins with a prefix that is kept for credentials');
-      else if (TELLING.test(name)) yield should(path, 'is a variable that often holds a secret or tells who ran it');
-    }
-    yield* sortedAndUnique(env_allowlist, 'context.env_allowlist');
-    if (timezone !== 'UTC')
-      yield should('context.timezone', 'should be UTC, so that a run can be reproduced elsewhere');
-  },
+  parts: [
+    {
+      over: ['context.env_allowlist'],
+      shallow: true,
+      *check({ context: { env_allowlist } }) {
+        for (const [index, name] of stringsIn(env_allowlist)) {
+          const path = `context.env_allowlist[${index}]`;
+          if (isForbidden(name)) yield must(path, 'begins with a prefix that is kept for credentials');
+          else if (isTelling(name)) yield should(path, 'is a variable that often holds a secret or tells who ran it');
+        }
+        yield* sortedAndUnique(env_allowlist, 'context.env_allowlist');
+      },
+    },
+    {
+      over: ['context.timezone'],
+      *check({ context: { timezone } }) {
+        if (timezone !== 'UTC')
+          yield should('context.timezone', 'should be UTC, so that a run can be reproduced elsewhere');
+      },
+    },
+  ],
   breach: ({ context, ...rest }) => ({ ...rest, context: { ...context, env_allowlist: ['AWS_REGION'] } }),
 });
 
@@ -177,23 +206,33 @@ const RN9 = rule({
     'should: phases lie within the run',
   ],
   fields: ['timing'],
-  *check({ timing: { started_at, completed_at, duration_ms, phases = [] } }) {
-    const start = instantMs(started_at);
-    const end = instantMs(completed_at);
-    if (end < start) yield must('timing.completed_at', 'lies before started_at');
-    else if (Math.abs(duration_ms - (end - start)) > 1) {
-      yield must('timing.duration_ms', `must be ${end - start}, give or take 1, is ${duration_ms}`);
-    }
-    let previous = Number.NEGATIVE_INFINITY;
-    for (const [index, phase] of phases.entries()) {
-      const phaseStart = instantMs(phase.started_at);
-      const path = `timing.phases[${index}].started_at`;
-      if (phaseStart < previous) yield must(path, 'lies before that of the phase above it');
-      if (phaseStart < start || phaseStart + phase.duration_ms > end + 1)
-        yield should(path, 'and its duration lie outside the run');
-      previous = phaseStart;
-    }
-  },
+  parts: [
+    {
+      over: ['timing.started_at', 'timing.completed_at', 'timing.duration_ms'],
+      *check({ timing: { started_at, completed_at, duration_ms } }) {
+        const elapsed = instantMs(completed_at) - instantMs(started_at);
+        if (elapsed < 0) yield must('timing.completed_at', 'lies before started_at');
+        else if (Math.abs(duration_ms - elapsed) > 1) {
+          yield must('timing.duration_ms', `must be ${elapsed}, give or take 1, is ${duration_ms}`);
+        }
+      },
+    },
+    {
+      over: ['timing.started_at', 'timing.completed_at', 'timing.phases'],
+      *check({ timing: { started_at, completed_at, phases = [] } }) {
+        let previous = Number.NEGATIVE_INFINITY;
+        for (const [index, phase] of phases.entries()) {
+          const start = instantMs(phase.started_at);
+          const path = `timing.phases[${index}].started_at`;
+          if (start < previous) yield must(path, 'lies before that of the phase above it');
+          if (start < instantMs(started_at) || start + phase.duration_ms > instantMs(completed_at) + 1) {
+            yield should(path, 'and its duration lie outside the run');
+          }
+          previous = start;
+        }
+      },
+    },
+  ],
   breach: ({ timing, ...rest }) => ({ ...rest, timing: { ...timing, duration_ms: timing.duration_ms + 2 } }),
 });
 
@@ -224,7 +263,7 @@ const RN11 = rule({
   title: 'Core Hash Excludes Ephemeral',
   why: 'The hash must cover what matters and nothing that may differ for no reason.',
   asks: [
-    'ephemeral, if present, holds no more than the texts host_id, session_id and human_notes',
+    'ephemeral, if present, holds no more than the strings host_id, session_id and human_notes',
     'the hash covers neither ephemeral nor timing',
     'should (must, when strict): no key is unknown',
   ],
@@ -237,7 +276,7 @@ const RN12 = rule({
   title: 'Canonical Round-Trip',
   why: 'A record that changes when it is read and written again cannot be hashed.',
   asks: [
-    'warnings, if present, is a sorted list of texts',
+    'warnings, if present, is a sorted list of strings',
     'the record is plain JSON: reading and writing it changes nothing',
     'should (must, when strict): the bytes are canonical JSON',
   ],
@@ -249,11 +288,6 @@ const RN12 = rule({
 });
 
 export const runnerRules = [RN1, RN2, RN3, RN4, RN5, RN6, RN7, RN8, RN9, RN10, RN11, RN12];
-
-const FORBIDDEN = /^(?:SSH|NPM|GIT|AWS|OPENAI|ANTHROPIC)_/;
-
-const TELLING =
-  /^(?:SSH|NPM|GIT|AWS|OPENAI|ANTHROPIC)_|TOKEN|SECRET|PASSW|CREDENTIAL|(?:^|_)KEY(?:$|_)|API_?KEY|^(?:HOME|PATH|USER|LOGNAME)$/i;
 
 const HOME = /^(?:\/home\/|\/Users\/|\/root(?:\/|$)|~|[A-Za-z]:\\Users\\)/;
 

@@ -32,7 +32,7 @@ const SR3 = rule({
   id: 'SR3',
   title: 'HTML Output Present',
   why: 'Readers show it without asking; on failure it may be empty, but it is there.',
-  asks: ['html_output is a text, which may be empty'],
+  asks: ['html_output is a string, which may be empty'],
   fields: ['html_output'],
   breach: result => ({ ...result, html_output: null }),
 });
@@ -42,7 +42,7 @@ const SR4 = rule({
   title: 'Error Summary Safe',
   why: 'It is shown to end users, who must see no stack trace, no path of the machine and no secret.',
   asks: [
-    'error_summary is a text or null',
+    'error_summary is a string or null',
     'it holds no stack trace, no path of a machine and no credential',
     'should: it is null exactly when the status is succeeded, and at most 2,000 bytes',
   ],
