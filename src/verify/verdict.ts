@@ -23,7 +23,7 @@ export interface Verdict {
   readonly not_checked: readonly string[];
 }
 
-export interface Counts {
+interface Counts {
   readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
   readonly contracts: Readonly<Record<string, number>>;
   /** How many have advice. */
