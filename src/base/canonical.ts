@@ -32,8 +32,11 @@ export function joinMembers(members: ReadonlyMap<string, string>, keys?: Readonl
 
 /** Where a value stops being plain JSON, if it does: `undefined`, NaN, a Date, a cycle, half a surrogate pair. */
 export function notJson(value: unknown): { readonly path: string; readonly message: string } | undefined {
-  return search(value, '', 0);
+  return search(value, '', 0, { left: VALUES_MAX });
 }
+
+/** A value may refer to one part of it many times, and then it is as large as a document of that many parts. */
+const VALUES_MAX = 1_000_000;
 
 function write(value: unknown, depth: number): string {
   switch (typeof value) {
@@ -91,7 +94,13 @@ function writeString(text: string): string {
   return JSON.stringify(text);
 }
 
-function search(value: unknown, path: string, depth: number): { path: string; message: string } | undefined {
+function search(
+  value: unknown,
+  path: string,
+  depth: number,
+  budget: { left: number },
+): { path: string; message: string } | undefined {
+  if (--budget.left < 0) return { path, message: `is one of more than ${VALUES_MAX.toLocaleString('en-US')} values` };
   if (value === null || typeof value === 'boolean') return undefined;
   if (typeof value === 'string') {
     return value.isWellFormed() ? undefined : { path, message: 'holds half of a surrogate pair' };
@@ -104,16 +113,19 @@ function search(value: unknown, path: string, depth: number): { path: string; me
   if (Array.isArray(value)) {
     // By index, not forEach: a hole in a list must be met, not skipped.
     for (let index = 0; index < value.length; index++) {
-      const found = search(value[index], `${path}[${index}]`, depth + 1);
+      const found = search(value[index], `${path}[${index}]`, depth + 1, budget);
       if (found) return found;
     }
     return undefined;
   }
   if (!isPlain(value)) return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  if (Object.getOwnPropertyNames(value).length > keys.length)
+    return { path, message: 'has a key that JSON would not write' };
+  for (const key of keys) {
     const at = placeOf(path, key);
     if (!key.isWellFormed()) return { path: at, message: 'has a name with half of a surrogate pair' };
-    const found = search(value[key], at, depth + 1);
+    const found = search(value[key], at, depth + 1, budget);
     if (found) return found;
   }
   return undefined;

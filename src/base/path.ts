@@ -26,8 +26,14 @@ export function hostPathIn(text: string): string | undefined {
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-const ROOTS = 'home|Users|root|tmp|var|private|etc|opt|usr|mnt|media|srv|run|proc|Volumes|Library';
+const ROOTS = 'home|Users|root|tmp|var|private|etc|opt|usr|mnt|srv|proc|workspace|builds|Volumes|Library';
 
+/** Not after a letter or a colon, which would make it a part of an address. */
 const HOST_PATH = new RegExp(
-  `file://|(?:^|[\\s"'\`(=:,;<>\\[{|])/(?:${ROOTS})/|(?<![A-Za-z])[A-Za-z]:\\\\[A-Za-z]|\\\\\\\\[A-Za-z0-9.$-]+\\\\[A-Za-z0-9$]`,
+  [
+    /file:\/\//.source,
+    `(?<![A-Za-z0-9_.:/~%-])/{1,2}(?:${ROOTS})(?![A-Za-z0-9_.-])`,
+    /(?<![A-Za-z])[A-Za-z]:\\[A-Za-z]/.source,
+    /\\\\[A-Za-z0-9.$-]+\\[A-Za-z0-9$]/.source,
+  ].join('|'),
 );

@@ -7,30 +7,32 @@ export interface Redacted {
 /** Masks the declared secrets by exact value, then everything that has the form of a well-known credential. */
 export function redact(text: string, secrets: readonly string[] = []): Redacted {
   let masked = 0;
-  const mask = (): string => {
+  const safe = text.replace(patternFor(secrets), () => {
     masked++;
     return MASK;
-  };
-  let safe = text;
-  // Longest first: a secret that is part of another must not leave the other's rest behind.
-  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
-    if (secret !== '') safe = safe.replaceAll(secret, mask);
-  }
-  safe = safe.replace(CREDENTIAL, mask);
+  });
   return { text: safe, masked };
+}
+
+/** All at once, so that no mask is masked again; the longest secret first, so that none leaves a rest of another. */
+function patternFor(secrets: readonly string[]): RegExp {
+  const exact = secrets.filter(secret => secret !== '').sort((a, b) => b.length - a.length);
+  if (exact.length === 0) return CREDENTIAL;
+  const escaped = exact.map(secret => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
+  return new RegExp([...escaped, CREDENTIAL.source].join('|'), 'g');
 }
 
 /** Whether a text holds something with the form of a well-known credential. */
 export function holdsSecret(text: string): boolean {
-  return redact(text).masked > 0;
+  return ANY.test(text);
 }
 
 const MASK = '[masked]';
 
-/** Every pattern has a fixed beginning and bounded repeats, so the search is linear in the text. */
+/** Every pattern begins with something fixed that no pattern repeats, and repeats within bounds: the search is linear. */
 const CREDENTIAL = new RegExp(
   [
-    /\bsk-[A-Za-z0-9_-]{16,200}/, // OpenAI, Anthropic and many that imitate them
+    /(?<![\w-])sk-[A-Za-z0-9_-]{16,200}/, // OpenAI, Anthropic and many that imitate them
     /\bgh[pousr]_[A-Za-z0-9]{20,255}/,
     /\bgithub_pat_[A-Za-z0-9_]{20,255}/,
     /\bglpat-[A-Za-z0-9_-]{16,64}/,
@@ -38,7 +40,7 @@ const CREDENTIAL = new RegExp(
     /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/,
     /\bAIza[A-Za-z0-9_-]{35}/,
     /\bnpm_[A-Za-z0-9]{36}\b/,
-    /\beyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,4000}/,
+    /(?<![\w-])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,4000}/,
     /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/,
     /\b(?:Bearer|Basic) [A-Za-z0-9+/=._~-]{16,4000}/,
     /(?<=:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}(?=@)/, // the password in a URL
@@ -47,3 +49,5 @@ const CREDENTIAL = new RegExp(
     .join('|'),
   'g',
 );
+
+const ANY = new RegExp(CREDENTIAL.source);

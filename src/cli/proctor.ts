@@ -15,8 +15,14 @@ process.on('uncaughtException', error => {
 const [first, ...rest] = process.argv.slice(2);
 
 // npm runs a script in the package's folder; the paths that follow `npm run runner-verify --` are those of the caller's.
-const { npm_lifecycle_event: script, INIT_CWD: callersFolder } = process.env;
-if (script === 'runner-verify' && callersFolder) process.chdir(callersFolder);
+const { npm_lifecycle_event: script, npm_package_name: owner, INIT_CWD: callersFolder } = process.env;
+if (script === 'runner-verify' && owner === 'proctor' && callersFolder) {
+  try {
+    process.chdir(callersFolder);
+  } catch {
+    // The folder is gone; its relative paths will be said not to exist.
+  }
+}
 
 if (first === '--version' || first === '-V') {
   process.stdout.write(`${PROCTOR_VERSION}\n`);

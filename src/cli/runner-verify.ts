@@ -11,9 +11,9 @@ export function runnerVerifyCommand(files: readonly string[], options: { strict?
       file === '-' && files.indexOf('-') < index
         ? { exit: 2, trouble: 'Standard input can be read only once.' }
         : runnerVerify(file, bytesMax === undefined ? { strict } : { strict, bytesMax });
-    explain(file, answer);
     // With several files each line says which one it is about; the single form is the specification's own.
     stdout.write(`${JSON.stringify(files.length === 1 ? answerOf(answer) : { file, ...answerOf(answer) })}\n`);
+    explain(file, answer);
     exit = Math.max(exit, answer.exit);
   }
   return exit;

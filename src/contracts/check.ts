@@ -1,10 +1,7 @@
 import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
-import { kindOf, shapeFaults } from './faults.ts';
-import { fits } from './fits.ts';
+import { type Form, formOf, kindOf } from './form.ts';
 import type { Context, Finding, Part, Rule } from './rule.ts';
-
-import { unknownKeys } from './unknown-keys.ts';
 
 /** One broken rule, at one place. Also the form of advice, which breaks a SHOULD. */
 export interface Violation {
@@ -22,25 +19,25 @@ export interface Findings {
 }
 
 /** Violations and advice are listed up to this many each; the rest is counted. */
-export const FINDINGS_MAX = 1000;
+const FINDINGS_MAX = 1000;
+
+/** Only a value that no document could hold has more faults than this; they are not even counted. */
+const FAULTS_MAX = 2_000_000;
 
 /** Judges a value by all rules of a contract. The value is read, never changed. */
 export function check(contract: Contract, value: unknown, context: Context): Findings {
   const found = new Found();
-  const first = contract.rules[0] as Rule;
-
+  const plan = planOf(contract);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    found.add('must', { rule_id: first.id, message: `The document must be an object, is ${kindOf(value)}.` });
+    found.add('must', { rule_id: plan.first, message: `The document must be an object, is ${kindOf(value)}.` });
     return found.findings();
   }
-  const touched = fits(contract.shape, value) ? NOTHING : lookCloser(contract, value, context, found);
+  const touched = plan.form.fits(value) ? NOTHING : lookCloser(plan, contract, value, context, found);
   if (touched === 'unversioned') return found.findings();
-  for (const rule of contract.rules) {
-    for (const part of partsOf(rule)) {
-      if (touched.size > 0 && isTouched(part, touched)) continue;
-      for (const { level, path, message } of part.check(value as never, context)) {
-        found.add(level, violation(rule.id, path, message));
-      }
+  for (const { rule, over, shallow, check } of plan.parts) {
+    if (touched.size > 0 && isTouched(over, shallow, touched)) continue;
+    for (const { level, path, message } of check(value as never, context)) {
+      found.add(level, violation(rule, path, message));
     }
   }
   return found.findings();
@@ -50,35 +47,35 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 /**
  * Everything about the shape of a document: keys that have lost theirs, and keys that nobody knows. Returns the first
- * kind, by which the rules that look at them are known.
+ * kind, by which the checks that need them are known.
  */
 function lookCloser(
+  { form, owners }: Plan,
   contract: Contract,
   value: object,
   context: Context,
   found: Found,
 ): ReadonlySet<string> | 'unversioned' {
-  const owners = ownersIn(contract);
   const version = contract.versionFirst && contract.version?.field;
   const touched = new Set<string>();
-  for (const fault of shapeFaults(contract.shape, value)) {
+  let faults = 0;
+  for (const { path, message } of form.faults(value, '')) {
     // The version stands first in the shape, so nothing has been said when it turns out to be unknown.
-    found.add('must', violation(ownerOf(owners, fault.path), fault.path, fault.message));
-    if (fault.path === version) return 'unversioned';
-    touched.add(withoutIndices(fault.path));
+    found.add('must', violation(ownerOf(owners, path), path, message));
+    if (path === version) return 'unversioned';
+    touched.add(withoutIndices(path));
+    if (++faults === FAULTS_MAX) break;
   }
-  for (const { parent, key } of unknownKeys(contract.shape, value)) {
+  for (const { parent, key } of form.unknown(value, '')) {
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
-    found.add(
-      context.strict ? 'must' : 'should',
-      violation(rule, placeOf(parent, key), 'is a key that this contract does not know'),
-    );
+    const level = context.strict ? 'must' : 'should';
+    found.add(level, violation(rule, placeOf(parent, key), 'is a key that this format does not know'));
   }
   return touched;
 }
 
 /** Violations and advice as they are found; past the bound they are only counted. */
-class Found {
+export class Found {
   readonly #lists = { must: [] as Violation[], should: [] as Violation[] };
   #omitted = 0;
 
@@ -110,20 +107,37 @@ function violation(rule_id: string, path: string, message: string): Violation {
   return path === '' ? { rule_id, message } : { rule_id, message: `${path} ${message}.`, path };
 }
 
+/** A contract, made ready to judge with. */
+interface Plan {
+  readonly form: Form;
+  /** The rule that owns a document as a whole. */
+  readonly first: string;
+  readonly owners: Owners;
+  readonly parts: readonly (Part & { readonly rule: string })[];
+}
+
 /** Which rule owns which key, longest key first. */
 type Owners = readonly { readonly field: string; readonly rule: string }[];
 
-const ownersByContract = new WeakMap<Contract, Owners>();
+const planByContract = new WeakMap<Contract, Plan>();
 
-function ownersIn(contract: Contract): Owners {
-  let owners = ownersByContract.get(contract);
-  if (!owners) {
-    owners = contract.rules
+function planOf(contract: Contract): Plan {
+  let plan = planByContract.get(contract);
+  if (!plan) {
+    const owners = contract.rules
       .flatMap(rule => rule.fields.map(field => ({ field, rule: rule.id })))
       .sort((a, b) => b.field.length - a.field.length);
-    ownersByContract.set(contract, owners);
+    const first = (contract.rules[0] as Rule).id;
+    plan = { form: formOf(contract.shape), first, owners, parts: contract.rules.flatMap(partsOf) };
+    planByContract.set(contract, plan);
   }
-  return owners;
+  return plan;
+}
+
+/** A rule with one check has one part, over all keys that it owns and reads. */
+function partsOf({ id, check, fields, reads = [], parts = [] }: Rule): (Part & { rule: string })[] {
+  const whole = check ? [{ over: [...fields, ...reads], check }] : [];
+  return [...whole, ...parts].map(part => Object.assign({ rule: id }, part));
 }
 
 function ownerOf(owners: Owners, path: string): string {
@@ -133,21 +147,8 @@ function ownerOf(owners: Owners, path: string): string {
   return owner.rule;
 }
 
-const partsByRule = new WeakMap<Rule, readonly Part[]>();
-
-/** A rule with one check has one part, over all keys that it owns and reads. */
-function partsOf(rule: Rule): readonly Part[] {
-  let parts = partsByRule.get(rule);
-  if (!parts) {
-    const { check, fields, reads = [] } = rule;
-    parts = [...(check ? [{ over: [...fields, ...reads], check }] : []), ...(rule.parts ?? [])];
-    partsByRule.set(rule, parts);
-  }
-  return parts;
-}
-
 /** Whether a key that a check needs, or something around or inside it, has lost its shape. */
-function isTouched({ over, shallow }: Part, touched: ReadonlySet<string>): boolean {
+function isTouched(over: readonly string[], shallow: true | undefined, touched: ReadonlySet<string>): boolean {
   for (const place of touched) {
     if (over.some(field => isWithin(field, place) || (!shallow && isWithin(place, field)))) return true;
   }

@@ -23,8 +23,3 @@ export function firstRepeated(list: readonly unknown[]): number | undefined {
 function isBefore(entry: unknown, previous: unknown): boolean {
   return typeof entry === 'string' && typeof previous === 'string' && entry < previous;
 }
-
-/** The strings of a list whose elements nobody has looked at yet, each with its index. */
-export function* stringsIn(list: readonly unknown[]): Generator<readonly [number, string]> {
-  for (const [index, entry] of list.entries()) if (typeof entry === 'string') yield [index, entry];
-}

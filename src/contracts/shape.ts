@@ -28,7 +28,7 @@ export const instant = () =>
 /** Any ISO 8601 instant with its offset, for documents whose contract asks for no more. */
 export const isoTime = () =>
   matching(
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)$/,
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-](?:0\d|1[0-4]):?[0-5]\d)$/,
     'an ISO 8601 instant such as 2026-01-06T12:00:00.000Z',
   ).check(
     z.refine(text => !/^\d{4}-/.test(text) || parseInstant(`${text.slice(0, 19)}Z`) !== undefined, {
@@ -40,7 +40,12 @@ export const contentHashText = () => matching(/^sha256:[a-f0-9]{64}$/, 'sha256: 
 
 export const semver = () => matching(SEMVER, 'a semantic version such as 1.2.3');
 
-export const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
+/** As semver.org has it: no leading zeros in numbers, no empty identifiers. */
+export const SEMVER = new RegExp(
+  String.raw`^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)` +
+    String.raw`(?:-(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?` +
+    String.raw`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`,
+);
 
 /** A whole number from 0 up. */
 export const count = () => z.int().check(z.gte(0));

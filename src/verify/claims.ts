@@ -6,21 +6,23 @@ import { readJson } from '../base/json.ts';
 import { BYTES_MAX } from './examine.ts';
 import { hashFile, readWhole } from './source.ts';
 import { FD } from './folder-rules.ts';
-import type { FolderDocument, FolderFinding, Inspector } from './inspector.ts';
+import type { FolderDocument, FolderFinding, Inspector, Report } from './inspector.ts';
 import type { Tree } from './walk.ts';
 
 export interface ClaimInspector extends Inspector {
   /** The files that some document names. */
   readonly claimed: ReadonlySet<string>;
+  /** How many claims lead out of the folder, as those of a manifest do whose run lies around it. */
+  readonly outside: number;
 }
 
 /** FD2, FD3 and FD4: what documents say of files, against the files. */
-export function claimInspector(folder: string, tree: Tree): ClaimInspector {
-  const found: FolderFinding[] = [];
+export function claimInspector(folder: string, tree: Tree, report: Report): ClaimInspector {
   const assets: { file: string; at: string; run: string; id: string }[] = [];
   const assetIds = new Map<string, Set<string>>();
   const hashes = new Map<string, string | undefined>();
   const claimed = new Set<string>();
+  let outside = 0;
 
   const hashOf = (file: string): string | undefined => {
     if (!hashes.has(file)) hashes.set(file, hashFile(path.join(folder, file)));
@@ -47,12 +49,16 @@ export function claimInspector(folder: string, tree: Tree): ClaimInspector {
 
   return {
     claimed,
+    get outside() {
+      return outside;
+    },
     take({ file, contract, value }: FolderDocument) {
       if (contract.name === 'assets-manifest') {
         const { items } = value as { items: readonly { asset_id: string }[] };
         assetIds.set(above(file, 1) ?? '', new Set(items.map(({ asset_id }) => asset_id)));
       }
       if (!contract.claims) return;
+      const base = above(file, contract.claimsFrom ?? 0);
       const listed = new Set([file]);
       for (const claim of contract.claims(value as never)) {
         if ('asset' in claim) {
@@ -61,27 +67,36 @@ export function claimInspector(folder: string, tree: Tree): ClaimInspector {
         }
         // A path that leaves the folder is the document's own violation, and is not looked at here.
         if (unsafePath(claim.file)) continue;
-        const target = resolve(file, claim.file, contract.claimsFrom ?? 0, tree);
+        if (base === undefined) {
+          outside++;
+          continue;
+        }
+        const target = resolve(base, file, claim.file, tree);
         if (target !== undefined) {
           listed.add(target);
           claimed.add(target);
         }
-        found.push(...judge(file, claim, target));
+        for (const finding of judge(file, claim, target)) report(finding);
       }
-      if (contract.listsItsFolder) found.push(...unlisted(file, listed, tree));
+      if (contract.listsItsFolder && base !== undefined && path.posix.basename(file) === 'manifest.json') {
+        for (const finding of unlisted(file, listed, tree)) report(finding);
+      }
     },
 
-    *findings() {
-      yield* found;
+    end() {
+      for (const finding of stepsWithoutManifest(tree)) report(finding);
       for (const { file, at, run, id } of assets) {
-        if (!assetIds.get(run)?.has(id)) {
-          yield {
+        const ids = assetIds.get(run);
+        // A manifest that is there and broken has a verdict of its own.
+        const isBroken = ids === undefined && tree.files.has(path.posix.join(run, 'assets', 'manifest.json'));
+        if (!isBroken && !ids?.has(id)) {
+          report({
             rule: FD.FD2.id,
             level: 'must',
             file,
             at,
             message: 'names an asset that no manifest of assets lists',
-          };
+          });
         }
       }
     },
@@ -95,10 +110,9 @@ function documentHash(file: string): string | undefined {
 }
 
 /** The file that a claim means, if it is there. Some tools count from the document's own folder, whatever the contract says. */
-function resolve(file: string, claimed: string, levels: number, tree: Tree): string | undefined {
-  for (const base of [above(file, levels), above(file, 0)]) {
-    if (base === undefined) continue;
-    const target = path.posix.normalize(base === '' ? claimed : `${base}/${claimed}`);
+function resolve(base: string, file: string, claimed: string, tree: Tree): string | undefined {
+  for (const folder of [base, above(file, 0)]) {
+    const target = path.posix.normalize(folder ? `${folder}/${claimed}` : claimed);
     if (tree.files.has(target)) return target;
   }
   return undefined;
@@ -121,6 +135,19 @@ function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): G
         file,
         message: `is not listed in ${path.posix.basename(manifest)} beside it`,
       };
+    }
+  }
+}
+
+function* stepsWithoutManifest(tree: Tree): Generator<FolderFinding> {
+  const steps = new Map<string, string>();
+  for (const file of tree.files.keys()) {
+    const [step] = /^(?:.*\/)?evidence\/steps\/[^/]+(?=\/)/.exec(file) ?? [];
+    if (step !== undefined && !steps.has(step)) steps.set(step, file);
+  }
+  for (const [step, file] of steps) {
+    if (!tree.files.has(`${step}/manifest.json`)) {
+      yield { rule: FD.FD4.id, level: 'must', file, message: 'lies in the folder of a step without manifest.json' };
     }
   }
 }

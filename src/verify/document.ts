@@ -16,14 +16,17 @@ export interface Judgement {
 /** Judges a value that the strict reader made from `text`. */
 export function judge(contract: Contract, value: unknown, text: string, context: Context): Judgement {
   const found = check(contract, value, context);
-  if (found.violations.length > 0) return invalid(found);
-  const members = canonicalMembers(value as object);
-  if (!contract.canonicalBytes || isCanonical(text, joinMembers(members))) return valid(contract, members, found);
+  const isInvalid = found.violations.length > 0;
+  if (typeof value !== 'object' || value === null || (isInvalid && !context.strict)) return invalid(found);
+  const members = canonicalMembers(value);
+  if (!contract.canonicalBytes || isCanonical(text, joinMembers(members))) {
+    return isInvalid ? invalid(found) : valid(contract, members, found);
+  }
   const finding = {
     rule_id: contract.canonicalBytes,
     message: 'The bytes are not canonical JSON (RFC 8785): keys sorted, no white space.',
   };
-  if (context.strict) return invalid({ ...found, violations: [finding] });
+  if (context.strict) return invalid({ ...found, violations: [...found.violations, finding].sort(byRuleThenPath) });
   return valid(contract, members, { ...found, advice: [...found.advice, finding].sort(byRuleThenPath) });
 }
 

@@ -102,8 +102,8 @@ export const BYTES_MAX = 16 * MIB;
 const contracts = new Map<string, Contract>();
 
 async function load(name: string): Promise<Contract> {
-  const entry = catalogue[name];
-  if (!entry) throw new RangeError(`There is no contract of that name.`);
+  const entry = Object.hasOwn(catalogue, name) ? catalogue[name] : undefined;
+  if (!entry) throw new RangeError('There is no format of that name.');
   const contract = await entry.load();
   contracts.set(name, contract);
   return contract;

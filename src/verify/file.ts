@@ -1,17 +1,9 @@
-import { closeSync, fstatSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { tooLarge } from '../base/json.ts';
 import { BYTES_MAX, type Examined, examine, type Options } from './examine.ts';
 import { linesOf } from './lines.ts';
-import {
-  changed,
-  type Failure,
-  hasChanged,
-  openRegular,
-  readStandardInput,
-  readWhole,
-  unreadableBecause,
-} from './source.ts';
+import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unreadableBecause } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, unreadable, type Verdict } from './verdict.ts';
 
@@ -30,11 +22,10 @@ export async function* verifyLines(file: string, options: Options): AsyncGenerat
     yield [notRead(file, opened)];
     return;
   }
-  const { fd, stat } = opened;
   try {
-    yield* verifyStream(fd, file, options, () => (hasChanged(stat, fstatSync(fd)) ? changed : undefined));
+    yield* verifyStream(opened.fd, file, options, () => changeOf(opened));
   } finally {
-    closeSync(fd);
+    closeSync(opened.fd);
   }
 }
 

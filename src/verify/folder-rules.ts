@@ -23,6 +23,7 @@ export const FD = {
     why: 'A file whose hash or size is stated must be that file, byte for byte.',
     asks: [
       'a file has the size and the SHA-256 that a document states',
+      'the metadata of a failure states the size and the hash of the body that its case saved',
       'bundle.json, if it lies beside a run result, hashes to its bundle.sha256',
     ],
   },
@@ -32,7 +33,7 @@ export const FD = {
     why: 'A file that no manifest names was put there by nobody who answers for it.',
     asks: [
       'every file in assets/ is listed in assets/manifest.json, if there is one',
-      'every file in the folder of a step is listed in its manifest.json',
+      'every folder in evidence/steps/ has a manifest.json, which lists every file in it',
     ],
   },
   FD5: {
@@ -48,13 +49,20 @@ export const FD = {
     id: 'FD6',
     title: 'Names Agree',
     why: 'A case lies in the file of its own name, on the side of its own run, or it is not that case.',
-    asks: ['a case lies in the file <case_id>.json', 'its version is that of the run.json beside it'],
+    asks: [
+      'a case lies in the file <case_id>.json, a run of a suite in run.json',
+      'the version of a case is that of the run.json beside it',
+      'the metadata of a failure names the case, version and class of the case that names it',
+    ],
   },
   FD7: {
     id: 'FD7',
     title: 'Cases Complete',
     why: 'Every case that a run selected left an artifact, also when it failed; a missing one is not a passed one.',
-    asks: ['every id in selected_case_ids has its case beside run.json', 'every case beside run.json was selected'],
+    asks: [
+      'cases lie beside a run.json, and every id in its selected_case_ids has its case',
+      'every case beside run.json was selected',
+    ],
   },
 } as const;
 

@@ -1,17 +1,18 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
-import { byRuleThenPath, FINDINGS_MAX, type Violation } from '../contracts/check.ts';
+import { Found } from '../contracts/check.ts';
 import { caseInspector } from './cases.ts';
 import { claimInspector } from './claims.ts';
 import { BYTES_MAX, type Examined, examine, type Options } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
+import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
 import { hostPathInspector } from './host-paths.ts';
 import type { FolderFinding, Inspector } from './inspector.ts';
-import { openRegular, readWhole } from './source.ts';
+import { changeOf, openRegular, readWhole } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
-import { type Tree, walk } from './walk.ts';
+import { walk } from './walk.ts';
 
 /** Every document in a folder, then the folder itself: what its documents say of each other and of the files in it. */
 export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<readonly Verdict[]> {
@@ -20,8 +21,23 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     yield [notRead(folder, tree)];
     return;
   }
-  const claims = claimInspector(folder, tree);
-  const inspectors: readonly Inspector[] = [claims, caseInspector(), hostPathInspector()];
+  const found = new Found();
+  const report = ({ rule, level, file, at, message }: FolderFinding): void => {
+    const place = at === undefined ? file : `${file}: ${at}`;
+    found.add(level, {
+      rule_id: rule,
+      message: `${place} ${message}.`,
+      path: at === undefined ? file : `${file}#${at}`,
+    });
+  };
+  for (const { path: file, what } of tree.odd) report({ rule: FD.FD1.id, level: 'must', file, message: what });
+  const claims = claimInspector(folder, tree, report);
+  const inspectors: readonly Inspector[] = [
+    claims,
+    caseInspector(tree, report),
+    failureInspector(folder, tree, report),
+    hostPathInspector(report),
+  ];
   const sum = new Sum(folder);
   const strangers = new Set<string>();
   const known = new Set<string>();
@@ -46,21 +62,13 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     yield [refused(folder, 'unknown_format', 'No file in this folder is a document of a known format.')];
     return;
   }
-  const { violations, advice, omitted } = sorted([
-    ...oddEntries(tree),
-    ...inspectors.flatMap(inspector => Array.from(inspector.findings())),
-  ]);
+  for (const inspector of inspectors) inspector.end?.();
+  const { violations, advice, omitted } = found.findings();
   const others = [...tree.files.keys()].filter(file => !known.has(file) && !claims.claimed.has(file));
-  const notChecked = [
-    ...listed(
-      'of no known format',
-      others.filter(file => strangers.has(file)),
-    ),
-    ...listed(
-      'that no document names',
-      others.filter(file => !strangers.has(file)),
-    ),
-  ];
+  const unknown = others.filter(file => strangers.has(file));
+  const unnamed = others.filter(file => !strangers.has(file));
+  const notChecked = [...listed('of no known format', unknown), ...listed('that no document names', unnamed)];
+  if (claims.outside > 0) notChecked.push(`${claims.outside} references to files outside this folder`);
   const verdict = sum.verdict(violations, advice, notChecked);
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }
@@ -76,7 +84,8 @@ function* documentsIn(folder: string, file: string, options: Options): Generator
       return;
     }
     try {
-      const failure = yield* recordsOf(opened.fd, full, options, folder);
+      if (opened.stat.size === 0) yield { verdict: refused(full, 'empty', 'It holds no record.', folder) };
+      const failure = (yield* recordsOf(opened.fd, full, options, folder)) ?? changeOf(opened);
       if (failure) yield { verdict: notRead(full, failure, folder) };
     } finally {
       closeSync(opened.fd);
@@ -99,7 +108,7 @@ function isOutput(file: string): boolean {
  */
 function isStranger(file: string, { outcome, reason }: Verdict, { strict }: Options): boolean {
   if (outcome !== 'refused') return false;
-  return /(?:^|\/)assets\//.test(file) || (!strict && reason?.code === 'unknown_format');
+  return /(?:^|\/)assets\/(?!manifest\.json$)/.test(file) || (!strict && reason?.code === 'unknown_format');
 }
 
 /** "2 files that no document names: a.txt, b.bin", if there are any. */
@@ -112,22 +121,3 @@ function listed(what: string, files: readonly string[]): string[] {
 }
 
 const NAMES_SHOWN = 5;
-
-function* oddEntries(tree: Tree): Generator<FolderFinding> {
-  for (const { path, what } of tree.odd) yield { rule: FD.FD1.id, level: 'must', file: path, message: what };
-}
-
-function sorted(findings: readonly FolderFinding[]): { violations: Violation[]; advice: Violation[]; omitted: number } {
-  const lists = { must: [] as Violation[], should: [] as Violation[] };
-  for (const { rule, level, file, at, message } of findings) {
-    const place = at === undefined ? file : `${file}#${at}`;
-    lists[level].push({
-      rule_id: rule,
-      message: `${at === undefined ? file : `${file}: ${at}`} ${message}.`,
-      path: place,
-    });
-  }
-  const violations = lists.must.sort(byRuleThenPath).slice(0, FINDINGS_MAX);
-  const advice = lists.should.sort(byRuleThenPath).slice(0, FINDINGS_MAX);
-  return { violations, advice, omitted: findings.length - violations.length - advice.length };
-}

@@ -1,18 +1,16 @@
 import { hostPathIn } from '../base/path.ts';
 import { placeOf } from '../base/place.ts';
 import { FD } from './folder-rules.ts';
-import type { FolderFinding, Inspector } from './inspector.ts';
+import type { Inspector, Report } from './inspector.ts';
 
 /** FD5: texts of ours that name a file of some machine. The words of the program that ran are its own. */
-export function hostPathInspector(): Inspector {
-  const found: FolderFinding[] = [];
+export function hostPathInspector(report: Report): Inspector {
   return {
     take({ file, contract, value }) {
       for (const at of pathsIn(value, '', new Set(contract.programText))) {
-        found.push({ rule: FD.FD5.id, level: 'must', file, at, message: 'holds a path of a machine' });
+        report({ rule: FD.FD5.id, level: 'must', file, at, message: 'holds a path of a machine' });
       }
     },
-    findings: () => found,
   };
 }
 

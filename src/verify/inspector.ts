@@ -1,10 +1,12 @@
 import type { Contract } from '../contracts/contract.ts';
 
-/** Looks at the documents of a folder as they come, and says at the end what they break together. */
+/** Looks at the documents of a folder as they come, and reports at once or at the end what they break together. */
 export interface Inspector {
   take(document: FolderDocument): void;
-  findings(): Iterable<FolderFinding>;
+  end?(): void;
 }
+
+export type Report = (finding: FolderFinding) => void;
 
 /** A document that has the shape of its contract. */
 export interface FolderDocument {

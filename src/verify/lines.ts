@@ -12,18 +12,16 @@ export function* linesOf(fd: number, lineBytesMax: number): Generator<Line> {
   let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, lineBytesMax + 1));
   let start = 0;
   let end = 0;
+  /** Up to here no line feed is left. */
+  let scanned = 0;
   let number = 1;
   let isSkipping = false;
   for (;;) {
-    let scanned = start;
-    for (;;) {
-      const feed = buffer.subarray(scanned, end).indexOf(LINE_FEED);
-      if (feed < 0) break;
-      const lineEnd = scanned + feed;
+    for (let feed = find(buffer, scanned, end); feed >= 0; feed = find(buffer, scanned, end)) {
       if (isSkipping) isSkipping = false;
-      else yield { number, bytes: buffer.subarray(start, lineEnd) };
+      else yield { number, bytes: buffer.subarray(start, feed) };
       number++;
-      start = lineEnd + 1;
+      start = feed + 1;
       scanned = start;
     }
     if (isSkipping) start = end;
@@ -32,15 +30,23 @@ export function* linesOf(fd: number, lineBytesMax: number): Generator<Line> {
       isSkipping = true;
       start = end;
     }
-    buffer.copyWithin(0, start, end);
-    end -= start;
-    start = 0;
+    if (start > 0) {
+      buffer.copyWithin(0, start, end);
+      end -= start;
+      start = 0;
+    }
+    scanned = end;
     if (end === buffer.length) buffer = grown(buffer, lineBytesMax + 1);
     const length = readChunk(fd, buffer.subarray(end));
     if (length === 0) break;
     end += length;
   }
   if (end > 0 && !isSkipping) yield { number, bytes: buffer.subarray(0, end) };
+}
+
+function find(buffer: Buffer, from: number, end: number): number {
+  const feed = buffer.subarray(from, end).indexOf(LINE_FEED);
+  return feed < 0 ? -1 : from + feed;
 }
 
 const LINE_FEED = 0x0a;

@@ -1,5 +1,5 @@
 import { catalogue } from '../contracts/catalogue.ts';
-import { kindOf } from '../contracts/faults.ts';
+import { kindOf } from '../contracts/form.ts';
 
 export type Recognition = { readonly name: string } | { readonly code: string; readonly message: string };
 
@@ -10,23 +10,38 @@ export function recognise(value: unknown, fileName?: string): Recognition {
     if (byPlace) return { name: byPlace };
     return unknown(`The document is ${kindOf(value)}, and every known format is an object.`);
   }
-  const fields = versionFields.filter(field => Object.hasOwn(value, field));
-  const [field] = fields;
-  if (field === undefined) {
-    if (byPlace) return { name: byPlace };
-    return unknown('The document has no version field, so its format is not known. --as NAME says which is meant.');
-  }
-  if (fields.length > 1) {
+  const record = value as Record<string, unknown>;
+  const fields = versionFields.filter(field => Object.hasOwn(record, field));
+  const known = fields.flatMap(field =>
+    (entriesByField.get(field) ?? []).filter(name => catalogue[name]?.value === record[field]),
+  );
+  const [first, second] = known.length > 0 ? known : fields.flatMap(field => onlyFormatWith(field));
+  if (second !== undefined) {
     return {
       code: 'ambiguous',
-      message: `The document has ${fields.join(' and ')}, so it claims two formats. --as NAME says which is meant.`,
+      message: `The document claims two formats, by ${fields.join(' and ')}. --as NAME says which is meant.`,
     };
   }
-  const names = entriesByField.get(field) ?? [];
-  const said = (value as Record<string, unknown>)[field];
-  const name = names.find(name => catalogue[name]?.value === said) ?? (names.length === 1 ? names[0] : byPlace);
-  return name ? { name } : unknown(`No format here has the ${field} of this document. proctor explain lists them.`);
+  const name = first ?? byPlace;
+  if (name !== undefined) return { name };
+  if (fields.length > 0) {
+    return {
+      code: 'unknown_version',
+      message: `No format here has the ${fields.join(' or ')} of this document. proctor explain lists them.`,
+    };
+  }
+  const message = 'The document has no version field, so its format is not known. --as NAME says which is meant.';
+  return fileName !== undefined && OURS.test(fileName) ? { code: 'unknown_version', message } : unknown(message);
 }
+
+/** A field that only one format has says what the document is, whatever version stands in it. */
+function onlyFormatWith(field: string): readonly string[] {
+  const names = entriesByField.get(field) ?? [];
+  return names.length === 1 ? names : [];
+}
+
+/** Names under which evidence lies. A file of such a name that does not say what it is, is no stranger's. */
+const OURS = /^(?:run|result|manifest|request|seal)\.json$/;
 
 function unknown(message: string): Recognition {
   return { code: 'unknown_format', message };

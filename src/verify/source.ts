@@ -19,8 +19,10 @@ export function readWhole(file: string, bytesMax: number): Source {
   const { fd, stat } = opened;
   try {
     if (stat.size > bytesMax) return { ok: false, outcome: 'refused', code: 'too_large', message: tooLarge(bytesMax) };
-    const bytes = readUpTo(fd, stat.size + 1);
-    if (bytes.length !== stat.size || hasChanged(stat, fstatSync(fd))) return changed;
+    const bytes = readUpTo(fd, stat.size + 1, stat.size + 1);
+    if (bytes.length !== stat.size) return changed;
+    const change = changeOf(opened);
+    if (change) return change;
     return { ok: true, bytes };
   } catch (error) {
     return unreadableBecause(error);
@@ -77,33 +79,39 @@ export function openRegular(file: string): { readonly ok: true; readonly fd: num
   }
 }
 
-export function hasChanged(before: Stats, after: Stats): boolean {
-  return before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ino !== after.ino;
+/** Whether an open file is another than it was when it was opened. */
+export function changeOf({ fd, stat }: { readonly fd: number; readonly stat: Stats }): Failure | undefined {
+  const now = fstatSync(fd);
+  return stat.size === now.size && stat.mtimeMs === now.mtimeMs ? undefined : changed;
 }
 
-export const changed = {
+const changed: Failure = {
   ok: false,
   outcome: 'unreadable',
   code: 'changed',
   message: 'It changed while it was read.',
-} as const;
+};
 
 /** Windows has no such flag. */
 const NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 const CHUNK_BYTES = 64 * 1024;
 
-function readUpTo(fd: number, bytesMax: number): Buffer {
-  const chunks: Buffer[] = [];
+/** One buffer that grows by doubling: a pipe that gives a byte at a time costs no more than its bytes. */
+function readUpTo(fd: number, bytesMax: number, expected = CHUNK_BYTES): Buffer {
+  let buffer = Buffer.allocUnsafe(Math.min(expected, bytesMax));
   let total = 0;
   while (total < bytesMax) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytesMax - total));
-    const length = readChunk(fd, chunk);
+    if (total === buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(2 * buffer.length, bytesMax));
+      buffer.copy(larger);
+      buffer = larger;
+    }
+    const length = readChunk(fd, buffer.subarray(total));
     if (length === 0) break;
-    chunks.push(chunk.subarray(0, length));
     total += length;
   }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, total);
+  return buffer.subarray(0, total);
 }
 
 /** Reads what there is. A pipe whose writer is not ready yet answers EAGAIN when it was made non-blocking by someone else. */

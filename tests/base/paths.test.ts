@@ -45,12 +45,21 @@ describe('a path of a machine in a text', () => {
     'file:///etc/passwd',
     '\\\\server\\share',
     'path=/var/lib/x',
+    '//home/alice/x',
+    'user@/home/alice',
+    'in /root',
+    '/workspace/src/x.ts',
   ])('is found in %j', text => {
     expect(hostPathIn(text)).toBeDefined();
   });
 
   test.each([
     'GET /api/v1/users failed',
+    'GET /run/12 returned 500',
+    'POST /media/upload failed',
+    'http://home/x',
+    'see /homeless',
+    '/etcetera',
     'and/or',
     'https://example.org/home/x',
     '3/4',

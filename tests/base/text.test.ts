@@ -61,6 +61,11 @@ describe('redaction', () => {
 
   test('masks declared secrets by value, the longest first', () => {
     expect(redact('abcdef abc', ['abc', 'abcdef', ''])).toEqual({ text: '[masked] [masked]', masked: 2 });
+    expect(redact('password hunter2 mask', ['hunter2', 'mask'])).toEqual({
+      text: 'password [masked] [masked]',
+      masked: 2,
+    });
+    expect(redact('a.b (c) [d] $e', ['a.b', '(c)', '[d]', '$e']).text).toBe('[masked] [masked] [masked] [masked]');
   });
 
   test('leaves ordinary words alone', () => {
@@ -75,7 +80,17 @@ describe('redaction', () => {
       const { user, system } = process.cpuUsage(start);
       return user + system;
     };
-    for (const unit of ['eyJ', 'sk-', '-----BEGIN ', '://a:', 'Bearer ', 'a', 'eyJaaaaaaaa.eyJaaaaaaaa.']) {
+    for (const unit of [
+      'eyJ',
+      'sk-',
+      '-----BEGIN ',
+      '://a:',
+      'Bearer ',
+      'a',
+      'eyJaaaaaaaa.eyJaaaaaaaa.',
+      '-eyJ',
+      'eyJ-',
+    ]) {
       const small = Math.max(2_000, cost(unit.repeat(2 ** 17 / unit.length)));
       // Eight times the text may cost eight times the work, with room for noise, but not sixty-four times.
       expect(cost(unit.repeat(2 ** 20 / unit.length)) / small, unit).toBeLessThan(40);

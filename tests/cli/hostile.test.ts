@@ -56,6 +56,22 @@ describe('bytes', () => {
     );
   });
 
+  test.each([
+    ['phases of a runner', `{"runner_schema_version":"1.0.0","timing":{"phases":[${'{},'.repeat(60_000)}{}]}}`],
+    ['ids of a run', `{"schema_version":"run.v1","selected_case_ids":[${'0,'.repeat(900_000)}0]}`],
+    ['events of a case', `{"schema_version":"case.v1","events":[${'{},'.repeat(900_000)}{}]}`],
+    ['tool calls of a case', `{"schema_version":"case.v1","events":[${'{"type":"tool_call"},'.repeat(200_000)}{}]}`],
+  ])('a flood of wrong %s is answered, and the next input too', (_, text) => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'flood.json'), text);
+    const { code, stdout } = proctor(['verify', '--json', 'flood.json', '-'], { cwd, input: good });
+    const { inputs } = JSON.parse(stdout) as { inputs: { outcome: string; violations: unknown[]; omitted: number }[] };
+    expect(code).toBe(3);
+    expect(inputs.map(({ outcome }) => outcome)).toEqual(['invalid', 'valid']);
+    expect(inputs[0]?.violations.length).toBe(1_000);
+    expect(inputs[0]?.omitted).toBeGreaterThan(10_000);
+  });
+
   test('violations are listed up to a bound, and the rest is counted', () => {
     const bytes = good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`);
     const { stdout } = proctor(['verify', '--json', '-'], { input: bytes });

@@ -124,7 +124,17 @@ export const stepCases: Cases[] = [
       ],
       ['one file in two roles', { 'artifacts.3.path': 'workspace.diff' }, ['AG6 artifacts[4].path']],
       ['a failed agent without last words', { termination: 'error', 'artifacts.1.role': 'workspace_status' }, []],
-      ['a completed agent without last words', { 'artifacts.1.role': 'workspace_status' }, ['AG7 artifacts']],
+      ['a completed agent without last words', { 'artifacts.1.role': 'workspace_status' }, [], ['AG7 artifacts']],
+      [
+        'a failed agent without transcript',
+        { termination: 'error', 'artifacts.0.role': 'workspace_status', 'evidence_summary.references': [] },
+        [],
+      ],
+      [
+        'a killed agent without transcript',
+        { termination: 'killed_idle', 'artifacts.0.role': 'workspace_status', 'evidence_summary.references': [] },
+        ['AG7 artifacts'],
+      ],
       ['a transcript that is not required', { 'artifacts.0.required': false }, ['AG7 artifacts[0].required']],
       ['no artifacts', { artifacts: undefined }, ['AG7 artifacts']],
       ['a file without a size', { 'artifacts.2.size_bytes': undefined }, ['AG8 artifacts[2].size_bytes']],

@@ -32,6 +32,9 @@ const rows: Row[] = [
   ['node v24', { 'platform.node_version': 'v24' }, ['RN3']],
   ['a nightly node', { 'platform.node_version': 'v26.0.0-nightly20260101abc' }, []],
   ['npm empty', { 'platform.npm_version': '' }, ['RN3']],
+  ['npm with a leading zero', { 'platform.npm_version': '010.9.2' }, ['RN3']],
+  ['npm with an empty identifier', { 'platform.npm_version': '10.9.2-a..b' }, ['RN3']],
+  ['npm with a build', { 'platform.npm_version': '10.9.2-rc.1+build.5' }, []],
   ['npm not a version', { 'platform.npm_version': 'not-a-version' }, ['RN3']],
   ['no platform', { platform: undefined }, ['RN3']],
   ['a platform that is a list', { platform: [] }, ['RN3']],
@@ -47,6 +50,11 @@ const rows: Row[] = [
     'neither backend nor claims',
     { 'sandbox.backend': 'none', 'sandbox.isolation_level': 'none', 'sandbox.network_blocked': false },
     [],
+  ],
+  [
+    'no isolation in a process, beside a flag of the wrong type',
+    { 'sandbox.isolation_level': 'none', 'sandbox.network_blocked': 'x' },
+    ['RN4', 'RN4'],
   ],
   ['an unknown backend', { 'sandbox.backend': 'jail' }, ['RN4']],
   ['network_blocked as a text', { 'sandbox.network_blocked': 'yes' }, ['RN4']],
@@ -237,6 +245,11 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN12']);
   });
 
+  test('bytes that are not canonical is told beside other violations, when strict', async () => {
+    const pretty = JSON.stringify(record({ write_roots: ['/etc'] }), null, 2);
+    expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN7', 'RN12']);
+  });
+
   test('one line feed at the end is canonical, two are not', async () => {
     const { canonicalize } = await import('../../src/base/canonical.ts');
     const text = canonicalize(runner.example);
@@ -315,6 +328,17 @@ describe('verifyRunner never throws', () => {
     ['NaN', record({ 'limits.timeout_ms': Number.NaN }), ['RN5', 'RN12']],
     ['a Date', record({ 'timing.started_at': new Date(0) }), ['RN9', 'RN12']],
     ['half a surrogate pair', record({ runner_version: '1.0.0\ud800' }), ['RN12']],
+    ['a hidden key', Object.defineProperty({ ...(runner.example as object) }, 'exit', { enumerable: false }), ['RN12']],
+    [
+      'a list of ten million holes',
+      { ...(runner.example as object), write_roots: Object.assign([], { length: 10_000_000 }) },
+      ['RN7', 'RN12'],
+    ],
+    [
+      'an object of a class',
+      new Map(),
+      ['RN1', 'RN2', 'RN3', 'RN4', 'RN5', 'RN6', 'RN7', 'RN8', 'RN9', 'RN10', 'RN12'],
+    ],
     ['an object that inherits the record', Object.create(runner.example as object), ['RN12']],
     [
       'a proxy that throws',
@@ -334,8 +358,15 @@ describe('verifyRunner never throws', () => {
   ];
   test.each(values)('on %s', (_, value, broken) => {
     const result = verifyRunner(value);
-    expect({ valid: result.valid, broken: rulesOf(result) }).toEqual({ valid: false, broken });
+    for (const { message } of result.violations) expect(message).toMatch(/^\S.*\.$/);
+    expect({ valid: result.valid, broken: [...new Set(rulesOf(result))] }).toEqual({ valid: false, broken });
   });
+});
+
+test('a value that refers to itself a million times over gets an answer', () => {
+  let shared: unknown = 'x';
+  for (let level = 0; level < 50; level++) shared = [shared, shared];
+  expect(rulesOf(verifyRunner({ ...(runner.example as object), shared }))).toEqual(['RN12']);
 });
 
 test('violations come in the order of rule numbers, then paths, by code unit', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { check } from '../../src/contracts/check.ts';
 import { scriptResult } from '../../src/contracts/script-result/index.ts';
 import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support.ts';
 
@@ -39,6 +40,10 @@ const rows: Row[] = [
   ['a Windows path', failed('No such file: C:\\Users\\alice\\x'), ['SR4']],
   ['a file URL', failed('see file:///etc/passwd'), ['SR4']],
   ['a credential', failed(`The key sk-${'a1b2'.repeat(8)} was refused.`), ['SR4']],
+  ['a Java frame', failed('x\n\tat com.foo.Bar.baz(Bar.java)'), ['SR4']],
+  ['a bare Node frame', failed('x\n    at file.mjs:3:1'), ['SR4']],
+  ['a row in a sentence', failed('The sum is wrong\nat row (12)'), []],
+  ['a time in a sentence', failed('It stopped\nat 12:30'), []],
   ['the words at and from in a sentence', failed('It failed at the third row, taken from the sheet.'), []],
   ['no artifacts', { artifacts: undefined }, ['SR5']],
   ['artifacts null', { artifacts: null }, ['SR5']],
@@ -103,4 +108,34 @@ describe('a script result with', () => {
     const text = JSON.stringify(scriptResult.example).replace('"contract_version":1', '"contract_version":1.0');
     expect((await judgedText(scriptResult, text)).outcome).toBe('valid');
   });
+});
+
+test('no text makes the search for traces, paths and credentials slow', () => {
+  const cost = (summary: string): number => {
+    const start = process.cpuUsage();
+    check(scriptResult, exampleWith(scriptResult, failed(summary)), { strict: false, internal: false });
+    const { user, system } = process.cpuUsage(start);
+    return user + system;
+  };
+  const line = `at ${':'.repeat(300)}${'1'.repeat(290)}x\n`;
+  for (const unit of [
+    '\n',
+    ' ',
+    '\n ',
+    'at ',
+    'at a(',
+    line,
+    'eyJ-',
+    'eyJaaaaaaaaa.',
+    'sk-',
+    '/home',
+    'File "',
+    'from a:1',
+    '-----BEGIN A',
+    '://a:',
+    'Bearer a',
+  ]) {
+    const small = Math.max(2_000, cost(unit.repeat(2 ** 16 / unit.length)));
+    expect(cost(unit.repeat(2 ** 19 / unit.length)) / small, JSON.stringify(unit.slice(0, 20))).toBeLessThan(40);
+  }
 });

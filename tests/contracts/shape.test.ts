@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { shapeFaults } from '../../src/contracts/faults.ts';
+import { formOf } from '../../src/contracts/form.ts';
 import {
   between,
   contentHashText,
@@ -14,7 +14,7 @@ import {
 } from '../../src/contracts/shape.ts';
 
 const said = (shape: Shape, value: unknown): string[] =>
-  [...shapeFaults(shape, value)].map(({ path, message }) => `${path} ${message}`.trim());
+  [...formOf(shape).faults(value, '')].map(({ path, message }) => `${path} ${message}`.trim());
 
 describe('what is said of a value that has not its shape', () => {
   const rows: [Shape, unknown, string[]][] = [
@@ -53,7 +53,10 @@ describe('what is said of a value that has not its shape', () => {
 
   test('a million wrong elements are told one at a time', () => {
     let count = 0;
-    for (const _ of shapeFaults(record({ a: z.array(z.string()) }), { a: Array.from({ length: 1_000_000 }, () => 7) }))
+    for (const _ of formOf(record({ a: z.array(z.string()) })).faults(
+      { a: Array.from({ length: 1_000_000 }, () => 7) },
+      '',
+    ))
       count++;
     expect(count).toBe(1_000_000);
   });

@@ -205,6 +205,117 @@ describe('a folder of a suite', () => {
   });
 });
 
+describe('documents that do not keep their own contract', () => {
+  const files = suite();
+
+  test('are not taken for missing: the case is there, only broken', async () => {
+    const verdicts = await verdictsOf(
+      folderWith({ ...files, 'failed.json': { ...(files['failed.json'] as object), status: 'maybe' } }),
+    );
+    expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['AA11']);
+  });
+
+  test('do not slip through by a version that nobody knows, or by none', async () => {
+    for (const version of ['run.v9', undefined]) {
+      const verdicts = await verdictsOf(
+        folderWith({
+          ...files,
+          'run.json': JSON.stringify({ ...(files['run.json'] as object), schema_version: version }),
+        }),
+      );
+      expect(verdicts.at(-1)?.outcome).toBe('refused');
+    }
+    const manifest = JSON.stringify({ ...(files['assets/manifest.json'] as object), schema_version: undefined });
+    expect((await verdictsOf(folderWith({ ...files, 'assets/manifest.json': manifest }))).at(-1)?.outcome).toBe(
+      'refused',
+    );
+  });
+
+  test('a manifest that is broken is not said to list nothing', async () => {
+    const broken = { ...(files['assets/manifest.json'] as object), generated_at: 'noon' };
+    const verdicts = await verdictsOf(folderWith({ ...files, 'assets/manifest.json': broken }));
+    expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['AA19']);
+  });
+});
+
+describe('the metadata of a failure', () => {
+  const meta = {
+    schema_version: 'failure-meta.v1',
+    case_id: 'failed',
+    version: 'new',
+    class: caseFailureExample.runner_failure?.class,
+    content_type: 'text/html',
+    encoding: 'utf-8',
+    bytes_written: BODY.length,
+    bytes_total: BODY.length,
+    truncated: false,
+    sha256: bytesHash(BODY),
+  };
+  const withMeta = (change: object): Files => {
+    const { 'assets/manifest.json': _, ...files } = suite();
+    const failed = files['failed.json'] as { runner_failure: object };
+    const answered = files['answered.json'] as { proposed_actions: { evidence_refs: object[] }[] };
+    answered.proposed_actions[0]?.evidence_refs.pop();
+    return {
+      ...files,
+      'failed.json': {
+        ...failed,
+        runner_failure: { ...failed.runner_failure, full_body_meta_saved_to: 'assets/body.meta.json' },
+      },
+      'assets/body.meta.json': { ...meta, ...change },
+    };
+  };
+  test.each([
+    ['that fits', {}, []],
+    ['of another case', { case_id: 'answered' }, ['FD6 assets/body.meta.json#case_id']],
+    ['of the other side', { version: 'baseline' }, ['FD6 assets/body.meta.json#version']],
+    ['of another class', { class: 'other' }, ['FD6 assets/body.meta.json#class']],
+    ['with another size', { bytes_written: 3, bytes_total: 3 }, ['FD3 assets/body.meta.json#bytes_written']],
+    ['with another hash', { sha256: bytesHash('other') }, ['FD3 assets/body.meta.json#sha256']],
+  ])('%s', async (_, change, broken) => {
+    expect(await brokenIn(folderWith(withMeta(change)))).toEqual(broken);
+  });
+});
+
+test('a suite needs its run.json, only one document can be it, and a step needs its manifest', async () => {
+  const { 'run.json': run, ...rest } = suite();
+  expect(await brokenIn(folderWith(rest))).toEqual(['FD7 answered.json']);
+  expect(
+    await brokenIn(
+      folderWith({ ...rest, 'run.json': run as object, 'other.json': { ...(run as object), selected_case_ids: [] } }),
+    ),
+  ).toEqual(['FD6 other.json#schema_version']);
+  expect(await brokenIn(folderWith({ ...suite(), 'evidence/steps/one/transcript.ndjson.txt': 'x' }))).toEqual([
+    'FD4 evidence/steps/one/transcript.ndjson.txt',
+  ]);
+  expect((await verdictsOf(folderWith({ ...suite(), 'evidence/events.ndjson': '' }))).at(-1)?.outcome).toBe('refused');
+});
+
+test('a folder of thousands of cases and manifests is judged in time that grows with it', async () => {
+  const cost = async (count: number): Promise<number> => {
+    const files = suite();
+    const template = files['answered.json'] as object;
+    const ids = Array.from({ length: count }, (_, index) => `case-${index}`);
+    for (const id of ids) files[`${id}.json`] = { ...template, case_id: id };
+    for (const id of ids)
+      files[`assets/${id}.manifest.json`] = { ...(files['assets/manifest.json'] as object), items: [] };
+    files['run.json'] = { ...(files['run.json'] as object), selected_case_ids: ['answered', 'failed', ...ids] };
+    const folder = folderWith(files);
+    const start = process.cpuUsage();
+    await verdictsOf(folder);
+    const { user, system } = process.cpuUsage(start);
+    return user + system;
+  };
+  await cost(100);
+  expect((await cost(2_400)) / (await cost(300))).toBeLessThan(40);
+});
+
+test('a part of a run is judged by what is in it, and says what leads out', async () => {
+  const verdicts = await verdictsOf(path.join(folderWith(suite()), 'assets'));
+  expect(verdicts.at(-1)).toMatchObject({ outcome: 'valid', violations: [] });
+  expect(verdicts.at(-1)?.not_checked.join()).toContain('2 references to files outside this folder');
+});
+
 describe('what is no file and no folder', () => {
   test('is a violation, and is never followed', async () => {
     const folder = folderWith(suite());

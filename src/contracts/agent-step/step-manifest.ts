@@ -22,7 +22,7 @@ const shape = record({
     record({
       role: z.enum(ROLES),
       path: relativePath(),
-      media_type: matching(/^[a-z]+\/[a-z0-9.+-]+(?:; ?[a-z]+=[^;\s]+)*$/i, 'a media type such as text/plain'),
+      media_type: matching(/^[A-Za-z]+\/[A-Za-z0-9.+-]+(?:; ?[A-Za-z]+=[^;\s]+)*$/, 'a media type such as text/plain'),
       required: z.boolean(),
       important: z.optional(z.boolean()),
       sha256: contentHashText(),
@@ -107,8 +107,9 @@ const required = rule({
   ...AG.AG7,
   asks: [
     'artifacts is a list, in which required and, if present, important are true or false',
-    'artifacts of a RUN_AGENT hold a runner_transcript, a runner_metadata and a policy_summary',
-    'artifacts of a RUN_AGENT that completed hold a runner_final_response, too',
+    'artifacts of a RUN_AGENT hold a runner_metadata and a policy_summary',
+    'artifacts of a RUN_AGENT hold a runner_transcript, unless its termination is error',
+    'should: artifacts of a RUN_AGENT that completed hold a runner_final_response',
     'required is true for what must be there',
     'should: artifacts of a RUN_AGENT hold a workspace_diff',
   ],
@@ -116,10 +117,13 @@ const required = rule({
   reads: ['opcode', 'termination'],
   *check({ artifacts, opcode, termination }) {
     if (opcode !== 'RUN_AGENT') return;
-    yield* needed('runner_transcript', artifacts);
-    if (termination === 'completed') yield* needed('runner_final_response', artifacts);
     yield* needed('runner_metadata', artifacts);
     yield* needed('policy_summary', artifacts);
+    // A step that lost its transcript ended in error, and says so; every other one has it.
+    if (termination !== 'error') yield* needed('runner_transcript', artifacts);
+    if (termination === 'completed' && !artifacts.some(({ role }) => role === 'runner_final_response')) {
+      yield should('artifacts', 'should hold a runner_final_response where the agent completed');
+    }
     if (!artifacts.some(({ role }) => role === 'workspace_diff')) {
       yield should('artifacts', 'should hold a workspace_diff: what an agent says is checked against what it changed');
     }

@@ -65,7 +65,7 @@ const rules = [
     fields: ['generated_at', 'items'],
     *check({ items }) {
       for (const key of ['asset_id', 'href'] as const) {
-        const repeated = firstRepeated(items.map(item => item[key]));
+        const repeated = firstRepeated(items.map(item => item[key].replace(/(?<=^|\/)\.\//g, '')));
         if (repeated !== undefined) yield must(`items[${repeated}].${key}`, 'is that of an earlier item');
       }
     },

@@ -42,7 +42,7 @@ export const caseRules = [
   rule({
     ...AA.fullBodies,
     asks: [
-      'body_snippet, full_body_saved_to and full_body_meta_saved_to are strings or null',
+      'body_snippet and full_body_saved_to are strings or null, and so is full_body_meta_saved_to, if present',
       'full_body_saved_to is not null where body_snippet is not',
     ],
     fields: [
@@ -227,7 +227,7 @@ export const caseRules = [
   rule({
     ...AA.runnerFailure,
     asks: [
-      'runner_failure has class, url, attempt, body_snippet, full_body_saved_to and full_body_meta_saved_to',
+      'runner_failure has class, url, attempt, body_snippet and full_body_saved_to',
       'attempt is a whole number from 0 up',
       'timeout_ms and latency_ms, if present, are numbers from 0 up',
       'status, if present, is a whole number from 100 to 999',

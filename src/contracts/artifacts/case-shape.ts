@@ -44,7 +44,7 @@ const runnerFailure = record({
   error_message: z.optional(z.string()),
   body_snippet: z.nullable(z.string()),
   full_body_saved_to: z.nullable(z.string()),
-  full_body_meta_saved_to: z.nullable(z.string()),
+  full_body_meta_saved_to: z.optional(z.nullable(z.string())),
 });
 
 /** Both variants at once; AA11 tells which keys belong to which. */
@@ -110,7 +110,7 @@ export function* hrefsIn({ events = [], proposed_actions = [], runner_failure }:
 
 /** Evidence names an asset by its href, or by an id that only the manifest of assets can resolve. */
 function isHref(id: string): boolean {
-  return id.startsWith('assets/');
+  return /[/\\]/.test(id);
 }
 
 interface Href {

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, ASKS, caseId, folderName, milliseconds, portablePath, side, targetUrl } from './words.ts';
+import { AA, ASKS, caseId, folderName, milliseconds, side, targetUrl, pathFault } from './words.ts';
 
 const runShape = record({
   schema_version: z.literal('run.v1'),
@@ -11,8 +11,8 @@ const runShape = record({
   version: side(),
   generated_at: isoTime(),
   base_url: targetUrl(),
-  cases_path: portablePath(),
-  out_dir: portablePath(),
+  cases_path: z.string(),
+  out_dir: z.string(),
   selected_case_ids: z.array(caseId()),
   runner_version: filledText(),
   repo_commit: z.optional(z.string()),
@@ -59,8 +59,19 @@ const rules = [
   }),
   rule({
     ...AA.portablePaths,
-    asks: ['cases_path and out_dir are relative paths', ...ASKS.portablePath],
+    asks: [
+      'cases_path and out_dir are relative paths: no leading slash, drive, share, ~ or scheme, nothing empty',
+      'should: they do not climb with ..',
+    ],
     fields: ['cases_path', 'out_dir'],
+    *check(run) {
+      for (const key of ['cases_path', 'out_dir'] as const) {
+        const fault = pathFault(run[key]);
+        // From the folder of a run the suite lies further up, so climbing is relative still.
+        if (fault?.startsWith('climbs')) yield should(key, `${fault} and tells how folders lie`);
+        else if (fault) yield must(key, `must be a relative path, but ${fault}`);
+      }
+    },
     breach: run => ({ ...run, cases_path: '/srv/suites/refunds.json' }),
   }),
   rule({

@@ -37,14 +37,19 @@ const RS3 = rule({
     'execution is null unless the result is a BUNDLE',
   ],
   fields: ['bundle', 'clarify_questions', 'refuse_reason', 'execution'],
-  reads: ['kernel_result_kind'],
-  *check({ kernel_result_kind: kind, bundle, clarify_questions, refuse_reason, execution }) {
-    if (kind === 'REFUSE' && bundle !== null) yield must('bundle', 'must be null in a REFUSE');
-    if (kind !== 'REFUSE' && bundle === null) yield must('bundle', `must not be null in a ${kind}`);
-    yield* belongsTo('CLARIFY', kind, 'clarify_questions', clarify_questions);
-    yield* belongsTo('REFUSE', kind, 'refuse_reason', refuse_reason);
-    if (kind !== 'BUNDLE' && execution !== null) yield must('execution', `must be null in a ${kind}`);
-  },
+  parts: [
+    {
+      over: ['kernel_result_kind', 'bundle', 'clarify_questions', 'refuse_reason', 'execution'],
+      shallow: true,
+      *check({ kernel_result_kind: kind, bundle, clarify_questions, refuse_reason, execution }) {
+        if (kind === 'REFUSE' && bundle !== null) yield must('bundle', 'must be null in a REFUSE');
+        if (kind !== 'REFUSE' && bundle === null) yield must('bundle', `must not be null in a ${kind}`);
+        yield* belongsTo('CLARIFY', kind, 'clarify_questions', clarify_questions);
+        yield* belongsTo('REFUSE', kind, 'refuse_reason', refuse_reason);
+        if (kind !== 'BUNDLE' && execution !== null) yield must('execution', `must be null in a ${kind}`);
+      },
+    },
+  ],
   breach: result => ({ ...result, bundle: null }),
 });
 
@@ -84,7 +89,10 @@ const RS5 = rule({
       );
     }
     if (bound === undefined)
-      yield should('policy', 'names a profile that is not built in, and no policy.json lies beside it to compare with');
+      yield should(
+        'policy',
+        'names a profile that is not built in, and no readable policy.json lies beside it to compare with',
+      );
   },
   breach: result => ({ ...result, policy: { ...result.policy, timeout_ms: 61_000 } }),
 });
@@ -186,13 +194,17 @@ const RS8 = rule({
     'validated_by_kernel is true',
   ],
   fields: ['decision', 'execution.exit_code'],
-  reads: ['kernel_result_kind', 'execution'],
-  *check({ decision: { accepted }, kernel_result_kind: kind, execution }) {
-    if (kind !== 'BUNDLE' && accepted) yield must('decision.accepted', `must be false in a ${kind}`);
-    if (kind === 'BUNDLE' && execution && accepted !== (execution.exit_code === 0)) {
-      yield must('decision.accepted', `must be ${!accepted} where the exit code is ${execution.exit_code}`);
-    }
-  },
+  parts: [
+    {
+      over: ['decision.accepted', 'kernel_result_kind', 'execution.exit_code'],
+      *check({ decision: { accepted }, kernel_result_kind: kind, execution }) {
+        if (kind !== 'BUNDLE' && accepted) yield must('decision.accepted', `must be false in a ${kind}`);
+        if (kind === 'BUNDLE' && execution && accepted !== (execution.exit_code === 0)) {
+          yield must('decision.accepted', `must be ${!accepted} where the exit code is ${execution.exit_code}`);
+        }
+      },
+    },
+  ],
   breach: result => ({ ...result, decision: { ...result.decision, accepted: false } }),
 });
 

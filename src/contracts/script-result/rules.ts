@@ -3,6 +3,7 @@ import { holdsSecret } from '../../base/redact.ts';
 import { uniqueAdvice } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { artifactPathTrouble } from './artifact-path.ts';
+import { holdsTrace } from './trace.ts';
 import type { ScriptResult } from './shape.ts';
 
 const rule = rulesFor<ScriptResult>();
@@ -53,7 +54,7 @@ const SR4 = rule({
       if (status !== 'succeeded') yield should('error_summary', 'should tell the user what went wrong');
       return;
     }
-    if (TRACE.test(error_summary)) yield must('error_summary', 'holds a stack trace');
+    if (holdsTrace(error_summary)) yield must('error_summary', 'holds a stack trace');
     if (hostPathIn(error_summary)) yield must('error_summary', 'holds a path of a machine');
     if (holdsSecret(error_summary)) yield must('error_summary', 'holds what looks like a credential');
     if (status === 'succeeded') yield should('error_summary', 'should be null where the status is "succeeded"');
@@ -103,20 +104,3 @@ const SR6 = rule({
 export const scriptResultRules = [SR1, SR2, SR3, SR4, SR5, SR6];
 
 const SHORT_BYTES = 2_000;
-
-/** How Python, Node, Java, Go, Rust, .NET and Ruby begin or fill a trace. */
-const TRACE = new RegExp(
-  [
-    /Traceback \(most recent call last\)/,
-    /^\s*File "[^"\n]{1,400}", line \d/m,
-    /^\s*at [^\n]{1,300}[:(][^\n]{0,300}\d+\)?\s*$/m,
-    /^goroutine \d+ \[/m,
-    /panicked at /,
-    /^Caused by: /m,
-    /^\s*from [^\n]{1,300}:\d+:in /m,
-    /^Exception in thread /m,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-  'm',
-);

@@ -1,0 +1,282 @@
+import { placeOf } from '../base/place.ts';
+import { type Check, type Definition, definitionOf } from './definition.ts';
+import { checkFault, checkTest } from './form-checks.ts';
+import type { Shape } from './shape.ts';
+
+/** A shape, made ready to judge values with. */
+export interface Form {
+  /** What it asks for, as "a string". */
+  readonly what: string;
+  /**
+   * Tells quickly that a value has the shape and holds no key beyond it, as almost every document does. False means only
+   * that a closer look is needed.
+   */
+  readonly fits: (value: unknown) => boolean;
+  /**
+   * Everything that keeps a value from its shape, one fault at a time: a list with a million wrong elements is told in
+   * the memory of one. zod itself gathers all issues first, and runs out of stack on such a list.
+   */
+  readonly faults: (value: unknown, path: string) => Iterable<ShapeFault>;
+  /** The keys that a value has and the shape does not know, `__proto__` among them. */
+  readonly unknown: (value: unknown, path: string) => Iterable<UnknownKey>;
+  /** Keys that may have one value only, and so tell one option of a union from another. */
+  readonly tags?: readonly (readonly [string, unknown])[];
+}
+
+/** A place where a value does not have its shape. The message continues the place: "is missing". */
+interface ShapeFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface UnknownKey {
+  /** The path of the object that has the key. */
+  readonly parent: string;
+  readonly key: string;
+}
+
+export function formOf(shape: Shape): Form {
+  let form = formByShape.get(shape);
+  if (!form) {
+    form = compile(definitionOf(shape));
+    formByShape.set(shape, form);
+  }
+  return form;
+}
+
+const formByShape = new WeakMap<Shape, Form>();
+
+function compile(definition: Definition): Form {
+  const form = compileType(definition);
+  const checks = definition._zod.def.checks ?? [];
+  return checks.length === 0 ? form : checked(form, checks);
+}
+
+function compileType({ _zod: { def } }: Definition): Form {
+  const inner = () => compile(def.innerType as Definition);
+  switch (def.type) {
+    case 'string':
+      return plain('a string', value => typeof value === 'string');
+    case 'number':
+      return def.format === 'safeint' ? wholeNumber : plain('a number', Number.isFinite);
+    case 'boolean':
+      return plain('true or false', value => typeof value === 'boolean');
+    case 'null':
+      return plain('null', value => value === null);
+    case 'unknown':
+      return plain('anything', () => true);
+    case 'record':
+      return plain('an object', isObject);
+    case 'literal':
+    case 'enum':
+      return choice(def.values ?? Object.values(def.entries ?? {}));
+    case 'optional':
+      return except(inner(), undefined);
+    case 'nullable':
+      return except(inner(), null);
+    case 'array':
+      return list(compile(def.element as Definition));
+    case 'object':
+      return object(def.shape ?? {});
+    case 'union':
+      return union((def.options ?? []).map(compile));
+    case 'intersection':
+      return both(compile(def.left as Definition), compile(def.right as Definition));
+    default:
+      throw new Error(`No form is known for a shape of type ${def.type}.`);
+  }
+}
+
+const NOTHING: readonly never[] = [];
+const nothing = (): readonly never[] => NOTHING;
+
+/** A value that is one thing or not, with nothing inside that could be unknown. */
+function plain(what: string, fits: (value: unknown) => boolean): Form {
+  return {
+    what,
+    fits,
+    faults: (value, path) => (fits(value) ? NOTHING : [mistyped(what, value, path)]),
+    unknown: nothing,
+  };
+}
+
+const wholeNumber: Form = {
+  ...plain('a whole number', Number.isSafeInteger),
+  faults(value, path) {
+    if (Number.isSafeInteger(value)) return NOTHING;
+    return typeof value === 'number' && Number.isFinite(value)
+      ? [{ path, message: `must be a whole number, is ${value}` }]
+      : [mistyped('a whole number', value, path)];
+  },
+};
+
+function choice(values: readonly unknown[]): Form {
+  const known = new Set(values);
+  const words = values.map(word => JSON.stringify(word)).join(', ');
+  const what = values.length > 1 ? `one of ${words}` : words;
+  const fits = (value: unknown): boolean => known.has(value);
+  return {
+    what,
+    fits,
+    faults: (value, path) => (fits(value) ? NOTHING : [{ path, message: `must be ${what}` }]),
+    unknown: nothing,
+  };
+}
+
+/** The same, or one value that stands for nothing. */
+function except(form: Form, empty: null | undefined): Form {
+  return {
+    what: form.what,
+    fits: value => value === empty || form.fits(value),
+    faults: (value, path) => (value === empty ? NOTHING : form.faults(value, path)),
+    unknown: (value, path) => (value === empty ? NOTHING : form.unknown(value, path)),
+  };
+}
+
+function list(element: Form): Form {
+  return {
+    what: 'a list',
+    fits(value) {
+      if (!Array.isArray(value)) return false;
+      // By index, not every(): a hole in a list must be met, not skipped.
+      for (let index = 0; index < value.length; index++) if (!element.fits(value[index])) return false;
+      return true;
+    },
+    *faults(value, path) {
+      if (!Array.isArray(value)) yield mistyped('a list', value, path);
+      else for (let index = 0; index < value.length; index++) yield* element.faults(value[index], placeOf(path, index));
+    },
+    *unknown(value, path) {
+      if (element.unknown === nothing || !Array.isArray(value)) return;
+      for (let index = 0; index < value.length; index++) yield* element.unknown(value[index], placeOf(path, index));
+    },
+  };
+}
+
+function object(shape: Readonly<Record<string, Definition>>): Form {
+  const members = Object.entries(shape).map(([key, definition]) => ({
+    key,
+    form: compile(definition),
+    isOptional: definition._zod.def.type === 'optional',
+  }));
+  const forms = new Map(members.map(({ key, form }) => [key, form]));
+  return {
+    what: 'an object',
+    tags: Object.entries(shape).flatMap(([key, { _zod }]) =>
+      _zod.def.type === 'literal' ? [[key, _zod.def.values?.[0]] as const] : [],
+    ),
+    fits(value) {
+      if (!isObject(value)) return false;
+      let keys = 0;
+      for (const { key, form, isOptional } of members) {
+        const member = value[key];
+        if (member === undefined) {
+          if (!isOptional) return false;
+        } else if (form.fits(member)) keys++;
+        else return false;
+      }
+      // oxlint-disable-next-line guard-for-in -- counting everything, so that one key too many is noticed
+      for (const _ in value) keys--;
+      return keys === 0;
+    },
+    *faults(value, path) {
+      if (!isObject(value)) {
+        yield mistyped('an object', value, path);
+        return;
+      }
+      for (const { key, form, isOptional } of members) {
+        const member = value[key];
+        if (member !== undefined) yield* form.faults(member, placeOf(path, key));
+        else if (!isOptional) yield { path: placeOf(path, key), message: 'is missing' };
+      }
+    },
+    *unknown(value, path) {
+      if (!isObject(value)) return;
+      for (const key of Object.keys(value)) {
+        const form = forms.get(key);
+        if (!form) yield { parent: path, key };
+        else if (form.unknown !== nothing) yield* form.unknown(value[key], placeOf(path, key));
+      }
+    },
+  };
+}
+
+/** One of several. An object that carries the tags of an option is meant to be that one; else it is the one without tags. */
+function union(options: readonly Form[]): Form {
+  const tagged = options.filter(({ tags = [] }) => tags.length > 0);
+  const untagged = options.filter(({ tags = [] }) => tags.length === 0);
+  const what = [...new Set(options.map(option => option.what))].join(' or ');
+  const meant = (value: unknown): Form | undefined => {
+    if (!isObject(value)) return undefined;
+    return tagged.find(({ tags = [] }) => tags.every(([key, tag]) => value[key] === tag));
+  };
+  const other = (value: unknown): Form | undefined =>
+    untagged.find(option => isNone(option.faults(value, ''))) ?? untagged.find(option => option.what === kindOf(value));
+  return {
+    what,
+    fits: value => meant(value)?.fits(value) ?? untagged.some(option => option.fits(value)),
+    faults(value, path) {
+      const option = meant(value) ?? other(value);
+      return option ? option.faults(value, path) : [mistyped(what, value, path)];
+    },
+    unknown: (value, path) => (meant(value) ?? other(value))?.unknown(value, path) ?? NOTHING,
+  };
+}
+
+/** Both at once. Neither side knows all keys, so none is unknown, and the closer look decides. */
+function both(left: Form, right: Form): Form {
+  return {
+    what: left.what,
+    fits: () => false,
+    *faults(value, path) {
+      yield* left.faults(value, path);
+      yield* right.faults(value, path);
+    },
+    unknown: nothing,
+  };
+}
+
+function checked(form: Form, checks: readonly Check[]): Form {
+  const fits = checks.map(checkTest).reduce((before, test) => value => before(value) && test(value), form.fits);
+  return {
+    ...form,
+    fits,
+    *faults(value, path) {
+      let isSound = true;
+      for (const fault of form.faults(value, path)) {
+        if (fault.path === path) isSound = false;
+        yield fault;
+      }
+      if (!isSound) return;
+      // The first is enough: a text of the wrong form names no day either.
+      for (const check of checks) {
+        const message = checkFault(check, value);
+        if (message === undefined) continue;
+        yield { path, message };
+        return;
+      }
+    },
+  };
+}
+
+function isNone(faults: Iterable<ShapeFault>): boolean {
+  for (const _ of faults) return false;
+  return true;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function mistyped(what: string, value: unknown, path: string): ShapeFault {
+  return { path, message: `must be ${what}, is ${kindOf(value)}` };
+}
+
+/** What a value is, in a word or two. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'not finite';
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'undefined' ? 'missing' : `a ${typeof value}`;
+}

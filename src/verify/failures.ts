@@ -1,0 +1,82 @@
+import path from 'node:path';
+import { FD } from './folder-rules.ts';
+import type { FolderFinding, Inspector, Report } from './inspector.ts';
+import { hashFile } from './source.ts';
+import type { Tree } from './walk.ts';
+
+/** What a case says of the body that it saved. */
+interface Failure {
+  readonly file: string;
+  readonly meta: string;
+  readonly body: string;
+  readonly said: Said;
+}
+
+/** What both the case and the metadata of its failure say. */
+interface Said {
+  readonly case_id?: string;
+  readonly version?: string;
+  readonly class?: string;
+}
+
+interface Meta extends Said {
+  readonly bytes_written?: number;
+  readonly sha256?: string;
+}
+
+/** FD3 and FD6: the metadata of a failure, against the case that names it and the body that it describes. */
+export function failureInspector(folder: string, tree: Tree, report: Report): Inspector {
+  const failures: Failure[] = [];
+  const metas = new Map<string, Meta>();
+  return {
+    take({ file, contract, value }) {
+      if (contract.name === 'failure-meta') metas.set(file, value);
+      if (contract.name !== 'case') return;
+      const { case_id, version, runner_failure: failure } = value as Said & { runner_failure?: CaseFailure };
+      if (!failure?.full_body_meta_saved_to || !failure.full_body_saved_to) return;
+      const beside = (href: string): string => path.posix.join(path.posix.dirname(file), href);
+      failures.push({
+        file,
+        meta: beside(failure.full_body_meta_saved_to),
+        body: beside(failure.full_body_saved_to),
+        said: {
+          ...(case_id !== undefined && { case_id }),
+          ...(version !== undefined && { version }),
+          class: failure.class,
+        },
+      });
+    },
+
+    end() {
+      for (const { file, meta: metaFile, body, said } of failures) {
+        const meta = metas.get(metaFile);
+        if (!meta) continue;
+        for (const key of ['case_id', 'version', 'class'] as const) {
+          if (meta[key] !== undefined && meta[key] !== said[key]) {
+            report(finding(FD.FD6.id, metaFile, key, `is not that of ${file}, which names it`));
+          }
+        }
+        const size = tree.files.get(body);
+        if (size === undefined) continue;
+        if (meta.bytes_written !== undefined && meta.bytes_written !== size) {
+          report(finding(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, the body has ${size}`));
+        } else if (
+          meta.sha256 !== undefined &&
+          !hashFile(path.join(folder, body))?.endsWith(meta.sha256.slice(-64).toLowerCase())
+        ) {
+          report(finding(FD.FD3.id, metaFile, 'sha256', 'is not the hash of the body'));
+        }
+      }
+    },
+  };
+}
+
+interface CaseFailure {
+  readonly class: string;
+  readonly full_body_saved_to: string | null;
+  readonly full_body_meta_saved_to?: string | null;
+}
+
+function finding(rule: string, file: string, at: string, message: string): FolderFinding {
+  return { rule, level: 'must', file, at, message };
+}
