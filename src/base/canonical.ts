@@ -21,6 +21,38 @@ export function canonicalMembers(object: object): ReadonlyMap<string, string> {
   return members;
 }
 
+/**
+ * The same, cut out of the text that an object was read from, if that is easily seen to be canonical. `starts` says where
+ * its members begin. This costs a third of writing them anew, and most documents come like that. Undefined says nothing:
+ * keys that look like numbers come out of JSON.parse in another order than they went in.
+ */
+export function cutMembers(
+  object: object,
+  text: string,
+  starts: readonly number[],
+): ReadonlyMap<string, string> | undefined {
+  const body = text.endsWith('\n') ? text.slice(0, -1) : text;
+  // JSON.stringify writes texts and numbers as the RFC does; only the order of keys is left to look at.
+  if (JSON.stringify(object) !== body || !isOrdered(object)) return undefined;
+  const keys = Object.keys(object);
+  const last = keys.length - 1;
+  return new Map(
+    keys.map((key, index) => [key, body.slice(starts[index], index === last ? -1 : (starts[index + 1] as number) - 1)]),
+  );
+}
+
+function isOrdered(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isOrdered);
+  let previous: string | undefined;
+  for (const key in value) {
+    if (previous !== undefined && previous > key) return false;
+    if (!isOrdered((value as Record<string, unknown>)[key])) return false;
+    previous = key;
+  }
+  return true;
+}
+
 /** The canonical text of the object that has these members, or those of them that are named. */
 export function joinMembers(members: ReadonlyMap<string, string>, keys?: ReadonlySet<string>): string {
   let text = '';

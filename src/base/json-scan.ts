@@ -18,6 +18,7 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
   const valuesMax = valuesMaxOf(limits.bytesMax);
   const open = new Uint8Array(DEPTH_MAX + 1);
   const keys: Set<string>[] = [];
+  const starts: number[] = [];
   let depth = 0;
   let members = 0;
   let values = 0;
@@ -41,6 +42,7 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
         next = depth === 0 ? NEXT.nothing : NEXT.commaOrEnd;
       } else {
         members++;
+        if (depth === 1) starts.push(at);
         next = NEXT.colon;
         if (findRepeats) {
           const key = JSON.parse(textOf(bytes.subarray(at, end))) as string;
@@ -94,7 +96,7 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
     next = depth === 0 ? NEXT.nothing : NEXT.commaOrEnd;
     at = end;
   }
-  if (next === NEXT.nothing) return { members, values };
+  if (next === NEXT.nothing) return { members, values, starts };
   return refusal('syntax', `The document ends too early: ${EXPECTED[next]} is expected`, bytes, length);
 }
 
@@ -102,6 +104,8 @@ interface Counts {
   /** Keys of all objects together. */
   readonly members: number;
   readonly values: number;
+  /** Where the members of the outermost object begin, in bytes. */
+  readonly starts: readonly number[];
 }
 
 const OBJECT = 1;
@@ -120,12 +124,13 @@ const EXPECTED = [
   'the end of the document',
 ];
 
-const WORDS = ['true', 'false', 'null'];
+const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word));
 
 function wordEnd(bytes: Uint8Array, start: number, next: number): number | Refusal {
   for (const word of WORDS) {
-    const end = start + word.length;
-    if (bytes[start] === word.charCodeAt(0) && textOf(bytes.subarray(start, end)) === word) return end;
+    let length = 0;
+    while (length < word.length && bytes[start + length] === word[length]) length++;
+    if (length === word.length) return start + length;
   }
   const rest = textOf(bytes.subarray(start, start + 9));
   if (/^(NaN|Infinity)/.test(rest)) return refusal('not_finite', 'NaN and Infinity are not JSON', bytes, start);

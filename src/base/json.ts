@@ -25,12 +25,31 @@ export function readJson(bytes: Uint8Array, limits: JsonLimits): JsonReading {
     const repeated = scan(bytes, limits, true);
     if ('code' in repeated) return { ok: false, refusal: repeated };
   }
-  return { ok: true, value, text, values: counts.values };
+  const starts = text.length === bytes.length ? counts.starts : inUnits(bytes, counts.starts);
+  return { ok: true, value, text, values: counts.values, starts };
 }
 
-export type JsonReading =
-  | { readonly ok: true; readonly value: unknown; readonly text: string; readonly values: number }
-  | { readonly ok: false; readonly refusal: Refusal };
+export type JsonReading = ({ readonly ok: true } & JsonDocument) | { readonly ok: false; readonly refusal: Refusal };
+
+export interface JsonDocument {
+  readonly value: unknown;
+  readonly text: string;
+  /** How many values it holds, nested ones included. */
+  readonly values: number;
+  /** Where in the text the members of the outermost object begin. */
+  readonly starts: readonly number[];
+}
+
+/** Places in bytes as places in text, which has one unit for up to three bytes. */
+function inUnits(bytes: Uint8Array, starts: readonly number[]): number[] {
+  let from = 0;
+  let units = 0;
+  return starts.map(start => {
+    units += textOf(bytes.subarray(from, start)).length;
+    from = start;
+    return units;
+  });
+}
 
 function encodingTrouble(bytes: Uint8Array): Refusal | undefined {
   const a = bytes[0];

@@ -29,6 +29,7 @@ export interface Check {
       readonly value?: number;
       readonly inclusive?: boolean;
       readonly error?: (issue: object) => string;
+      readonly fn?: (value: unknown) => unknown;
     };
     readonly check: (payload: { value: unknown; issues: { message?: string }[] }) => unknown;
   };

@@ -2,11 +2,12 @@ import type { Check } from './definition.ts';
 
 /** Whether a value passes a check of its shape. Those in hot places are done here; any other is asked itself. */
 export function checkTest(check: Check): (value: unknown) => boolean {
-  const { check: name, pattern, minimum = 0, value: bound = 0, inclusive } = check._zod.def;
+  const { check: name, pattern, minimum = 0, value: bound = 0, inclusive, fn } = check._zod.def;
   if (name === 'string_format' && pattern && !pattern.global) return value => pattern.test(value as string);
   if (name === 'min_length') return value => (value as { length: number }).length >= minimum;
   if (name === 'greater_than') return value => (inclusive ? (value as number) >= bound : (value as number) > bound);
   if (name === 'less_than') return value => (inclusive ? (value as number) <= bound : (value as number) < bound);
+  if (name === 'custom' && fn) return value => Boolean(fn(value));
   return value => checkFault(check, value) === undefined;
 }
 

@@ -18,6 +18,6 @@ export function runnerVerify(file: string, options: { strict: boolean; bytesMax?
   if (!source.ok) return { exit: EXIT[source.outcome], trouble: source.message };
   const reading = readJson(source.bytes, { bytesMax });
   if (!reading.ok) return { exit: EXIT.refused, trouble: reading.refusal.message };
-  const judgement = judge(runner, reading.value, reading.text, { strict: options.strict, internal: false });
+  const judgement = judge(runner, reading, { strict: options.strict, internal: false });
   return { exit: judgement.valid ? EXIT.valid : EXIT.invalid, judgement };
 }

@@ -1,4 +1,5 @@
-import { canonicalMembers, joinMembers, notJson } from '../base/canonical.ts';
+import { canonicalMembers, cutMembers, joinMembers, notJson } from '../base/canonical.ts';
+import type { JsonDocument } from '../base/json.ts';
 import { bytesHash } from '../base/hash.ts';
 import { byRuleThenPath, check, type Findings, type Violation } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
@@ -13,21 +14,28 @@ export interface Judgement {
   readonly environment_hash?: string | undefined;
 }
 
-/** Judges a value that the strict reader made from `text`. */
-export function judge(contract: Contract, value: unknown, text: string, context: Context): Judgement {
+/** Judges a document that the strict reader made. */
+export function judge(contract: Contract, document: JsonDocument, context: Context): Judgement {
+  const { value } = document;
   const found = check(contract, value, context);
   const isInvalid = found.violations.length > 0;
   if (typeof value !== 'object' || value === null || (isInvalid && !context.strict)) return invalid(found);
-  const members = canonicalMembers(value);
-  if (!contract.canonicalBytes || isCanonical(text, joinMembers(members))) {
-    return isInvalid ? invalid(found) : valid(contract, members, found);
-  }
+  const cut = cutMembers(value, document.text, document.starts);
+  const members = cut ?? canonicalMembers(value);
+  const isCanonical = cut !== undefined || isText(joinMembers(members), document.text);
+  if (isCanonical || !contract.canonicalBytes) return isInvalid ? invalid(found) : valid(contract, members, found);
   const finding = {
     rule_id: contract.canonicalBytes,
     message: 'The bytes are not canonical JSON (RFC 8785): keys sorted, no white space.',
   };
   if (context.strict) return invalid({ ...found, violations: [...found.violations, finding].sort(byRuleThenPath) });
-  return valid(contract, members, { ...found, advice: [...found.advice, finding].sort(byRuleThenPath) });
+  const advice = [...found.advice, finding].sort(byRuleThenPath);
+  return valid(contract, members, { ...found, advice });
+}
+
+/** One final line feed is no difference: many tools cannot help adding it. */
+function isText(canonical: string, text: string): boolean {
+  return text === canonical || text === `${canonical}\n`;
 }
 
 /** Judges a value of unknown origin. Never throws, whatever a getter or a proxy in it does. */
@@ -94,9 +102,4 @@ function keySets(contract: Contract): KeySets {
     keySetsByContract.set(contract, sets);
   }
   return sets;
-}
-
-/** One final line feed is no difference: many tools cannot help adding it. */
-function isCanonical(text: string, canonical: string): boolean {
-  return text === canonical || (text.length === canonical.length + 1 && text === `${canonical}\n`);
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { readJson, tooLarge, tooManyValues, valuesMaxOf } from '../base/json.ts';
+import { type JsonDocument, readJson, tooLarge, tooManyValues, valuesMaxOf } from '../base/json.ts';
 import { catalogue } from '../contracts/catalogue.ts';
 import { type Contract, MIB } from '../contracts/contract.ts';
 import { judge } from './document.ts';
@@ -48,29 +48,29 @@ export function examine(bytes: Uint8Array, origin: Origin, options: Options): Ex
   const reading = readJson(bytes, { bytesMax: options.bytesMax ?? BYTES_MAX });
   if (!reading.ok) return { verdict: refused(input, reading.refusal.code, reading.refusal.message, within) };
 
-  const { value, text, values } = reading;
+  const { value } = reading;
   const recognised = options.as === undefined ? recognise(value, fileName) : { name: options.as };
   if ('code' in recognised) return { verdict: refused(input, recognised.code, recognised.message, within) };
-  const document = { value, text, values, bytes: bytes.length };
   const contract = contracts.get(recognised.name);
-  if (contract) return examineBy(contract, document, origin, options);
-  return load(recognised.name).then(contract => examineBy(contract, document, origin, options));
+  if (contract) return examineBy(contract, reading, bytes.length, origin, options);
+  return load(recognised.name).then(contract => examineBy(contract, reading, bytes.length, origin, options));
 }
 
 function examineBy(
   contract: Contract,
-  { value, text, values, bytes }: { value: unknown; text: string; values: number; bytes: number },
+  document: JsonDocument,
+  bytes: number,
   { input, folder, within }: Origin,
   { strict = false, internal = false, bytesMax }: Options,
 ): Examined {
   if (bytesMax === undefined && bytes > contract.bytesMax) {
     return { verdict: refused(input, 'too_large', tooLarge(contract.bytesMax), within) };
   }
-  if (bytesMax === undefined && values > valuesMaxOf(contract.bytesMax)) {
+  if (bytesMax === undefined && document.values > valuesMaxOf(contract.bytesMax)) {
     return { verdict: refused(input, 'too_many_values', tooManyValues(contract.bytesMax), within) };
   }
   const profileBeside = contract.namesProfile && folder !== undefined ? profileIn(folder) : undefined;
-  const judgement = judge(contract, value, text, { strict, internal, profileBeside });
+  const judgement = judge(contract, document, { strict, internal, profileBeside });
   const verdict: Verdict = {
     input,
     outcome: judgement.valid ? 'valid' : 'invalid',
@@ -83,7 +83,7 @@ function examineBy(
     within,
     not_checked: contract.beyond ?? NOTHING,
   };
-  return { verdict, contract, value };
+  return { verdict, contract, value: document.value };
 }
 
 const NOTHING: readonly string[] = [];

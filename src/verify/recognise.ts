@@ -12,9 +12,12 @@ export function recognise(value: unknown, fileName?: string): Recognition {
   }
   const record = value as Record<string, unknown>;
   const fields = versionFields.filter(field => Object.hasOwn(record, field));
-  const known = fields.flatMap(field =>
-    (entriesByField.get(field) ?? []).filter(name => catalogue[name]?.value === record[field]),
-  );
+  if (fields.length === 1) {
+    // Almost every document says one thing, and it is known.
+    const name = namesByVersion.get(fields[0] as string)?.get(record[fields[0] as string]);
+    if (name !== undefined) return { name };
+  }
+  const known = fields.flatMap(field => namesByVersion.get(field)?.get(record[field]) ?? []);
   const [first, second] = known.length > 0 ? known : fields.flatMap(field => onlyFormatWith(field));
   if (second !== undefined) {
     return {
@@ -48,9 +51,13 @@ function unknown(message: string): Recognition {
 }
 
 const entriesByField = new Map<string, string[]>();
+const namesByVersion = new Map<string, Map<unknown, string>>();
 const namesByPlace = new Map<string, string>();
-for (const [name, { field, places = [] }] of Object.entries(catalogue)) {
-  if (field) entriesByField.set(field, [...(entriesByField.get(field) ?? []), name]);
+for (const [name, { field, value, places = [] }] of Object.entries(catalogue)) {
+  if (field) {
+    entriesByField.set(field, [...(entriesByField.get(field) ?? []), name]);
+    namesByVersion.set(field, (namesByVersion.get(field) ?? new Map<unknown, string>()).set(value, name));
+  }
   for (const place of places) namesByPlace.set(place, name);
 }
 const versionFields = [...entriesByField.keys()];

@@ -1,8 +1,9 @@
 import oracle from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalize, canonicalMembers, joinMembers, notJson } from '../../src/base/canonical.ts';
+import { canonicalize, canonicalMembers, cutMembers, joinMembers, notJson } from '../../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../../src/base/hash.ts';
+import { readJson } from '../../src/base/json.ts';
 
 describe('canonical JSON by RFC 8785', () => {
   // Appendix B of the RFC: IEEE 754 bits, and the text that must come out.
@@ -66,6 +67,36 @@ describe('canonical JSON by RFC 8785', () => {
       }),
       { numRuns: 3_000 },
     );
+  });
+
+  test('can be cut out of a text that is canonical already, and out of no other', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { minKeys: 0 }), object => {
+        for (const text of [canonicalize(object), `${canonicalize(object)}\n`]) {
+          const reading = readJson(Buffer.from(text), { bytesMax: 1_000_000 });
+          // Integers that would be rounded are refused, and there is nothing to cut.
+          if (!reading.ok) return;
+          const members = cutMembers(reading.value as object, reading.text, reading.starts);
+          const hasNumbers = /"\d+":/.test(text);
+          if (members || !hasNumbers)
+            expect(members && [...members]).toEqual([...canonicalMembers(reading.value as object)]);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const text of [
+      '{"b":1,"a":2}',
+      '{ "a":1}',
+      '{"a":1.0}',
+      '{"a":"\\u0041"}',
+      '{"a":{"c":1,"b":2}}',
+      '{"a":-0}',
+      '{"a":1}\n\n',
+      '{"a":[{"c":1,"b":2}]}',
+    ]) {
+      const reading = readJson(Buffer.from(text), { bytesMax: 1_000 });
+      expect(reading.ok && cutMembers(reading.value as object, reading.text, reading.starts), text).toBeUndefined();
+    }
   });
 
   test('can be put together from its members', () => {

@@ -250,6 +250,12 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN7', 'RN12']);
   });
 
+  test('keys that look like numbers, or letters of any script, are canonical where they are sorted', async () => {
+    const odd = { '': 1, 0: 2, 10: 3, 9: 4, ä: '€', '😀': 5 };
+    expect(adviceOf(await judged(runner, record({ odd })))).toEqual(['RN11']);
+    expect((await judged(runner, record({ odd }))).hash).toBe(KNOWN_HASH);
+  });
+
   test('one line feed at the end is canonical, two are not', async () => {
     const { canonicalize } = await import('../../src/base/canonical.ts');
     const text = canonicalize(runner.example);
