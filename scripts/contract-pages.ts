@@ -18,10 +18,10 @@ export function contractPages(contracts: readonly Contract[]): ReadonlyMap<strin
 const MADE = '<!-- Made by `npm run docs` from src/. Edit the contract, not this page. -->';
 
 function page(contract: Contract): string {
-  const { name, title, tells, source, version, places, beyond = [], core, environment } = contract;
+  const { name, title, tells, source, version, fileNames, beyond = [], core, environment } = contract;
   const known = [
     ...(version ? [`its \`${version.field}\`, \`${JSON.stringify(version.value)}\``] : []),
-    ...(places ? [`the file name ${places.map(place => `\`${place}\``).join(', ')}`] : []),
+    ...(fileNames ? [`the file name ${fileNames.map(place => `\`${place}\``).join(', ')}`] : []),
     `\`--as ${name}\``,
   ];
   return `${MADE}

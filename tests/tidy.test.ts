@@ -97,9 +97,28 @@ describe('the repository', () => {
 });
 
 describe('the law itself', () => {
-  test('would catch a breach', () => {
-    expect(RESERVED.every(({ pattern }) => pattern.source !== '')).toBe(true);
+  test('catches what it forbids', () => {
+    const forbidden: [string, string][] = [
+      ["import { spawn } from 'node:child_process';", 'only execute starts programs'],
+      ["import http from 'node:http';", 'only execute opens sockets'],
+      ['const { HOME } = process.env;', 'only the skins read the environment'],
+      ['process.exit(1);', 'only the skins end the process'],
+      ["console.log('x');", 'the skins print through cli/out.ts'],
+      ['const id = Math.random();', 'time and chance come from base'],
+      ['list.sort((a, b) => a.localeCompare(b));', 'order is by UTF-16 code unit on every machine'],
+    ];
+    for (const [line, why] of forbidden) {
+      expect(
+        RESERVED.filter(({ pattern }) => pattern.test(line)).map(rule => rule.why),
+        line,
+      ).toEqual([why]);
+    }
+    expect(forbidden).toHaveLength(RESERVED.length);
+  });
+
+  test('sees imports of every form', () => {
     expect(importsOf('src/cli/verify.ts')).toContain('src/tool/verify.ts');
     expect(importsOf('src/tool/verify.ts')).toContain('src/verify/index.ts');
+    expect(importsOf('src/verify/index.ts')).toContain('src/verify/file.ts');
   });
 });

@@ -22,7 +22,7 @@ export class Fingerprints {
   /** Whether the text was met before. It is remembered from now on, unless there are too many. */
   hasMet(text: string): boolean {
     const [high, low] = this.#fingerprint(text);
-    const slot = place(this.#slots, high, low);
+    const slot = slotOf(this.#slots, high, low);
     if (this.#slots[slot] !== 0 || this.#slots[slot + 1] !== 0) return true;
     if (this.isFull) return false;
     this.#slots[slot] = high;
@@ -54,7 +54,7 @@ export class Fingerprints {
       const high = old[slot] as number;
       const low = old[slot + 1] as number;
       if (high === 0 && low === 0) continue;
-      const target = place(this.#slots, high, low);
+      const target = slotOf(this.#slots, high, low);
       this.#slots[target] = high;
       this.#slots[target + 1] = low;
     }
@@ -62,7 +62,7 @@ export class Fingerprints {
 }
 
 /** The slot that holds a fingerprint, or the free one where it belongs. */
-function place(slots: Uint32Array, high: number, low: number): number {
+function slotOf(slots: Uint32Array, high: number, low: number): number {
   const mask = slots.length / 2 - 1;
   for (let index = low & mask; ; index = (index + 1) & mask) {
     const slot = 2 * index;

@@ -16,6 +16,11 @@ export function unsafePath(path: string): string | undefined {
   return undefined;
 }
 
+/** Whether Windows gives a name to a device, whatever follows the first point: `con`, `aux.txt`, `COM1`. */
+export function isDeviceName(name: string): boolean {
+  return /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name);
+}
+
 /**
  * The first place in a text that names a file of a machine, such as a home folder. Only well-known roots count, so that
  * a route like /api/v1 in a sentence is not mistaken for one.

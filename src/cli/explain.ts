@@ -32,9 +32,9 @@ function everything(contracts: readonly Contract[], paint: Paint): string {
   return `${[...formats, folders].map(lines => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function heading({ name, title, tells, source, version, places }: Contract, paint: Paint): string {
+function heading({ name, title, tells, source, version, fileNames }: Contract, paint: Paint): string {
   const field = version && `${version.field}: ${JSON.stringify(version.value)}`;
-  const known = [field, ...(places ?? []).map(place => `the file name ${place}`), `--as ${name}`]
+  const known = [field, ...(fileNames ?? []).map(fileName => `the file name ${fileName}`), `--as ${name}`]
     .filter(Boolean)
     .join(', or ');
   return `${paint('strong', name)}  ${title}\n  ${tells}\n  ${paint('faint', `${source} · known by ${known}`)}`;

@@ -1,4 +1,4 @@
-import { printable } from '../base/printable.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { type RunnerAnswer, runnerVerify } from '../tool/runner-verify.ts';
 import { stderr, stdout } from './out.ts';
 
@@ -12,7 +12,7 @@ export function runnerVerifyCommand(files: readonly string[], options: { strict?
         ? { exit: 2, trouble: 'Standard input can be read only once.' }
         : runnerVerify(file, bytesMax === undefined ? { strict } : { strict, bytesMax });
     // With several files each line says which one it is about; the single form is the specification's own.
-    stdout.write(`${JSON.stringify(files.length === 1 ? answerOf(answer) : { file, ...answerOf(answer) })}\n`);
+    stdout.write(`${printableJson(files.length === 1 ? answerOf(answer) : { file, ...answerOf(answer) })}\n`);
     explain(file, answer);
     exit = Math.max(exit, answer.exit);
   }

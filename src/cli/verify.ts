@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { Fault } from '../base/fault.ts';
-import { printable } from '../base/printable.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { contractNames } from '../contracts/catalogue.ts';
 import { EXIT, type Outcome, type Verdict, verify } from '../tool/verify.ts';
 import { stdout } from './out.ts';
@@ -56,7 +56,7 @@ function asJson(): Printer {
   let separator = '{"inputs":[';
   return {
     verdict(verdict) {
-      stdout.write(`${separator}${JSON.stringify({ ok: verdict.outcome === 'valid', ...verdict })}`);
+      stdout.write(`${separator}${printableJson({ ok: verdict.outcome === 'valid', ...verdict })}`);
       separator = ',\n';
     },
     end: exit => stdout.write(`],"ok":${exit === 0},"exit_code":${exit}}\n`),

@@ -6,7 +6,7 @@ export interface Entry {
   readonly field?: string;
   readonly value?: string | number;
   /** File names that say it where the document does not. */
-  readonly places?: readonly string[];
+  readonly fileNames?: readonly string[];
   readonly load: () => Promise<Contract>;
 }
 
@@ -15,7 +15,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   runner: {
     field: 'runner_schema_version',
     value: '1.0.0',
-    places: ['runner.json'],
+    fileNames: ['runner.json'],
     load: async () => (await import('./runner/index.ts')).runner,
   },
   'run-result': {
@@ -24,7 +24,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./run-result/index.ts')).runResult,
   },
   'run-error': { load: async () => (await import('./run-error/index.ts')).runError },
-  profile: { places: ['policy.json'], load: async () => (await import('./profile/index.ts')).profile },
+  profile: { fileNames: ['policy.json'], load: async () => (await import('./profile/index.ts')).profile },
   'script-result': {
     field: 'contract_version',
     value: 1,
@@ -50,8 +50,8 @@ const agentStep = () => import('./agent-step/index.ts');
 const artifacts = () => import('./artifacts/index.ts');
 
 /** A document that says what it is in `schema_version`. */
-function ours(value: string, load: () => Promise<Contract>, places?: readonly string[]): Entry {
-  return { field: 'schema_version', value, load, ...(places && { places }) };
+function ours(value: string, load: () => Promise<Contract>, fileNames?: readonly string[]): Entry {
+  return { field: 'schema_version', value, load, ...(fileNames && { fileNames }) };
 }
 
 export const contractNames: readonly string[] = Object.keys(catalogue);

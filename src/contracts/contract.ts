@@ -11,12 +11,12 @@ export interface Contract {
   readonly tells: string;
   /** Where the promise is written down. */
   readonly source: string;
-  /** The key and value by which a document says what it is; none for those that are known by their place alone. */
+  /** The key and value by which a document says what it is; none for those that are known by their file name alone. */
   readonly version?: { readonly field: string; readonly value: string | number };
   /** An unknown version is the only thing said of a document; without this, the rest is judged all the same. */
   readonly versionFirst?: true;
   /** File names by which a document is known that does not say what it is. */
-  readonly places?: readonly string[];
+  readonly fileNames?: readonly string[];
   readonly shape: Shape;
   readonly rules: readonly Rule[];
   /** The rule that unknown keys at the top break in strict mode. */

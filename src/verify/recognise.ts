@@ -5,9 +5,9 @@ export type Recognition = { readonly name: string } | { readonly code: string; r
 
 /** Which contract a value is meant to keep: by its own version field, else by the name of its file. */
 export function recognise(value: unknown, fileName?: string): Recognition {
-  const byPlace = fileName === undefined ? undefined : namesByPlace.get(fileName);
+  const byFileName = fileName === undefined ? undefined : namesByFileName.get(fileName);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    if (byPlace) return { name: byPlace };
+    if (byFileName) return { name: byFileName };
     return unknown(`The document is ${kindOf(value)}, and every known format is an object.`);
   }
   const record = value as Record<string, unknown>;
@@ -25,7 +25,7 @@ export function recognise(value: unknown, fileName?: string): Recognition {
       message: `The document claims two formats, by ${fields.join(' and ')}. --as NAME says which is meant.`,
     };
   }
-  const name = first ?? byPlace;
+  const name = first ?? byFileName;
   if (name !== undefined) return { name };
   if (fields.length > 0) {
     return {
@@ -52,12 +52,12 @@ function unknown(message: string): Recognition {
 
 const entriesByField = new Map<string, string[]>();
 const namesByVersion = new Map<string, Map<unknown, string>>();
-const namesByPlace = new Map<string, string>();
-for (const [name, { field, value, places = [] }] of Object.entries(catalogue)) {
+const namesByFileName = new Map<string, string>();
+for (const [name, { field, value, fileNames = [] }] of Object.entries(catalogue)) {
   if (field) {
     entriesByField.set(field, [...(entriesByField.get(field) ?? []), name]);
     namesByVersion.set(field, (namesByVersion.get(field) ?? new Map<unknown, string>()).set(value, name));
   }
-  for (const place of places) namesByPlace.set(place, name);
+  for (const fileName of fileNames) namesByFileName.set(fileName, name);
 }
 const versionFields = [...entriesByField.keys()];

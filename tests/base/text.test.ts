@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { clip } from '../../src/base/clip.ts';
-import { printable } from '../../src/base/printable.ts';
+import { printable, printableJson } from '../../src/base/printable.ts';
 import { holdsSecret, redact } from '../../src/base/redact.ts';
 
 describe('clipped text', () => {
@@ -35,6 +35,12 @@ test('a terminal is shown no control, no override and no zero-width character', 
     '\\u{1b}[31mred\\u{d}\\u{a}\\u{202e}abc\\u{200b}\\u{e0041}ok ü 😀',
   );
   expect(printable('\ud800')).toBe('\\u{d800}');
+});
+
+test('JSON for a terminal is the same JSON', () => {
+  const value = { 'a\u009b31m': ['\u202e', '\u{e0041}', '\u001b', 'ü 😀', '\u2028'] };
+  expect(printableJson(value)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]/);
+  expect(JSON.parse(printableJson(value))).toEqual(value);
 });
 
 describe('redaction', () => {

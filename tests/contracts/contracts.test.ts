@@ -51,10 +51,10 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
 
   test('stands in the catalogue as it says of itself', () => {
     const entry = catalogue[name];
-    expect({ field: entry?.field, value: entry?.value, places: entry?.places ?? [] }).toEqual({
+    expect({ field: entry?.field, value: entry?.value, fileNames: entry?.fileNames ?? [] }).toEqual({
       field: contract.version?.field,
       value: contract.version?.value,
-      places: contract.places ?? [],
+      fileNames: contract.fileNames ?? [],
     });
   });
 

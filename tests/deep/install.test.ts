@@ -32,9 +32,8 @@ describe('the packed tarball, in another project', () => {
     expect(run('npx', '--no-install', 'proctor', 'schema')).toContain('runner');
   });
 
-  test('has proctor/verify, which loads nothing but itself and Node', () => {
+  test('has proctor/verify, which judges values and files', () => {
     const script = `
-      import { registerHooks } from 'node:module';
       import { verify, verifyRunner } from 'proctor/verify';
       const { valid, violations } = verifyRunner(${example});
       let outcome;

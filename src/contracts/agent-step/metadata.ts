@@ -163,7 +163,7 @@ export const metadata: Contract = {
   tells: 'Which run this is: its workflow, its work tree, when it began and how it ended.',
   source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
   version: { field: 'schema_version', value: 'metadata.v0' },
-  places: ['metadata.json'],
+  fileNames: ['metadata.json'],
   shape,
   rules: [version, termination, paths, times, identified],
   unknownKeys: AG.AG16.id,

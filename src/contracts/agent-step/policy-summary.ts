@@ -182,7 +182,7 @@ export const policySummary: Contract = {
   tells: 'What was requested of a step, what was enforced, what was proved, and what went against it.',
   source: 'Runner Contract (agent steps), sections 8 and 9',
   version: { field: 'schema_version', value: 'policy-summary.v0' },
-  places: ['policy_summary.json'],
+  fileNames: ['policy_summary.json'],
   shape,
   rules: [version, paths, apart, tightened, classified],
   unknownKeys: AG.AG9.id,

@@ -143,7 +143,7 @@ export const runnerMetadata: Contract = {
   tells: 'How an agent was started, what it was free to approve, and how it ended.',
   source: 'Runner Contract (agent steps), sections 5 to 7',
   version: { field: 'schema_version', value: 'runner-metadata.v0' },
-  places: ['runner_metadata.json'],
+  fileNames: ['runner_metadata.json'],
   shape,
   rules: [version, family, termination, paths, times, invocation],
   unknownKeys: AG.AG13.id,

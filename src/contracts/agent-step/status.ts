@@ -160,7 +160,7 @@ export const status: Contract = {
   tells: 'Where a run stands now, and how it ended if it did.',
   source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
   version: { field: 'schema_version', value: 'status.v0' },
-  places: ['status.json'],
+  fileNames: ['status.json'],
   shape,
   rules: [version, family, termination, paths, times, complete, identified],
   unknownKeys: AG.AG15.id,

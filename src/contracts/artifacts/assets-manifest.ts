@@ -4,7 +4,8 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
+import { AA } from './invariants.ts';
+import { ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
 
 const assetsManifestShape = record({
   schema_version: z.literal('assets-manifest.v1'),

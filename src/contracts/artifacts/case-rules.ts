@@ -3,7 +3,8 @@ import { caseFailureExample } from './case-examples.ts';
 import { type CaseArtifact, hrefsIn } from './case-shape.ts';
 import { contentFits, eventsOf } from './events.ts';
 import { identifiersIn, refFindings } from './evidence-refs.ts';
-import { AA, ASKS, pathFault } from './words.ts';
+import { AA } from './invariants.ts';
+import { ASKS, pathFault } from './words.ts';
 
 const rule = rulesFor<CaseArtifact>();
 

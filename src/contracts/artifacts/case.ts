@@ -2,7 +2,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { caseExample } from './case-examples.ts';
 import { caseRules } from './case-rules.ts';
 import { caseShape, claimsOf } from './case-shape.ts';
-import { AA } from './words.ts';
+import { AA } from './invariants.ts';
 
 export const caseArtifact: Contract = {
   name: 'case',

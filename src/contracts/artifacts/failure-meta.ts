@@ -3,7 +3,8 @@ import { placeOf } from '../../base/place.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { anyObject, count, record } from '../shape.ts';
-import { AA, ASKS, caseId, digest, errorClass, side } from './words.ts';
+import { AA } from './invariants.ts';
+import { ASKS, caseId, digest, errorClass, side } from './words.ts';
 
 /** Only the version is demanded: the contract recommends the rest, so what is absent is advice. */
 const failureMetaShape = record({

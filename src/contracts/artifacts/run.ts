@@ -3,7 +3,8 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, ASKS, caseId, folderName, milliseconds, side, targetUrl, pathFault } from './words.ts';
+import { AA } from './invariants.ts';
+import { ASKS, caseId, folderName, milliseconds, side, targetUrl, pathFault } from './words.ts';
 
 const runShape = record({
   schema_version: z.literal('run.v1'),

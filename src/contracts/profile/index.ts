@@ -5,7 +5,7 @@ import { uniqueAdvice } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { builtInProfile, builtInProfiles } from './built-in.ts';
 import { type Profile, profileShape } from './shape.ts';
-import { PL } from './words.ts';
+import { PL } from './invariants.ts';
 
 export { builtInProfile, builtInProfiles } from './built-in.ts';
 export type { Profile };
@@ -102,7 +102,7 @@ export const profile: Contract = {
   title: 'Policy profile',
   tells: 'What a run may do: network, time, output, commands, and where it may write.',
   source: 'Policy profiles',
-  places: ['policy.json'],
+  fileNames: ['policy.json'],
   shape: profileShape,
   rules: [PL1, PL2, PL3, PL6, PL7],
   unknownKeys: 'PL2',

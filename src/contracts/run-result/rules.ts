@@ -2,7 +2,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { parseInstant } from '../../base/clock.ts';
 import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { builtInProfile } from '../profile/built-in.ts';
-import { PL } from '../profile/words.ts';
+import { PL } from '../profile/invariants.ts';
 import { type Finding, must, rulesFor, should } from '../rule.ts';
 import type { RunResult } from './shape.ts';
 

@@ -26,7 +26,7 @@ export const runner: Contract = {
   tells: 'How a run was executed: platform, sandbox, limits, what was allowed, how it ended.',
   source: 'Runner Specification 1.0.0',
   version: { field: 'runner_schema_version', value: '1.0.0' },
-  places: ['runner.json'],
+  fileNames: ['runner.json'],
   shape: runnerShape,
   rules: runnerRules,
   unknownKeys: 'RN11',

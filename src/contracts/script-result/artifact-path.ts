@@ -1,4 +1,5 @@
-import { unsafePath } from '../../base/path.ts';
+import { isDeviceName, unsafePath } from '../../base/path.ts';
+import { isPrintable } from '../../base/printable.ts';
 
 /**
  * Why a path that a script reports may not name an artifact, in words that follow it; undefined if it may. Stricter than
@@ -8,7 +9,7 @@ export function artifactPathTrouble(path: string): string | undefined {
   const unsafe = unsafePath(path);
   if (unsafe) return unsafe;
   if (path.includes('\\')) return 'holds a backslash';
-  if (INVISIBLE.test(path)) return 'holds an invisible or reordering character';
+  if (!isPrintable(path)) return 'holds an invisible or reordering character';
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   const segments = path.split('/').filter(segment => segment !== '.');
   if (segments[0] !== 'output') return 'is not below output/';
@@ -18,7 +19,7 @@ export function artifactPathTrouble(path: string): string | undefined {
     if (Buffer.byteLength(segment) > SEGMENT_BYTES_MAX) return `holds a name longer than ${SEGMENT_BYTES_MAX} bytes`;
     if (/^ |[ .]$/.test(segment)) return 'holds a name that begins or ends with a space, or ends with a point';
     if (/[:*?"<>|]/.test(segment)) return 'holds a character that not every system allows in names';
-    if (DEVICE.test(segment)) return 'holds a name that Windows keeps for a device';
+    if (isDeviceName(segment)) return 'holds a name that Windows keeps for a device';
   }
   return undefined;
 }
@@ -26,7 +27,3 @@ export function artifactPathTrouble(path: string): string | undefined {
 const PATH_BYTES_MAX = 1_024;
 const SEGMENT_BYTES_MAX = 255;
 const DEPTH_MAX = 16;
-
-const INVISIBLE = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/;
-
-const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
