@@ -2,6 +2,8 @@
 /**
  * The door. It knows how to be quick: the version needs nothing else, and every command loads only its own rooms.
  */
+import { writeSync } from 'node:fs';
+
 declare const PROCTOR_VERSION: string;
 
 // What nobody caught is told in a sentence: a fault in its own words, a bug as one, without the stack that helps only us.
@@ -25,7 +27,8 @@ if (script === 'runner-verify' && owner === 'proctor' && callersFolder) {
 }
 
 if (first === '--version' || first === '-V') {
-  process.stdout.write(`${PROCTOR_VERSION}\n`);
+  // Not process.stdout, which loads streams and terminals first.
+  writeSync(1, `${PROCTOR_VERSION}\n`);
 } else if (first === 'runner-verify' && rest.length > 0 && rest.every(word => word === '-' || !word.startsWith('-'))) {
   // Called once per record by other people's scripts: without flags there is nothing to parse.
   const { runnerVerifyCommand } = await import('./runner-verify.ts');

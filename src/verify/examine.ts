@@ -3,7 +3,7 @@ import { type JsonDocument, readJson, tooLarge, tooManyValues, valuesMaxOf } fro
 import { catalogue } from '../contracts/catalogue.ts';
 import { type Contract, MIB } from '../contracts/contract.ts';
 import { judge } from './document.ts';
-import { recognise } from './recognise.ts';
+import { formatOf, recognise } from './recognise.ts';
 import { readWhole } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
@@ -94,6 +94,13 @@ function profileIn(folder: string): unknown {
   if (!source.ok) return undefined;
   const reading = readJson(source.bytes, { bytesMax: BYTES_MAX });
   return reading.ok ? reading.value : undefined;
+}
+
+/** How many bytes may be read of a document, as far as can be said before it is: by its format, if that is known already. */
+export async function capOf({ bytesMax, as }: Options, fileName?: string): Promise<number> {
+  const name = as ?? (fileName === undefined ? undefined : formatOf(fileName));
+  if (bytesMax !== undefined || name === undefined) return bytesMax ?? BYTES_MAX;
+  return (contracts.get(name) ?? (await load(name))).bytesMax;
 }
 
 /** The cap of a document before it is known what it is. */

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { tooLarge } from '../base/json.ts';
-import { BYTES_MAX, type Examined, examine, type Options } from './examine.ts';
+import { capOf, type Examined, examine, type Options } from './examine.ts';
 import { linesOf } from './lines.ts';
 import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unreadableBecause } from './source.ts';
 import { Sum } from './sum.ts';
@@ -9,7 +9,7 @@ import { refused, unreadable, type Verdict } from './verdict.ts';
 
 /** One document in a file. */
 export async function verifyFile(file: string, options: Options): Promise<Verdict> {
-  const source = readWhole(file, options.bytesMax ?? BYTES_MAX);
+  const source = readWhole(file, await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
   const origin = { input: file, fileName: path.basename(file), folder: path.dirname(file) };
   return (await examine(source.bytes, origin, options)).verdict;
@@ -34,7 +34,7 @@ export async function* verifyStandardInput(options: Options): AsyncGenerator<rea
     yield* verifyStream(0, '-', options, () => undefined);
     return;
   }
-  const source = readStandardInput(options.bytesMax ?? BYTES_MAX);
+  const source = readStandardInput(await capOf(options));
   yield [source.ok ? (await examine(source.bytes, { input: '-' }, options)).verdict : notRead('-', source)];
 }
 
@@ -43,9 +43,9 @@ export function* recordsOf(
   fd: number,
   input: string,
   options: Options,
+  cap: number,
   within = input,
 ): Generator<Examined | Promise<Examined>, Failure | undefined> {
-  const cap = options.bytesMax ?? BYTES_MAX;
   try {
     for (const { number, bytes } of linesOf(fd, cap)) {
       const line = `${input}:${number}`;
@@ -66,7 +66,7 @@ async function* verifyStream(
   trouble: () => Failure | undefined,
 ): AsyncGenerator<readonly Verdict[]> {
   const sum = new Sum(input);
-  const records = recordsOf(fd, input, options);
+  const records = recordsOf(fd, input, options, await capOf(options));
   let batch: Verdict[] = [];
   let next = records.next();
   for (; !next.done; next = records.next()) {

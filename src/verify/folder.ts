@@ -85,7 +85,8 @@ function* documentsIn(folder: string, file: string, options: Options): Generator
     }
     try {
       if (opened.stat.size === 0) yield { verdict: refused(full, 'empty', 'It holds no record.', folder) };
-      const failure = (yield* recordsOf(opened.fd, full, options, folder)) ?? changeOf(opened);
+      const failure =
+        (yield* recordsOf(opened.fd, full, options, options.bytesMax ?? BYTES_MAX, folder)) ?? changeOf(opened);
       if (failure) yield { verdict: notRead(full, failure, folder) };
     } finally {
       closeSync(opened.fd);

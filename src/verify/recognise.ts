@@ -5,7 +5,7 @@ export type Recognition = { readonly name: string } | { readonly code: string; r
 
 /** Which contract a value is meant to keep: by its own version field, else by the name of its file. */
 export function recognise(value: unknown, fileName?: string): Recognition {
-  const byFileName = fileName === undefined ? undefined : namesByFileName.get(fileName);
+  const byFileName = fileName === undefined ? undefined : formatOf(fileName);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     if (byFileName) return { name: byFileName };
     return unknown(`The document is ${kindOf(value)}, and every known format is an object.`);
@@ -45,6 +45,11 @@ function onlyFormatWith(field: string): readonly string[] {
 
 /** Names under which evidence lies. A file of such a name that does not say what it is, is no stranger's. */
 const OURS = /^(?:run|result|manifest|request|seal)\.json$/;
+
+/** The format that a file name alone stands for. */
+export function formatOf(fileName: string): string | undefined {
+  return namesByFileName.get(fileName);
+}
 
 function unknown(message: string): Recognition {
   return { code: 'unknown_format', message };
