@@ -19,7 +19,8 @@ export function judge(contract: Contract, document: JsonDocument, context: Conte
   const { value } = document;
   const found = check(contract, value, context);
   const isInvalid = found.violations.length > 0;
-  if (typeof value !== 'object' || value === null || (isInvalid && !context.strict)) return invalid(found);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject || (isInvalid && !context.strict)) return invalid(found);
   const cut = cutMembers(value, document.text, document.starts);
   const members = cut ?? canonicalMembers(value);
   const isCanonical = cut !== undefined || isText(joinMembers(members), document.text);

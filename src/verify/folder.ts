@@ -65,10 +65,7 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
   for (const inspector of inspectors) inspector.end?.();
   const { violations, advice, omitted } = found.findings();
   const others = [...tree.files.keys()].filter(file => !known.has(file) && !claims.claimed.has(file));
-  const unknown = others.filter(file => strangers.has(file));
-  const unnamed = others.filter(file => !strangers.has(file));
-  const notChecked = [...listed('of no known format', unknown), ...listed('that no document names', unnamed)];
-  if (claims.outside > 0) notChecked.push(`${claims.outside} references to files outside this folder`);
+  const notChecked = leftOut(others, strangers, claims.outside);
   const verdict = sum.verdict(violations, advice, notChecked);
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }
@@ -110,6 +107,21 @@ function isOutput(file: string): boolean {
 function isStranger(file: string, { outcome, reason }: Verdict, { strict }: Options): boolean {
   if (outcome !== 'refused') return false;
   return /(?:^|\/)assets\/(?!manifest\.json$)/.test(file) || (!strict && reason?.code === 'unknown_format');
+}
+
+/** What the verdict on the folder says nothing about. */
+function leftOut(files: readonly string[], strangers: ReadonlySet<string>, outside: number): string[] {
+  return [
+    ...listed(
+      'of no known format',
+      files.filter(file => strangers.has(file)),
+    ),
+    ...listed(
+      'that no document names',
+      files.filter(file => !strangers.has(file)),
+    ),
+    ...(outside > 0 ? [`${outside} references to files outside this folder`] : []),
+  ];
 }
 
 /** "2 files that no document names: a.txt, b.bin", if there are any. */

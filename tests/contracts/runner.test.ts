@@ -268,6 +268,7 @@ describe('a runner record with', () => {
     expect(violations).toHaveLength(1);
     expect(violations[0]).toMatchObject({ rule_id: 'RN1' });
     expect(violations[0]).not.toHaveProperty('path');
+    expect(rulesOf(await judgedText(runner, text, { strict: true }))).toEqual(['RN1']);
   });
 
   test('__proto__ as a key is kept, told, and changes no hash of ours', async () => {
