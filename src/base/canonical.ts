@@ -143,7 +143,9 @@ function search(
   if (typeof value !== 'object') return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
   if (depth >= DEPTH_MAX) return { path, message: `is nested deeper than ${DEPTH_MAX} levels` };
   if (Array.isArray(value)) {
-    // By index, not forEach: a hole in a list must be met, not skipped.
+    if (Object.getPrototypeOf(value) !== Array.prototype || Reflect.ownKeys(value).length !== value.length + 1) {
+      return { path, message: 'is a list with holes, or with more than its elements' };
+    }
     for (let index = 0; index < value.length; index++) {
       const found = search(value[index], `${path}[${index}]`, depth + 1, budget);
       if (found) return found;
@@ -152,8 +154,7 @@ function search(
   }
   if (!isPlain(value)) return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
   const keys = Object.keys(value);
-  if (Object.getOwnPropertyNames(value).length > keys.length)
-    return { path, message: 'has a key that JSON would not write' };
+  if (Reflect.ownKeys(value).length > keys.length) return { path, message: 'has a key that JSON would not write' };
   for (const key of keys) {
     const at = placeOf(path, key);
     if (!key.isWellFormed()) return { path: at, message: 'has a name with half of a surrogate pair' };

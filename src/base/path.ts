@@ -38,7 +38,7 @@ const HOST_PATH = new RegExp(
   [
     /file:\/\//.source,
     `(?<![A-Za-z0-9_.:/~%-])/{1,2}(?:${ROOTS})(?![A-Za-z0-9_.-])`,
-    /(?<![A-Za-z])[A-Za-z]:\\[A-Za-z]/.source,
+    /(?<![A-Za-z])[A-Za-z]:(?:\\[A-Za-z]|\/Users\/)/.source,
     /\\\\[A-Za-z0-9.$-]+\\[A-Za-z0-9$]/.source,
   ].join('|'),
 );

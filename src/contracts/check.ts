@@ -21,7 +21,7 @@ export interface Findings {
 /** Violations and advice are listed up to this many each; the rest is counted. */
 const FINDINGS_MAX = 1000;
 
-/** Only a value that no document could hold has more faults than this; they are not even counted. */
+/** Only a value that no document could hold has more faults than this; the rest is not even looked at. */
 const FAULTS_MAX = 2_000_000;
 
 /** Judges a value by all rules of a contract. The value is read, never changed. */
@@ -33,7 +33,7 @@ export function check(contract: Contract, value: unknown, context: Context): Fin
     return found.findings();
   }
   const touched = plan.form.fits(value) ? NOTHING : lookCloser(plan, contract, value, context, found);
-  if (touched === 'unversioned') return found.findings();
+  if (typeof touched === 'string') return found.findings();
   for (const { rule, over, shallow, check } of plan.parts) {
     if (touched.size > 0 && isTouched(over, shallow, touched)) continue;
     for (const { level, path, message } of check(value as never, context)) {
@@ -55,7 +55,7 @@ function lookCloser(
   value: object,
   context: Context,
   found: Found,
-): ReadonlySet<string> | 'unversioned' {
+): ReadonlySet<string> | 'unversioned' | 'hopeless' {
   const version = contract.versionFirst && contract.version?.field;
   const touched = new Set<string>();
   let faults = 0;
@@ -64,7 +64,7 @@ function lookCloser(
     found.add('must', violation(ownerOf(owners, path), path, message));
     if (path === version) return 'unversioned';
     touched.add(withoutIndices(path));
-    if (++faults === FAULTS_MAX) break;
+    if (++faults === FAULTS_MAX) return 'hopeless';
   }
   for (const { parent, key } of form.unknown(value, '')) {
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { FD } from './folder-rules.ts';
-import type { FolderFinding, Inspector, Report } from './inspector.ts';
-import type { Tree } from './walk.ts';
+import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 
 interface Run {
   readonly file: string;
@@ -16,7 +15,7 @@ interface Case {
 }
 
 /** FD6 and FD7: a run of a suite against its cases. */
-export function caseInspector(tree: Tree, report: Report): Inspector {
+export function caseInspector({ troubled, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   const cases = new Map<string, Case[]>();
 
@@ -40,7 +39,7 @@ export function caseInspector(tree: Tree, report: Report): Inspector {
     end() {
       for (const [folder, list] of cases) {
         const first = list[0]?.file;
-        if (first !== undefined && !tree.files.has(path.posix.join(folder, 'run.json'))) {
+        if (first !== undefined && !runs.has(folder) && !troubled.has(path.posix.join(folder, 'run.json'))) {
           report({ rule: FD.FD7.id, level: 'must', file: first, message: 'lies in a folder without run.json' });
         }
         for (const { file, id } of list) {
@@ -49,13 +48,13 @@ export function caseInspector(tree: Tree, report: Report): Inspector {
         }
       }
       for (const [folder, run] of runs) {
-        for (const finding of compare(run, cases.get(folder) ?? [], tree)) report(finding);
+        for (const finding of compare(run, cases.get(folder) ?? [], troubled)) report(finding);
       }
     },
   };
 }
 
-function* compare(run: Run, cases: readonly Case[], tree: Tree): Generator<FolderFinding> {
+function* compare(run: Run, cases: readonly Case[], troubled: ReadonlySet<string>): Generator<FolderFinding> {
   for (const { file, id, version } of cases) {
     if (version !== run.version) yield must(FD.FD6.id, file, 'version', 'is not that of the run it lies in');
     if (!run.selected.has(id)) yield must(FD.FD7.id, file, 'case_id', 'was not selected by the run it lies in');
@@ -63,8 +62,8 @@ function* compare(run: Run, cases: readonly Case[], tree: Tree): Generator<Folde
   const ids = new Set(cases.map(({ id }) => id));
   let index = 0;
   for (const id of run.selected) {
-    // A file that is there and broken has a verdict of its own.
-    const isThere = ids.has(id) || tree.files.has(path.posix.join(path.posix.dirname(run.file), `${id}.json`));
+    // A case that is broken has a verdict of its own.
+    const isThere = ids.has(id) || troubled.has(path.posix.join(path.posix.dirname(run.file), `${id}.json`));
     if (!isThere) yield must(FD.FD7.id, run.file, `selected_case_ids[${index}]`, 'has left no artifact');
     index++;
   }

@@ -1,12 +1,8 @@
 import path from 'node:path';
 import type { FileClaim } from '../contracts/claim.ts';
 import { unsafePath } from '../base/path.ts';
-import { contentHash } from '../base/hash.ts';
-import { readJson } from '../base/json.ts';
-import { BYTES_MAX } from './examine.ts';
-import { hashFile, readWhole } from './source.ts';
 import { FD } from './folder-rules.ts';
-import type { FolderDocument, FolderFinding, Inspector, Report } from './inspector.ts';
+import type { FolderDocument, FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import type { Tree } from './walk.ts';
 
 export interface ClaimInspector extends Inspector {
@@ -17,17 +13,11 @@ export interface ClaimInspector extends Inspector {
 }
 
 /** FD2, FD3 and FD4: what documents say of files, against the files. */
-export function claimInspector(folder: string, tree: Tree, report: Report): ClaimInspector {
+export function claimInspector({ tree, hashOf, documentHashOf, troubled, report }: Surroundings): ClaimInspector {
   const assets: { file: string; at: string; run: string; id: string }[] = [];
   const assetIds = new Map<string, Set<string>>();
-  const hashes = new Map<string, string | undefined>();
   const claimed = new Set<string>();
   let outside = 0;
-
-  const hashOf = (file: string): string | undefined => {
-    if (!hashes.has(file)) hashes.set(file, hashFile(path.join(folder, file)));
-    return hashes.get(file);
-  };
 
   function* judge(file: string, claim: FileClaim, target: string | undefined): Generator<FolderFinding> {
     const level = claim.hint ? 'should' : 'must';
@@ -42,7 +32,7 @@ export function claimInspector(folder: string, tree: Tree, report: Report): Clai
     } else if (claim.sha256 !== undefined && claim.sha256 !== hashOf(target)) {
       yield { ...place, rule: FD.FD3.id, message: 'states a hash that is not that of the file' };
     }
-    if (claim.documentSha256 !== undefined && claim.documentSha256 !== documentHash(path.join(folder, target))) {
+    if (claim.documentSha256 !== undefined && claim.documentSha256 !== documentHashOf(target)) {
       yield { ...place, rule: FD.FD3.id, message: `states a hash that is not that of the document in ${target}` };
     }
   }
@@ -87,8 +77,8 @@ export function claimInspector(folder: string, tree: Tree, report: Report): Clai
       for (const finding of stepsWithoutManifest(tree)) report(finding);
       for (const { file, at, run, id } of assets) {
         const ids = assetIds.get(run);
-        // A manifest that is there and broken has a verdict of its own.
-        const isBroken = ids === undefined && tree.files.has(path.posix.join(run, 'assets', 'manifest.json'));
+        // A manifest that is broken has a verdict of its own.
+        const isBroken = troubled.has(path.posix.join(run, 'assets', 'manifest.json'));
         if (!isBroken && !ids?.has(id)) {
           report({
             rule: FD.FD2.id,
@@ -101,12 +91,6 @@ export function claimInspector(folder: string, tree: Tree, report: Report): Clai
       }
     },
   };
-}
-
-function documentHash(file: string): string | undefined {
-  const source = readWhole(file, BYTES_MAX);
-  const reading = source.ok ? readJson(source.bytes, { bytesMax: BYTES_MAX }) : undefined;
-  return reading?.ok ? contentHash(reading.value) : undefined;
 }
 
 /** The file that a claim means, if it is there. Some tools count from the document's own folder, whatever the contract says. */
@@ -127,8 +111,8 @@ function above(file: string, levels: number): string | undefined {
 function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): Generator<FolderFinding> {
   const folder = above(manifest, 0) ?? '';
   const prefix = folder === '' ? '' : `${folder}/`;
-  for (const file of tree.files.keys()) {
-    if (file.startsWith(prefix) && !listed.has(file)) {
+  for (const file of filesBelow(prefix, tree)) {
+    if (!listed.has(file)) {
       yield {
         rule: FD.FD4.id,
         level: 'must',
@@ -136,6 +120,23 @@ function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): G
         message: `is not listed in ${path.posix.basename(manifest)} beside it`,
       };
     }
+  }
+}
+
+/** The files whose path begins with a prefix. They stand side by side, because a tree is sorted. */
+function* filesBelow(prefix: string, tree: Tree): Generator<string> {
+  const { paths } = tree;
+  let low = 0;
+  let high = paths.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((paths[middle] as string) < prefix) low = middle + 1;
+    else high = middle;
+  }
+  for (let index = low; index < paths.length; index++) {
+    const file = paths[index] as string;
+    if (!file.startsWith(prefix)) return;
+    yield file;
   }
 }
 

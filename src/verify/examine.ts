@@ -33,8 +33,8 @@ export interface Origin {
   readonly input: string;
   /** Its file name, by which it may be known. */
   readonly fileName?: string;
-  /** The folder it lies in, where a profile may lie beside it. */
-  readonly folder?: string;
+  /** Reads the profile that may lie beside it. */
+  readonly profile?: () => unknown;
   /** The file or folder that it is a part of. */
   readonly within?: string;
 }
@@ -60,7 +60,7 @@ function examineBy(
   contract: Contract,
   document: JsonDocument,
   bytes: number,
-  { input, folder, within }: Origin,
+  { input, profile, within }: Origin,
   { strict = false, internal = false, bytesMax }: Options,
 ): Examined {
   if (bytesMax === undefined && bytes > contract.bytesMax) {
@@ -69,7 +69,7 @@ function examineBy(
   if (bytesMax === undefined && document.values > valuesMaxOf(contract.bytesMax)) {
     return { verdict: refused(input, 'too_many_values', tooManyValues(contract.bytesMax), within) };
   }
-  const profileBeside = contract.namesProfile && folder !== undefined ? profileIn(folder) : undefined;
+  const profileBeside = contract.namesProfile ? profile?.() : undefined;
   const judgement = judge(contract, document, { strict, internal, profileBeside });
   const verdict: Verdict = {
     input,
@@ -89,11 +89,10 @@ function examineBy(
 const NOTHING: readonly string[] = [];
 
 /** The profile that lies in a folder. One that cannot be read binds nothing. */
-function profileIn(folder: string): unknown {
-  const source = readWhole(path.join(folder, 'policy.json'), BYTES_MAX);
-  if (!source.ok) return undefined;
-  const reading = readJson(source.bytes, { bytesMax: BYTES_MAX });
-  return reading.ok ? reading.value : undefined;
+export function readProfile(folder: string): unknown {
+  const source = readWhole(path.join(folder, 'policy.json'), MIB);
+  const reading = source.ok ? readJson(source.bytes, { bytesMax: MIB }) : undefined;
+  return reading?.ok ? reading.value : undefined;
 }
 
 /** How many bytes may be read of a document, as far as can be said before it is: by its format, if that is known already. */

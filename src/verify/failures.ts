@@ -1,8 +1,6 @@
 import path from 'node:path';
 import { FD } from './folder-rules.ts';
-import type { FolderFinding, Inspector, Report } from './inspector.ts';
-import { hashFile } from './source.ts';
-import type { Tree } from './walk.ts';
+import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 
 /** What a case says of the body that it saved. */
 interface Failure {
@@ -25,7 +23,7 @@ interface Meta extends Said {
 }
 
 /** FD3 and FD6: the metadata of a failure, against the case that names it and the body that it describes. */
-export function failureInspector(folder: string, tree: Tree, report: Report): Inspector {
+export function failureInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
   const failures: Failure[] = [];
   const metas = new Map<string, Meta>();
   return {
@@ -50,7 +48,19 @@ export function failureInspector(folder: string, tree: Tree, report: Report): In
     end() {
       for (const { file, meta: metaFile, body, said } of failures) {
         const meta = metas.get(metaFile);
-        if (!meta) continue;
+        if (!meta) {
+          const isLost = tree.files.has(metaFile) && !troubled.has(metaFile);
+          if (isLost)
+            report(
+              finding(
+                FD.FD6.id,
+                file,
+                'runner_failure.full_body_meta_saved_to',
+                'names a file that is no metadata of a failure',
+              ),
+            );
+          continue;
+        }
         for (const key of ['case_id', 'version', 'class'] as const) {
           if (meta[key] !== undefined && meta[key] !== said[key]) {
             report(finding(FD.FD6.id, metaFile, key, `is not that of ${file}, which names it`));
@@ -60,10 +70,7 @@ export function failureInspector(folder: string, tree: Tree, report: Report): In
         if (size === undefined) continue;
         if (meta.bytes_written !== undefined && meta.bytes_written !== size) {
           report(finding(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, the body has ${size}`));
-        } else if (
-          meta.sha256 !== undefined &&
-          !hashFile(path.join(folder, body))?.endsWith(meta.sha256.slice(-64).toLowerCase())
-        ) {
+        } else if (meta.sha256 !== undefined && !hashOf(body)?.endsWith(meta.sha256.slice(-64).toLowerCase())) {
           report(finding(FD.FD3.id, metaFile, 'sha256', 'is not the hash of the body'));
         }
       }

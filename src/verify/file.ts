@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { tooLarge } from '../base/json.ts';
-import { capOf, type Examined, examine, type Options } from './examine.ts';
+import { capOf, type Examined, examine, type Options, readProfile } from './examine.ts';
 import { linesOf } from './lines.ts';
 import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unreadableBecause } from './source.ts';
 import { Sum } from './sum.ts';
@@ -11,7 +11,8 @@ import { refused, unreadable, type Verdict } from './verdict.ts';
 export async function verifyFile(file: string, options: Options): Promise<Verdict> {
   const source = readWhole(file, await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
-  const origin = { input: file, fileName: path.basename(file), folder: path.dirname(file) };
+  const profile = (): unknown => readProfile(path.dirname(file));
+  const origin = { input: file, fileName: path.basename(file), profile };
   return (await examine(source.bytes, origin, options)).verdict;
 }
 

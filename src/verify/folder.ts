@@ -1,15 +1,17 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
+import { contentHash } from '../base/hash.ts';
+import { readJson } from '../base/json.ts';
 import { Found } from '../contracts/check.ts';
 import { caseInspector } from './cases.ts';
 import { claimInspector } from './claims.ts';
-import { BYTES_MAX, type Examined, examine, type Options } from './examine.ts';
+import { BYTES_MAX, type Examined, examine, type Options, readProfile } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
 import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
 import { hostPathInspector } from './host-paths.ts';
-import type { FolderFinding, Inspector } from './inspector.ts';
-import { changeOf, openRegular, readWhole } from './source.ts';
+import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { changeOf, hashFile, openRegular, readWhole } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
 import { walk } from './walk.ts';
@@ -31,11 +33,20 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     });
   };
   for (const { path: file, what } of tree.odd) report({ rule: FD.FD1.id, level: 'must', file, message: what });
-  const claims = claimInspector(folder, tree, report);
+  const troubled = new Set<string>();
+  const surroundings: Surroundings = {
+    tree,
+    hashOf: once(file => hashFile(path.join(folder, file))),
+    documentHashOf: once(file => documentHash(path.join(folder, file))),
+    troubled,
+    report,
+  };
+  const profileIn = once(readProfile);
+  const claims = claimInspector(surroundings);
   const inspectors: readonly Inspector[] = [
     claims,
-    caseInspector(tree, report),
-    failureInspector(folder, tree, report),
+    caseInspector(surroundings),
+    failureInspector(surroundings),
     hostPathInspector(report),
   ];
   const sum = new Sum(folder);
@@ -43,7 +54,7 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
   const known = new Set<string>();
   for (const file of tree.files.keys()) {
     if (isOutput(file)) continue;
-    for (const document of documentsIn(folder, file, options)) {
+    for (const document of documentsIn(folder, file, options, profileIn)) {
       const examined = document instanceof Promise ? await document : document;
       if (isStranger(file, examined.verdict, options)) {
         strangers.add(file);
@@ -55,7 +66,9 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
       if (contract && verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
         for (const inspector of inspectors) inspector.take({ file, contract, value });
       }
-      yield [sum.add(examined)];
+      const judged = sum.add(examined);
+      if (judged.outcome !== 'valid') troubled.add(file);
+      yield [judged];
     }
   }
   if (sum.isEmpty) {
@@ -71,7 +84,12 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
 }
 
 /** The documents that a file holds: one, one per line, or none. */
-function* documentsIn(folder: string, file: string, options: Options): Generator<Examined | Promise<Examined>> {
+function* documentsIn(
+  folder: string,
+  file: string,
+  options: Options,
+  profileIn: (folder: string) => unknown,
+): Generator<Examined | Promise<Examined>> {
   const full = path.join(folder, file);
   const extension = path.extname(file).toLowerCase();
   if (extension === '.ndjson' || extension === '.jsonl') {
@@ -90,9 +108,25 @@ function* documentsIn(folder: string, file: string, options: Options): Generator
     }
   } else if (extension === '.json') {
     const source = readWhole(full, options.bytesMax ?? BYTES_MAX);
-    const origin = { input: full, fileName: path.basename(file), folder: path.dirname(full), within: folder };
+    const profile = (): unknown => profileIn(path.dirname(full));
+    const origin = { input: full, fileName: path.basename(file), profile, within: folder };
     yield source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, folder) };
   }
+}
+
+/** The same answer for the same question, however often it is asked. */
+function once<Answer>(ask: (file: string) => Answer): (file: string) => Answer {
+  const answers = new Map<string, Answer>();
+  return file => {
+    if (!answers.has(file)) answers.set(file, ask(file));
+    return answers.get(file) as Answer;
+  };
+}
+
+function documentHash(file: string): string | undefined {
+  const source = readWhole(file, BYTES_MAX);
+  const reading = source.ok ? readJson(source.bytes, { bytesMax: BYTES_MAX }) : undefined;
+  return reading?.ok ? contentHash(reading.value) : undefined;
 }
 
 /** What a script or a bundle wrote is its own business. */

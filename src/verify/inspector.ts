@@ -1,9 +1,22 @@
 import type { Contract } from '../contracts/contract.ts';
+import type { Tree } from './walk.ts';
 
 /** Looks at the documents of a folder as they come, and reports at once or at the end what they break together. */
 export interface Inspector {
   take(document: FolderDocument): void;
   end?(): void;
+}
+
+/** What inspectors know of the folder beyond its documents. */
+export interface Surroundings {
+  readonly tree: Tree;
+  /** The content hash of a file of the folder, computed once. */
+  readonly hashOf: (file: string) => string | undefined;
+  /** The content hash of the JSON document in a file of the folder, computed once. */
+  readonly documentHashOf: (file: string) => string | undefined;
+  /** Files that got a verdict of their own that is not "valid", so that nothing more need be said of them. */
+  readonly troubled: ReadonlySet<string>;
+  readonly report: Report;
 }
 
 export type Report = (finding: FolderFinding) => void;

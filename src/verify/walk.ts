@@ -7,6 +7,8 @@ export interface Tree {
   readonly ok: true;
   /** Regular files by path relative to the folder, `/` between names, sorted; the value is the size in bytes. */
   readonly files: ReadonlyMap<string, number>;
+  /** The same paths, to search in. */
+  readonly paths: readonly string[];
   /** Everything that is neither a file nor a folder, or has a name that cannot be written down. */
   readonly odd: readonly { readonly path: string; readonly what: string }[];
 }
@@ -35,7 +37,12 @@ export function walk(folder: string): Tree | Failure {
     return unreadableBecause(error);
   }
   files.sort(([a], [b]) => compare(a, b));
-  return { ok: true, files: new Map(files), odd: odd.sort((a, b) => compare(a.path, b.path)) };
+  return {
+    ok: true,
+    files: new Map(files),
+    paths: files.map(([file]) => file),
+    odd: odd.sort((a, b) => compare(a.path, b.path)),
+  };
 }
 
 const ENTRIES_MAX = 500_000;

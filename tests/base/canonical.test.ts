@@ -114,7 +114,7 @@ describe('what is not plain JSON', () => {
   cycle['self'] = cycle;
   const cases: [string, unknown, string][] = [
     ['undefined in an object', { a: undefined }, 'a'],
-    ['a hole in a list', { a: [1, , 3] }, 'a[1]'], // oxlint-disable-line no-sparse-arrays
+    ['a hole in a list', { a: [1, , 3] }, 'a'], // oxlint-disable-line no-sparse-arrays
     ['NaN', [Number.NaN], '[0]'],
     ['Infinity', { x: { y: Number.POSITIVE_INFINITY } }, 'x.y'],
     ['a bigint', [1n], '[0]'],

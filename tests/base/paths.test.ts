@@ -44,6 +44,7 @@ describe('a path of a machine in a text', () => {
     'open C:\\Users\\x',
     'file:///etc/passwd',
     '\\\\server\\share',
+    'C:/Users/alice/x',
     'path=/var/lib/x',
     '//home/alice/x',
     'user@/home/alice',

@@ -277,6 +277,29 @@ describe('the metadata of a failure', () => {
   });
 });
 
+test('evidence that cannot be read is not taken for evidence', async () => {
+  const files = suite();
+  expect(await brokenIn(folderWith({ ...files, 'failed.json': { hello: 1 } }))).toEqual([
+    'FD7 run.json#selected_case_ids[1]',
+  ]);
+  const { 'assets/manifest.json': _, ...loose } = files;
+  const failed = loose['failed.json'] as { runner_failure: object };
+  const answered = structuredClone(loose['answered.json']) as { proposed_actions: { evidence_refs: object[] }[] };
+  answered.proposed_actions[0]?.evidence_refs.pop();
+  for (const meta of ['{"schema_version":"failure-meta.v9"}', '{"a":1}', '{"a":1,"a":2}', 'junk']) {
+    const folder = folderWith({
+      ...loose,
+      'answered.json': answered,
+      'failed.json': {
+        ...failed,
+        runner_failure: { ...failed.runner_failure, full_body_meta_saved_to: 'assets/m.json' },
+      },
+      'assets/m.json': meta,
+    });
+    expect(await brokenIn(folder), meta).toEqual(['FD6 failed.json#runner_failure.full_body_meta_saved_to']);
+  }
+});
+
 test('a suite needs its run.json, only one document can be it, and a step needs its manifest', async () => {
   const { 'run.json': run, ...rest } = suite();
   expect(await brokenIn(folderWith(rest))).toEqual(['FD7 answered.json']);
