@@ -175,7 +175,7 @@ function object(shape: Readonly<Record<string, Definition>>): Form {
         } else if (form.fits(member)) keys++;
         else return false;
       }
-      // oxlint-disable-next-line guard-for-in -- counting everything, so that one key too many is noticed
+      // Counting everything, inherited keys too, so that one key too many is noticed.
       for (const _ in value) keys--;
       return keys === 0;
     },

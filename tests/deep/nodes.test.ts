@@ -7,7 +7,7 @@ import { loadContracts } from '../../src/contracts/catalogue.ts';
 import { proctor, ROOT, temporaryFolder } from '../support.ts';
 
 /** The npm package `node` carries real binaries, so every line of Node that we promise can be tried anywhere. */
-describe.each(['22', '24'])('on Node %s', major => {
+describe.each(['20.19', '22', '24'])('on Node %s', line => {
   test('the verifier says the same as here, of good and of broken documents', async () => {
     const cwd = temporaryFolder();
     const files: string[] = [];
@@ -26,10 +26,12 @@ describe.each(['22', '24'])('on Node %s', major => {
     const args = ['verify', '--json', ...files, 'torn.json', 'twice.json'];
     const node = execFileSync(
       'npm',
-      ['exec', '--yes', `--package=node@${major}`, '--', 'node', '-p', 'process.execPath'],
+      ['exec', '--yes', `--package=node@${line}`, '--', 'node', '-p', 'process.execPath'],
       { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
     ).trim();
-    expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(new RegExp(`^v${major}\\.`));
+    expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(
+      new RegExp(`^v${line.replace('.', '\\.')}\\.`),
+    );
     let there = '';
     try {
       there = execFileSync(node, [path.join(ROOT, 'dist', 'proctor.js'), ...args], { cwd, encoding: 'utf8' });
