@@ -217,10 +217,19 @@ function union(options: readonly Form[]): Form {
     fits: value => meant(value)?.fits(value) ?? untagged.some(option => option.fits(value)),
     faults(value, path) {
       const option = meant(value) ?? other(value);
-      return option ? option.faults(value, path) : [mistyped(what, value, path)];
+      if (option) return option.faults(value, path);
+      return isObject(value) && tagged.length > 0 ? [untold(tagged, value, path)] : [mistyped(what, value, path)];
     },
     unknown: (value, path) => (meant(value) ?? other(value))?.unknown(value, path) ?? NOTHING,
   };
+}
+
+/** An object that is none of the options: what tells them apart is missing or unknown. */
+function untold(options: readonly Form[], value: Record<string, unknown>, path: string): ShapeFault {
+  const key = options[0]?.tags?.[0]?.[0] as string;
+  if (value[key] === undefined) return { path: placeOf(path, key), message: 'is missing' };
+  const words = options.map(({ tags = [] }) => JSON.stringify(tags.find(([tag]) => tag === key)?.[1]));
+  return { path: placeOf(path, key), message: `must be one of ${words.join(', ')}` };
 }
 
 /** Both at once. Neither side knows all keys, so none is unknown, and the closer look decides. */

@@ -3,20 +3,24 @@ import type { FileClaim } from '../contracts/claim.ts';
 import { unsafePath } from '../base/path.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, FolderFinding, Inspector, Surroundings } from './inspector.ts';
-import type { Tree } from './walk.ts';
+import { above, filesBelow, type Tree } from './walk.ts';
 
 export interface ClaimInspector extends Inspector {
   /** The files that some document names. */
   readonly claimed: ReadonlySet<string>;
   /** How many claims lead out of the folder, as those of a manifest do whose run lies around it. */
   readonly outside: number;
+  /** Files about which some document was found wrong. */
+  readonly disputed: ReadonlySet<string>;
 }
 
 /** FD2, FD3 and FD4: what documents say of files, against the files. */
-export function claimInspector({ tree, hashOf, documentHashOf, troubled, report }: Surroundings): ClaimInspector {
+export function claimInspector(surroundings: Surroundings): ClaimInspector {
+  const { tree, hashOf, documentHashOf, troubled, report } = surroundings;
   const assets: { file: string; at: string; run: string; id: string }[] = [];
   const assetIds = new Map<string, Set<string>>();
   const claimed = new Set<string>();
+  const disputed = new Set<string>();
   let outside = 0;
 
   function* judge(file: string, claim: FileClaim, target: string | undefined): Generator<FolderFinding> {
@@ -39,10 +43,11 @@ export function claimInspector({ tree, hashOf, documentHashOf, troubled, report 
 
   return {
     claimed,
+    disputed,
     get outside() {
       return outside;
     },
-    take({ file, contract, value }: FolderDocument) {
+    take({ file, place, contract, value }: FolderDocument) {
       if (contract.name === 'assets-manifest') {
         const { items } = value as { items: readonly { asset_id: string }[] };
         assetIds.set(above(file, 1) ?? '', new Set(items.map(({ asset_id }) => asset_id)));
@@ -66,7 +71,10 @@ export function claimInspector({ tree, hashOf, documentHashOf, troubled, report 
           listed.add(target);
           claimed.add(target);
         }
-        for (const finding of judge(file, claim, target)) report(finding);
+        for (const finding of judge(place, claim, target)) {
+          if (finding.level === 'must') disputed.add(target ?? joined(base, claim.file));
+          report(finding);
+        }
       }
       if (contract.listsItsFolder && base !== undefined && path.posix.basename(file) === 'manifest.json') {
         for (const finding of unlisted(file, listed, tree)) report(finding);
@@ -74,7 +82,7 @@ export function claimInspector({ tree, hashOf, documentHashOf, troubled, report 
     },
 
     end() {
-      for (const finding of stepsWithoutManifest(tree)) report(finding);
+      for (const finding of stepsWithoutManifest(surroundings)) report(finding);
       for (const { file, at, run, id } of assets) {
         const ids = assetIds.get(run);
         // A manifest that is broken has a verdict of its own.
@@ -96,16 +104,14 @@ export function claimInspector({ tree, hashOf, documentHashOf, troubled, report 
 /** The file that a claim means, if it is there. Some tools count from the document's own folder, whatever the contract says. */
 function resolve(base: string, file: string, claimed: string, tree: Tree): string | undefined {
   for (const folder of [base, above(file, 0)]) {
-    const target = path.posix.normalize(folder ? `${folder}/${claimed}` : claimed);
+    const target = joined(folder ?? '', claimed);
     if (tree.files.has(target)) return target;
   }
   return undefined;
 }
 
-/** The folder that lies `levels` above the folder of a file; '' is the top, undefined lies outside. */
-function above(file: string, levels: number): string | undefined {
-  const names = file.split('/').slice(0, -1);
-  return levels > names.length ? undefined : names.slice(0, names.length - levels).join('/');
+function joined(folder: string, file: string): string {
+  return path.posix.normalize(folder === '' ? file : `${folder}/${file}`);
 }
 
 function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): Generator<FolderFinding> {
@@ -123,26 +129,10 @@ function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): G
   }
 }
 
-/** The files whose path begins with a prefix. They stand side by side, because a tree is sorted. */
-function* filesBelow(prefix: string, tree: Tree): Generator<string> {
-  const { paths } = tree;
-  let low = 0;
-  let high = paths.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((paths[middle] as string) < prefix) low = middle + 1;
-    else high = middle;
-  }
-  for (let index = low; index < paths.length; index++) {
-    const file = paths[index] as string;
-    if (!file.startsWith(prefix)) return;
-    yield file;
-  }
-}
-
-function* stepsWithoutManifest(tree: Tree): Generator<FolderFinding> {
+function* stepsWithoutManifest({ tree, isForeign }: Surroundings): Generator<FolderFinding> {
   const steps = new Map<string, string>();
   for (const file of tree.files.keys()) {
+    if (isForeign(file)) continue;
     const [step] = /^(?:.*\/)?evidence\/steps\/[^/]+(?=\/)/.exec(file) ?? [];
     if (step !== undefined && !steps.has(step)) steps.set(step, file);
   }

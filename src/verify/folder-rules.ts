@@ -12,7 +12,7 @@ export const FD = {
     why: 'A document that points to a file which is not there has lost its evidence.',
     asks: [
       'every file that a document names is there, counted from the folder of the document',
-      'manifests of steps and of assets count from the folder of the run',
+      'manifests of steps and of assets, and events, count from the folder of the run',
       'an asset that is named by its id is listed in assets/manifest.json',
       'should: files that a script result names are there, which it only hints at',
     ],
@@ -64,6 +64,44 @@ export const FD = {
       'every case beside run.json was selected',
     ],
   },
+  FD8: {
+    id: 'FD8',
+    title: 'Environment Agrees',
+    why: 'Two runs are compared by the surroundings that their metadata names; those must be the ones on record.',
+    asks: [
+      'environment_hash of metadata.json is the environment hash of the runner.json beside it',
+      'where metadata.json says why there is no runner.json, there is none',
+    ],
+  },
+} as const;
+
+/** The rules of a sealed run folder; those of the seal alone, SL1 to SL4, stand with its contract. */
+export const SL = {
+  SL5: {
+    id: 'SL5',
+    title: 'Folder Whole',
+    why: 'What was sealed is what is shown, byte for byte, wherever the folder was copied to.',
+    asks: [
+      'every file that evidence/seal.json names is there, with the size and the SHA-256 that it states',
+      'the files in evidence/internal/ are there all, or none of them is',
+      'a file that another document was found wrong about (FD2, FD3) is not told of again',
+    ],
+  },
+  SL6: {
+    id: 'SL6',
+    title: 'Nothing Extra',
+    why: 'A file that came after the seal was put there by nobody who answers for it.',
+    asks: [
+      'every file of the folder is named by evidence/seal.json',
+      'evidence/seal.json itself, evaluation.json and evidence/evaluation.json may be there without',
+    ],
+  },
+  SL7: {
+    id: 'SL7',
+    title: 'Run Finished',
+    why: 'While a run is alive, or after it was torn off, its journal is the truth and its documents are not.',
+    asks: ['there is no journal.ndjson at the top of a run folder; proctor recover finishes such a run'],
+  },
 } as const;
 
 export interface FolderRule {
@@ -73,4 +111,4 @@ export interface FolderRule {
   readonly asks: readonly string[];
 }
 
-export const folderRules: readonly FolderRule[] = Object.values(FD);
+export const folderRules: readonly FolderRule[] = [...Object.values(FD), ...Object.values(SL)];

@@ -7,10 +7,13 @@ import { caseInspector } from './cases.ts';
 import { claimInspector } from './claims.ts';
 import { BYTES_MAX, type Examined, examine, type Options, readProfile } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
+import { environmentInspector } from './environments.ts';
 import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
+import { foreignIn, journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { sealInspector } from './seal.ts';
 import { changeOf, hashFile, openRegular, readWhole } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
@@ -34,26 +37,33 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
   };
   for (const { path: file, what } of tree.odd) report({ rule: FD.FD1.id, level: 'must', file, message: what });
   const troubled = new Set<string>();
+  const isForeign = foreignIn(folder);
+  const journals = journalsIn(tree, isForeign);
   const surroundings: Surroundings = {
     tree,
     hashOf: once(file => hashFile(path.join(folder, file))),
     documentHashOf: once(file => documentHash(path.join(folder, file))),
     troubled,
+    isForeign,
+    journals,
     report,
   };
   const profileIn = once(readProfile);
   const claims = claimInspector(surroundings);
+  const seals = sealInspector(surroundings, claims.disputed);
   const inspectors: readonly Inspector[] = [
     claims,
+    seals,
     caseInspector(surroundings),
     failureInspector(surroundings),
+    environmentInspector(surroundings),
     hostPathInspector(report),
   ];
   const sum = new Sum(folder);
   const strangers = new Set<string>();
-  const known = new Set<string>();
+  const known = new Set(journals);
   for (const file of tree.files.keys()) {
-    if (isOutput(file)) continue;
+    if (isForeign(file) || journals.has(file)) continue;
     for (const document of documentsIn(folder, file, options, profileIn)) {
       const examined = document instanceof Promise ? await document : document;
       if (isStranger(file, examined.verdict, options)) {
@@ -64,21 +74,25 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
       const { contract, value, verdict } = examined;
       // Only what has kept its own contract is worth comparing with the rest.
       if (contract && verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
-        for (const inspector of inspectors) inspector.take({ file, contract, value });
+        const place = file + verdict.input.slice(path.join(folder, file).length);
+        const environmentHash = verdict.environment_hash;
+        for (const inspector of inspectors) inspector.take({ file, place, contract, value, environmentHash });
       }
       const judged = sum.add(examined);
       if (judged.outcome !== 'valid') troubled.add(file);
       yield [judged];
     }
   }
-  if (sum.isEmpty) {
+  if (sum.isEmpty && journals.size === 0) {
     yield [refused(folder, 'unknown_format', 'No file in this folder is a document of a known format.')];
     return;
   }
   for (const inspector of inspectors) inspector.end?.();
   const { violations, advice, omitted } = found.findings();
-  const others = [...tree.files.keys()].filter(file => !known.has(file) && !claims.claimed.has(file));
-  const notChecked = leftOut(others, strangers, claims.outside);
+  const others = [...tree.files.keys()].filter(
+    file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file),
+  );
+  const notChecked = [...leftOut(others, strangers, claims.outside + seals.outside), ...seals.notChecked];
   const verdict = sum.verdict(violations, advice, notChecked);
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }
@@ -127,11 +141,6 @@ function documentHash(file: string): string | undefined {
   const source = readWhole(file, BYTES_MAX);
   const reading = source.ok ? readJson(source.bytes, { bytesMax: BYTES_MAX }) : undefined;
   return reading?.ok ? contentHash(reading.value) : undefined;
-}
-
-/** What a script or a bundle wrote is its own business. */
-function isOutput(file: string): boolean {
-  return /(?:^|\/)output\//.test(file);
 }
 
 /**

@@ -6,9 +6,9 @@ import type { Inspector, Report } from './inspector.ts';
 /** FD5: texts of ours that name a file of some machine. The words of the program that ran are its own. */
 export function hostPathInspector(report: Report): Inspector {
   return {
-    take({ file, contract, value }) {
+    take({ place, contract, value }) {
       for (const at of pathsIn(value, '', new Set(contract.programText))) {
-        report({ rule: FD.FD5.id, level: 'must', file, at, message: 'holds a path of a machine' });
+        report({ rule: FD.FD5.id, level: 'must', file: place, at, message: 'holds a path of a machine' });
       }
     },
   };

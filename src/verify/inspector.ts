@@ -16,6 +16,10 @@ export interface Surroundings {
   readonly documentHashOf: (file: string) => string | undefined;
   /** Files that got a verdict of their own that is not "valid", so that nothing more need be said of them. */
   readonly troubled: ReadonlySet<string>;
+  /** Files that are no documents of ours, whatever their name. */
+  readonly isForeign: (file: string) => boolean;
+  /** Journals of runs that are not finished. */
+  readonly journals: ReadonlySet<string>;
   readonly report: Report;
 }
 
@@ -25,8 +29,12 @@ export type Report = (finding: FolderFinding) => void;
 export interface FolderDocument {
   /** Its file, relative to the folder, `/` between names. */
   readonly file: string;
+  /** What findings call it: its file, and its line if it is one of many there. */
+  readonly place: string;
   readonly contract: Contract;
   readonly value: object;
+  /** The second hash of a contract that has one. */
+  readonly environmentHash: string | undefined;
 }
 
 export interface FolderFinding {

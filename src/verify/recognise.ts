@@ -44,7 +44,7 @@ function onlyFormatWith(field: string): readonly string[] {
 }
 
 /** Names under which evidence lies. A file of such a name that does not say what it is, is no stranger's. */
-const OURS = /^(?:run|result|manifest|request|seal)\.json$/;
+const OURS = /^(?:run|result|manifest|request|outcome|seal)\.json$/;
 
 /** The format that a file name alone stands for. */
 export function formatOf(fileName: string): string | undefined {

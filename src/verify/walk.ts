@@ -45,6 +45,28 @@ export function walk(folder: string): Tree | Failure {
   };
 }
 
+/** The files whose path begins with a prefix. They stand side by side, because a tree is sorted. */
+export function* filesBelow(prefix: string, { paths }: Tree): Generator<string> {
+  let low = 0;
+  let high = paths.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((paths[middle] as string) < prefix) low = middle + 1;
+    else high = middle;
+  }
+  for (let index = low; index < paths.length; index++) {
+    const file = paths[index] as string;
+    if (!file.startsWith(prefix)) return;
+    yield file;
+  }
+}
+
+/** The folder that lies `levels` above the folder of a file; '' is the top, undefined lies outside. */
+export function above(file: string, levels: number): string | undefined {
+  const names = file.split('/').slice(0, -1);
+  return levels > names.length ? undefined : names.slice(0, names.length - levels).join('/');
+}
+
 const ENTRIES_MAX = 500_000;
 const DEPTH_MAX = 32;
 

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { Claim } from '../claim.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { rulesFor, should } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
@@ -6,7 +7,7 @@ import { AG } from './invariants.ts';
 import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('event.v0'),
+  schema_version: z.literal('event.v1'),
   timestamp: instant(),
   run_id: nameText(),
   step_id: nameText(),
@@ -45,7 +46,7 @@ const rule = rulesFor<Event>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "event.v0"'],
+  asks: ['schema_version is "event.v1"'],
   fields: ['schema_version'],
   breach: event => ({ ...event, schema_version: 'event.v9' }),
 });
@@ -106,7 +107,7 @@ const complete = rule({
 });
 
 const example: Event = {
-  schema_version: 'event.v0',
+  schema_version: 'event.v1',
   timestamp: '2026-04-03T10:21:43.007Z',
   run_id: 'agent_20260403_101500_4f1c9a7be210',
   step_id: 'implement',
@@ -124,10 +125,15 @@ export const event: Contract = {
   title: 'Event',
   tells: 'One thing that happened during a run; a line of events.ndjson.',
   source: 'Runner Contract (agent steps), section 9, as lines of the run folder',
-  version: { field: 'schema_version', value: 'event.v0' },
+  version: { field: 'schema_version', value: 'event.v1' },
   shape,
   rules: [version, family, paths, roles, times, complete],
   unknownKeys: AG.AG14.id,
+  /** From evidence/ to the folder of the run. */
+  claimsFrom: 1,
+  *claims({ artifact_path }: Event): Generator<Claim> {
+    if (artifact_path !== undefined) yield { at: 'artifact_path', file: artifact_path };
+  },
   beyond: ['whether lines before or after it are missing', 'whether it happened at that moment'],
   bytesMax: MIB,
   example,

@@ -10,7 +10,7 @@ import { ASKS, nameText, TERMINATIONS } from './words.ts';
 const commit = () => matching(/^(?:[a-f0-9]{40}|[a-f0-9]{64})$/, 'the full hash of a commit');
 
 const shape = record({
-  schema_version: z.literal('metadata.v0'),
+  schema_version: z.literal('metadata.v1'),
   run_id: nameText(),
   workflow_id: z.nullable(filledText()),
   workflow_version: z.nullable(count()),
@@ -43,7 +43,7 @@ const rule = rulesFor<Metadata>();
 const version = rule({
   ...AG.AG1,
   asks: [
-    'schema_version is "metadata.v0"',
+    'schema_version is "metadata.v1"',
     'schema_versions, if present, is a list; each entry has name and version, not empty',
     'schema_versions has no name twice',
   ],
@@ -133,7 +133,7 @@ function plain(reference: string): string {
 }
 
 const example: Metadata = {
-  schema_version: 'metadata.v0',
+  schema_version: 'metadata.v1',
   run_id: 'agent_20260403_101500_4f1c9a7be210',
   workflow_id: 'implement-and-review',
   workflow_version: 3,
@@ -144,7 +144,7 @@ const example: Metadata = {
   last_step_id: 'implement',
   termination: 'completed',
   schema_versions: [
-    { name: 'step-manifest', version: 'step-manifest.v0' },
+    { name: 'step-manifest', version: 'step-manifest.v1' },
     { name: 'runner', version: '1.0.0' },
   ],
   workspace_context: {
@@ -162,16 +162,13 @@ export const metadata: Contract = {
   title: 'Run metadata',
   tells: 'Which run this is: its workflow, its work tree, when it began and how it ended.',
   source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
-  version: { field: 'schema_version', value: 'metadata.v0' },
+  version: { field: 'schema_version', value: 'metadata.v1' },
   fileNames: ['metadata.json'],
   shape,
   rules: [version, termination, paths, times, identified],
   unknownKeys: AG.AG16.id,
   programText: ['runner_record_absent'],
-  beyond: [
-    'whether the commits it names exist',
-    'whether environment_hash is that of the runner.json in the same folder',
-  ],
+  beyond: ['whether the commits it names exist'],
   bytesMax: 16 * MIB,
   example,
 };

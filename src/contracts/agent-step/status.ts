@@ -7,7 +7,7 @@ import { liesBefore } from './times.ts';
 import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, TERMINATIONS } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('status.v0'),
+  schema_version: z.literal('status.v1'),
   run_id: nameText(),
   workflow_id: z.nullable(filledText()),
   started_at: instant(),
@@ -33,7 +33,7 @@ const rule = rulesFor<Status>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "status.v0"'],
+  asks: ['schema_version is "status.v1"'],
   fields: ['schema_version'],
   breach: status => ({ ...status, schema_version: 'status.v9' }),
 });
@@ -134,7 +134,7 @@ const identified = rule({
 });
 
 const example: Status = {
-  schema_version: 'status.v0',
+  schema_version: 'status.v1',
   run_id: 'agent_20260403_101500_4f1c9a7be210',
   workflow_id: 'implement-and-review',
   started_at: '2026-04-03T10:14:58.120Z',
@@ -159,7 +159,7 @@ export const status: Contract = {
   title: 'Status',
   tells: 'Where a run stands now, and how it ended if it did.',
   source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
-  version: { field: 'schema_version', value: 'status.v0' },
+  version: { field: 'schema_version', value: 'status.v1' },
   fileNames: ['status.json'],
   shape,
   rules: [version, family, termination, paths, times, complete, identified],

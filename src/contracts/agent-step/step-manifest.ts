@@ -8,7 +8,7 @@ import { liesBefore } from './times.ts';
 import { ASKS, nameText, OPCODE_OF, OPCODES, OUTCOMES, OUTCOMES_OF, PLURAL_ROLES, ROLES, type Role } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('step-manifest.v0'),
+  schema_version: z.literal('step-manifest.v1'),
   step_id: nameText(),
   opcode: z.enum(OPCODES),
   started_at: instant(),
@@ -37,7 +37,7 @@ const rule = rulesFor<StepManifest>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "step-manifest.v0"'],
+  asks: ['schema_version is "step-manifest.v1"'],
   fields: ['schema_version'],
   breach: manifest => ({ ...manifest, schema_version: 'step-manifest.v9' }),
 });
@@ -192,7 +192,7 @@ function* needed(role: Role, artifacts: StepManifest['artifacts']): Generator<Fi
 
 /** An agent that completed, with all that a reader may ask for. */
 const example: StepManifest = {
-  schema_version: 'step-manifest.v0',
+  schema_version: 'step-manifest.v1',
   step_id: 'implement',
   opcode: 'RUN_AGENT',
   started_at: '2026-04-03T10:15:00.000Z',
@@ -261,7 +261,7 @@ export const stepManifest: Contract = {
   title: 'Step manifest',
   tells: 'What one step did, how it ended, and which file holds the evidence of each role.',
   source: 'Runner Contract (agent steps), sections 5, 7 and 8',
-  version: { field: 'schema_version', value: 'step-manifest.v0' },
+  version: { field: 'schema_version', value: 'step-manifest.v1' },
   shape,
   rules: [version, termination, paths, roles, required, evidence, times, identified],
   unknownKeys: AG.AG16.id,

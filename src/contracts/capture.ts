@@ -1,0 +1,29 @@
+import type { ContentHash } from '../base/hash.ts';
+import type { Ending } from './ending.ts';
+
+/** What a program wrote to one of its streams, after the secrets in it were masked: hashed in full, kept in part. */
+export interface KeptStream {
+  readonly bytesTotal: number;
+  readonly sha256: ContentHash;
+  /** The first bytes, and the last ones where there was more than fits. */
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+  /** How many declared secrets were masked. */
+  readonly masked: number;
+}
+
+export interface Phase {
+  readonly name: 'setup' | 'execute' | 'teardown';
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+}
+
+/** Everything that is known of a program once it is dead, but for the files that it left. */
+export interface Capture {
+  readonly ending: Ending;
+  readonly phases: readonly Phase[];
+  readonly stdout: KeptStream;
+  readonly stderr: KeptStream;
+  readonly cpuMs?: number;
+  readonly memoryPeakBytes?: number;
+}

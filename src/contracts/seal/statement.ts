@@ -1,0 +1,64 @@
+import * as z from 'zod/mini';
+import { compare } from '../check.ts';
+import { nameText } from '../agent-step/words.ts';
+import { count, instant, matching, record } from '../shape.ts';
+
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+const PREDICATE_TYPE = 'urn:proctor:run-folder:v1';
+
+const RUN_KINDS = ['script', 'agent', 'intent', 'suite'] as const;
+
+export type RunKind = (typeof RUN_KINDS)[number];
+
+const subject = record({
+  name: z.string(),
+  digest: record({ sha256: matching(/^[a-f0-9]{64}$/, '64 lower-case hexadecimal digits') }),
+  annotations: record({ size_bytes: count() }),
+});
+
+/** An in-toto statement about the files of a run folder. */
+export const statementShape = record({
+  _type: z.literal(STATEMENT_TYPE),
+  subject: z.array(subject),
+  predicateType: z.literal(PREDICATE_TYPE),
+  predicate: record({
+    schema_version: z.literal('seal.v1'),
+    run_id: nameText(),
+    kind: z.enum(RUN_KINDS),
+    sealed_at: instant(),
+    signed: z.boolean(),
+  }),
+});
+
+export type SealStatement = z.infer<typeof statementShape>;
+
+export interface SealedFile {
+  /** Relative to the run folder, `/` between names. */
+  readonly path: string;
+  /** `sha256:` and hexadecimal digits, over the bytes of the file. */
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** What is sealed: every file by path, digest and size, in the order of their paths. */
+export function sealStatement(sealed: {
+  readonly runId: string;
+  readonly kind: RunKind;
+  /** An instant. */
+  readonly sealedAt: string;
+  readonly files: readonly SealedFile[];
+}): SealStatement {
+  const { runId, kind, sealedAt, files } = sealed;
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [...files]
+      .sort((a, b) => compare(a.path, b.path))
+      .map(({ path, sha256, bytes }) => ({
+        name: path,
+        digest: { sha256: sha256.replace(/^sha256:/, '') },
+        annotations: { size_bytes: bytes },
+      })),
+    predicateType: PREDICATE_TYPE,
+    predicate: { schema_version: 'seal.v1', run_id: runId, kind, sealed_at: sealedAt, signed: false },
+  };
+}

@@ -1,0 +1,39 @@
+import path from 'node:path';
+import { FD } from './folder-rules.ts';
+import type { Inspector, Surroundings } from './inspector.ts';
+
+interface Metadata {
+  readonly file: string;
+  readonly environment_hash?: string;
+  readonly runner_record_absent?: string;
+}
+
+/** FD8: the surroundings that metadata.json names, against the runner.json beside it. */
+export function environmentInspector({ tree, troubled, report }: Surroundings): Inspector {
+  const metadata: Metadata[] = [];
+  const environments = new Map<string, string | undefined>();
+  return {
+    take({ file, contract, value, environmentHash }) {
+      if (contract.name === 'metadata') metadata.push({ ...(value as Omit<Metadata, 'file'>), file });
+      if (contract.name === 'runner') environments.set(file, environmentHash);
+    },
+
+    end() {
+      for (const { file, environment_hash, runner_record_absent } of metadata) {
+        const runner = path.posix.join(path.posix.dirname(file), 'runner.json');
+        const disagrees = (at: string, message: string): void =>
+          report({ rule: FD.FD8.id, level: 'must', file, at, message });
+        if (runner_record_absent !== undefined && tree.files.has(runner)) {
+          disagrees('runner_record_absent', 'says that there is no runner.json, and one lies beside it');
+        }
+        // A record that is broken has a verdict of its own.
+        if (environment_hash === undefined || troubled.has(runner)) continue;
+        if (!environments.has(runner))
+          disagrees('environment_hash', 'is that of a runner.json, and none lies beside it');
+        else if (environments.get(runner) !== environment_hash) {
+          disagrees('environment_hash', 'is not that of the runner.json beside it');
+        }
+      }
+    },
+  };
+}

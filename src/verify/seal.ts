@@ -1,0 +1,106 @@
+import path from 'node:path';
+import { openSeal, type SealStatement } from '../contracts/seal/index.ts';
+import { SL } from './folder-rules.ts';
+import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { above, filesBelow } from './walk.ts';
+
+interface Seal {
+  readonly file: string;
+  /** The folder that it seals, with a slash at its end; '' is the top. */
+  readonly below: string;
+  readonly subjects: SealStatement['subject'];
+}
+
+export interface SealInspector extends Inspector {
+  /** The files that some seal names. */
+  readonly sealed: ReadonlySet<string>;
+  /** How many sealed files lie out of the folder, as they do where only evidence/ was given. */
+  readonly outside: number;
+  /** What seals leave open. */
+  readonly notChecked: readonly string[];
+}
+
+/** SL5, SL6 and SL7: what was sealed against what is there. `disputed` are files of which enough was said already. */
+export function sealInspector(
+  { tree, hashOf, troubled, isForeign, journals, report }: Surroundings,
+  disputed: ReadonlySet<string>,
+): SealInspector {
+  const seals: Seal[] = [];
+  const sealed = new Set<string>();
+  const notChecked: string[] = [];
+  let outside = 0;
+
+  function* changed({ below, subjects }: Seal): Generator<FolderFinding> {
+    const isGone = (name: string): boolean => !tree.files.has(below + name);
+    const internal = subjects.filter(({ name }) => name.startsWith(INTERNAL));
+    const isPublic = internal.length > 0 && internal.every(({ name }) => isGone(name));
+    if (isPublic) notChecked.push('the internal files, which are not here');
+    for (const { name, digest, annotations } of subjects) {
+      const file = below + name;
+      if (disputed.has(file) || (isPublic && name.startsWith(INTERNAL))) continue;
+      const place = { rule: SL.SL5.id, level: 'must', file } as const;
+      const size = tree.files.get(file);
+      if (size === undefined) yield { ...place, message: 'was sealed, and is not there' };
+      else if (size !== annotations.size_bytes) {
+        yield { ...place, message: `has ${size} bytes, and was sealed with ${annotations.size_bytes}` };
+      } else if (hashOf(file) !== `sha256:${digest.sha256}`) {
+        yield { ...place, message: 'is not what was sealed: its hash differs' };
+      }
+    }
+  }
+
+  function* extra({ file: seal, below }: Seal): Generator<FolderFinding> {
+    for (const file of filesBelow(below, tree)) {
+      if (sealed.has(file) || file === seal || LATER.has(file.slice(below.length)) || journals.has(file)) continue;
+      yield { rule: SL.SL6.id, level: 'must', file, message: 'is not named by the seal of this folder' };
+    }
+  }
+
+  /** A seal that is broken has a verdict of its own. */
+  function isSealed(): boolean {
+    return outside > 0 || seals.length > 0 || [...troubled].some(file => path.posix.basename(file) === 'seal.json');
+  }
+
+  function isEvidence(file: string): boolean {
+    return /(?:^|\/)evidence\//.test(file) && !isForeign(file);
+  }
+
+  return {
+    sealed,
+    notChecked,
+    get outside() {
+      return outside;
+    },
+    take({ file, contract, value }) {
+      if (contract.name !== 'seal') return;
+      const opened = openSeal(value);
+      if (!opened.ok) return;
+      const { subject: subjects } = opened.statement;
+      const folder = above(file, contract.claimsFrom ?? 0);
+      if (folder === undefined) {
+        outside += subjects.length;
+        return;
+      }
+      const below = folder === '' ? '' : `${folder}/`;
+      seals.push({ file, below, subjects });
+      for (const { name } of subjects) sealed.add(below + name);
+    },
+
+    end() {
+      for (const seal of seals) {
+        for (const finding of changed(seal)) report(finding);
+        for (const finding of extra(seal)) report(finding);
+      }
+      for (const file of journals) report({ rule: SL.SL7.id, level: 'must', file, message: UNFINISHED });
+      if (tree.paths.some(isEvidence) && !isSealed())
+        notChecked.push('whether a file was exchanged, added or lost: there is no seal');
+    },
+  };
+}
+
+const UNFINISHED = 'is the journal of a run that is not finished: proctor recover finishes it';
+
+const INTERNAL = 'evidence/internal/';
+
+/** What may come after the seal. */
+const LATER: ReadonlySet<string> = new Set(['evaluation.json', 'evidence/evaluation.json']);

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { bytesHash } from '../../src/base/hash.ts';
+import { openSeal, seal, type SealStatement, sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
+import { adviceOf, judged, rulesOf } from '../support.ts';
+
+const file = (path: string, content = path) => ({ path, sha256: bytesHash(content), bytes: content.length });
+
+function statement(files = [file('result.json'), file('evidence/runner.json')]): SealStatement {
+  return sealStatement({ runId: 'script_1', kind: 'script', sealedAt: '2026-04-03T10:15:07.412Z', files });
+}
+
+const encoded = (text: string): object => ({
+  ...sealEnvelope(statement()),
+  payload: Buffer.from(text).toString('base64'),
+});
+
+/** An envelope around a statement with some keys replaced. */
+const around = (changes: object): object => encoded(canonicalize({ ...statement(), ...changes }));
+const subjects = (...subject: unknown[]): object => around({ subject });
+const [first, second] = statement().subject as [object, object];
+
+describe('a seal', () => {
+  test('is a DSSE envelope over an in-toto statement with the digest and size of every file, by path', () => {
+    const envelope = sealEnvelope(statement());
+    expect(envelope).toMatchObject({ payloadType: 'application/vnd.in-toto+json', signatures: [] });
+    const text = Buffer.from(envelope.payload, 'base64').toString();
+    expect(JSON.parse(text)).toEqual({
+      _type: 'https://in-toto.io/Statement/v1',
+      subject: [
+        {
+          name: 'evidence/runner.json',
+          digest: { sha256: bytesHash('evidence/runner.json').slice(7) },
+          annotations: { size_bytes: 20 },
+        },
+        { name: 'result.json', digest: { sha256: bytesHash('result.json').slice(7) }, annotations: { size_bytes: 11 } },
+      ],
+      predicateType: 'urn:proctor:run-folder:v1',
+      predicate: {
+        schema_version: 'seal.v1',
+        run_id: 'script_1',
+        kind: 'script',
+        sealed_at: '2026-04-03T10:15:07.412Z',
+        signed: false,
+      },
+    });
+    expect(canonicalize(JSON.parse(text))).toBe(text);
+  });
+
+  test('opens to what was put in, in the order of UTF-16 code units', () => {
+    const names = ['b', 'a/b', 'a-b', 'a', 'B', 'é', '\u{1f600}', '\uff01'];
+    const made = statement(names.map(name => file(name)));
+    expect(openSeal(sealEnvelope(made))).toEqual({ ok: true, statement: made });
+    expect(made.subject.map(({ name }) => name)).toEqual([...names].sort());
+  });
+
+  test('of no file is a seal', () => {
+    expect(openSeal(sealEnvelope(statement([])))).toMatchObject({ ok: true });
+  });
+});
+
+const broken: [string, object, string[]][] = [
+  ['that is whole', sealEnvelope(statement()), []],
+  ['of another type', { ...sealEnvelope(statement()), payloadType: 'text/plain' }, ['SL1']],
+  ['without signatures', { ...sealEnvelope(statement()), signatures: undefined }, ['SL1']],
+  ['with a signature that is empty', { ...sealEnvelope(statement()), signatures: [{ sig: '' }] }, ['SL1']],
+  ['without payload', { ...sealEnvelope(statement()), payload: undefined }, ['SL2']],
+  ['in base64 for addresses', { ...sealEnvelope(statement()), payload: '_-8=' }, ['SL2']],
+  ['in base64 without padding', { ...sealEnvelope(statement()), payload: 'e30' }, ['SL2']],
+  ['in base64 with stray bits', { ...sealEnvelope(statement()), payload: 'e31=' }, ['SL2']],
+  ['in base64 with a line break', { ...sealEnvelope(statement()), payload: 'e3\n0=' }, ['SL2']],
+  ['around nothing', encoded(''), ['SL2']],
+  ['around no JSON', encoded('{'), ['SL2']],
+  ['around a key twice', encoded('{"_type":1,"_type":2}'), ['SL2']],
+  ['around JSON that is not canonical', encoded(JSON.stringify(statement(), null, 1)), ['SL2']],
+  ['around a list', encoded('[]'), ['SL2']],
+  ['around null', encoded('null'), ['SL2']],
+  ['around a statement of another version', around({ _type: 'https://in-toto.io/Statement/v0.1' }), ['SL2']],
+  ['around a statement of someone else', around({ predicateType: 'https://slsa.dev/provenance/v1' }), ['SL2']],
+  ['around a predicate of nothing', around({ predicate: {} }), ['SL2', 'SL2', 'SL2', 'SL2', 'SL2']],
+  ['of a kind that nobody knows', around({ predicate: { ...statement().predicate, kind: 'ritual' } }), ['SL2']],
+  ['without subjects', encoded(canonicalize({ ...statement(), subject: null })), ['SL3']],
+  ['with a file twice', subjects(first, first), ['SL3']],
+  ['with files out of order', subjects(second, first), ['SL3']],
+  ['with a subject that is no object', subjects(7), ['SL3']],
+  ['with a file without size', subjects({ ...first, annotations: {} }), ['SL3']],
+  ['with a file without digest', subjects({ ...first, digest: { md5: 'x' } }), ['SL3']],
+  ...['', '/etc/passwd', '../x', 'a/../b', './a', 'a//b', 'a/', '~/x', 'a\u0000'].map(
+    (name): [string, object, string[]] => [
+      `with a file named ${JSON.stringify(name)}`,
+      subjects({ ...first, name }),
+      ['SL3'],
+    ],
+  ),
+  ['with signatures that were taken away', around({ predicate: { ...statement().predicate, signed: true } }), ['SL4']],
+  [
+    'with a signature that it does not know of',
+    { ...sealEnvelope(statement()), signatures: [{ sig: 'AAAA' }] },
+    ['SL4'],
+  ],
+];
+
+test.each(broken)('a seal %s', async (_, envelope, rules) => {
+  const value = JSON.parse(JSON.stringify(envelope)) as unknown;
+  expect(rulesOf(await judged(seal, value))).toEqual(rules);
+  const opened = openSeal(value);
+  // Whether it is signed as it says is asked of the envelope, not of what is in it.
+  expect(opened.ok, opened.ok ? '' : opened.message).toBe(rules.every(rule => rule === 'SL4'));
+});
+
+test('keys that nobody knows are advice, and strict does not let them pass', async () => {
+  const envelope = around({ extra: 1 });
+  expect(adviceOf(await judged(seal, envelope))).toEqual(['SL2']);
+  expect(rulesOf(await judged(seal, envelope, { strict: true }))).toEqual(['SL2']);
+});
+
+test.each([null, 7, 'x', [], {}, { payload: 7 }])('what is no seal is not opened: %j', value => {
+  expect(openSeal(value)).toMatchObject({ ok: false });
+});

@@ -1,0 +1,32 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { type Verdict, verify } from '../../src/verify/index.ts';
+import { temporaryFolder } from '../support.ts';
+
+export type Files = Record<string, string | object>;
+
+/** Writes files into a new folder; objects as canonical JSON. */
+export function folderWith(files: Files): string {
+  const folder = temporaryFolder();
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === 'string' ? content : canonicalize(content));
+  }
+  return folder;
+}
+
+export async function verdictsOf(folder: string): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for await (const verdict of verify([folder])) verdicts.push(verdict);
+  return verdicts;
+}
+
+/** What the folder itself breaks: `RULE place`. */
+export async function brokenIn(folder: string): Promise<string[]> {
+  const verdicts = await verdictsOf(folder);
+  for (const { violations, input, within } of verdicts) if (within) expect(violations, input).toEqual([]);
+  return (verdicts.at(-1) as Verdict).violations.map(({ rule_id, path }) => `${rule_id} ${path}`);
+}

@@ -1,0 +1,293 @@
+import { cpSync, rmSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { bytesHash } from '../../src/base/hash.ts';
+import { event, metadata, status, stepManifest } from '../../src/contracts/agent-step/index.ts';
+import { runner } from '../../src/contracts/runner/index.ts';
+import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
+import { scriptRequest } from '../../src/contracts/script-request/index.ts';
+import { scriptResult } from '../../src/contracts/script-result/index.ts';
+import { sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
+import { folderRules } from '../../src/verify/folder-rules.ts';
+import type { Verdict } from '../../src/verify/index.ts';
+import { exampleWith, judged, temporaryFolder } from '../support.ts';
+import { brokenIn, type Files, folderWith, verdictsOf } from './folders.ts';
+
+const RUN = 'script_20260403_101500_4f1c9a7be210';
+const text = (content: string | object): string => (typeof content === 'string' ? content : canonicalize(content));
+const { environment_hash } = await judged(runner, runner.example);
+
+const result = exampleWith(scriptResult, { artifacts: [{ path: 'output/report.txt', bytes: 5 }] }) as object;
+
+const line = (changes: Record<string, unknown>): string =>
+  canonicalize(
+    exampleWith(event, {
+      next_step_id: undefined,
+      runner_family: undefined,
+      run_id: RUN,
+      step_id: 'script',
+      opcode: 'RUN_VALIDATION',
+      artifact_role: 'validation_report',
+      artifact_path: 'result.json',
+      ...changes,
+    }),
+  );
+
+function artifact(role: string, file: string, content: string | object): object {
+  const bytes = text(content);
+  return {
+    role,
+    path: file,
+    media_type: 'text/plain',
+    required: true,
+    sha256: bytesHash(bytes),
+    size_bytes: Buffer.byteLength(bytes),
+  };
+}
+
+/** The files of a script's run, without the seal. */
+function unsealed(): Files {
+  const stdout = 'hello\n';
+  return {
+    'result.json': result,
+    'output/report.txt': 'hello',
+    'output/evidence/steps/x/y.json': '{"not":"ours',
+    'output/journal.ndjson': 'not ours either',
+    'evidence/request.json': { ...(scriptRequest.example as object), run_id: RUN },
+    'evidence/runner.json': runner.example as object,
+    'evidence/metadata.json': exampleWith(metadata, {
+      run_id: RUN,
+      workspace_context: undefined,
+      environment_hash,
+    }) as object,
+    'evidence/status.json': exampleWith(status, {
+      run_id: RUN,
+      lifecycle_state: 'completed',
+      termination: 'completed',
+      active_opcode: null,
+      active_runner_family: null,
+      worktree_path: null,
+    }) as object,
+    'evidence/events.ndjson': `${line({ event_type: 'step_started', artifact_path: undefined, artifact_role: undefined })}\n${line({})}\n`,
+    'evidence/outcome.json': { ...(scriptOutcome.example as object), run_id: RUN },
+    'evidence/final-state.txt': 'succeeded\n',
+    'evidence/steps/script/stdout.txt': stdout,
+    'evidence/steps/script/stderr.txt': '',
+    'evidence/steps/script/manifest.json': {
+      ...(stepManifest.example as object),
+      step_id: 'script',
+      opcode: 'RUN_VALIDATION',
+      evidence_summary: { references: [], notes: [] },
+      artifacts: [
+        artifact('validation_report', 'result.json', result),
+        artifact('validation_stdout', 'evidence/steps/script/stdout.txt', stdout),
+        artifact('validation_stderr', 'evidence/steps/script/stderr.txt', ''),
+      ],
+    },
+    'evidence/internal/result.raw': '{"contract_version":7',
+    'evidence/internal/log.ndjson': 'no document\n',
+    'evidence/internal/quarantine/evidence/steps/a/result.json': '{"contract_version":7}',
+  };
+}
+
+function sealOf(files: Files): object {
+  return sealEnvelope(
+    sealStatement({
+      runId: RUN,
+      kind: 'script',
+      sealedAt: '2026-04-03T10:15:07.412Z',
+      files: Object.entries(files).map(([file, content]) => ({
+        path: file,
+        sha256: bytesHash(text(content)),
+        bytes: Buffer.byteLength(text(content)),
+      })),
+    }),
+  );
+}
+
+/** A sealed run, changed after it was sealed; null takes a file away. */
+function sealed(changes: Record<string, string | object | null> = {}, before: Files = {}): Files {
+  const files = { ...unsealed(), ...before };
+  const changed: Record<string, string | object | null> = { ...files, 'evidence/seal.json': sealOf(files), ...changes };
+  const present: Files = {};
+  for (const [file, content] of Object.entries(changed)) if (content !== null) present[file] = content;
+  return present;
+}
+
+const below = (folder: string, files: Files): Files =>
+  Object.fromEntries(Object.entries(files).map(([file, content]) => [`${folder}/${file}`, content]));
+
+const lastOf = async (files: Files): Promise<Verdict> => (await verdictsOf(folderWith(files))).at(-1) as Verdict;
+
+describe('the folder of a finished run', () => {
+  test('is valid, judges every document of ours, and leaves no file unnamed', async () => {
+    const verdict = await lastOf(sealed());
+    expect(verdict).toMatchObject({ outcome: 'valid', violations: [], advice: [] });
+    expect(verdict.documents?.contracts).toEqual({
+      'script-result': 1,
+      'script-request': 1,
+      'script-outcome': 1,
+      'step-manifest': 1,
+      event: 2,
+      metadata: 1,
+      runner: 1,
+      seal: 1,
+      status: 1,
+    });
+    expect(verdict.not_checked.join('; ')).not.toMatch(/no document names|no known format|internal files|no seal/);
+  });
+
+  test('is valid elsewhere too, after it was copied, and beside others', async () => {
+    const copy = path.join(temporaryFolder(), 'elsewhere');
+    cpSync(folderWith(sealed()), copy, { recursive: true });
+    expect(await brokenIn(copy)).toEqual([]);
+    const other = sealed({}, { 'evidence/runner.json': '{}', 'evidence/metadata.json': '{}' });
+    delete other['evidence/runner.json'];
+    delete other['evidence/metadata.json'];
+    const both = { ...below('script/a', sealed()), ...below('script/b', other) };
+    expect(await brokenIn(folderWith(both))).toEqual([
+      'SL5 script/b/evidence/metadata.json',
+      'SL5 script/b/evidence/runner.json',
+    ]);
+  });
+
+  test('without a seal says that nothing tells whether it is whole', async () => {
+    const { outcome, not_checked } = await lastOf(unsealed());
+    expect(outcome).toBe('valid');
+    expect(not_checked).toContain('whether a file was exchanged, added or lost: there is no seal');
+  });
+
+  test('may get an evaluation later', async () => {
+    for (const file of ['evaluation.json', 'evidence/evaluation.json']) {
+      expect(await brokenIn(folderWith(sealed({ [file]: '{}' })))).toEqual([]);
+    }
+  });
+
+  test('is whole without its internal files, and says so', async () => {
+    const files = Object.entries(sealed()).filter(([file]) => !file.startsWith('evidence/internal/'));
+    const verdict = await lastOf(Object.fromEntries(files));
+    expect(verdict).toMatchObject({ outcome: 'valid', violations: [] });
+    expect(verdict.not_checked).toContain('the internal files, which are not here');
+  });
+
+  test('of which only evidence/ is given says how many files lie outside', async () => {
+    const verdicts = await verdictsOf(path.join(folderWith(sealed()), 'evidence'));
+    const { outcome, not_checked } = verdicts.at(-1) as Verdict;
+    expect(outcome).toBe('valid');
+    // The files of the seal, those of the manifest, and the artifact of an event.
+    expect(not_checked).toContain(`${Object.keys(unsealed()).length + 3 + 1} references to files outside this folder`);
+  });
+});
+
+const LATE = { 'evidence/events.ndjson': `${line({})}\n${line({ artifact_path: 'output/lost.txt' })}\n` };
+const otherHash = { environment_hash: bytesHash('another') };
+const meta = (changes: object): object => ({ ...(unsealed()['evidence/metadata.json'] as object), ...changes });
+
+const breaches: [string, Files, string[]][] = [
+  ['a file of the program that grew', sealed({ 'output/report.txt': 'hello!' }), ['SL5 output/report.txt']],
+  ['a file that was exchanged', sealed({ 'output/report.txt': 'hullo' }), ['SL5 output/report.txt']],
+  ['a file that is gone', sealed({ 'evidence/final-state.txt': null }), ['SL5 evidence/final-state.txt']],
+  [
+    'a document in other words',
+    sealed({ 'evidence/request.json': `${text(unsealed()['evidence/request.json'] as object)}\n` }),
+    ['SL5 evidence/request.json'],
+  ],
+  [
+    'a changed stream, which the manifest knows of already',
+    sealed({ 'evidence/steps/script/stdout.txt': 'hullo\n' }),
+    ['FD3 evidence/steps/script/manifest.json#artifacts[1]'],
+  ],
+  [
+    'a lost stream, which the manifest knows of already',
+    sealed({ 'evidence/steps/script/stdout.txt': null }),
+    ['FD2 evidence/steps/script/manifest.json#artifacts[1]'],
+  ],
+  [
+    'an internal file that is gone alone',
+    sealed({ 'evidence/internal/log.ndjson': null }),
+    ['SL5 evidence/internal/log.ndjson'],
+  ],
+  [
+    'an internal file that was changed',
+    sealed({ 'evidence/internal/result.raw': '' }),
+    ['SL5 evidence/internal/result.raw'],
+  ],
+  [
+    'a journal among the files of the program',
+    sealed({ 'output/logs/journal.ndjson': 'x', 'output/logs/evidence/a': 'x' }),
+    ['SL6 output/logs/evidence/a', 'SL6 output/logs/journal.ndjson'],
+  ],
+  ['a file more', sealed({ 'output/extra.txt': 'x' }), ['SL6 output/extra.txt']],
+  ['a file more at the top', sealed({ 'notes.txt': 'x' }), ['SL6 notes.txt']],
+  ['an internal file more', sealed({ 'evidence/internal/extra': 'x' }), ['SL6 evidence/internal/extra']],
+  ['an evaluation where none belongs', sealed({ 'output/evaluation.json': '{}' }), ['SL6 output/evaluation.json']],
+  ['a journal', sealed({ 'journal.ndjson': 'torn{' }), ['SL7 journal.ndjson']],
+  ['a journal, one level down', below('script/a', sealed({ 'journal.ndjson': '{}' })), ['SL7 script/a/journal.ndjson']],
+  ['an event that names a lost file', sealed({}, LATE), ['FD2 evidence/events.ndjson:2#artifact_path']],
+  [
+    'metadata of other surroundings',
+    sealed({}, { 'evidence/metadata.json': meta(otherHash) }),
+    ['FD8 evidence/metadata.json#environment_hash'],
+  ],
+];
+
+describe('the folder of a run with', () => {
+  test.each(breaches)('%s says so', async (_, files, broken) => {
+    expect(await brokenIn(folderWith(files))).toEqual(broken);
+  });
+
+  test('every rule that only a run folder can break is broken here', () => {
+    const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
+    const needed = folderRules.map(({ id }) => id).filter(id => id === 'FD8' || id.startsWith('SL'));
+    expect(needed.filter(id => !tested.has(id))).toEqual([]);
+    expect(needed).toEqual(['FD8', 'SL5', 'SL6', 'SL7']);
+  });
+});
+
+test('a link in place of a sealed file is not that file', async () => {
+  const folder = folderWith(sealed());
+  rmSync(path.join(folder, 'output', 'report.txt'));
+  symlinkSync('../result.json', path.join(folder, 'output', 'report.txt'));
+  expect(await brokenIn(folder)).toEqual(['FD1 output/report.txt', 'SL5 output/report.txt']);
+});
+
+test('a run that has nothing yet but its journal is unfinished, and not unknown', async () => {
+  const verdicts = await verdictsOf(folderWith({ 'journal.ndjson': '{"torn' }));
+  expect(verdicts).toMatchObject([{ outcome: 'invalid', violations: [{ rule_id: 'SL7', path: 'journal.ndjson' }] }]);
+  expect(verdicts[0]?.violations[0]?.message).toContain('proctor recover');
+  expect(verdicts[0]?.not_checked).toEqual([]);
+});
+
+test('a seal that is broken has a verdict of its own, and is not missed', async () => {
+  const verdicts = await verdictsOf(folderWith(sealed({ 'evidence/seal.json': { payloadType: 'x' } })));
+  expect(verdicts.find(({ contract }) => contract === 'seal')?.outcome).toBe('invalid');
+  expect(verdicts.at(-1)?.violations).toEqual([]);
+  expect(verdicts.at(-1)?.not_checked.join()).not.toContain('there is no seal');
+});
+
+describe('metadata', () => {
+  const runOf = (metadata: object, record: object | string | null = runner.example as object): Files => ({
+    'evidence/metadata.json': metadata,
+    ...(record !== null && { 'evidence/runner.json': record }),
+  });
+  const absent = { environment_hash: undefined, runner_record_absent: 'The time limit was above 10 minutes.' };
+  const plain = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
+
+  test('names the surroundings of a record that must lie beside it', async () => {
+    expect(await brokenIn(folderWith(runOf(meta({}))))).toEqual([]);
+    expect(await brokenIn(folderWith(runOf(meta({}), null)))).toEqual(['FD8 evidence/metadata.json#environment_hash']);
+  });
+
+  test('that says why there is no record is wrong where one lies beside it', async () => {
+    expect(await brokenIn(folderWith(runOf(plain(meta(absent)), null)))).toEqual([]);
+    expect(await brokenIn(folderWith(runOf(plain(meta(absent)))))).toEqual([
+      'FD8 evidence/metadata.json#runner_record_absent',
+    ]);
+  });
+
+  test('is not blamed for a record that is broken itself', async () => {
+    const verdicts = await verdictsOf(folderWith(runOf(meta({}), exampleWith(runner, { platform: 7 }) as object)));
+    expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['RN3']);
+  });
+});
