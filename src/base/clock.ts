@@ -41,3 +41,8 @@ function digits(text: string, at: number): number {
 
 /** Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years, so it is asked about later ones. */
 const EPOCH_OFFSET = -146_097 * 86_400_000;
+
+/** Milliseconds that only ever grow, for waits and durations: nobody can set this clock. */
+export function monotonicMs(): number {
+  return performance.now();
+}

@@ -11,3 +11,9 @@ export class Fault extends Error {
     this.code = code;
   }
 }
+
+/** What was behind a fault, for a log that only we read. */
+export function causeText(cause: unknown): string {
+  if (cause instanceof Error) return cause.stack ?? cause.message;
+  return typeof cause === 'string' ? cause : '';
+}

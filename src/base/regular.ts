@@ -1,0 +1,21 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** The bytes of a regular file of at most `bytesMax`, or undefined: it is missing, larger, a link, or no file at all. */
+export function readRegular(file: string, bytesMax: number): Buffer | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.size > bytesMax) return undefined;
+    const bytes = Buffer.allocUnsafe(stat.size);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(fd, bytes, length, bytes.length - length, null);
+    }
+    return bytes.subarray(0, length);
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}

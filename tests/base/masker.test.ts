@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Masker } from '../../src/base/masker.ts';
+
+function masked(secrets: readonly string[], ...chunks: readonly (string | Uint8Array)[]): string {
+  const masker = new Masker(secrets);
+  const parts = chunks.map(chunk => masker.take(Buffer.from(chunk as string)));
+  return Buffer.concat([...parts, masker.end()]).toString('latin1');
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('a secret in a stream', () => {
+  const rows: [string, string[], string[], string][] = [
+    ['is masked as it is', ['hunter2'], ['pw=hunter2;'], 'pw=[masked];'],
+    ['is masked wherever it stands', ['ab'], ['ab-ab'], '[masked]-[masked]'],
+    ['is masked at the very end', ['hunter2'], ['pw=hunter2'], 'pw=[masked]'],
+    ['is masked at the very beginning', ['hunter2'], ['hunter2!'], '[masked]!'],
+    ['is masked where a border cuts it', ['hunter2'], ['pw=hun', 'ter2;'], 'pw=[masked];'],
+    ['is masked where each byte comes alone', ['hunter2'], [...'xhunter2x'], 'x[masked]x'],
+    ['that only begins is shown in the end', ['hunter2'], ['pw=hunter'], 'pw=hunter'],
+    ['that begins twice is masked once', ['aab'], ['aa', 'ab'], 'a[masked]'],
+    ['of one byte is masked', ['x'], ['axb', 'x'], 'a[masked]b[masked]'],
+    ['that is empty masks nothing', [''], ['anything'], 'anything'],
+    ['beside an empty one is masked', ['', 'hunter2'], ['a hunter2'], 'a [masked]'],
+    ['that is given twice is masked once', ['hunter2', 'hunter2'], ['hunter2'], '[masked]'],
+    ['that begins with another is masked whole', ['hunter2', 'hunter2-long'], ['hunter2-long'], '[masked]'],
+    ['that begins with another is masked whole across a border', ['abc', 'abcdef'], ['abc', 'def!'], '[masked]!'],
+    ['that is the beginning of another is masked if no more comes', ['abc', 'abcdef'], ['xabc'], 'x[masked]'],
+    ['that is the beginning of another is masked if else comes', ['abc', 'abcdef'], ['abc', 'dex'], '[masked]dex'],
+    ['inside another is masked with it across a border', ['abcd', 'bc'], ['abc', 'd'], '[masked]'],
+    ['inside what could have been another is masked', ['abcd', 'bc'], ['abc', 'x'], 'a[masked]x'],
+    ['that overlaps another leaves no rest of the first', ['abcd', 'cdef'], ['abcdef'], '[masked]ef'],
+    ['that is in no text changes none', ['hunter2'], ['hunter3', ' hunter'], 'hunter3 hunter'],
+    ['in base64 is masked', ['correct-horse'], [`x ${base64('correct-horse')} y`], 'x [masked]== y'],
+    ['in percent-encoding is masked', ['p@ss word/1'], [`?q=${encodeURIComponent('p@ss word/1')}&r`], '?q=[masked]&r'],
+    ['that is short is not looked for in base64', ['abc'], [base64('abc')], base64('abc')],
+  ];
+  test.each(rows)('%s', (_, secrets, chunks, expected) => {
+    expect(masked(secrets, ...chunks).replace(/\[masked\].==/, '[masked]==')).toBe(expected);
+  });
+
+  test('is counted as often as it was masked', () => {
+    const masker = new Masker(['abc', 'abcdef']);
+    for (const chunk of ['abc', 'def', ' abc ', 'ab']) masker.take(Buffer.from(chunk));
+    masker.take(Buffer.from('c'));
+    masker.end();
+    expect(masker.masked).toBe(3);
+  });
+
+  test.each(['secrets', 'a longer one', 'pässwörter', 'ünïcödé-ßß', 'eight-by', 'nine-bytes'])(
+    '%s leaves in base64 at most what a letter or two can tell',
+    secret => {
+      for (const after of ['', 'x', 'xy', 'xyz']) {
+        const left = masked([`${secret}-long`], base64(`${secret}-long${after}`));
+        expect(left).toMatch(/^\[masked\][A-Za-z0-9+/]{0,6}={0,2}$/);
+        // The end that may follow has six bits of the secret at most.
+        expect(left.replace(/=+$/, '').length).toBeLessThanOrEqual(
+          '[masked]'.length + 1 + Math.ceil((after.length * 8) / 6),
+        );
+      }
+    },
+  );
+
+  test('that is half of a pair of surrogates does no harm', () => {
+    expect(masked(['long enough \ud800'], 'text')).toBe('text');
+  });
+
+  test('of one byte that floods a stream is masked in time that grows with the stream', () => {
+    const bytes = 400_000;
+    const flood = masked(['a', 'never-there-at-all'], 'a'.repeat(bytes));
+    expect(flood).toHaveLength(bytes * '[masked]'.length);
+  }, 10_000);
+});
+
+/** Few letters, so that secrets overlap, begin each other and are met by chance. */
+const word = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength, maxLength });
+
+const chunked = (text: Buffer, cuts: readonly number[]): Buffer[] => {
+  const places = [0, ...cuts.map(cut => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
+  return places.slice(1).map((end, index) => text.subarray(places[index], end));
+};
+
+/** The leftmost secret first, of those the longest, written without any thought of chunks. */
+function plainly(secrets: readonly string[], text: string): string {
+  const longestFirst = secrets.filter(secret => secret !== '').sort((a, b) => b.length - a.length);
+  let out = '';
+  for (let at = 0; at < text.length; ) {
+    const secret = longestFirst.find(candidate => text.startsWith(candidate, at));
+    out += secret === undefined ? text[at] : '[masked]';
+    at += secret?.length ?? 1;
+  }
+  return out;
+}
+
+describe('however a text is cut into chunks', () => {
+  test('the same is masked as in the whole text, by the plainest of rules', () => {
+    fc.assert(
+      fc.property(
+        fc.array(word(0, 6), { maxLength: 4 }),
+        word(0, 60),
+        fc.array(fc.nat(), { maxLength: 12 }),
+        (secrets, text, cuts) => {
+          const whole = plainly(secrets, text);
+          expect(masked(secrets, text)).toBe(whole);
+          expect(masked(secrets, ...chunked(Buffer.from(text), cuts))).toBe(whole);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('the same is masked of any bytes and any long secret', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 16 }), { minLength: 1, maxLength: 3 }),
+        fc.array(fc.oneof(fc.nat(2), fc.uint8Array({ maxLength: 12 })), { maxLength: 12 }),
+        fc.array(fc.nat(), { maxLength: 12 }),
+        (secrets, parts, cuts) => {
+          const bytes = Buffer.concat(
+            parts.map(part => Buffer.from(typeof part === 'number' ? (secrets[part] ?? '') : part)),
+          );
+          fc.pre(secrets.every(secret => !bytes.includes('[') && !secret.includes('[')));
+          const whole = masked(secrets, bytes);
+          expect(masked(secrets, ...chunked(bytes, cuts))).toBe(whole);
+          for (const secret of secrets) {
+            for (const part of whole.split('[masked]'))
+              expect(part).not.toContain(Buffer.from(secret).toString('latin1'));
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('what may be shown so far never holds a secret', () => {
+    fc.assert(
+      fc.property(fc.array(word(1, 6), { minLength: 1, maxLength: 3 }), word(0, 40), (secrets, text) => {
+        const masker = new Masker(secrets);
+        let shown = '';
+        for (const letter of text) {
+          shown += masker.take(Buffer.from(letter)).toString();
+          expect(plainly(secrets, text).startsWith(shown)).toBe(true);
+        }
+      }),
+    );
+  });
+});
