@@ -1,0 +1,144 @@
+import {
+  closeSync,
+  createReadStream,
+  fdatasync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { canonicalize } from '../base/canonical.ts';
+import { instantText } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
+import { sealEnvelope } from '../contracts/seal/envelope.ts';
+import { type RunKind, type SealedFile, sealStatement } from '../contracts/seal/statement.ts';
+import type { Document } from './documents.ts';
+import { JOURNAL } from './journal.ts';
+
+export interface Finished {
+  readonly runId: string;
+  readonly kind: RunKind;
+  readonly documents: readonly Document[];
+  /** Files that are already there, hashed when they were stored. */
+  readonly stored: readonly SealedFile[];
+  /** Files that the documents replace. */
+  readonly passing: readonly string[];
+  readonly sealedAtMs: number;
+}
+
+/**
+ * Writes the documents of a run so that they last, then the seal over every file of the folder. Everything is on the
+ * disk under another name before the first document appears, and every document before the seal does.
+ */
+export async function finish(folder: string, run: Finished): Promise<void> {
+  try {
+    const folders = foldersOf(run.documents).map(below => path.join(folder, below));
+    for (const below of folders) mkdirSync(below, { recursive: true });
+    // A seal that somebody began to write before us is no evidence.
+    rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
+    const known = new Map([
+      ...run.stored.map(file => [file.path, file] as const),
+      ...run.documents.map(([file, bytes]) => [file, sealed(file, bytes)] as const),
+    ]);
+    const passing = new Set([SEAL, JOURNAL, ...run.passing]);
+    const files = [...known.values(), ...(await otherFiles(folder, known, passing))];
+    const seal = sealEnvelope(
+      sealStatement({ runId: run.runId, kind: run.kind, sealedAt: instantText(run.sealedAtMs), files }),
+    );
+    const all: readonly Document[] = [...run.documents, [SEAL, canonicalize(seal)]];
+    await Promise.all(all.map(([file, bytes]) => writeUnfinished(path.join(folder, file), bytes)));
+    for (const [file] of run.documents) appear(path.join(folder, file));
+    for (const file of run.passing) rmSync(path.join(folder, file), { force: true });
+    await Promise.all(folders.map(syncFolder));
+    appear(path.join(folder, SEAL));
+    await syncFolder(path.join(folder, 'evidence'));
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault('write_failed', 'The evidence of the run could not be written.', { cause });
+  }
+}
+
+export const SEAL = 'evidence/seal.json';
+
+/** Every folder that a document lies in, the outer before the inner. */
+function foldersOf(documents: readonly Document[]): string[] {
+  return [...new Set(documents.map(([file]) => path.dirname(file)))].sort();
+}
+
+function sealed(file: string, bytes: string | Uint8Array): SealedFile {
+  return { path: file, sha256: bytesHash(bytes), bytes: Buffer.byteLength(bytes) };
+}
+
+const UNFINISHED = '.tmp';
+
+/** Written at once, since it is little, and synced beside the others, since the disk takes them all in one go. */
+async function writeUnfinished(file: string, bytes: string | Uint8Array): Promise<void> {
+  const fd = openSync(`${file}${UNFINISHED}`, 'w', 0o644);
+  try {
+    writeFileSync(fd, bytes);
+    await sync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function appear(file: string): void {
+  renameSync(`${file}${UNFINISHED}`, file);
+}
+
+const sync = promisify(fdatasync);
+
+async function syncFolder(folder: string): Promise<void> {
+  const fd = openSync(folder, 'r');
+  try {
+    await sync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Files that nobody has hashed yet. */
+async function otherFiles(
+  folder: string,
+  known: ReadonlyMap<string, SealedFile>,
+  passing: ReadonlySet<string>,
+): Promise<SealedFile[]> {
+  const files: SealedFile[] = [];
+  for (const file of filesIn(folder, '')) {
+    if (!known.has(file) && !passing.has(file)) files.push(await hashed(folder, file));
+  }
+  return files;
+}
+
+function* filesIn(folder: string, below: string): Generator<string> {
+  const handle = opendirSync(path.join(folder, below));
+  try {
+    for (let entry = handle.readSync(); entry; entry = handle.readSync()) {
+      const file = below === '' ? entry.name : `${below}/${entry.name}`;
+      if (entry.isDirectory()) yield* filesIn(folder, file);
+      else yield file;
+    }
+  } finally {
+    handle.closeSync();
+  }
+}
+
+async function hashed(folder: string, file: string): Promise<SealedFile> {
+  const full = path.join(folder, file);
+  const { size } = lstatSync(full);
+  // Most are small, and a stream would take longer to be made than they take to be read.
+  if (size <= SMALL_BYTES) return sealed(file, readFileSync(full));
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(full)) hash.update(chunk as Buffer);
+  return { path: file, sha256: `sha256:${hash.digest('hex')}`, bytes: size };
+}
+
+const SMALL_BYTES = 1024 * 1024;

@@ -1,0 +1,133 @@
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { compare } from '../../contracts/check.ts';
+import { codeOf, holdWorkFolder } from './held.ts';
+import { type Breach, breach } from './reason.ts';
+import { holdsFiles, type StoredFile, storeTree } from './store.ts';
+import { type Folder, type Seen, Walk } from './tree.ts';
+import { within } from './within.ts';
+
+export interface OutputLimits {
+  readonly filesMax: number;
+  readonly bytesMax: number;
+  /** As much as all of them together, if not said. */
+  readonly fileBytesMax?: number;
+  /** Files and folders together. */
+  readonly entriesMax?: number;
+  /** Names in a path, `output` included; never more than the contract allows. */
+  readonly depthMax?: number;
+  readonly wallMs?: number;
+}
+
+export type OutputReading =
+  | {
+      readonly ok: true;
+      /** Sorted by UTF-16 code unit of their paths. */
+      readonly files: readonly StoredFile[];
+      readonly bytesTotal: number;
+      readonly notes: { readonly hidden: readonly string[]; readonly emptyFoldersDropped: number };
+    }
+  | (Breach & { readonly seen: { readonly files: number; readonly bytes: number } });
+
+/**
+ * Takes over the files that a dead script left in output/: all of them, in the folder `target`, or none. Nothing that
+ * the script made is followed, waited for or believed. What was in `target` before is gone, because it may be the rest of
+ * an ingestion that nobody finished; without files there is no such folder.
+ */
+export async function ingestOutput(workFolder: string, target: string, limits: OutputLimits): Promise<OutputReading> {
+  const partial = `${target}.partial`;
+  try {
+    rmSync(partial, REMOVE);
+    rmSync(target, REMOVE);
+    const reading = await within(limits.wallMs ?? WALL_MS, signal => ingest(workFolder, partial, limits, signal));
+    if (reading.ok && reading.files.length > 0) {
+      renameSync(partial, target);
+      syncFolder(path.dirname(target));
+    } else rmSync(partial, REMOVE);
+    return reading;
+  } catch (cause) {
+    forget(partial);
+    forget(target);
+    if (cause instanceof Fault || codeOf(cause) === '') throw cause;
+    throw new Fault('ingest_io', 'The output could not be stored.', { cause });
+  }
+}
+
+async function ingest(
+  workFolder: string,
+  partial: string,
+  limits: OutputLimits,
+  signal: AbortSignal,
+): Promise<OutputReading> {
+  const held = holdWorkFolder(workFolder);
+  if (typeof held === 'string') return { ...breach('artifact_type_forbidden', held), seen: { files: 0, bytes: 0 } };
+  try {
+    const walk = new Walk(filledIn(limits), fstatSync(held).dev, signal);
+    const tree = await walk.root(held, 'output');
+    if (tree === undefined) return reading([], undefined);
+    if ('ok' in tree) return { ...tree, seen: counted(walk.seen) };
+    if (!holdsFiles(tree)) return reading([], tree);
+    const files = await storeTree(tree, held, partial, signal);
+    return 'ok' in files ? { ...files, seen: counted(walk.seen) } : reading(files, tree);
+  } finally {
+    closeSync(held);
+  }
+}
+
+function filledIn({ filesMax, bytesMax, fileBytesMax, entriesMax, depthMax }: OutputLimits) {
+  return {
+    filesMax,
+    bytesMax,
+    fileBytesMax: fileBytesMax ?? bytesMax,
+    entriesMax: entriesMax ?? Math.max(ENTRIES_MIN, 2 * filesMax),
+    depthMax: Math.min(depthMax ?? DEPTH_MAX, DEPTH_MAX),
+  };
+}
+
+function reading(stored: readonly StoredFile[], tree: Folder | undefined): OutputReading {
+  const files = stored.toSorted((a, b) => compare(a.path, b.path));
+  const hidden = files.filter(file => file.path.includes('/.')).map(file => file.path);
+  return {
+    ok: true,
+    files,
+    bytesTotal: files.reduce((total, { bytes }) => total + bytes, 0),
+    notes: { hidden: hidden.slice(0, HIDDEN_MAX), emptyFoldersDropped: tree ? emptyFolders(tree) : 0 },
+  };
+}
+
+function emptyFolders({ folders }: Folder): number {
+  return folders.reduce((sum, folder) => sum + (holdsFiles(folder) ? 0 : 1) + emptyFolders(folder), 0);
+}
+
+function counted({ files, bytes }: Seen): { files: number; bytes: number } {
+  return { files, bytes };
+}
+
+/** After a fault, what cannot be taken away is met by the next ingestion, which starts clean; the fault is what counts. */
+function forget(folder: string): void {
+  try {
+    rmSync(folder, REMOVE);
+  } catch (error) {
+    if (codeOf(error) === '') throw error;
+  }
+}
+
+/** A rename is durable only once the folder that holds the name is. */
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const REMOVE = { recursive: true, force: true } as const;
+
+const WALL_MS = 30_000;
+/** A few small files may still lie in many folders. */
+const ENTRIES_MIN = 2_000;
+/** What the contract of a script's result allows for a path. */
+const DEPTH_MAX = 16;
+const HIDDEN_MAX = 50;

@@ -1,0 +1,203 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, opendir, readlink, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { writeAtomic } from '../../base/atomic.ts';
+import { canonicalize } from '../../base/canonical.ts';
+import { clip } from '../../base/clip.ts';
+import { Fault } from '../../base/fault.ts';
+import { bytesHash } from '../../base/hash.ts';
+import { printable } from '../../base/printable.ts';
+import { codeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
+import { within } from './within.ts';
+
+/** What was kept of a tree that was not accepted. */
+export interface Quarantine {
+  readonly entries: number;
+  readonly bytes: number;
+  /** Whether everything in the tree is at least listed. */
+  readonly complete: boolean;
+}
+
+/**
+ * Keeps what it can of an unclean output/, for whoever has to find out what the script was up to: `0001.bin` and on, and
+ * index.json, which says what they were. No name of the script is used as a name, no link is followed, nothing that
+ * could be someone else's file is read. Whatever the script did, it does not throw; a disk that is full does.
+ */
+export async function quarantineOutput(workFolder: string, target: string): Promise<Quarantine> {
+  try {
+    await rm(target, { recursive: true, force: true });
+    await mkdir(target, { mode: 0o700 });
+    const collected = new Collection(target);
+    return collected.finish(await isDone(signal => collected.start(workFolder, signal)));
+  } catch (cause) {
+    if (codeOf(cause) === '' && !(cause instanceof Fault)) throw cause;
+    await rm(target, { recursive: true, force: true }).catch(() => undefined);
+    throw new Fault('ingest_io', 'The output could not be set aside.', { cause });
+  }
+}
+
+/** Whether there was time for all of it. A mount that never answers is the script's doing, and what came before is kept. */
+async function isDone(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+  try {
+    await within(WALL_MS, work);
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'ingest_slow') return false;
+    throw error;
+  }
+}
+
+/** One line of index.json. */
+interface Listed {
+  readonly name: string;
+  readonly kind: string;
+  /** The file beside index.json that holds the bytes, or why there is none. */
+  readonly file?: string;
+  readonly left_out?: string;
+  readonly bytes?: number;
+  readonly sha256?: string;
+  readonly link_text?: string;
+}
+
+class Collection {
+  readonly #target: string;
+  readonly #listed: Listed[] = [];
+  #bytes = 0;
+  #complete = true;
+  #dev = 0;
+
+  constructor(target: string) {
+    this.#target = target;
+  }
+
+  async start(workFolder: string, signal: AbortSignal): Promise<void> {
+    const held = await opened(workFolder, FOLDER_FLAGS);
+    if (!held) {
+      this.#list('', { kind: 'the work folder', left_out: 'could not be opened' });
+      return;
+    }
+    try {
+      this.#dev = (await held.stat()).dev;
+      await this.#entry(held, Buffer.from('output'), '', 1, signal);
+    } finally {
+      await held.close();
+    }
+  }
+
+  finish(isDone: boolean): Quarantine {
+    const entries = this.#listed;
+    const complete = isDone && this.#complete;
+    const index = { complete, entries };
+    writeAtomic(path.join(this.#target, 'index.json'), canonicalize(index));
+    return { entries: entries.length, bytes: this.#bytes, complete };
+  }
+
+  async #entry(parent: FileHandle, name: Buffer, above: string, depth: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const place = Buffer.concat([Buffer.from(`/proc/self/fd/${parent.fd}/`), name]);
+    const shown = above === '' ? shownName(name) : `${above}/${shownName(name)}`;
+    const stat = await lstat(place).catch(() => undefined);
+    if (!stat) {
+      if (depth > 1) this.#list(shown, { kind: 'unknown', left_out: 'could not be looked at' });
+      return;
+    }
+    if (stat.dev !== this.#dev) this.#list(shown, { kind: 'a mount' });
+    else if (stat.isSymbolicLink()) this.#list(shown, { kind: 'a link', link_text: await linkText(place) });
+    else if (stat.isFile()) await this.#file(place, shown, stat);
+    else if (stat.isDirectory()) await this.#folder(place, shown, depth, signal);
+    else this.#list(shown, { kind: kindOf(stat) });
+  }
+
+  async #folder(place: Buffer, shown: string, depth: number, signal: AbortSignal): Promise<void> {
+    const folder = depth < DEPTH_MAX ? await opened(place, FOLDER_FLAGS) : undefined;
+    if (!folder) {
+      this.#complete = false;
+      this.#list(shown, { kind: 'a folder', left_out: depth < DEPTH_MAX ? 'could not be opened' : 'too deep' });
+      return;
+    }
+    try {
+      const names = await opendir(`/proc/self/fd/${folder.fd}`, { encoding: 'buffer' as BufferEncoding });
+      let isEmpty = true;
+      for await (const { name } of names) {
+        isEmpty = false;
+        if (this.#listed.length >= ENTRIES_MAX) {
+          this.#complete = false;
+          break;
+        }
+        await this.#entry(folder, name as unknown as Buffer, shown, depth + 1, signal);
+      }
+      if (isEmpty) this.#list(shown, { kind: 'a folder', left_out: 'empty' });
+    } finally {
+      await folder.close();
+    }
+  }
+
+  async #file(place: Buffer, shown: string, { nlink, size }: Stats): Promise<void> {
+    const kind = 'a file';
+    if (nlink !== 1) return this.#list(shown, { kind, bytes: size, left_out: 'has more than one name' });
+    if (size > BYTES_MAX - this.#bytes) return this.#list(shown, { kind, bytes: size, left_out: 'too large' });
+    const bytes = await readWhole(place, size);
+    if (!bytes) return this.#list(shown, { kind, bytes: size, left_out: 'could not be read' });
+    if (this.#listed.length >= ENTRIES_MAX) return this.#list(shown, { kind });
+    const file = `${String(this.#listed.length + 1).padStart(4, '0')}.bin`;
+    await writeFile(path.join(this.#target, file), bytes, { mode: 0o600, flag: 'wx' });
+    this.#bytes += bytes.length;
+    this.#list(shown, { kind, file, bytes: bytes.length, sha256: bytesHash(bytes) });
+  }
+
+  #list(name: string, about: Omit<Listed, 'name'>): void {
+    if (this.#listed.length < ENTRIES_MAX) this.#listed.push({ name: clip(name, NAME_BYTES_MAX).text, ...about });
+    else this.#complete = false;
+  }
+}
+
+/** A descriptor, or undefined if there is none to be had. Here that is no reason to stop, whoever is to blame. */
+async function opened(place: string | Buffer, flags: number): Promise<FileHandle | undefined> {
+  return open(place, flags).catch(() => undefined);
+}
+
+async function readWhole(place: Buffer, size: number): Promise<Buffer | undefined> {
+  const handle = await opened(place, FILE_FLAGS);
+  if (!handle) return undefined;
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile() || stat.nlink !== 1 || stat.size !== size) return undefined;
+    const buffer = Buffer.allocUnsafe(size + 1);
+    let total = 0;
+    for (let length = -1; length !== 0 && total <= size; total += length) {
+      length = (await handle.read(buffer, total, size + 1 - total, null)).bytesRead;
+    }
+    return total === size ? buffer.subarray(0, size) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function linkText(place: Buffer): Promise<string> {
+  const text = await readlink(place, { encoding: 'buffer' }).catch(() => undefined);
+  return text ? shownName(text) : 'could not be read';
+}
+
+function shownName(name: Buffer): string {
+  return printable(clip(name.toString('utf8'), NAME_BYTES_MAX).text);
+}
+
+function kindOf(stat: Stats): string {
+  const type = stat.mode & constants.S_IFMT;
+  return KINDS.find(([mode]) => mode === type)?.[1] ?? 'unknown';
+}
+
+const KINDS: readonly (readonly [number, string])[] = [
+  [constants.S_IFIFO, 'a FIFO'],
+  [constants.S_IFSOCK, 'a socket'],
+  [constants.S_IFCHR, 'a device'],
+  [constants.S_IFBLK, 'a device'],
+];
+
+const ENTRIES_MAX = 1_000;
+const BYTES_MAX = 10 * 1024 * 1024;
+const DEPTH_MAX = 64;
+const NAME_BYTES_MAX = 1_000;
+const WALL_MS = 30_000;

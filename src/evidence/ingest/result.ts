@@ -1,0 +1,138 @@
+import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { Fault } from '../../base/fault.ts';
+import { bytesHash, type ContentHash } from '../../base/hash.ts';
+import { readJson } from '../../base/json.ts';
+import { placeOf } from '../../base/place.ts';
+import { check } from '../../contracts/check.ts';
+import { formOf } from '../../contracts/form.ts';
+import { type ScriptResult, scriptResult } from '../../contracts/script-result/index.ts';
+import { below, codeOf, FILE_FLAGS, holdWorkFolder, isCode, isSame, scriptsDoing } from './held.ts';
+import { type Breach, breach, type ReasonCode } from './reason.ts';
+
+export type ResultReading =
+  | {
+      readonly ok: true;
+      /** The known keys only; what else the script wrote is in `bytes`. */
+      readonly value: ScriptResult;
+      readonly bytes: Buffer;
+      readonly sha256: ContentHash;
+      readonly notes: { readonly unknown_keys: readonly string[] };
+    }
+  | (Breach & {
+      /** As they were found, if there was a regular file within the cap. */
+      readonly bytes?: Buffer;
+    });
+
+/**
+ * Reads the result.json of a script that is dead with all of its children. Every fault of the file is the script's and
+ * comes back as a value; a fault of the machine is thrown.
+ */
+export function readResult(workFolder: string): ResultReading {
+  const bytes = readBytes(workFolder);
+  return Buffer.isBuffer(bytes) ? judge(bytes) : bytes;
+}
+
+function readBytes(workFolder: string): Buffer | Breach {
+  const held = holdWorkFolder(workFolder);
+  if (typeof held === 'string') return breach('result_not_regular', held);
+  try {
+    return readRegular(below(held, 'result.json'));
+  } catch (cause) {
+    const doing = scriptsDoing(cause);
+    if (isCode(cause, 'ENOENT')) return breach('result_missing', 'there is no result.json');
+    if (doing) return breach('result_not_regular', `result.json ${doing}`);
+    if (codeOf(cause) === '') throw cause;
+    throw new Fault('ingest_io', 'The result of the run could not be read.', { cause });
+  } finally {
+    closeSync(held);
+  }
+}
+
+/** One read from one descriptor, so that what is judged, hashed and stored are the same bytes. */
+function readRegular(file: string): Buffer | Breach {
+  // Looked at before it is opened, because merely opening a device can do something.
+  if (!lstatSync(file).isFile()) return breach('result_not_regular', 'result.json is no regular file');
+  const fd = openSync(file, FILE_FLAGS);
+  try {
+    const before = fstatSync(fd);
+    if (!before.isFile()) return breach('result_not_regular', 'result.json is no regular file any more');
+    // A second name may belong to a file that the script could never read, but we can.
+    if (before.nlink !== 1) return breach('result_not_regular', 'result.json has more than one name');
+    if (before.size > BYTES_MAX) return breach('result_too_large', `result.json has ${before.size} bytes`);
+    const bytes = readUpTo(fd, BYTES_MAX + 1);
+    if (bytes.length > BYTES_MAX) return breach('result_too_large', 'result.json is larger than it says');
+    if (bytes.length !== before.size || !isSame(before, fstatSync(fd)))
+      return breach('result_not_regular', 'result.json changed while it was read');
+    return bytes;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readUpTo(fd: number, bytesMax: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytesMax);
+  let total = 0;
+  for (let length = -1; length !== 0 && total < bytesMax; total += length) {
+    length = readSync(fd, buffer, total, bytesMax - total, null);
+  }
+  return Buffer.from(buffer.subarray(0, total));
+}
+
+/** Bytes before values, version before shape. */
+function judge(bytes: Buffer): ResultReading {
+  const reading = readJson(bytes, { bytesMax: BYTES_MAX });
+  if (!reading.ok) {
+    const code = REFUSALS[reading.refusal.code] ?? 'result_bad_json';
+    return { ...breach(code, `${reading.refusal.code}: ${reading.refusal.message}`), bytes };
+  }
+  // A version written as 1.0 or 1e0 is the number 1, here as in canonical JSON and in every hash over it: a reader that
+  // told them apart would judge the same document differently before and after it was stored.
+  const { violations } = check(scriptResult, reading.value, { strict: false, internal: false });
+  const broken = violations.filter(({ rule_id }) => rule_id !== 'SR4' || !hasSummaryText(reading.value));
+  if (broken.length > 0) {
+    const detail = broken.slice(0, DETAILS_MAX).map(({ rule_id, message }) => `${rule_id} ${message}`);
+    return { ...breach(codeFor(broken), detail.join(' ')), bytes };
+  }
+  return {
+    ok: true,
+    value: known(reading.value as ScriptResult),
+    bytes,
+    sha256: bytesHash(bytes),
+    notes: { unknown_keys: unknownKeys(reading.value) },
+  };
+}
+
+/** A text that may not be shown is replaced when it is shown; that alone must not cost a run its result. */
+function hasSummaryText(value: unknown): boolean {
+  return typeof (value as ScriptResult).error_summary === 'string';
+}
+
+function codeFor(broken: readonly { readonly rule_id: string; readonly path?: string }[]): ReasonCode {
+  if (broken.some(({ path }) => path === 'contract_version')) return 'version_unsupported';
+  return broken.every(({ rule_id }) => rule_id === 'SR6') ? 'artifact_path_invalid' : 'schema_invalid';
+}
+
+function known({ contract_version, status, html_output, error_summary, artifacts }: ScriptResult): ScriptResult {
+  const hints = artifacts.map(({ path, bytes }) => ({ path, bytes }));
+  return { contract_version, status, html_output, error_summary, artifacts: hints };
+}
+
+function unknownKeys(value: unknown): string[] {
+  const keys: string[] = [];
+  for (const { parent, key } of formOf(scriptResult.shape).unknown(value, '')) {
+    if (keys.push(placeOf(parent, key)) === UNKNOWN_KEYS_MAX) break;
+  }
+  return keys;
+}
+
+const REFUSALS: Record<string, ReasonCode> = {
+  too_large: 'result_too_large',
+  too_many_values: 'result_too_large',
+  too_deep: 'result_too_deep',
+  not_utf8: 'result_bad_utf8',
+  duplicate_key: 'result_duplicate_key',
+};
+
+const BYTES_MAX = scriptResult.bytesMax;
+const DETAILS_MAX = 20;
+const UNKNOWN_KEYS_MAX = 50;

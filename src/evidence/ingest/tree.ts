@@ -1,0 +1,214 @@
+import { isUtf8 } from 'node:buffer';
+import { closeSync, fstatSync, lstat, opendirSync, openSync, type Stats } from 'node:fs';
+import { clip } from '../../base/clip.ts';
+import { printable } from '../../base/printable.ts';
+import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
+import { below, FOLDER_FLAGS, scriptsDoing } from './held.ts';
+import { type Breach, breach, type ReasonCode } from './reason.ts';
+
+/** How much a script may leave in output/. */
+export interface TreeLimits {
+  readonly filesMax: number;
+  readonly bytesMax: number;
+  readonly fileBytesMax: number;
+  /** Files and folders together. */
+  readonly entriesMax: number;
+  /** Names in a path, `output` included. */
+  readonly depthMax: number;
+}
+
+/** A folder in which everything has been looked at and nothing is wrong. */
+export interface Folder {
+  readonly name: string;
+  readonly path: string;
+  readonly stat: Stats;
+  readonly files: readonly FoundFile[];
+  readonly folders: readonly Folder[];
+}
+
+export interface FoundFile {
+  readonly name: string;
+  readonly path: string;
+  readonly stat: Stats;
+}
+
+/** What has been counted so far; a look at it tells how far a walk came. */
+export interface Seen {
+  files: number;
+  bytes: number;
+  entries: number;
+}
+
+/**
+ * Looks at every entry of output/ before one byte is copied, so that a hostile tree costs a walk and no more. Names are
+ * streamed: a folder of a million is left after the first that is too many.
+ */
+export class Walk {
+  readonly seen: Seen = { files: 0, bytes: 0, entries: 0 };
+  readonly #limits: TreeLimits;
+  readonly #signal: AbortSignal;
+  /** The device of the work folder. Another one is a mount, which could be anything, or could hang. */
+  readonly #dev: number;
+  readonly #keys = new Set<string>();
+
+  constructor(limits: TreeLimits, dev: number, signal: AbortSignal) {
+    this.#limits = limits;
+    this.#dev = dev;
+    this.#signal = signal;
+  }
+
+  /** Judges the folder `name` in a held folder; undefined if there is none. */
+  async root(parent: number, name: string): Promise<Folder | Breach | undefined> {
+    const [stat] = await lstatAll(parent, [name]);
+    if (stat instanceof Error && 'code' in stat && stat.code === 'ENOENT') return undefined;
+    if (stat === undefined || stat instanceof Error) return troubleOf(stat, name);
+    return this.#kindTrouble(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat }, 1);
+  }
+
+  async #folder(parent: number, entry: Entry, depth: number): Promise<Folder | Breach> {
+    const { name, path, stat } = entry;
+    let fd: number;
+    try {
+      fd = openSync(below(parent, name), FOLDER_FLAGS);
+    } catch (error) {
+      return troubleOf(error, path);
+    }
+    try {
+      const now = fstatSync(fd);
+      if (now.ino !== stat.ino || now.dev !== stat.dev) return odd(path, 'was swapped for another folder');
+      const content = await this.#content(fd, entry, depth + 1);
+      if ('ok' in content) return content;
+      const folders: Folder[] = [];
+      for (const child of content.folders) {
+        const folder = await this.#folder(fd, child, depth + 1);
+        if ('ok' in folder) return folder;
+        folders.push(folder);
+      }
+      return { name, path, stat, files: content.files, folders };
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  async #content(fd: number, parent: Entry, depth: number): Promise<{ files: Entry[]; folders: Entry[] } | Breach> {
+    const files: Entry[] = [];
+    const folders: Entry[] = [];
+    for (const batch of namesIn(fd)) {
+      const names: string[] = [];
+      for (const name of batch) {
+        const trouble = this.#nameTrouble(name, parent, depth);
+        if (trouble) return trouble;
+        names.push(name.toString('utf8'));
+      }
+      const stats = await lstatAll(fd, names);
+      this.#signal.throwIfAborted();
+      for (const [index, name] of names.entries()) {
+        const stat = stats[index];
+        const path = `${parent.path}/${name}`;
+        if (stat === undefined || stat instanceof Error) return troubleOf(stat, path);
+        const trouble = this.#kindTrouble(path, stat, false) ?? this.#sizeTrouble(path, stat);
+        if (trouble) return trouble;
+        (stat.isFile() ? files : folders).push({ name, path, key: `${parent.key}/${keyOf(name)}`, stat });
+      }
+    }
+    return { files, folders };
+  }
+
+  #nameTrouble(bytes: Buffer, parent: Entry, depth: number): Breach | undefined {
+    const { entriesMax, depthMax } = this.#limits;
+    if (++this.seen.entries > entriesMax) return breach('artifact_limit_count', `more than ${entriesMax} entries`);
+    if (!isUtf8(bytes)) return told('artifact_name_invalid', `${parent.path}/${bytes.toString('latin1')}`, 'not UTF-8');
+    const name = bytes.toString('utf8');
+    const path = `${parent.path}/${name}`;
+    if (depth > depthMax) return told('artifact_limit_depth', path, `is nested deeper than ${depthMax} names`);
+    const trouble = artifactPathTrouble(path);
+    if (trouble) return told('artifact_name_invalid', path, trouble);
+    const key = `${parent.key}/${keyOf(name)}`;
+    if (this.#keys.has(key))
+      return told('artifact_collision', path, 'has a name that another system takes for another');
+    this.#keys.add(key);
+    return undefined;
+  }
+
+  #kindTrouble(path: string, stat: Stats, isRoot: boolean): Breach | undefined {
+    if (stat.dev !== this.#dev) return odd(path, 'is a mount');
+    if (stat.isDirectory()) return undefined;
+    if (isRoot) return odd(path, 'is no folder');
+    if (!stat.isFile()) return odd(path, 'is neither a file nor a folder');
+    // A second name may belong to a file outside, which the script could not read but we can.
+    return stat.nlink === 1 ? undefined : odd(path, 'has more than one name');
+  }
+
+  /** By the size that a file claims: a file of holes takes no room on the disk until it is read. */
+  #sizeTrouble(path: string, stat: Stats): Breach | undefined {
+    if (stat.isDirectory()) return undefined;
+    const { filesMax, bytesMax, fileBytesMax } = this.#limits;
+    if (++this.seen.files > filesMax) return breach('artifact_limit_count', `more than ${filesMax} files`);
+    if (stat.size > fileBytesMax) return told('artifact_limit_file', path, `has ${stat.size} bytes`);
+    this.seen.bytes += stat.size;
+    if (this.seen.bytes > bytesMax) return breach('artifact_limit_total', `more than ${bytesMax} bytes`);
+    return undefined;
+  }
+}
+
+interface Entry extends FoundFile {
+  /** What other systems may take its path for. */
+  readonly key: string;
+}
+
+/**
+ * Two names with one key are one name to some system that the files may be taken to: upper and lower case, composed and
+ * decomposed letters, ligatures, ß and ss. The names themselves stay as the script wrote them.
+ */
+function keyOf(name: string): string {
+  if (/^[ -~]*$/.test(name)) return name.toLowerCase();
+  return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+}
+
+function* namesIn(fd: number): Generator<Buffer[]> {
+  // Names come as bytes: decoded, two names that are no UTF-8 would be one, and neither could be opened.
+  const folder = opendirSync(below(fd, '.'), { encoding: 'buffer' as BufferEncoding, bufferSize: NAMES_PER_BATCH });
+  try {
+    for (let batch: Buffer[] = []; ; batch = []) {
+      for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
+        if (batch.push(entry.name as unknown as Buffer) === NAMES_PER_BATCH) break;
+      }
+      if (batch.length > 0) yield batch;
+      if (batch.length < NAMES_PER_BATCH) return;
+    }
+  } finally {
+    folder.closeSync();
+  }
+}
+
+/** Not one of them synchronous, because a look at a mount can hang, and then the caller's clock must go on. */
+function lstatAll(fd: number, names: readonly string[]): Promise<readonly (Stats | Error)[]> {
+  return new Promise(resolve => {
+    const stats: (Stats | Error)[] = [];
+    let missing = names.length;
+    for (const [index, name] of names.entries()) {
+      lstat(below(fd, name), (error, stat) => {
+        stats[index] = error ?? stat;
+        if (--missing === 0) resolve(stats);
+      });
+    }
+  });
+}
+
+/** A breach, if the script is to blame; else the error goes on its way. */
+export function troubleOf(error: unknown, path: string): Breach {
+  const doing = scriptsDoing(error);
+  if (doing === undefined) throw error;
+  return odd(path, doing);
+}
+
+export function odd(path: string, what: string): Breach {
+  return told('artifact_type_forbidden', path, what);
+}
+
+function told(code: ReasonCode, path: string, what: string): Breach {
+  return breach(code, `${printable(clip(path, PATH_SHOWN_BYTES).text)} ${what}`);
+}
+
+const NAMES_PER_BATCH = 256;
+const PATH_SHOWN_BYTES = 300;

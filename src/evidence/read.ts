@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { readJson } from '../base/json.ts';
+import { readRegular } from '../base/regular.ts';
+import { check } from '../contracts/check.ts';
+import type { Contract } from '../contracts/contract.ts';
+import { runner } from '../contracts/runner/index.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import { scriptOutcome } from '../contracts/script-outcome/index.ts';
+import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import { scriptRequest } from '../contracts/script-request/index.ts';
+import type { ScriptRequest } from '../contracts/script-request/shape.ts';
+import { scriptResult } from '../contracts/script-result/index.ts';
+import type { ScriptResult } from '../contracts/script-result/shape.ts';
+import { JOURNAL } from './journal.ts';
+
+/** What a folder says of the run of a script. Only documents that keep their contract are believed, one by one. */
+export interface ScriptFolder {
+  readonly isOpen: boolean;
+  readonly request: ScriptRequest | undefined;
+  readonly runner: Runner | undefined;
+  readonly outcome: ScriptOutcome | undefined;
+  readonly result: ScriptResult | undefined;
+}
+
+export function readScriptFolder(folder: string): ScriptFolder {
+  return {
+    isOpen: existsSync(path.join(folder, JOURNAL)),
+    request: documentIn(folder, 'evidence/request.json', scriptRequest) as ScriptRequest | undefined,
+    runner: documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined,
+    outcome: documentIn(folder, 'evidence/outcome.json', scriptOutcome) as ScriptOutcome | undefined,
+    result: documentIn(folder, 'result.json', scriptResult) as ScriptResult | undefined,
+  };
+}
+
+function documentIn(folder: string, file: string, contract: Contract): unknown {
+  const bytes = readRegular(path.join(folder, file), contract.bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax: contract.bytesMax });
+  if (!reading?.ok) return undefined;
+  const { violations } = check(contract, reading.value, { strict: false, internal: false });
+  return violations.length === 0 ? reading.value : undefined;
+}

@@ -1,0 +1,100 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+
+/** Where a run lies. */
+export interface RunPlace {
+  readonly id: string;
+  /** What kind of run it is, or the side of a comparison that it is on. */
+  readonly lane: string;
+  readonly folder: string;
+}
+
+/** The folder of everything that Proctor keeps: the nearest one upwards, else a new one here. */
+export function homeFrom(cwd: string): string {
+  for (let folder = cwd; ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, HOME, 'runs'))) return path.join(folder, HOME);
+    if (folder === path.dirname(folder)) return path.join(cwd, HOME);
+  }
+}
+
+const HOME = '.proctor';
+
+/** Makes the folder of a new run. */
+export function makeRunFolder(home: string, lane: string, id: string): RunPlace {
+  const folder = path.join(home, 'runs', lane, id);
+  try {
+    if (mkdirSync(path.dirname(folder), { recursive: true }) !== undefined) keepOutOfGit(home);
+    mkdirSync(folder);
+    return { id, lane, folder };
+  } catch (cause) {
+    throw new Fault('folder_failed', 'The folder of the run could not be made here.', { cause });
+  }
+}
+
+/** Evidence is kept or sent on purpose, not by `git add .`. */
+function keepOutOfGit(home: string): void {
+  const file = path.join(home, '.gitignore');
+  if (!existsSync(file)) writeFileSync(file, '*\n');
+}
+
+/** All runs, the newest last. Their ids begin with the time, so their order is that of their names after the kind. */
+export function listRuns(home: string): RunPlace[] {
+  const root = path.join(home, 'runs');
+  return foldersIn(root)
+    .flatMap(lane => foldersIn(path.join(root, lane)).map(id => ({ id, lane, folder: path.join(root, lane, id) })))
+    .sort((a, b) => (timeIn(a.id) < timeIn(b.id) ? -1 : 1));
+}
+
+/** `20260106_120000_…` of an id; ids of one second are in no order, so the folder's own time would not help either. */
+function timeIn(id: string): string {
+  return /\d{8}_\d{6}_.*$/.exec(id)?.[0] ?? id;
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter(entry => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+/** The run that a word means: a path, an id, the beginning of one, or `latest`. */
+export function findRun(home: string, word: string): RunPlace {
+  const runs = listRuns(home);
+  if (word === 'latest') {
+    const last = latestOf(runs);
+    if (!last) throw new Fault('no_run', 'There is no run yet. proctor run script FILE makes one.');
+    return last;
+  }
+  const exact = runs.find(({ id }) => id === word);
+  if (exact) return exact;
+  const matches = runs.filter(({ id }) => id.startsWith(word) || timeIn(id).startsWith(word) || id.endsWith(word));
+  if (matches.length === 1 && matches[0]) return matches[0];
+  if (matches.length > 1) throw new Fault('ambiguous_run', `${matches.length} runs begin with "${printable(word)}".`);
+  if (existsSync(word) && statSync(word).isDirectory()) return placeAt(path.resolve(word));
+  throw new Fault('no_run', `No run is called "${printable(word)}". proctor list shows them.`);
+}
+
+/** The run that began last; of those of one second, the one whose folder was made last. */
+function latestOf(runs: readonly RunPlace[]): RunPlace | undefined {
+  const second = timeIn(runs.at(-1)?.id ?? '').slice(0, SECOND_LENGTH);
+  const last = runs.filter(({ id }) => timeIn(id).startsWith(second));
+  return last.reduce<RunPlace | undefined>(
+    (best, run) => (best && madeAt(best.folder) >= madeAt(run.folder) ? best : run),
+    undefined,
+  );
+}
+
+function madeAt(folder: string): bigint {
+  return statSync(folder, { bigint: true }).birthtimeNs;
+}
+
+const SECOND_LENGTH = '20260106_120000'.length;
+
+function placeAt(folder: string): RunPlace {
+  return { id: path.basename(folder), lane: path.basename(path.dirname(folder)), folder };
+}

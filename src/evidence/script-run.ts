@@ -1,0 +1,71 @@
+import type { Capture, KeptStream } from '../contracts/capture.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { ScriptRequest } from '../contracts/script-request/shape.ts';
+import type { ScriptResult } from '../contracts/script-result/shape.ts';
+
+/** What is decided before a script starts. */
+export interface ScriptPlan {
+  readonly request: ScriptRequest;
+  /** The runner record, but for what only the run can tell. */
+  readonly runner: Omit<Runner, 'timing' | 'exit'>;
+  readonly enforcement: ScriptOutcome['enforcement'];
+  readonly observed: ScriptOutcome['observed'];
+  readonly correlationId: string;
+  readonly startedAtMs: number;
+  /** Whose run it is; when that process is gone, the run is dead. */
+  readonly owner: { readonly pid: number; readonly startTicks: number; readonly bootId: string };
+}
+
+/** What was judged of the files that a script left. */
+export interface ScriptReading {
+  readonly status: ScriptResult['status'];
+  readonly claimedStatus: ScriptResult['status'] | null;
+  readonly reason: string | null;
+  readonly publicMessage: string | null;
+  readonly timeoutSource: 'proctor' | 'script' | null;
+  readonly salvaged: boolean;
+  readonly htmlOutput: string;
+  readonly errorSummary: string | null;
+  readonly result: ScriptOutcome['result'];
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
+  readonly artifacts: ScriptOutcome['artifacts'];
+  readonly cuts: ScriptOutcome['cuts'];
+  readonly replaced: ScriptOutcome['replaced'];
+  /** For the internal log: what really happened, in words that no end user should see. */
+  readonly remarks: readonly Remark[];
+}
+
+export interface Remark {
+  readonly level: 'error' | 'warning' | 'note';
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** A capture without the bytes, which lie in files of their own. */
+export interface CaptureNote extends Omit<Capture, 'stdout' | 'stderr'> {
+  readonly stdout: StreamNote;
+  readonly stderr: StreamNote;
+}
+
+export type StreamNote = Omit<KeptStream, 'head' | 'tail'> & { readonly bytesKept: number };
+
+/** A line of the journal of a script's run. */
+export type ScriptLine =
+  | { readonly is: 'planned'; readonly plan: ScriptPlan }
+  /** What may have to be cleaned up on the machine. */
+  | { readonly is: 'opened'; readonly leftovers: unknown }
+  | { readonly is: 'started'; readonly atMs: number }
+  | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
+  | { readonly is: 'read'; readonly atMs: number; readonly reading: ScriptReading };
+
+/** Everything that a finished run is known by. */
+export interface ScriptRun {
+  readonly plan: ScriptPlan;
+  readonly capture: CaptureNote;
+  readonly reading: ScriptReading;
+  readonly completedAtMs: number;
+}
+
+/** Both streams as they are stored. */
+export type StoredStreams = Readonly<Record<'stdout' | 'stderr', Uint8Array>>;

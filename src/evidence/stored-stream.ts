@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+import type { KeptStream } from '../contracts/capture.ts';
+import { redact } from '../base/redact.ts';
+import type { StreamNote } from './script-run.ts';
+
+/**
+ * A stream as it is stored: its two ends, whole characters only, with a mark where something is missing, and without
+ * anything that has the form of a credential.
+ */
+export function storedStream({ head, tail, ...stream }: KeptStream): {
+  readonly bytes: Uint8Array;
+  readonly note: StreamNote;
+} {
+  const missing = stream.bytesTotal - head.length - tail.length;
+  const isWhole = missing <= 0;
+  const first = isWhole ? head : wholeEnd(head);
+  const last = isWhole ? tail : wholeBeginning(tail);
+  const bytesKept = first.length + last.length;
+  const mark = isWhole ? '' : `\n[${stream.bytesTotal - bytesKept} bytes are missing here]\n`;
+  const all = Buffer.concat([first, Buffer.from(mark), last]);
+  // In what is no text, every byte is taken for a character of Latin-1 and comes back as it was. Text is read as text, so
+  // that no mask begins or ends inside a character.
+  const encoding = isUtf8(all) ? 'utf8' : 'latin1';
+  const { text, masked } = redact(all.toString(encoding));
+  return {
+    bytes: masked > 0 ? Buffer.from(text, encoding) : all,
+    note: { ...stream, masked: stream.masked + masked, bytesKept },
+  };
+}
+
+/** Without the bytes of a character that was cut at the end. */
+function wholeEnd(bytes: Uint8Array): Uint8Array {
+  for (let back = 1; back <= 4 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (isContinuation(byte)) continue;
+    return lengthOf(byte) > back ? bytes.subarray(0, bytes.length - back) : bytes;
+  }
+  return bytes;
+}
+
+function wholeBeginning(bytes: Uint8Array): Uint8Array {
+  let at = 0;
+  while (at < 3 && at < bytes.length && isContinuation(bytes[at] ?? 0)) at++;
+  return bytes.subarray(at);
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
+/** How many bytes a character has that begins with this one. */
+function lengthOf(byte: number): number {
+  if (byte >= 0xf0) return 4;
+  if (byte >= 0xe0) return 3;
+  return byte >= 0xc0 ? 2 : 1;
+}

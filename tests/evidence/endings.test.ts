@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import type { Ending } from '../../src/contracts/ending.ts';
+import { runner } from '../../src/contracts/runner/index.ts';
+import { exitOf, isTime, terminationOf } from '../../src/evidence/endings.ts';
+import { endingText } from '../../src/evidence/final-state.ts';
+import { adviceOf, exampleWith, judged, rulesOf } from '../support.ts';
+
+type Exit = ReturnType<typeof exitOf>;
+const exit = (code: number, signal?: string, flags: Partial<Exit> = {}): Exit => ({
+  code,
+  ...(signal !== undefined && { signal }),
+  oom_killed: false,
+  timeout_killed: false,
+  ...flags,
+});
+const late = { timeout_killed: true };
+
+/** Every ending, with its exit record, how a step that did not succeed terminates, and its words. */
+const TABLE: [Ending, Exit, string, string][] = [
+  [{ how: 'exited', code: 0 }, exit(0), 'error', 'exit code 0'],
+  [{ how: 'exited', code: 1 }, exit(1), 'error', 'exit code 1'],
+  [{ how: 'exited', code: 137 }, exit(137), 'error', 'exit code 137'],
+  [{ how: 'exited', code: 255 }, exit(255), 'error', 'exit code 255'],
+  [{ how: 'signalled', signal: 'SIGSEGV' }, exit(139, 'SIGSEGV'), 'error', 'ended by SIGSEGV'],
+  [{ how: 'signalled', signal: 'SIGKILL' }, exit(137, 'SIGKILL'), 'error', 'ended by SIGKILL'],
+  [{ how: 'signalled', signal: 'SIGSYS' }, exit(159, 'SIGSYS'), 'error', 'ended by SIGSYS'],
+  [
+    { how: 'killed', by: 'timeout', signal: 'SIGTERM' },
+    exit(143, 'SIGTERM', late),
+    'killed_timeout',
+    'stopped by Proctor with SIGTERM: its time was over',
+  ],
+  [
+    { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
+    exit(137, 'SIGKILL', late),
+    'killed_timeout',
+    'stopped by Proctor with SIGKILL: its time was over',
+  ],
+  [
+    { how: 'killed', by: 'cpu', signal: 'SIGKILL' },
+    exit(137, 'SIGKILL', late),
+    'killed_timeout',
+    'stopped by Proctor with SIGKILL: it used more processor time than allowed',
+  ],
+  [
+    { how: 'killed', by: 'idle', signal: 'SIGTERM' },
+    exit(143, 'SIGTERM', late),
+    'killed_idle',
+    'stopped by Proctor with SIGTERM: it said nothing for too long',
+  ],
+  [
+    { how: 'killed', by: 'policy', signal: 'SIGKILL' },
+    exit(137, 'SIGKILL'),
+    'killed_policy',
+    'stopped by Proctor with SIGKILL: it broke its policy',
+  ],
+  [
+    { how: 'killed', by: 'cancel', signal: 'SIGTERM' },
+    exit(143, 'SIGTERM'),
+    'error',
+    'stopped by Proctor with SIGTERM: it was cancelled',
+  ],
+  [
+    { how: 'out_of_memory', code: 137 },
+    exit(137, 'SIGKILL', { oom_killed: true }),
+    'error',
+    'out of memory, exit code 137',
+  ],
+  [{ how: 'out_of_memory', code: 1 }, exit(1, undefined, { oom_killed: true }), 'error', 'out of memory, exit code 1'],
+  [{ how: 'not_started', code: 126 }, exit(126), 'error', 'could not start, exit code 126'],
+  [{ how: 'not_started', code: 127 }, exit(127), 'error', 'could not start, exit code 127'],
+  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'lost: Proctor itself was interrupted'],
+];
+
+describe('a program with the ending', () => {
+  test.each(TABLE)('%j has an exit record that keeps its rule', async (ending, record) => {
+    expect(exitOf(ending)).toEqual(record);
+    const verdict = await judged(runner, exampleWith(runner, { exit: exitOf(ending) }));
+    expect(rulesOf(verdict)).toEqual([]);
+    expect(adviceOf(verdict).filter(id => id === 'RN10')).toEqual([]);
+  });
+
+  test.each(TABLE)('%j has its words', (ending, _, termination, words) => {
+    expect(endingText(ending)).toBe(words);
+    expect(terminationOf(ending, false)).toBe(termination);
+  });
+
+  test.each(TABLE)('%j completes a step only where nobody stopped it', (ending, _, termination) => {
+    expect(terminationOf(ending, true)).toBe(termination === 'error' ? 'completed' : termination);
+  });
+
+  test.each(TABLE)('%j was ended by a clock of ours only if it says so', (ending, record) => {
+    expect(isTime(ending)).toBe(record.timeout_killed);
+  });
+});
+
+test('every signal that the kernel knows gives a code that a record may hold', async () => {
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGABRT', 'SIGBUS', 'SIGPIPE', 'SIGXCPU', 'SIGXFSZ', 'SIGNOSUCH']) {
+    const record = exitOf({ how: 'signalled', signal });
+    expect(record.code).toBeGreaterThanOrEqual(128);
+    expect(rulesOf(await judged(runner, exampleWith(runner, { exit: record })))).toEqual([]);
+  }
+});

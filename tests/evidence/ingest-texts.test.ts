@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { publicSentence, type ReasonCode } from '../../src/evidence/ingest/reason.ts';
+import { safeHtml, safeSummary } from '../../src/evidence/ingest/texts.ts';
+
+// The rows of the catalogue that are about a text itself; H1 to H3, H5 and H14 are for whoever renders it, H15 and H16 for
+// whoever reads the streams.
+
+const UNSHOWABLE = 'The script gave a message that may not be shown.';
+// Put together here, so that no scanner mistakes this file for a leak.
+const SECRET = `Tr0ub4dor&${'3-battery'}`;
+const TOKEN = `gh${'p'}_${'a1B2'.repeat(9)}`;
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('a summary that may not be shown is replaced as a whole', () => {
+  test.each([
+    ['H6 a Python trace', 'Traceback (most recent call last):\n  File "x.py", line 1'],
+    ['H6 a Node trace', 'TypeError: x\n    at run (file.js:3:1)'],
+    ['H6 a Node trace with old line ends', 'TypeError: x\r    at run (file.js:3:1)\rend'],
+    ['H6 a Node trace in colour', 'TypeError: x\n\u001b[90m    at run (file.js:3:1)\u001b[39m'],
+    ['H6 a Java trace', 'x\n\tat com.foo.Bar.baz(Bar.java)'],
+    ['H6 a Go trace', 'panic: x\n\ngoroutine 1 [running]:'],
+    ['H6 a trace behind a thousand spaces', `x\n${' '.repeat(1_000)}at run (file.js:3:1)`],
+    ['H6 a trace with invisible letters in it', 'Trace\u200bback (most recent \u2060call last)'],
+    ['H7 a home folder', 'No such file: /home/alice/data.csv'],
+    ['H7 a folder of the system', 'cannot open /var/lib/docker/x'],
+    ['H7 a Windows path', 'No such file: C:\\Users\\alice\\x'],
+    ['H7 a file address', 'see file:///etc/passwd'],
+    ['H7 a path with invisible letters in it', 'No such file: /ho\u00adme/alice'],
+    ['H8 a secret of the run', `The key ${SECRET} was refused.`],
+    ['H8 in base64', `The key ${base64(SECRET)} was refused.`],
+    ['H8 in base64, after a byte', `The key ${base64(`x${SECRET}yz`)} was refused.`],
+    ['H8 in base64, after two bytes', `The key ${base64(`xy${SECRET}`)} was refused.`],
+    ['H8 in a URL', `The key ${encodeURIComponent(SECRET)} was refused.`],
+    ['H8 in hexadecimal', Buffer.from(SECRET).toString('hex')],
+    ['H8 over two lines', `The key ${SECRET.slice(0, 7)}\n  ${SECRET.slice(7)} was refused.`],
+    ['H8 with invisible letters in it', `The key ${[...SECRET].join('\u200d')} was refused.`],
+    ['H8 a well-known credential', `The key ${TOKEN} was refused.`],
+    ['H8 a well-known credential in colour', `The key ${TOKEN.slice(0, 9)}\u001b[1m${TOKEN.slice(9)} was refused.`],
+    ['H13 an address with its password', `postgres://app:${'pass'}word@db/x`],
+    ['H13 a socket of the machine', 'connect ENOENT /var/run/docker.sock'],
+  ])('%s', (_, text) => {
+    const bytesTotal = Buffer.byteLength(text);
+    expect(safeSummary(text, [SECRET])).toEqual({ text: UNSHOWABLE, changed: 'unsafe', bytesTotal });
+  });
+});
+
+describe('a summary that may be shown', () => {
+  test.each([
+    ['is left as it is', 'The table has no column "amount".', 'The table has no column "amount".', undefined],
+    ['H7 may name a place in the sandbox', 'No file /work/input/a.csv', 'No file /work/input/a.csv', undefined],
+    ['H9 loses colours', '\u001b[31mred\u001b[0m text', 'red text', 'cleaned'],
+    [
+      'H9 loses links and titles',
+      '\u001b]8;;http://x\u0007here\u001b]8;;\u0007 \u001b]0;title\u001b\\!',
+      'here !',
+      'cleaned',
+    ],
+    ['H9 loses what is left of a sequence', '\u001b\u009b\u0007a\u0008b', 'ab', 'cleaned'],
+    ['H10 loses what reorders', 'a\u202ecod.exe\u2066b', 'acod.exeb', 'cleaned'],
+    ['H10 loses what takes no room', 'a\u200b\u00ad\ufeff\u{e0041}\u3164b', 'ab', 'cleaned'],
+    ['H10 becomes one line', ' a\r\n\r\n\tb\u2028c\u00a0 d ', 'a b c d', 'cleaned'],
+    ['H10 may be all newlines', '\n'.repeat(20_000), null, 'cleaned'],
+    ['H11 stays text, for whoever escapes it', '<b>**x**</b> =1+1', '<b>**x**</b> =1+1', undefined],
+    ['H11 cannot begin a line of a log', 'x\r\n{"level":"info"}', 'x {"level":"info"}', 'cleaned'],
+    ['H12 may be named like a sentence', '<img src=x onerror=y>Error', '<img src=x onerror=y>Error', undefined],
+    ['J14 loses NUL', 'a\0b', 'ab', 'cleaned'],
+    ['may be empty', '', null, undefined],
+  ])('%s', (_, text, shown, changed) => {
+    expect(safeSummary(text, [SECRET])).toEqual({ text: shown, changed, bytesTotal: Buffer.byteLength(text) });
+  });
+
+  test('may be none', () => {
+    expect(safeSummary(null, [SECRET])).toEqual({ text: null, changed: undefined, bytesTotal: 0 });
+  });
+
+  test('H17 is cut at a code point, within the cap', () => {
+    expect(safeSummary('é'.repeat(3), [], 5)).toEqual({ text: 'éé', changed: 'cut', bytesTotal: 6 });
+    expect(safeSummary('x'.repeat(2_000), []).changed).toBe(undefined);
+    expect(safeSummary('x'.repeat(2_001), [])).toEqual({ text: 'x'.repeat(2_000), changed: 'cut', bytesTotal: 2_001 });
+  });
+
+  test('is always one safe line within the cap', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.nat(30), (text, bytesMax) => {
+        const { text: shown } = safeSummary(text, [], bytesMax);
+        if (shown === null || shown === UNSHOWABLE) return;
+        expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(bytesMax);
+        expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        expect(shown.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('HTML', () => {
+  test('H4 and H17 is cut at a code point, and nothing is appended', () => {
+    const cut = safeHtml('<p title="é">', [], 11);
+    expect(cut).toEqual({ text: '<p title="', masked: 0, truncated: true, bytesTotal: 14 });
+    expect(safeHtml('x'.repeat(500_000), []).truncated).toBe(false);
+    expect(safeHtml('x'.repeat(500_001), [])).toMatchObject({ truncated: true, bytesTotal: 500_001 });
+  });
+
+  test('H8 has its secrets masked and counted, however they are written', () => {
+    const html = `<p>${SECRET} ${SECRET.replace('&', '&amp;')} ${base64(SECRET)} ${TOKEN} ok</p>`;
+    const { text, masked } = safeHtml(html, [SECRET]);
+    expect(text).toMatch(/^<p>\[masked\] \[masked\] \[masked\]\S* \[masked\] ok<\/p>$/);
+    expect(masked).toBe(4);
+  });
+
+  test('H8 cannot be cut within a secret', () => {
+    expect(safeHtml(`xx${SECRET}`, [SECRET], 6).text).toBe('xx[mas');
+  });
+
+  test('J14 shows NUL as what it is: no letter', () => {
+    expect(safeHtml('a\0b', [])).toEqual({ text: 'a\ufffdb', masked: 0, truncated: false, bytesTotal: 3 });
+  });
+
+  test('is otherwise left as it is', () => {
+    const html = '<script>alert(1)</script>\u001b\n</iframe>--> /home/alice';
+    expect(safeHtml(html, [])).toMatchObject({ text: html, masked: 0, truncated: false });
+  });
+});
+
+test('H13 what people are told of a refusal is one of few sentences, which name nothing', () => {
+  const codes: Record<ReasonCode, true> = {
+    result_missing: true,
+    result_not_regular: true,
+    result_too_large: true,
+    result_bad_utf8: true,
+    result_bad_json: true,
+    result_duplicate_key: true,
+    result_too_deep: true,
+    version_unsupported: true,
+    schema_invalid: true,
+    artifact_path_invalid: true,
+    artifact_type_forbidden: true,
+    artifact_collision: true,
+    artifact_name_invalid: true,
+    artifact_limit_count: true,
+    artifact_limit_file: true,
+    artifact_limit_total: true,
+    artifact_limit_depth: true,
+  };
+  const sentences = new Set(Object.keys(codes).map(code => publicSentence(code as ReasonCode)));
+  expect(sentences.size).toBeLessThanOrEqual(4);
+  for (const sentence of sentences) expect(sentence).toMatch(/^The run [a-z ]+\.$/);
+});

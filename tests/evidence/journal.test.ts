@@ -1,0 +1,98 @@
+import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Journal, JOURNAL, readJournal } from '../../src/evidence/journal.ts';
+import { temporaryFolder } from '../support.ts';
+
+const LINES = [{ is: 'planned', plan: { text: 'a "quoted"\nline — €😀' } }, { is: 'started', atMs: 1 }, { is: 'read' }];
+
+function written(lines: readonly object[] = LINES): { folder: string; file: string } {
+  const folder = temporaryFolder();
+  const journal = Journal.open<object>(folder);
+  for (const line of lines) journal.append(line);
+  journal.close();
+  return { folder, file: path.join(folder, JOURNAL) };
+}
+
+describe('a journal', () => {
+  test('gives back what was written, in its order, as soon as it is written', () => {
+    const folder = temporaryFolder();
+    const journal = Journal.open<object>(folder);
+    for (const [index, line] of LINES.entries()) {
+      journal.append(line);
+      expect(readJournal(folder)).toEqual(LINES.slice(0, index + 1));
+    }
+    journal.sync();
+    journal.close();
+    expect(readJournal(folder)).toEqual(LINES);
+  });
+
+  test('is for its owner alone', () => {
+    expect(statSync(written().file).mode & 0o777).toBe(0o600);
+  });
+
+  test('is opened once: a run does not write into the journal of another', () => {
+    const { folder } = written();
+    expect(() => Journal.open(folder)).toThrow(
+      expect.objectContaining({ code: 'journal_failed', message: 'The journal of the run could not be written.' }),
+    );
+    expect(readJournal(folder)).toEqual(LINES);
+  });
+
+  test('is gone once the run is sealed', () => {
+    const folder = temporaryFolder();
+    const journal = Journal.open<object>(folder);
+    journal.append({ is: 'planned' });
+    journal.remove();
+    expect(existsSync(path.join(folder, JOURNAL))).toBe(false);
+  });
+
+  test('that cannot be a journal any more is refused before it is read', () => {
+    const { folder, file } = written();
+    truncateSync(file, 256 * 1024 * 1024 + 1);
+    expect(() => readJournal(folder)).toThrow(expect.objectContaining({ code: 'journal_too_large' }));
+  });
+});
+
+describe('a journal that was torn', () => {
+  test('after any byte holds the lines that were whole, and no part of one', () => {
+    const { folder, file } = written();
+    const whole = readFileSync(file);
+    for (let length = whole.length; length >= 0; length--) {
+      truncateSync(file, length);
+      const text = whole.subarray(0, length).toString();
+      // A line is whole with its last byte; its line feed adds nothing.
+      const ends = LINES.map(
+        (_, index) =>
+          LINES.slice(0, index + 1)
+            .map(line => `${JSON.stringify(line)}\n`)
+            .join('').length - 1,
+      );
+      const expected = ends.filter(end => text.length >= end).length;
+      expect(readJournal(folder)).toEqual(LINES.slice(0, expected));
+    }
+  });
+
+  test.each([
+    ['zeros, as after a power cut', Buffer.alloc(4_096)],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0xc3])],
+    ['values that are no lines', Buffer.from('null\n7\n"x"\n[]\n{}\ntrue\n[{"is":"planned"}]\n')],
+    ['blank lines', Buffer.from('\n\n \n')],
+  ])('and ends with %s holds the lines before', (_, garbage) => {
+    const { folder, file } = written();
+    appendFileSync(file, garbage);
+    expect(readJournal<{ is?: string }>(folder).filter(({ is }) => is !== undefined)).toEqual(LINES);
+  });
+
+  test('and ends with anything at all can be read', () => {
+    const { folder, file } = written();
+    const whole = readFileSync(file);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(whole.length), (garbage, length) => {
+        writeFileSync(file, Buffer.concat([whole.subarray(0, length), garbage]));
+        for (const line of readJournal<object>(folder)) expect(typeof line === 'object' && line !== null).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,335 @@
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Ending } from '../../src/contracts/ending.ts';
+import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
+import { SEAL } from '../../src/evidence/finish.ts';
+import { JOURNAL } from '../../src/evidence/journal.ts';
+import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
+import type { ScriptLine, ScriptReading } from '../../src/evidence/script-run.ts';
+import { temporaryFolder } from '../support.ts';
+import {
+  captureOf,
+  COMPLETED_AT,
+  expectValid,
+  finishRun,
+  noteOf,
+  plan,
+  put,
+  said,
+  STARTED_AT,
+  succeeded,
+} from './script-world.ts';
+
+const NOW = COMPLETED_AT + 60_000;
+const OUTPUT = { 'output/a.txt': 'aaa', 'output/sub/b.tmp': 'bb' };
+const EXITED: Ending = { how: 'exited', code: 0 };
+const LATE: Ending = { how: 'killed', by: 'timeout', signal: 'SIGKILL' };
+const LEFTOVERS = { stage: 'stage', cgroups: [], processes: [] };
+
+function linesOf(ending: Ending, reading: ScriptReading): ScriptLine[] {
+  return [
+    { is: 'planned', plan: plan() },
+    { is: 'opened', leftovers: LEFTOVERS },
+    { is: 'started', atMs: STARTED_AT + 100 },
+    { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(captureOf(ending)) },
+    { is: 'read', atMs: COMPLETED_AT, reading },
+  ];
+}
+
+const LINES = linesOf(EXITED, succeeded(OUTPUT));
+const journalOf = (lines: readonly ScriptLine[]): string => lines.map(line => `${JSON.stringify(line)}\n`).join('');
+
+/** A run folder as it is when we die. */
+function interrupted(journal: string | Uint8Array, files: Record<string, string | Uint8Array> = {}): string {
+  const folder = path.join(temporaryFolder(), 'run');
+  put(folder, JOURNAL, journal);
+  for (const [file, content] of Object.entries(files)) put(folder, file, content);
+  return folder;
+}
+
+const PARTS = { 'evidence/internal/stdout.part': 'hello\n' };
+
+function outcomeIn(folder: string): ScriptOutcome {
+  return JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as ScriptOutcome;
+}
+
+/** A folder that was made whole: valid, sealed, and not in the state of a run any more. */
+async function expectWhole(folder: string): Promise<void> {
+  await expectValid(folder);
+  expect(existsSync(path.join(folder, SEAL))).toBe(true);
+  expect(hasJournal(folder)).toBe(false);
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => !name.startsWith('output/'));
+  expect(names.filter(name => /\.(?:tmp|part|partial)$/.test(name))).toEqual([]);
+}
+
+const textIn = (folder: string, stream: 'stdout' | 'stderr'): string =>
+  readFileSync(path.join(folder, 'evidence/steps/script', `${stream}.txt`), 'utf8');
+
+/** Where a journal can be cut: at its beginning, after every line, and at three places inside each. */
+const cuts = (journal: Buffer): number[] => {
+  const ends = [0, ...[...journal.entries()].filter(([, byte]) => byte === 0x0a).map(([at]) => at + 1)];
+  return ends.flatMap((end, index) => {
+    const next = ends[index + 1];
+    return next === undefined ? [end] : [end, end + 1, Math.floor((end + next) / 2), next - 2];
+  });
+};
+
+/** How many lines are whole. */
+const wholeLines = (journal: Buffer, length: number): number =>
+  journal.subarray(0, length).toString().split('\n').length - 1;
+
+describe('a run whose journal ends', () => {
+  const journal = Buffer.from(journalOf(LINES));
+  test.each(cuts(journal).map(cut => [wholeLines(journal, cut), cut]))(
+    'after line %d, at byte %d, becomes whole',
+    async (lines, cut) => {
+      const folder = interrupted(journal.subarray(0, cut), { ...PARTS, ...OUTPUT });
+      const became = await recoverRun(folder, NOW);
+      if (lines === 0) {
+        expect(became).toBe('removed');
+        expect(existsSync(folder)).toBe(false);
+        return;
+      }
+      expect(became).toBe('recovered');
+      await expectWhole(folder);
+      const { status, reason, ending, artifacts } = outcomeIn(folder);
+      if (lines === 5) {
+        expect({ status, reason, ending, files: artifacts.files }).toEqual({
+          status: 'succeeded',
+          reason: null,
+          ending: EXITED,
+          files: 2,
+        });
+        expect(readFileSync(path.join(folder, 'output/sub/b.tmp'), 'utf8')).toBe('bb');
+      } else {
+        expect({ status, reason }).toEqual({ status: 'failed', reason: 'interrupted' });
+        expect(ending).toEqual(lines === 4 ? EXITED : { how: 'lost' });
+        expect(existsSync(path.join(folder, 'output'))).toBe(false);
+      }
+      expect(textIn(folder, 'stdout')).toBe('hello\n');
+    },
+  );
+
+  test('after our clock had ended the program has timed out', async () => {
+    const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 4)), PARTS);
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    expect(outcomeIn(folder)).toMatchObject({
+      status: 'timed_out',
+      timeout_source: 'proctor',
+      reason: 'interrupted',
+      ending: LATE,
+    });
+  });
+
+  test('and says because of what, where we know', async () => {
+    const folder = interrupted(journalOf(LINES.slice(0, 3)));
+    await recoverRun(folder, NOW, { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' });
+    await expectWhole(folder);
+    expect(outcomeIn(folder)).toMatchObject({ reason: 'ingest_io', public_message: 'It could not be completed.' });
+    expect(readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')).toContain('ENOSPC');
+  });
+
+  test('in garbage is as good as without it', async () => {
+    for (const garbage of [Buffer.alloc(4_096), Buffer.from('null\n7\n'), Buffer.from([0xff, 0xfe])]) {
+      const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 3))), garbage]));
+      expect(await recoverRun(folder, NOW)).toBe('recovered');
+      await expectWhole(folder);
+    }
+  });
+
+  test('before it began, on a clock that was set back since, is still valid', async () => {
+    for (const lines of [1, 3, 4, 5]) {
+      const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...(lines === 5 && OUTPUT) });
+      await recoverRun(folder, STARTED_AT - 3_600_000);
+      await expectWhole(folder);
+    }
+  });
+});
+
+describe('what is left of a stream', () => {
+  const long = `head${'x'.repeat(3_000)}tail`;
+  const capture = captureOf(EXITED, said(long), said(`key ghp_${'a1'.repeat(18)}`));
+  const lines: ScriptLine[] = [
+    ...LINES.slice(0, 3),
+    { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(capture) },
+  ];
+  const parts = {
+    'evidence/internal/stdout.part': Buffer.from(capture.stdout.head),
+    'evidence/internal/stderr.part': Buffer.from(capture.stderr.head),
+  };
+
+  test('is its head, with a mark where the rest is missing, and counted', async () => {
+    const folder = interrupted(journalOf(lines), parts);
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    expect(textIn(folder, 'stdout')).toBe(`${long.slice(0, 1_000)}\n[2008 bytes are missing here]\n`);
+    expect(outcomeIn(folder).streams[0]).toMatchObject({ bytes_total: 3_008, bytes_kept: 1_000, truncated: true });
+  });
+
+  test('is masked, and not said to be cut where nothing but a credential is gone', async () => {
+    const folder = interrupted(journalOf(lines), parts);
+    await recoverRun(folder, NOW);
+    expect(textIn(folder, 'stderr')).toBe('key [masked]');
+    expect(outcomeIn(folder).streams[1]).toMatchObject({
+      truncated: false,
+      masked: 1,
+      bytes_kept: 44,
+      bytes_total: 44,
+    });
+  });
+
+  test('is all of it where it was stored already', async () => {
+    const done = path.join(temporaryFolder(), 'run');
+    await finishRun(done, capture, succeeded());
+    const documents = ['stdout', 'stderr'].map(name => `evidence/steps/script/${name}.txt`);
+    const stored = Object.fromEntries(documents.map(file => [file, readFileSync(path.join(done, file))]));
+    const folder = interrupted(journalOf([...lines, { is: 'read', atMs: COMPLETED_AT, reading: succeeded() }]), stored);
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    for (const file of documents) expect(readFileSync(path.join(folder, file))).toEqual(stored[file]);
+    expect(outcomeIn(folder)).toEqual(outcomeIn(done));
+  });
+
+  test('may be nothing', async () => {
+    const folder = interrupted(journalOf(lines));
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    expect(textIn(folder, 'stdout')).toBe('\n[3008 bytes are missing here]\n');
+  });
+
+  test('does not end in half a character where it is known that more was said', async () => {
+    const said = captureOf(EXITED, { ...capture.stdout, bytesTotal: 100 });
+    const line: ScriptLine = { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(said) };
+    const folder = interrupted(journalOf([...LINES.slice(0, 3), line]), {
+      'evidence/internal/stdout.part': Buffer.from('ab€').subarray(0, 4),
+    });
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    expect(textIn(folder, 'stdout')).toBe('ab\n[98 bytes are missing here]\n');
+  });
+});
+
+describe('what an interrupted run left behind', () => {
+  const LEFT = {
+    ...PARTS,
+    'evidence/internal/stderr.part': 'oh\n',
+    'output.partial/result.json': '{"contract_version":7}',
+    'output.partial/evidence/runner.json': '{}',
+    'evidence/seal.json.tmp': '{"payload',
+    'evidence/outcome.json.tmp': '{"schema',
+    'evidence/steps/script/stdout.txt.tmp': 'hel',
+    'evidence/steps/script/other.tmp': 'hel',
+    'evidence/internal/result.raw': '{"contract_version":1',
+    'result.json.tmp': '{',
+    'result.json': '{}',
+  };
+
+  test.each([1, 2, 3, 4, 5])('does not survive into the folder, after %d lines', async lines => {
+    const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...LEFT, ...OUTPUT });
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    expect(existsSync(path.join(folder, 'output.partial'))).toBe(false);
+  });
+});
+
+/** A run that was finished, as it is if we die while it is. */
+async function dyingAt(step: number): Promise<string> {
+  const folder = interrupted(journalOf(LINES), { ...OUTPUT, ...PARTS });
+  await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));
+  const documents = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .filter(file => file !== JOURNAL && !file.startsWith('output/') && file !== SEAL)
+    .sort();
+  for (const [index, file] of [...documents, SEAL].entries()) {
+    const full = path.join(folder, file);
+    // Those that come later are written already, and only have not got their names.
+    if (index >= step) renameSync(full, `${full}.tmp`);
+    if (index === step) truncateSync(`${full}.tmp`, 5);
+  }
+  for (const [file, content] of Object.entries(PARTS)) if (step < documents.length) put(folder, file, content);
+  return folder;
+}
+
+describe('a run that was interrupted while it was written', () => {
+  test.each(Array.from({ length: 13 }, (_, step) => step))(
+    'at its document %d becomes what it would have been',
+    async step => {
+      const folder = await dyingAt(step);
+      const isSealed = existsSync(path.join(folder, SEAL));
+      expect(await recoverRun(folder, NOW)).toBe(isSealed ? 'sealed' : 'recovered');
+      await expectWhole(folder);
+      expect(outcomeIn(folder)).toMatchObject({ status: 'succeeded', artifacts: { files: 2 } });
+    },
+  );
+
+  test('at the end, with its seal, is only freed of its journal', async () => {
+    const folder = interrupted('torn{', OUTPUT);
+    await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));
+    expect(await recoverRun(folder, NOW)).toBe('sealed');
+    await expectWhole(folder);
+  });
+});
+
+describe('recovering twice', () => {
+  const bytesOf = (folder: string): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => path.join(entry.parentPath, entry.name))
+        .map(file => [path.relative(folder, file), readFileSync(file, 'latin1')]),
+    );
+
+  test.each([1, 2, 3, 4, 5])('changes nothing, after %d lines', async lines => {
+    const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
+    await recoverRun(folder, NOW);
+    const before = bytesOf(folder);
+    expect(await recoverRun(folder, NOW + 1_000)).toBe('sealed');
+    expect(bytesOf(folder)).toEqual(before);
+    put(folder, JOURNAL, journalOf(LINES.slice(0, lines)));
+    expect(await recoverRun(folder, NOW + 1_000)).toBe('sealed');
+    expect(bytesOf(folder)).toEqual(before);
+  });
+
+  test('also where the first time was interrupted, too', async () => {
+    for (const lines of [1, 3, 4, 5]) {
+      const first = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
+      const again = path.join(temporaryFolder(), 'run');
+      cpSync(first, again, { recursive: true });
+      await recoverRun(first, NOW);
+      for (const file of Object.keys(bytesOf(first)).filter(file => file !== SEAL)) {
+        cpSync(path.join(first, file), path.join(again, file));
+      }
+      await recoverRun(again, NOW);
+      await expectWhole(again);
+      expect(outcomeIn(again)).toEqual(outcomeIn(first));
+    }
+  });
+
+  test('is refused for a folder that is no run, which is left alone', async () => {
+    const folder = temporaryFolder();
+    put(folder, 'precious.txt', 'mine');
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault', code: 'no_journal' });
+    expect(bytesOf(folder)).toEqual({ 'precious.txt': 'mine' });
+  });
+});
+
+describe('a run that is open', () => {
+  test('says who owns it, what may be left of it, and whether it is sealed', async () => {
+    const folder = interrupted(journalOf(LINES.slice(0, 2)));
+    expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, leftovers: LEFTOVERS, isSealed: false });
+    await finishRun(folder, captureOf(EXITED), succeeded());
+    expect(openRun(folder).isSealed).toBe(true);
+    truncateSync(path.join(folder, JOURNAL), 3);
+    expect(openRun(folder)).toEqual({ plan: undefined, leftovers: undefined, isSealed: true });
+  });
+
+  test('is told from one that is finished', async () => {
+    const folder = interrupted(journalOf(LINES));
+    expect(hasJournal(folder)).toBe(true);
+    await recoverRun(folder, NOW);
+    expect(hasJournal(folder)).toBe(false);
+  });
+});

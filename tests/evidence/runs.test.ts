@@ -1,0 +1,145 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../src/base/fault.ts';
+import { findRun, homeFrom, listRuns, makeRunFolder } from '../../src/evidence/runs.ts';
+import { temporaryFolder } from '../support.ts';
+
+const A = 'script_20260101_090000_aaaaaaaaaaaa';
+const B = 'script_20260102_090000_bbbbbbbbbbbb';
+const C = 'agent_20260103_090000_cccccccccccc';
+
+/** A home with three runs, of which the newest was made first and is of another kind. */
+function home(): string {
+  const folder = path.join(temporaryFolder(), '.proctor');
+  makeRunFolder(folder, 'agent', C);
+  makeRunFolder(folder, 'script', B);
+  makeRunFolder(folder, 'script', A);
+  return folder;
+}
+
+function refusal(folder: string, word: string): string {
+  try {
+    return findRun(folder, word).id;
+  } catch (fault) {
+    if (fault instanceof Fault) return `${fault.code}: ${fault.message}`;
+    throw fault;
+  }
+}
+
+describe('the home of runs', () => {
+  test('is the nearest one upwards', () => {
+    const top = temporaryFolder();
+    const below = path.join(top, 'a', 'b');
+    mkdirSync(below, { recursive: true });
+    makeRunFolder(path.join(top, '.proctor'), 'script', A);
+    expect(homeFrom(below)).toBe(path.join(top, '.proctor'));
+    makeRunFolder(path.join(top, 'a', '.proctor'), 'script', A);
+    expect(homeFrom(below)).toBe(path.join(top, 'a', '.proctor'));
+  });
+
+  test('is here where there is none, and is not made by asking', () => {
+    const here = temporaryFolder();
+    expect(homeFrom(here)).toBe(path.join(here, '.proctor'));
+    expect(existsSync(path.join(here, '.proctor'))).toBe(false);
+  });
+
+  test('is not a folder of that name without runs', () => {
+    const top = temporaryFolder();
+    mkdirSync(path.join(top, '.proctor'));
+    mkdirSync(path.join(top, 'a'));
+    expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, 'a', '.proctor'));
+  });
+
+  test('is kept out of version control, unless its owner wants otherwise', () => {
+    const folder = path.join(temporaryFolder(), '.proctor');
+    makeRunFolder(folder, 'script', A);
+    const ignore = path.join(folder, '.gitignore');
+    expect(readFileSync(ignore, 'utf8')).toBe('*\n');
+    writeFileSync(ignore, '');
+    makeRunFolder(folder, 'agent', C);
+    expect(readFileSync(ignore, 'utf8')).toBe('');
+  });
+});
+
+describe('the folder of a run', () => {
+  test('lies below its kind', () => {
+    const folder = home();
+    expect(makeRunFolder(folder, 'script', 'x')).toEqual({
+      id: 'x',
+      lane: 'script',
+      folder: path.join(folder, 'runs', 'script', 'x'),
+    });
+  });
+
+  test('is never one that is there already', () => {
+    const folder = home();
+    expect(() => makeRunFolder(folder, 'script', A)).toThrow(
+      expect.objectContaining({ code: 'folder_failed', message: 'The folder of the run could not be made here.' }),
+    );
+  });
+});
+
+describe('the list of runs', () => {
+  test('has the newest last, whatever their kind, and whenever their folders were made', () => {
+    expect(listRuns(home()).map(({ id }) => id)).toEqual([A, B, C]);
+  });
+
+  test('has folders only', () => {
+    const folder = home();
+    writeFileSync(path.join(folder, 'runs', 'note.txt'), '');
+    writeFileSync(path.join(folder, 'runs', 'script', 'note.txt'), '');
+    expect(listRuns(folder)).toHaveLength(3);
+  });
+
+  test('is empty where there is no home', () => {
+    expect(listRuns(path.join(temporaryFolder(), 'no'))).toEqual([]);
+  });
+});
+
+describe('a run', () => {
+  test.each([
+    ['its id', A, A],
+    ['the beginning of its id', 'agent_', C],
+    ['the beginning of its time', '20260102', B],
+    ['the end of its id', 'bbbb', B],
+    ['latest', 'latest', C],
+    ['a word that begins two', 'script_', 'ambiguous_run: 2 runs begin with "script_".'],
+    ['a word that begins three', '2026', 'ambiguous_run: 3 runs begin with "2026".'],
+    ['a word that nothing has', 'zzz', 'no_run: No run is called "zzz". proctor list shows them.'],
+    ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". proctor list shows them.'],
+  ])('is found by %s', (_, word, expected) => {
+    expect(refusal(home(), word)).toBe(expected);
+  });
+
+  test('is found by its id also where that begins another', () => {
+    const folder = home();
+    makeRunFolder(folder, 'script', `${A}0`);
+    expect(findRun(folder, A).id).toBe(A);
+    expect(refusal(folder, A.slice(0, -1))).toContain('ambiguous_run');
+  });
+
+  test('is found by its path, also one of another home', () => {
+    const folder = path.join(home(), 'runs', 'script', A);
+    expect(findRun(path.join(temporaryFolder(), 'other'), folder)).toEqual({ id: A, lane: 'script', folder });
+    expect(findRun(path.join(temporaryFolder(), 'other'), `${folder}/`)).toEqual({ id: A, lane: 'script', folder });
+  });
+
+  test('is not a file', () => {
+    const file = path.join(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    expect(refusal(home(), file)).toContain('no_run');
+  });
+
+  test('is the one that was made last among those of the last second', () => {
+    const folder = home();
+    for (const end of ['ffff', '0000', '8888']) makeRunFolder(folder, 'script', `script_20260104_090000_${end}`);
+    expect(findRun(folder, 'latest').id).toBe('script_20260104_090000_8888');
+  });
+
+  test('is not there before the first', () => {
+    expect(refusal(temporaryFolder(), 'latest')).toBe(
+      'no_run: There is no run yet. proctor run script FILE makes one.',
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import { isUtf8 } from 'node:buffer';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bytesHash } from '../../src/base/hash.ts';
+import type { KeptStream } from '../../src/contracts/capture.ts';
+import { storedStream } from '../../src/evidence/stored-stream.ts';
+
+/** A stream as it comes out of a run that keeps so much of its ends. */
+function streamOf(bytes: Uint8Array, headBytes: number, tailBytes: number): KeptStream {
+  const head = bytes.subarray(0, headBytes);
+  const rest = bytes.subarray(head.length);
+  const tail = rest.subarray(Math.max(0, rest.length - tailBytes));
+  return { bytesTotal: bytes.length, sha256: bytesHash(bytes), head, tail, masked: 0 };
+}
+
+const stored = (text: string, headBytes: number, tailBytes: number): string =>
+  Buffer.from(storedStream(streamOf(Buffer.from(text), headBytes, tailBytes)).bytes).toString();
+
+describe('a stream that was kept whole', () => {
+  test('is stored byte for byte, whatever its bytes are', () => {
+    const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    for (const headBytes of [0, 1, 128, 195, 255, 256, 300]) {
+      const { bytes, note } = storedStream(streamOf(all, headBytes, 256));
+      expect(Buffer.from(bytes)).toEqual(Buffer.from(all));
+      expect(note).toEqual({ bytesTotal: 256, sha256: bytesHash(all), masked: 0, bytesKept: 256 });
+    }
+  });
+
+  test('and has a credential in it is stored byte for byte but for that', () => {
+    const all = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    const { bytes, note } = storedStream(
+      streamOf(Buffer.concat([all, Buffer.from(` ghp_${'a1'.repeat(18)} `), all]), 10_000, 0),
+    );
+    expect(Buffer.from(bytes)).toEqual(Buffer.concat([all, Buffer.from(' [masked] '), all]));
+    expect(note.masked).toBe(1);
+  });
+
+  test('is not cut where its two ends meet inside a character', () => {
+    expect(stored('aé€😀z', 2, 100)).toBe('aé€😀z');
+  });
+});
+
+describe('a stream of which a part is missing', () => {
+  const rows: [string, string, number, number, string][] = [
+    ['says how many bytes are missing', 'abcdefghij', 3, 2, 'abc\n[5 bytes are missing here]\nij'],
+    [
+      'has lost a character that the cut at the head goes through',
+      'ab€xxxxxxyz',
+      4,
+      2,
+      'ab\n[9 bytes are missing here]\nyz',
+    ],
+    ['keeps a character that ends at the cut', 'ab€xxxxxxyz', 5, 2, 'ab€\n[6 bytes are missing here]\nyz'],
+    [
+      'has lost a character that the cut at the tail goes through',
+      'abxxxxxx€yz',
+      2,
+      4,
+      'ab\n[9 bytes are missing here]\nyz',
+    ],
+    ['keeps a character that begins at the cut', 'abxxxxxx€yz', 2, 5, 'ab\n[6 bytes are missing here]\n€yz'],
+    ['may have lost characters at both sides', 'a😀xxxx😀z', 4, 4, 'a\n[12 bytes are missing here]\nz'],
+    ['may have kept nothing', '€€€€', 2, 2, '\n[12 bytes are missing here]\n'],
+    ['may have kept its head alone', 'abcdef', 4, 0, 'abcd\n[2 bytes are missing here]\n'],
+    ['may have kept its tail alone', 'abcdef', 0, 4, '\n[2 bytes are missing here]\ncdef'],
+  ];
+  test.each(rows)('%s', (_, text, headBytes, tailBytes, expected) => {
+    expect(stored(text, headBytes, tailBytes)).toBe(expected);
+  });
+
+  test('is the beginning and the end of what was said, and counts the rest', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 60 }),
+        fc.nat(60),
+        fc.nat(60),
+        (text, headBytes, tailBytes) => {
+          const whole = Buffer.from(text);
+          const { bytes, note } = storedStream(streamOf(whole, headBytes, tailBytes));
+          expect(isUtf8(bytes)).toBe(true);
+          if (whole.length <= headBytes + tailBytes) {
+            expect(Buffer.from(bytes)).toEqual(whole);
+            return;
+          }
+          const mark = `\n[${whole.length - note.bytesKept} bytes are missing here]\n`;
+          const [first = '', last = ''] = Buffer.from(bytes).toString().split(mark);
+          expect(text.startsWith(first) && text.endsWith(last)).toBe(true);
+          expect(Buffer.byteLength(first) + Buffer.byteLength(last)).toBe(note.bytesKept);
+          // Not more is lost than the character that the cut went through.
+          expect(headBytes - Buffer.byteLength(first)).toBeLessThan(4);
+          expect(tailBytes - Buffer.byteLength(last)).toBeLessThan(4);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('a credential in a stream', () => {
+  test.each([
+    ['a token', `x ghp_${'a1'.repeat(18)} y`, 'x [masked] y'],
+    ['a password in an address', 'https://me:hunter2@example.org/', 'https://me:[masked]@example.org/'],
+    ['a password with letters of two bytes', 'https://me:pàssword@example.org/', 'https://me:[masked]@example.org/'],
+    ['two of them', `AKIA${'A1'.repeat(8)} AKIA${'B2'.repeat(8)}`, '[masked] [masked]'],
+  ])('such as %s is masked and counted', (_, text, expected) => {
+    const { bytes, note } = storedStream({ ...streamOf(Buffer.from(text), 1_000, 0), masked: 3 });
+    expect(Buffer.from(bytes).toString()).toBe(expected);
+    expect(note.masked).toBe(3 + expected.split('[masked]').length - 1);
+    expect(note.bytesKept).toBe(Buffer.byteLength(text));
+  });
+
+  test('that is long leaves valid text valid, wherever its mask ends', () => {
+    for (const letter of ['x', 'é', '€', '😀']) {
+      for (const before of ['', 'a', 'ab', 'abc']) {
+        const text = `-----BEGIN PRIVATE KEY-----${before}${letter.repeat(11_000)}`;
+        const { bytes } = storedStream(streamOf(Buffer.from(text), 100_000, 0));
+        expect(isUtf8(bytes), letter + before).toBe(true);
+      }
+    }
+  });
+
+  test('never makes valid text invalid, nor changes a byte beside it', () => {
+    const part = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 8 }),
+      fc.constantFrom(
+        `sk-${'a1'.repeat(9)}`,
+        '://u:',
+        '@',
+        '-----BEGIN RSA PRIVATE KEY-----',
+        ' Bearer abcdefghijklmnop1 ',
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 10 }), parts => {
+        const { bytes, note } = storedStream(streamOf(Buffer.from(parts.join('')), 10_000, 0));
+        expect(isUtf8(bytes)).toBe(true);
+        if (note.masked === 0) expect(Buffer.from(bytes)).toEqual(Buffer.from(parts.join('')));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
