@@ -1,0 +1,160 @@
+import { createServer } from 'node:net';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
+import { Fault } from '../base/fault.ts';
+import { contentHash } from '../base/hash.ts';
+import { bootId } from './machine.ts';
+import type { Job } from './job.ts';
+import type { Launcher } from './launch.ts';
+import { findProgram } from './programs.ts';
+import { rootFor } from './sandboxes/root.ts';
+import { seccompFilter } from './sandboxes/seccomp.ts';
+import { makeStage, removeStage } from './workspace.ts';
+
+/** What was tried inside a sandbox, and whether the sandbox held. */
+export interface Observation {
+  readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
+  readonly held: boolean;
+  readonly note: string;
+}
+
+/**
+ * Tries from inside the same sandbox what the job's program must not be able to do. The answer holds for this sandbox
+ * until the machine starts again, so it is remembered.
+ */
+export async function observe(launcher: Launcher, job: Job, rememberIn?: string): Promise<readonly Observation[]> {
+  const file = rememberIn && path.join(rememberIn, `canary-${digestOf(job).slice('sha256:'.length, 23)}.json`);
+  const remembered = file === undefined ? undefined : rememberedIn(file);
+  if (remembered) return remembered;
+  const observations = await tryOut(launcher, job);
+  const broken = observations.filter(({ held }) => !held);
+  if (broken.length > 0) {
+    const names = broken.map(({ what }) => what.replace('_', ' ')).join(', ');
+    throw new Fault('sandbox_leaks', `The sandbox does not hold on this machine: ${names}. proctor doctor says more.`);
+  }
+  if (file !== undefined && rememberIn !== undefined) remember(rememberIn, file, observations);
+  return observations;
+}
+
+/** A memory that cannot be read, or that tells of anything but a sandbox that held, is none. */
+function rememberedIn(file: string): Observation[] | undefined {
+  try {
+    const observations = JSON.parse(readFileSync(file, 'utf8')) as Observation[];
+    return observations.every(({ what, held, note }) => typeof what === 'string' && held && typeof note === 'string')
+      ? observations
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function remember(folder: string, file: string, observations: readonly Observation[]): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeAtomic(file, JSON.stringify(observations));
+  } catch {
+    // The next run tries again. Whether there is a place for the evidence is judged where that is made.
+  }
+}
+
+/** All that makes two sandboxes the same, but for the files that lie in them. */
+function digestOf(job: Job): string {
+  // Which programs there are is in their names; what they load is looked up by the launcher alone.
+  const { programs, ...rest } = job;
+  const alike = { ...rest, stage: '/stage', staged: ['input'], env: {} };
+  const filter = seccompFilter(process.arch, { unixSockets: false, network: job.network === 'open' });
+  const { size, mtimeMs } = statSync('/usr/bin/bwrap');
+  return contentHash([
+    rootFor(alike, '/disk'),
+    programs ?? [],
+    filter?.toString('hex') ?? '',
+    size,
+    Math.round(mtimeMs),
+    bootId(),
+    TRIALS,
+  ]);
+}
+
+async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
+  const bash = findProgram('bash');
+  if (bash === undefined)
+    throw new Fault('canary_missing', 'The sandbox cannot be tried out here: bash is not installed.');
+  const server = createServer(socket => socket.destroy());
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const id = `${job.id}-canary`;
+    const stage = makeStage(id);
+    const prepared = await launcher
+      .open({
+        ...job,
+        id,
+        stage,
+        staged: ['input'],
+        argv: [bash, '-c', TRIALS, 'canary', String(port), stage, String(process.pid)],
+        ...(job.programs && { programs: [...job.programs, 'bash'] }),
+        env: { PATH: '/usr/bin:/bin' },
+        limits: { ...job.limits, timeoutMs: 10_000 },
+        secrets: [],
+        live: false,
+      })
+      .catch((error: unknown) => {
+        removeStage(stage);
+        throw error;
+      });
+    try {
+      const { ending, stdout, stderr } = await prepared.start();
+      if (ending.how !== 'exited' || ending.code !== 0) {
+        throw new Fault('sandbox_unavailable', 'The sandbox does not start on this machine. proctor doctor says why.', {
+          cause: Buffer.from(stderr.head).toString(),
+        });
+      }
+      const said = new Set(Buffer.from(stdout.head).toString().split('\n'));
+      return [
+        ...(job.network === 'blocked'
+          ? [seen('network', said, 'A connection to a server on this machine was refused.')]
+          : []),
+        seen('file_system', said, 'Writes outside the work folder failed, and folders of this machine are not there.'),
+        seen('environment', said, 'No process inside shows a variable of a process outside.'),
+        seen('privileges', said, 'No capability, no new privileges, a system call filter, not the root user.'),
+      ];
+    } finally {
+      await prepared.close().finally(() => removeStage(stage));
+    }
+  } finally {
+    server.close();
+  }
+}
+
+function seen(what: Observation['what'], said: ReadonlySet<string>, note: string): Observation {
+  return { what, held: said.has(`${what} held`), note };
+}
+
+/** For bash, of which nothing but builtins is used. Arguments: a port of this machine, a folder of it, a pid of it. */
+const TRIALS = `
+(exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
+files=held
+for place in / /usr /etc /opt /dev /proc/sys/kernel; do (: > $place/proctor-canary) 2>/dev/null && files=broken; done
+for place in "$2" /root /home /var /sys /run; do [ -e "$place" ] && files=broken; done
+(: > /proc/sys/kernel/core_pattern) 2>/dev/null && files=broken
+echo file_system $files
+environment=held
+for process in /proc/[0-9]*; do
+  while IFS= read -r -d '' variable; do
+    case $variable in PATH=/usr/bin:/bin|PWD=*|SHLVL=*|_=*|OLDPWD=*) ;; *) environment=broken ;; esac
+  done 2>/dev/null < $process/environ
+done
+echo environment $environment
+privileges=held
+while read -r key value rest; do
+  case $key in
+    CapEff:|CapPrm:|CapBnd:|CapAmb:) [[ $value =~ ^0+$ ]] || privileges=broken ;;
+    NoNewPrivs:) [ "$value" = 1 ] || privileges=broken ;;
+    Seccomp:) [ "$value" = 2 ] || privileges=broken ;;
+    Uid:) [ "$value" != 0 ] || privileges=broken ;;
+  esac
+done < /proc/self/status
+echo privileges $privileges
+`;

@@ -1,0 +1,42 @@
+import type { Readable } from 'node:stream';
+import type { Job, Leftovers } from './job.ts';
+
+/**
+ * A place where one program can run: a sandbox, made and waiting. Every backend gives one; who supervises the program
+ * does not know which.
+ */
+export interface Cell {
+  readonly leftovers: Leftovers;
+  /** Where this machine sees the work folder of the program, from the start to `close`. */
+  readonly workFolder: string;
+  /** Starts the program. A program that cannot be started is an end; a sandbox that cannot is a Fault. */
+  start(): Started;
+  /** Asks every process of the program to end. */
+  terminate(): void;
+  /** Ends every process of the program. Whether it worked is seen by `ended`. */
+  kill(): void;
+  counters(): Promise<Counters>;
+  /** Leaves no process, no mount and no folder of the cell behind. */
+  close(): Promise<void>;
+}
+
+export interface Started {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when the program and everything it started is dead. */
+  readonly ended: Promise<RawEnd>;
+}
+
+/** The end as the kernel or a wrapper reported it. */
+export type RawEnd = { readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 };
+
+export interface Counters {
+  readonly oomKills: number;
+  readonly cpuMs?: number;
+  readonly memoryPeakBytes?: number;
+}
+
+/** A kind of sandbox. */
+export interface Sandbox {
+  open(job: Job): Promise<Cell>;
+}

@@ -1,0 +1,98 @@
+import { constants, readFileSync } from 'node:fs';
+import { rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fault } from '../base/fault.ts';
+import { signal } from './processes.ts';
+
+/** Everybody in some groups. One process stands in the groups of several hierarchies at once. */
+export async function processesIn(folders: readonly string[]): Promise<number[]> {
+  const lists = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.procs')));
+  const pids = lists.flatMap(list => (list ?? '').split('\n').filter(Boolean).map(Number));
+  return [...new Set(pids)].sort((a, b) => a - b);
+}
+
+/** Ends everybody in some groups, and comes back when nobody is left. */
+export async function killIn(folders: readonly string[]): Promise<void> {
+  for (let round = 0; round < KILL_ROUNDS; round++) {
+    const pids = await processesIn(folders);
+    if (pids.length === 0 && !(await isPopulated(folders))) return;
+    // The kernel's own kill misses nobody, not even who is just being born. The first world of groups does not have it.
+    const told = await Promise.all(folders.map(folder => tryWrite(folder, 'cgroup.kill', '1')));
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    // Whoever breeds faster than one pid after the other can be killed may have no more children. Not at once: such
+    // refusals count as those of the limit.
+    if (round === 1 && !told.includes(true)) {
+      await Promise.all(folders.map(folder => tryWrite(folder, 'pids.max', '0')));
+    }
+    await sleep(Math.min(2 ** round, WAIT_MS_MAX));
+  }
+  throw new Fault('processes_left', 'Some processes of the run could not be ended.');
+}
+
+/** Takes away empty groups. A process that has just died holds its group for some milliseconds more. */
+export async function removeFolders(folders: readonly string[]): Promise<void> {
+  await Promise.all(folders.map(removeFolder));
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await rmdir(folder);
+    } catch (cause) {
+      if (codeOf(cause) === 'ENOENT') return;
+      if (codeOf(cause) !== 'EBUSY' || attempt >= REMOVE_ATTEMPTS) {
+        throw new Fault('cgroup_left', 'A control group of the run could not be removed.', { cause });
+      }
+    }
+    await sleep(Math.min(2 ** attempt, WAIT_MS_MAX));
+  }
+}
+
+/** About three seconds and about one. */
+const KILL_ROUNDS = 64;
+const REMOVE_ATTEMPTS = 24;
+const WAIT_MS_MAX = 50;
+
+/** Only groups of the second world say it, and they count the groups below them in. */
+async function isPopulated(folders: readonly string[]): Promise<boolean> {
+  const events = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.events')));
+  return events.some(text => text !== undefined && fieldOf(text, 'populated') === 1);
+}
+
+/**
+ * The content of one of a group's files; undefined if the kernel does not have it. At once: the kernel answers in
+ * microseconds, and a thread of the pool would take longer to be asked.
+ */
+export async function readFileOf(folder: string, name: string): Promise<string | undefined> {
+  try {
+    return readFileSync(path.join(folder, name), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Never makes a file: one that the kernel does not offer is an error, ENOENT. */
+export async function writeFileOf(folder: string, name: string, text: string): Promise<void> {
+  await writeFile(path.join(folder, name), text, { flag: constants.O_WRONLY | constants.O_TRUNC });
+}
+
+/** Whether it worked. */
+async function tryWrite(folder: string, name: string, text: string): Promise<boolean> {
+  try {
+    await writeFileOf(folder, name, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A number from a file of lines such as `oom_kill 3`. */
+export function fieldOf(text: string, name: string): number | undefined {
+  const line = text.split('\n').find(line => line.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return (error as { code?: string } | undefined)?.code;
+}

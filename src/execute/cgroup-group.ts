@@ -1,0 +1,183 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { codeOf, fieldOf, killIn, processesIn, readFileOf, removeFolders, writeFileOf } from './cgroup-folders.ts';
+
+/** A group of processes that the kernel bounds and counts together, whatever they do to leave each other. */
+export interface Cgroup {
+  /** What a later process must clean up if this one cannot: see `removeCgroups`. */
+  readonly folders: readonly string[];
+  /** Throws a Fault if the kernel did not take them. */
+  limit(limits: CgroupLimits): Promise<void>;
+  /** Takes a process in, with all its threads and all its children to come. It may cost some 15 ms. */
+  join(pid: number): Promise<void>;
+  counters(): Promise<CgroupCounters>;
+  processes(): Promise<number[]>;
+  /** Ends every process of the group, and comes back when none is left. */
+  kill(): Promise<void>;
+  /** Takes the group away; it must be empty. */
+  close(): Promise<void>;
+}
+
+export interface CgroupLimits {
+  /** Of memory and swap together. */
+  readonly memoryBytes?: number;
+  readonly pids?: number;
+}
+
+export interface CgroupCounters {
+  /** Processes that the kernel killed because the group was out of memory. */
+  readonly oomKills: number;
+  readonly memoryPeakBytes?: number;
+  readonly cpuMs?: number;
+  readonly forksDenied?: number;
+}
+
+/** Which folder answers for what. In the second world it is the same one everywhere. */
+export interface GroupFolders {
+  readonly memory: string;
+  readonly pids: string;
+  /** Counts CPU time, where `unified` does not. */
+  readonly cpuacct?: string;
+  /** A group of the second world, which can be killed as a whole. Machines of the first may offer it beside theirs. */
+  readonly unified?: string;
+}
+
+/** Makes a group below some parents. */
+export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, name: string): Promise<Cgroup> {
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(name) || `${PREFIX}${name}` === OWN_LEAF) {
+    throw new Error('The name of a control group is letters, digits, dots and dashes');
+  }
+  const child = (parent: string): string => path.join(parent, `${PREFIX}${name}`);
+  const folders: GroupFolders = {
+    memory: child(parents.memory),
+    pids: child(parents.pids),
+    ...(parents.cpuacct !== undefined && { cpuacct: child(parents.cpuacct) }),
+    ...(parents.unified !== undefined && { unified: child(parents.unified) }),
+  };
+  const group = new Group(version, folders);
+  const made = await Promise.allSettled(group.folders.map(makeFolder));
+  const failed = made.find(result => result.status === 'rejected');
+  if (failed === undefined) return group;
+  await removeFolders(group.folders.filter((_, index) => made[index]?.status === 'fulfilled')).catch(() => undefined);
+  throw new Fault('cgroups_unavailable', 'A control group could not be made.', { cause: failed.reason });
+}
+
+export const PREFIX = 'proctor-';
+
+/** Where this process goes when its own group must become a parent. */
+export const OWN_LEAF = `${PREFIX}self`;
+
+/** The folder of an earlier group would bring its counters along, so it goes first. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    await removeFolders([folder]);
+    await mkdir(folder);
+  }
+}
+
+export class Group implements Cgroup {
+  readonly folders: readonly string[];
+  readonly #version: 'v1' | 'v2';
+  readonly #at: GroupFolders;
+
+  constructor(version: 'v1' | 'v2', at: GroupFolders) {
+    this.#version = version;
+    this.#at = at;
+    this.folders = [...new Set(Object.values(at) as string[])];
+  }
+
+  async limit({ memoryBytes, pids }: CgroupLimits): Promise<void> {
+    try {
+      if (memoryBytes !== undefined) await this.#limitMemory(memoryBytes);
+      if (pids !== undefined) await take(this.#at.pids, 'pids.max', pids, 0);
+    } catch (cause) {
+      throw new Fault('limits_not_enforced', 'The kernel did not take the limits of a control group.', { cause });
+    }
+  }
+
+  async #limitMemory(bytes: number): Promise<void> {
+    const folder = this.#at.memory;
+    if (this.#version === 'v1') {
+      await take(folder, 'memory.limit_in_bytes', bytes, PAGE_BYTES_MAX);
+      // The sum with swap may never be the smaller one, so it comes second. Kernels that do not count swap lack it.
+      if ((await readFileOf(folder, MEMSW)) !== undefined) await take(folder, MEMSW, bytes, PAGE_BYTES_MAX);
+      return;
+    }
+    await take(folder, 'memory.max', bytes, PAGE_BYTES_MAX);
+    if ((await readFileOf(folder, 'memory.swap.max')) !== undefined) await take(folder, 'memory.swap.max', 0, 0);
+  }
+
+  async join(pid: number): Promise<void> {
+    try {
+      await Promise.all(this.folders.map(folder => writeFileOf(folder, 'cgroup.procs', String(pid))));
+    } catch (cause) {
+      if (codeOf(cause) === 'ESRCH') {
+        throw new Fault('process_gone', 'The process ended before it could be bounded.', { cause });
+      }
+      throw new Fault('limits_not_enforced', 'A process could not be moved into its control group.', { cause });
+    }
+  }
+
+  async counters(): Promise<CgroupCounters> {
+    const { memory, pids } = this.#at;
+    const isV1 = this.#version === 'v1';
+    const [oom, peak, forks, cpuMs] = await Promise.all([
+      readFileOf(memory, isV1 ? 'memory.oom_control' : 'memory.events'),
+      readFileOf(memory, isV1 ? 'memory.max_usage_in_bytes' : 'memory.peak'),
+      readFileOf(pids, 'pids.events'),
+      this.#cpuMs(),
+    ]);
+    const oomKills = fieldOf(oom ?? '', 'oom_kill');
+    // To say "none" of what nobody counted would be to vouch for it.
+    if (oomKills === undefined) {
+      throw new Fault('counters_unreadable', 'The counters of a control group could not be read.');
+    }
+    const forksDenied = fieldOf(forks ?? '', 'max');
+    return {
+      oomKills,
+      ...(peak !== undefined && { memoryPeakBytes: Number(peak) }),
+      ...(cpuMs !== undefined && { cpuMs }),
+      ...(forksDenied !== undefined && { forksDenied }),
+    };
+  }
+
+  async #cpuMs(): Promise<number | undefined> {
+    const { cpuacct, unified } = this.#at;
+    if (cpuacct !== undefined) {
+      const nanoseconds = await readFileOf(cpuacct, 'cpuacct.usage');
+      return nanoseconds === undefined ? undefined : Math.round(Number(nanoseconds) / 1e6);
+    }
+    const stat = unified === undefined ? undefined : await readFileOf(unified, 'cpu.stat');
+    const microseconds = fieldOf(stat ?? '', 'usage_usec');
+    return microseconds === undefined ? undefined : Math.round(microseconds / 1e3);
+  }
+
+  processes(): Promise<number[]> {
+    return processesIn(this.folders);
+  }
+
+  kill(): Promise<void> {
+    return killIn(this.folders);
+  }
+
+  close(): Promise<void> {
+    return removeFolders(this.folders);
+  }
+}
+
+const MEMSW = 'memory.memsw.limit_in_bytes';
+
+/** The largest page of the machines that we know. */
+const PAGE_BYTES_MAX = 65_536;
+
+/** Writes a limit and looks whether it is there: some kernels and containers take the write and do nothing. */
+async function take(folder: string, name: string, value: number, roundedMax: number): Promise<void> {
+  await writeFileOf(folder, name, String(value));
+  const taken = Number.parseInt((await readFileOf(folder, name)) ?? '', 10);
+  const isTaken = taken === value || (taken < value && value - taken < roundedMax);
+  if (!isTaken) throw new Error(`${name} is ${taken} and not ${value}`);
+}

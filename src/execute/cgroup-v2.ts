@@ -1,0 +1,110 @@
+import { constants } from 'node:fs';
+import { access, mkdir, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, processesIn, readFileOf, writeFileOf } from './cgroup-folders.ts';
+import { OWN_LEAF } from './cgroup-group.ts';
+import type { CgroupMount } from './cgroup-mounts.ts';
+import { descendantsOf } from './processes.ts';
+
+/**
+ * A folder of the unified hierarchy below which we may make groups with limits. Only groups without processes of their
+ * own may have such children, and only the owner of a part of the tree may make them there.
+ */
+export async function findParent(
+  mount: CgroupMount,
+  isRoot: boolean,
+): Promise<{ parent: string } | { reason: string }> {
+  if (!hasBoth(await readFileOf(mount.folder, 'cgroup.controllers'))) {
+    return { reason: 'The unified hierarchy of control groups has no controllers for memory and processes here.' };
+  }
+  if (isRoot) {
+    const parent = path.join(mount.folder, 'proctor');
+    if (await isMadeAtTop(mount.folder, parent)) return { parent };
+  }
+  let reason: string | undefined;
+  for (const folder of upFrom(mount)) {
+    const trouble = await prepare(folder);
+    if (trouble === undefined) return { parent: folder };
+    reason ??= trouble;
+  }
+  return { reason: reason ?? NOT_OURS };
+}
+
+async function isMadeAtTop(top: string, parent: string): Promise<boolean> {
+  try {
+    await enable(top);
+    await mkdir(parent).catch(ignoreExisting);
+    await enable(parent);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Our own group and those around it, nearest first. */
+function upFrom({ folder, own }: CgroupMount): string[] {
+  const folders: string[] = [];
+  for (let at = own; at.length >= folder.length; at = path.dirname(at)) {
+    // Where an earlier call put us; the parent is the one it made ready.
+    if (path.basename(at) !== OWN_LEAF) folders.push(at);
+    if (at === folder) break;
+  }
+  return folders;
+}
+
+/** Makes a group ready to be a parent. Says why not, in a sentence. */
+async function prepare(folder: string): Promise<string | undefined> {
+  if (!hasBoth(await readFileOf(folder, 'cgroup.controllers')))
+    return 'Control groups with limits were not delegated to this user.';
+  try {
+    for (const name of ['.', 'cgroup.procs', 'cgroup.subtree_control']) {
+      await access(path.join(folder, name), constants.W_OK);
+    }
+  } catch {
+    return NOT_OURS;
+  }
+  if (hasBoth(await readFileOf(folder, 'cgroup.subtree_control'))) return undefined;
+  // Only the root of the hierarchy has no type, and only it may hold processes and parents at once.
+  const isTop = (await readFileOf(folder, 'cgroup.type')) === undefined;
+  const inside = isTop ? [] : await processesIn([folder]);
+  const ours = new Set([process.pid, ...descendantsOf(process.pid)]);
+  if (!inside.every(pid => ours.has(pid))) {
+    return 'The control group of this process holds processes of others, so it cannot be divided.';
+  }
+  try {
+    if (inside.length > 0) await moveTo(path.join(folder, OWN_LEAF), inside);
+    await enable(folder);
+    return undefined;
+  } catch {
+    await moveBack(folder, inside);
+    return 'The kernel does not let this process divide its control group.';
+  }
+}
+
+async function moveTo(leaf: string, pids: readonly number[]): Promise<void> {
+  await mkdir(leaf).catch(ignoreExisting);
+  for (const pid of pids) {
+    await writeFileOf(leaf, 'cgroup.procs', String(pid)).catch((error: unknown) => {
+      if (codeOf(error) !== 'ESRCH') throw error;
+    });
+  }
+}
+
+async function moveBack(folder: string, pids: readonly number[]): Promise<void> {
+  await Promise.allSettled(pids.map(pid => writeFileOf(folder, 'cgroup.procs', String(pid))));
+  await rmdir(path.join(folder, OWN_LEAF)).catch(() => undefined);
+}
+
+async function enable(folder: string): Promise<void> {
+  if (hasBoth(await readFileOf(folder, 'cgroup.subtree_control'))) return;
+  await writeFileOf(folder, 'cgroup.subtree_control', '+memory +pids');
+}
+
+const hasBoth = (controllers: string | undefined): boolean =>
+  controllers !== undefined && /\bmemory\b/.test(controllers) && /\bpids\b/.test(controllers);
+
+function ignoreExisting(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw error;
+}
+
+const NOT_OURS = 'This user may not make control groups.';

@@ -1,0 +1,114 @@
+import { realpath, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { codeOf, killIn, processesIn, removeFolders } from './cgroup-folders.ts';
+import { type Cgroup, type GroupFolders, makeGroup, PREFIX } from './cgroup-group.ts';
+import { type CgroupMounts, cgroupMounts } from './cgroup-mounts.ts';
+import { findParent } from './cgroup-v2.ts';
+import { ownName } from './processes.ts';
+
+export type { Cgroup } from './cgroup-group.ts';
+
+/** What bounds and counts processes on this machine. */
+export interface Cgroups {
+  readonly version: 'v1' | 'v2' | 'none';
+  /** Why not better, in a sentence. */
+  readonly reason?: string;
+  /** A new group, `proctor-<name>`. */
+  open(name: string): Promise<Cgroup>;
+}
+
+/** Tries what this machine lets us do: nothing is believed that was not done once, in a group made for it. */
+export async function findCgroups(options: { readonly mounts?: CgroupMounts } = {}): Promise<Cgroups> {
+  const mounts = options.mounts ?? (await cgroupMounts());
+  const second = await tryV2(mounts);
+  if ('parents' in second) return { version: 'v2', open: name => makeGroup('v2', second.parents, name) };
+  const first = await tryV1(mounts);
+  if ('parents' in first) {
+    return { version: 'v1', reason: second.reason, open: name => makeGroup('v1', first.parents, name) };
+  }
+  // The world that the machine lives in is the one whose reason helps.
+  const { reason } = mounts.v1.memory ? first : second;
+  return { version: 'none', reason, open: () => Promise.reject(new Fault('cgroups_unavailable', reason)) };
+}
+
+/**
+ * Ends what is left in groups of a process that is no more, and takes them away. The list comes from a file, so only
+ * groups are touched that are ours by name; and never one that we are in.
+ */
+export async function removeCgroups(folders: readonly string[]): Promise<void> {
+  const ours: string[] = [];
+  for (const folder of folders) if (await isOurs(folder)) ours.push(folder);
+  // One hierarchy may still be able to do what another cannot.
+  await killIn(ours).catch(() => undefined);
+  await Promise.allSettled(ours.map(folder => removeFolders([folder])));
+}
+
+async function isOurs(folder: string): Promise<boolean> {
+  try {
+    if (!path.basename(folder).startsWith(PREFIX) || (await realpath(folder)) !== folder) return false;
+    if (!CGROUP_TYPES.has((await statfs(folder)).type)) return false;
+    return !(await processesIn([folder])).includes(process.pid);
+  } catch {
+    return false;
+  }
+}
+
+/** As the kernel numbers file systems: control groups of the first and of the second world. */
+const CGROUP_TYPES: ReadonlySet<number> = new Set([0x27_e0_eb, 0x63_67_72_70]);
+
+type Tried = { readonly parents: GroupFolders } | { readonly reason: string };
+
+async function tryV2({ v2 }: CgroupMounts): Promise<Tried> {
+  if (v2 === undefined) return { reason: 'There is no unified hierarchy of control groups here.' };
+  const found = await findParent(v2, process.geteuid?.() === 0);
+  if ('reason' in found) return found;
+  return tryOut('v2', { memory: found.parent, pids: found.parent, unified: found.parent });
+}
+
+async function tryV1({ v1, v2 }: CgroupMounts): Promise<Tried> {
+  if (!v1.memory || !v1.pids) return { reason: 'There are no control groups for memory and processes here.' };
+  const unified = v2 && (await canMake(v2.own)) ? v2.own : undefined;
+  if (!v1.cpuacct && unified === undefined) return { reason: 'There are no control groups that count CPU time here.' };
+  return tryOut('v1', {
+    memory: v1.memory.own,
+    pids: v1.pids.own,
+    ...(v1.cpuacct && { cpuacct: v1.cpuacct.own }),
+    ...(unified !== undefined && { unified }),
+  });
+}
+
+async function tryOut(version: 'v1' | 'v2', parents: GroupFolders): Promise<Tried> {
+  try {
+    const group = await makeGroup(version, parents, probeName());
+    try {
+      await group.limit({ memoryBytes: 64 * 1024 * 1024, pids: 64 });
+      await group.counters();
+    } finally {
+      await group.close();
+    }
+    return { parents };
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
+/** Whether the unified hierarchy, though without limits, lets us make groups: they die as a whole and count CPU time. */
+async function canMake(parent: string): Promise<boolean> {
+  try {
+    await (await makeGroup('v2', { memory: parent, pids: parent }, probeName())).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+let probes = 0;
+
+const probeName = (): string => `probe-${ownName()}-${++probes}`;
+
+function reasonOf(error: unknown): string {
+  const code = codeOf((error as { cause?: unknown }).cause);
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'This user may not make control groups.';
+  return error instanceof Fault ? error.message : 'Control groups could not be tried out.';
+}

@@ -1,0 +1,51 @@
+/** One program to run, with everything that bounds it. It crosses to the launcher as a message, so it is plain data. */
+export interface Job {
+  /** Names what belongs to it on this machine; the id of the run. */
+  readonly id: string;
+  readonly backend: 'none' | 'process';
+  /** The program as it is found inside the sandbox, and its arguments. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** A private folder of this machine, in which the job was laid out: see workspace.ts. */
+  readonly stage: string;
+  /** What the program finds in its work folder, and cannot change where there is a sandbox. */
+  readonly staged: readonly string[];
+  /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
+  readonly programs?: readonly string[];
+  readonly network: 'blocked' | 'open';
+  readonly limits: Limits;
+  /** Masked wherever the program says them. */
+  readonly secrets: readonly string[];
+  /** Where the head of each stream is kept while the program lives, for a recovery after a crash. */
+  readonly keepIn?: string;
+  /** The streams are sent on as they come. */
+  readonly live: boolean;
+}
+
+/** Bounds of one program. `undefined` is no bound of ours. */
+export interface Limits {
+  readonly timeoutMs: number;
+  readonly idleMs?: number;
+  readonly memoryBytes?: number;
+  readonly cpuSeconds?: number;
+  readonly pids?: number;
+  readonly openFiles: number;
+  /** What the work folder may hold. */
+  readonly workBytes: number;
+  readonly workEntries: number;
+  /** What is kept of each stream. */
+  readonly headBytes: number;
+  readonly tailBytes: number;
+  /** Between the signal that asks and the one that does not. */
+  readonly graceMs: number;
+}
+
+/** What a dead launcher may leave behind on the machine. */
+export interface Leftovers {
+  readonly stage: string;
+  readonly cgroups: readonly string[];
+  /** Processes, with the time they began in ticks since boot: a pid alone may have found a new owner. */
+  readonly processes: readonly { readonly pid: number; readonly startTicks: number }[];
+  /** A variable in the environment of every process of a bare run. */
+  readonly marker?: string;
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import type { KeptStream } from '../contracts/capture.ts';
+import { Masker } from '../base/masker.ts';
+
+export interface Keeping {
+  readonly headBytes: number;
+  readonly tailBytes: number;
+  readonly secrets: readonly string[];
+  /** A file that always holds the head so far. */
+  readonly file?: string;
+}
+
+/** Takes a stream of any length in flat memory: masks, counts and hashes all of it, and keeps its two ends. */
+export class StreamKeeper {
+  readonly #keeping: Keeping;
+  readonly #masker: Masker;
+  readonly #hash = createHash('sha256');
+  readonly #head: Buffer[] = [];
+  #headLength = 0;
+  /** At most twice the tail, so that it is seldom moved. */
+  #tail: Buffer = Buffer.alloc(0);
+  #bytesTotal = 0;
+  #fd: number | undefined;
+  #isFileLost = false;
+
+  constructor(keeping: Keeping) {
+    this.#keeping = keeping;
+    this.#masker = new Masker(keeping.secrets);
+  }
+
+  /** Returns what may be shown of it: a part that could be the beginning of a secret is held back. */
+  take(chunk: Buffer): Buffer {
+    return this.#keep(this.#masker.take(chunk));
+  }
+
+  end(): { readonly rest: Buffer; readonly kept: KeptStream } {
+    const rest = this.#keep(this.#masker.end());
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    const tailLength = Math.min(this.#keeping.tailBytes, this.#bytesTotal - this.#headLength);
+    return {
+      rest,
+      kept: {
+        bytesTotal: this.#bytesTotal,
+        sha256: `sha256:${this.#hash.digest('hex')}`,
+        head: Buffer.concat(this.#head),
+        tail: this.#tail.subarray(this.#tail.length - tailLength),
+        masked: this.#masker.masked,
+      },
+    };
+  }
+
+  #keep(bytes: Buffer): Buffer {
+    this.#hash.update(bytes);
+    this.#bytesTotal += bytes.length;
+    const room = this.#keeping.headBytes - this.#headLength;
+    if (room > 0 && bytes.length > 0) this.#keepHead(bytes.subarray(0, room));
+    if (bytes.length > room) this.#keepTail(bytes.subarray(room));
+    return bytes;
+  }
+
+  #keepHead(bytes: Buffer): void {
+    this.#head.push(Buffer.from(bytes));
+    this.#headLength += bytes.length;
+    const { file } = this.#keeping;
+    if (file === undefined || this.#isFileLost) return;
+    try {
+      this.#fd ??= openSync(file, 'wx', 0o600);
+      writeSync(this.#fd, bytes);
+    } catch {
+      // Only a recovery would have read it; the run itself goes on with what is in memory. A later part is no head.
+      this.#isFileLost = true;
+    }
+  }
+
+  #keepTail(bytes: Buffer): void {
+    const { tailBytes } = this.#keeping;
+    if (bytes.length >= tailBytes) this.#tail = Buffer.from(bytes.subarray(bytes.length - tailBytes));
+    else if (this.#tail.length + bytes.length <= 2 * tailBytes) this.#tail = Buffer.concat([this.#tail, bytes]);
+    else this.#tail = Buffer.concat([this.#tail.subarray(this.#tail.length - tailBytes), bytes]);
+  }
+}

@@ -1,0 +1,187 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Fault } from '../base/fault.ts';
+import type { Capture } from '../contracts/capture.ts';
+import type { StoppedBy } from '../contracts/ending.ts';
+import type { Job, Leftovers } from './job.ts';
+import type { Machine } from './machine.ts';
+import type { Answer, Ask } from './messages.ts';
+import type { StreamName } from './supervise.ts';
+
+/** Starts programs through a process of its own. One is enough for any number of runs. */
+export interface Launcher {
+  machine(): Promise<Machine>;
+  /** Makes a sandbox for a job and waits in front of it. */
+  open(job: Job): Promise<Prepared>;
+  close(): Promise<void>;
+  /** It has died, or was closed. */
+  isLost(): boolean;
+  readonly pid: number;
+}
+
+/** A sandbox in which nothing runs yet. */
+export interface Prepared {
+  readonly leftovers: Leftovers;
+  readonly workFolder: string;
+  /** Runs the program to its end. The next piece comes when the promise of the last is kept. */
+  start(show?: (stream: StreamName, bytes: Uint8Array) => void | Promise<void>): Promise<Capture>;
+  stop(by: StoppedBy): void;
+  /** Takes everything of the sandbox away. */
+  close(): Promise<void>;
+}
+
+export function openLauncher(): Launcher {
+  const child = fork(launcherFile(), [], {
+    detached: true,
+    serialization: 'advanced',
+    env: { PATH: '/usr/bin:/bin' },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const line = new Line(child);
+  let machine: Promise<Machine> | undefined;
+  return {
+    pid: child.pid ?? 0,
+    // It is the same for as long as the launcher lives.
+    machine: () => (machine ??= line.ask({ ask: 'machine', no: line.next() }, 'machine').then(said => said.machine)),
+    async open(job) {
+      const no = line.next();
+      const { leftovers, workFolder } = await line.ask({ ask: 'open', no, job }, 'opened');
+      let closing: Promise<void> | undefined;
+      return {
+        leftovers,
+        workFolder,
+        async start(show) {
+          if (show) line.onPiece(no, show);
+          try {
+            return (await line.ask({ ask: 'start', no }, 'captured')).capture;
+          } finally {
+            line.offPiece(no);
+          }
+        },
+        stop: by => line.tell({ ask: 'stop', no, by }),
+        close() {
+          // Once: of a run that is closed the launcher knows nothing any more, and would never answer.
+          closing ??= line.ask({ ask: 'close', no }, 'closed').then(() => undefined);
+          return closing;
+        },
+      };
+    },
+    close: () => line.close(),
+    isLost: () => line.isLost,
+  };
+}
+
+/** Questions to the launcher and its answers. */
+class Line {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<string, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>();
+  readonly #shows = new Map<number, (stream: StreamName, bytes: Uint8Array) => void | Promise<void>>();
+  #isLost = false;
+  #no = 0;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.on('message', (answer: Answer) => this.#take(answer));
+    child.once('exit', () => this.#lose());
+    // Nobody waits for the exit of a process that is not held; what closes its line is heard by who waits for an answer.
+    child.once('disconnect', () => this.#lose());
+    child.once('error', cause => this.#lose(cause));
+    // Only a question that waits for its answer keeps this process alive.
+    child.unref();
+    child.channel?.unref();
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  next(): number {
+    return ++this.#no;
+  }
+
+  ask<Said extends Answer['say']>(message: Ask, said: Said): Promise<Extract<Answer, { say: Said }>> {
+    return new Promise((resolve, reject) => {
+      if (this.#isLost) {
+        reject(lost());
+        return;
+      }
+      this.#waiting.set(`${message.no} ${said}`, {
+        resolve: answer => resolve(answer as Extract<Answer, { say: Said }>),
+        reject,
+      });
+      this.#hold();
+      this.tell(message);
+    });
+  }
+
+  tell(message: Ask): void {
+    if (!this.#isLost) this.#child.send(message, () => undefined);
+  }
+
+  onPiece(no: number, show: (stream: StreamName, bytes: Uint8Array) => void | Promise<void>): void {
+    this.#shows.set(no, show);
+  }
+
+  offPiece(no: number): void {
+    this.#shows.delete(no);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isLost) return;
+    const gone = new Promise<void>(resolve => this.#child.once('exit', () => resolve()));
+    this.#child.ref();
+    this.#child.disconnect();
+    await gone;
+  }
+
+  #take(answer: Answer): void {
+    const { no } = answer;
+    if (answer.say === 'piece') {
+      void Promise.resolve(this.#shows.get(no)?.(answer.stream, answer.bytes)).finally(() =>
+        this.tell({ ask: 'more', no }),
+      );
+      return;
+    }
+    if (answer.say === 'fault') {
+      const fault = new Fault(answer.code, answer.message, { cause: answer.cause });
+      for (const [key, { reject }] of this.#waiting) {
+        if (!key.startsWith(`${no} `)) continue;
+        this.#waiting.delete(key);
+        reject(fault);
+      }
+    } else {
+      const key = `${no} ${answer.say}`;
+      this.#waiting.get(key)?.resolve(answer);
+      this.#waiting.delete(key);
+    }
+    this.#hold();
+  }
+
+  #hold(): void {
+    if (this.#waiting.size > 0) this.#child.channel?.ref();
+    else this.#child.channel?.unref();
+  }
+
+  #lose(cause?: Error): void {
+    this.#isLost = true;
+    for (const { reject } of this.#waiting.values()) reject(lost(cause));
+    this.#waiting.clear();
+  }
+}
+
+function lost(cause?: Error): Fault {
+  return new Fault('launcher_lost', 'The process that starts programs has died.', { cause });
+}
+
+/** Beside the bundle that this file is part of, else in the dist folder of the package that it is the source of. */
+function launcherFile(): string {
+  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
+    for (const file of ['launcher.js', 'dist/launcher.js']) {
+      if (existsSync(path.join(folder, file))) return path.join(folder, file);
+    }
+    if (folder === path.dirname(folder)) throw new Fault('not_built', 'Proctor is not built: npm run build builds it.');
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The launcher: a small process that starts all programs, so that the one that holds the data does not have to. Forking
+ * takes time in proportion to the memory of who forks. It also outlives its owner by just as long as it takes to end
+ * everything that it started.
+ */
+import { systemClock } from '../base/clock.ts';
+import { causeText, Fault } from '../base/fault.ts';
+import { findCgroups } from './cgroup.ts';
+import { closeInherited } from './inherited.ts';
+import type { Cell } from './cell.ts';
+import type { Job } from './job.ts';
+import { lookAt } from './machine.ts';
+import type { Answer, Ask } from './messages.ts';
+import { none } from './sandboxes/none.ts';
+import { processSandbox } from './sandboxes/process.ts';
+import { type Show, supervise, type Watched } from './supervise.ts';
+import { removeStage } from './workspace.ts';
+
+interface Run {
+  readonly job: Job;
+  readonly openedAtMs: number;
+  readonly cell: Cell;
+  watched?: Watched;
+  /** Lets the live stream go on. */
+  taken?: () => void;
+}
+
+closeInherited();
+
+const runs = new Map<number, Promise<Run>>();
+/** From the second run on there is likely to be a third, and its sandbox is made while this one is being judged. */
+let hasSeries = false;
+const cgroups = findCgroups();
+const bound = cgroups.then(processSandbox);
+
+const say = (answer: Answer): void => {
+  // A piece that nobody waits for any more is no loss.
+  process.send?.(answer, undefined, undefined, () => undefined);
+};
+
+async function answer(message: Ask): Promise<void> {
+  const { no } = message;
+  if (message.ask === 'machine') {
+    say({ say: 'machine', no, machine: lookAt(await cgroups) });
+    return;
+  }
+  if (message.ask === 'open') {
+    const opening = open(message.job);
+    hasSeries ||= runs.size > 0 || no > 2;
+    runs.set(no, opening);
+    // Nobody closes what was never opened.
+    opening.catch(() => runs.delete(no));
+    const { cell } = await opening;
+    say({ say: 'opened', no, leftovers: cell.leftovers, workFolder: cell.workFolder });
+    return;
+  }
+  const run = await runs.get(no);
+  if (!run) return;
+  if (message.ask === 'start') {
+    const show: Show = (stream, bytes) =>
+      new Promise(resolve => {
+        run.taken = resolve;
+        say({ say: 'piece', no, stream, bytes });
+      });
+    run.watched = supervise(run.cell, run.job, run.openedAtMs, run.job.live ? oneByOne(show) : undefined);
+    say({ say: 'captured', no, capture: await run.watched.captured });
+    if (hasSeries) await warm();
+  } else if (message.ask === 'stop') {
+    run.watched?.stop(message.by);
+  } else if (message.ask === 'more') {
+    run.taken?.();
+  } else {
+    await close(no);
+    say({ say: 'closed', no });
+  }
+}
+
+async function open(job: Job): Promise<Run> {
+  const openedAtMs = systemClock.now();
+  if ([...job.argv, ...Object.entries(job.env).flat()].some(word => word.includes('\0'))) {
+    throw new Fault('zero_byte', 'An argument or a variable holds a zero byte, which no program can be given.');
+  }
+  const sandbox = job.backend === 'none' ? none : await bound;
+  return { job, openedAtMs, cell: await sandbox.open(job) };
+}
+
+async function close(no: number): Promise<void> {
+  const run = await runs.get(no)?.catch(() => undefined);
+  runs.delete(no);
+  if (!run) return;
+  run.cell.kill();
+  await run.cell.close();
+  removeStage(run.job.stage);
+}
+
+/** Pieces of both streams go one after the other, since only one can be waited for. */
+function oneByOne(show: Show): Show {
+  let last = Promise.resolve();
+  return (stream, bytes) => {
+    last = last.then(() => show(stream, bytes));
+    return last;
+  };
+}
+
+process.on('message', (message: Ask) => {
+  answer(message).catch((error: unknown) => {
+    const {
+      code,
+      message: sentence,
+      cause,
+    } = error instanceof Fault
+      ? error
+      : new Fault('launcher_failed', 'The run could not be started.', { cause: error });
+    say({ say: 'fault', no: message.no, code, message: sentence, cause: causeText(cause) });
+  });
+});
+
+// The owner is gone, by its own will or not: whatever still runs has nobody to run for.
+function end(): void {
+  const closing = [...runs.keys()].map(async no => {
+    runs.get(no)?.then(
+      run => run.taken?.(),
+      () => undefined,
+    );
+    await close(no);
+  });
+  void Promise.allSettled(closing).then(async () => (await bound).close());
+  // Everything that we started dies with us, should anything still keep us.
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), END_MS).unref();
+}
+
+const END_MS = 10_000;
+
+process.on('disconnect', end);
+
+// Signals from a terminal are for the owner, who will tell us.
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
+
+// It may have gone while this file was being loaded, and nobody will say so again.
+if (process.connected) void warm();
+else end();
+
+async function warm(): Promise<void> {
+  const sandbox = await bound;
+  if (process.connected) sandbox.warm();
+}

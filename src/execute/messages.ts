@@ -1,0 +1,30 @@
+import type { Capture } from '../contracts/capture.ts';
+import type { StoppedBy } from '../contracts/ending.ts';
+import type { Job, Leftovers } from './job.ts';
+import type { Machine } from './machine.ts';
+import type { StreamName } from './supervise.ts';
+
+/** What is asked of the launcher. Every question has a number, which its answers carry. */
+export type Ask =
+  | { readonly ask: 'machine'; readonly no: number }
+  | { readonly ask: 'open'; readonly no: number; readonly job: Job }
+  | { readonly ask: 'start'; readonly no: number }
+  | { readonly ask: 'stop'; readonly no: number; readonly by: StoppedBy }
+  | { readonly ask: 'close'; readonly no: number }
+  /** A piece of a live stream was taken; the next may come. */
+  | { readonly ask: 'more'; readonly no: number };
+
+/** What the launcher answers. */
+export type Answer =
+  | { readonly say: 'machine'; readonly no: number; readonly machine: Machine }
+  | { readonly say: 'opened'; readonly no: number; readonly leftovers: Leftovers; readonly workFolder: string }
+  | { readonly say: 'piece'; readonly no: number; readonly stream: StreamName; readonly bytes: Buffer }
+  | { readonly say: 'captured'; readonly no: number; readonly capture: Capture }
+  | { readonly say: 'closed'; readonly no: number }
+  | {
+      readonly say: 'fault';
+      readonly no: number;
+      readonly code: string;
+      readonly message: string;
+      readonly cause: string;
+    };

@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+
+/** Where programs are looked for, here and in every sandbox. */
+export const PATH_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
+
+/** The full path of a program that a sandbox would find by its bare name. */
+export function findProgram(name: string): string | undefined {
+  if (!/^[A-Za-z0-9._+-]{1,64}$/.test(name)) return undefined;
+  return PATH_FOLDERS.map(folder => path.join(folder, name)).find(isExecutable);
+}
+
+/** Whether a sandbox would find a program at this path. */
+export function isProgram(file: string): boolean {
+  return isVisible(file) && isExecutable(file);
+}
+
+/** Whether a path is one of those that a sandbox shows of this machine. */
+export function isVisible(file: string): boolean {
+  return VISIBLE.some(folder => file.startsWith(folder));
+}
+
+const VISIBLE = ['/usr/', '/bin/', '/sbin/', '/nix/store/'];
+
+export function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+export interface Closure {
+  /** Files and folders, at the same path inside as here. */
+  readonly files: readonly string[];
+  readonly links: readonly { readonly target: string; readonly link: string }[];
+}
+
+/**
+ * Some programs, and all that they load: libraries, and for interpreters what their own language needs. A program that is
+ * a script is here with its interpreter only if that is named, too.
+ */
+export function closureOf(names: readonly string[]): Closure {
+  const key = names.join(' ');
+  const known = closures.get(key) ?? closed(names);
+  closures.set(key, known);
+  return known;
+}
+
+/** Programs do not change while a launcher lives, and asking the loader takes longer than a launch. */
+const closures = new Map<string, Closure>();
+
+function closed(names: readonly string[]): Closure {
+  const files = new Set<string>();
+  const links = new Map<string, string>();
+  for (const name of names) {
+    const found = findProgram(name);
+    if (found === undefined) continue;
+    const real = realpathSync(found);
+    if (found !== real) links.set(found, real);
+    // A script of a package, such as npm: the package is what it loads.
+    files.add(isElf(real) ? real : packageOf(real));
+    const { folders, modules } = loadedBesides(path.basename(real));
+    for (const folder of folders) files.add(folder);
+    for (const library of librariesOf(isElf(real) ? [real, ...modules] : modules)) {
+      const file = realpathSync(library);
+      files.add(file);
+      if (file !== library) links.set(library, file);
+    }
+  }
+  return {
+    files: [...files].sort(),
+    links: [...links].map(([link, target]) => ({ link, target })),
+  };
+}
+
+/** What languages load without saying so in their binary, and what that loads in turn. */
+function loadedBesides(program: string): { readonly folders: readonly string[]; readonly modules: readonly string[] } {
+  if (/^np[mx]/.test(program))
+    return { folders: ['/usr/share/nodejs', '/usr/share/npm'].filter(existsSync), modules: [] };
+  if (!program.startsWith('python3')) return { folders: [], modules: [] };
+  const folders = readdirSync('/usr/lib')
+    .filter(name => /^python3(?:\.\d+)?$/.test(name))
+    .map(name => path.join('/usr/lib', name));
+  const modules = folders
+    .map(folder => path.join(folder, 'lib-dynload'))
+    .filter(existsSync)
+    .flatMap(folder => readdirSync(folder).map(name => path.join(folder, name)))
+    .filter(file => file.endsWith('.so'));
+  return { folders, modules };
+}
+
+/** The loader itself says what it would load. Only programs of the machine are asked, never ones that were brought along. */
+function librariesOf(files: readonly string[]): string[] {
+  if (files.length === 0) return [];
+  // Of a static program, which loads nothing, ldd says so by failing.
+  const { stdout } = spawnSync('/usr/bin/ldd', files, { encoding: 'utf8', env: {}, timeout: 10_000 });
+  return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file]) => file as string))];
+}
+
+function packageOf(script: string): string {
+  for (let folder = path.dirname(script); folder !== '/'; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'package.json'))) return folder;
+  }
+  return script;
+}
+
+function isElf(file: string): boolean {
+  const fd = openSync(file, 'r');
+  try {
+    const magic = Buffer.alloc(4);
+    readSync(fd, magic, 0, 4, 0);
+    return magic.equals(ELF);
+  } catch (cause) {
+    throw new Fault('program_unreadable', 'A program that the run may use could not be read.', { cause });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const ELF = Buffer.from('\u007fELF');

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Fault } from '../../base/fault.ts';
+import type { Cell, RawEnd, Sandbox, Started } from '../cell.ts';
+import type { Job, Leftovers } from '../job.ts';
+import { handOver, makePipes, type Pipe } from '../pipes.ts';
+import { isAlive, processesMarked, signal } from '../processes.ts';
+
+/**
+ * No sandbox: a process of the user's own, with a clock and a cap on its output. Its descendants are found by a mark in
+ * their environment, so that one that left the process group dies too; one that also cleans its environment does not.
+ */
+export const none: Sandbox = {
+  async open(job) {
+    if (job.programs) throw new Fault('not_enforceable', 'Without a sandbox, nobody can bound which programs are run.');
+    if (job.network === 'blocked')
+      throw new Fault('not_enforceable', 'Without a sandbox, nobody can block the network.');
+    return new BareCell(job, await makePipes(2));
+  },
+};
+
+class BareCell implements Cell {
+  readonly workFolder: string;
+  readonly leftovers: Leftovers;
+  readonly #job: Job;
+  readonly #marker: string;
+  readonly #pipes: readonly Pipe[];
+  #pid: number | undefined;
+
+  constructor(job: Job, pipes: readonly Pipe[]) {
+    this.#job = job;
+    this.#pipes = pipes;
+    this.workFolder = path.join(job.stage, 'work');
+    this.#marker = `PROCTOR_RUN=${job.id}`;
+    this.leftovers = { stage: job.stage, cgroups: [], processes: [], marker: this.#marker };
+  }
+
+  start(): Started {
+    const { argv, env, id } = this.#job;
+    const [program = '', ...args] = argv;
+    const [stdout, stderr] = this.#pipes as readonly [Pipe, Pipe];
+    const ended = new Promise<RawEnd>(resolve => {
+      try {
+        const child = spawn(program, args, {
+          cwd: this.workFolder,
+          env: { ...env, PROCTOR_RUN: id },
+          stdio: ['ignore', stdout.writeFd, stderr.writeFd],
+          detached: true,
+        });
+        this.#pid = child.pid;
+        child.once('error', error => resolve(notStarted(error)));
+        child.once('exit', (code, name) => resolve(name === null ? { code: code ?? 0 } : { signal: name }));
+      } catch (error) {
+        // Some reasons, such as arguments that are too long, are thrown and not told.
+        resolve(notStarted(error));
+      }
+    });
+    handOver(this.#pipes);
+    return { stdout: stdout.reader, stderr: stderr.reader, ended: ended.then(end => this.#alone(end)) };
+  }
+
+  terminate(): void {
+    this.#signal('SIGTERM');
+  }
+
+  kill(): void {
+    this.#signal('SIGKILL');
+  }
+
+  async counters(): Promise<{ oomKills: number }> {
+    return { oomKills: 0 };
+  }
+
+  async close(): Promise<void> {
+    await this.#alone(undefined);
+    for (const { reader } of this.#pipes) reader.destroy();
+  }
+
+  #signal(name: NodeJS.Signals): void {
+    if (this.#pid !== undefined) signal(-this.#pid, name);
+    for (const pid of processesMarked(this.#marker)) signal(pid, name);
+  }
+
+  /** The program is dead; what it left running dies now. */
+  async #alone<End>(end: End): Promise<End> {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const left = processesMarked(this.#marker).filter(isAlive);
+      if (left.length === 0) break;
+      for (const pid of left) signal(pid, 'SIGKILL');
+      await wait(10);
+    }
+    return end;
+  }
+}
+
+/** A missing program is the task's problem, not ours: it is an ending, so it leaves evidence. */
+function notStarted(error: unknown): RawEnd {
+  const { code } = error as { code?: string };
+  return { notStarted: code === 'ENOENT' || code === 'ENOTDIR' ? 127 : 126 };
+}
+
+/** About two seconds. */
+const ROUNDS_MAX = 200;

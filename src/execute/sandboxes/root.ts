@@ -1,0 +1,79 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import type { Job } from '../job.ts';
+import { closureOf } from '../programs.ts';
+
+/**
+ * The arguments of bubblewrap for a job: a root made of nothing but what the program needs, everything in it read-only
+ * but the work folder and two small temporary ones.
+ *
+ * `disk` is where the holder of the namespaces has mounted the sized file system that becomes the work folder.
+ */
+export function rootFor(job: Job, disk: string): string[] {
+  const { stage, network, programs, staged } = job;
+  const options: readonly (readonly string[])[] = [
+    ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
+    network === 'open' ? ['--share-net'] : [],
+    ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
+    programs ? only(programs) : everything(),
+    network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],
+    ETC.flatMap(file => ['--ro-bind', path.join(stage, 'etc', file), `/etc/${file}`]),
+    // Without a size, each of these may take half of the machine's memory.
+    ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ['--proc', '/proc', '--size', TMP_BYTES, '--tmpfs', '/tmp'],
+    ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
+    ['--bind', disk, '/work', '--dir', '/work/output'],
+    staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]),
+    ['--cap-drop', 'ALL', '--clearenv'],
+    Object.entries(job.env).flatMap(([name, value]) => ['--setenv', name, value]),
+    ['--remount-ro', '/', '--chdir', '/work'],
+  ];
+  return options.flat();
+}
+
+/** Files that programs look for in /etc, written for the sandbox: whoever it is, it is nobody of this machine. */
+export const ETC_FILES = {
+  passwd: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n',
+  group: 'sandbox:x:1000:\n',
+  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+} as const;
+
+const ETC = Object.keys(ETC_FILES);
+const NAMES_OF_HOSTS = [
+  '/etc/resolv.conf',
+  '/etc/nsswitch.conf',
+  '/etc/ssl',
+  '/etc/ca-certificates',
+  '/usr/share/ca-certificates',
+];
+const SHM_BYTES = String(16 * 1024 * 1024);
+const TMP_BYTES = String(64 * 1024 * 1024);
+
+/** All programs of the machine. Its own settings, users and homes are not among them. */
+function everything(): string[] {
+  const optional = ['/etc/ld.so.cache', '/etc/alternatives', '/nix/store'];
+  return [
+    '--ro-bind',
+    '/usr',
+    '/usr',
+    ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap(sameAsHere),
+    ...optional.flatMap(place => ['--ro-bind-try', place, place]),
+  ];
+}
+
+/** A folder that most systems have as a link to its namesake in /usr, and some as a folder. */
+function sameAsHere(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return lstatSync(folder).isSymbolicLink()
+    ? ['--symlink', readlinkSync(folder), folder]
+    : ['--ro-bind', folder, folder];
+}
+
+/** These programs, and what they load; nothing else exists. */
+function only(programs: readonly string[]): string[] {
+  const { files, links } = closureOf(programs);
+  return [
+    ...files.flatMap(file => ['--ro-bind', file, file]),
+    ...links.flatMap(({ target, link }) => ['--symlink', target, link]),
+  ];
+}

@@ -1,0 +1,56 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import type { Job } from '../job.ts';
+import { findProgram, isExecutable, isVisible } from '../programs.ts';
+
+/** Why a program would not start inside, as a shell says it. bubblewrap itself only says that it failed. */
+export function whyNotStartable(job: Job): 126 | 127 | undefined {
+  const words = [...job.argv, ...Object.entries(job.env).map(([name, value]) => `${name}=${value}`)];
+  if (words.some(word => Buffer.byteLength(word) >= WORD_BYTES_MAX)) return 126;
+  return whyNot(job.argv[0] ?? '', job, INTERPRETERS_MAX);
+}
+
+/** The kernel's own bound for one argument or variable, with the zero that ends it. */
+const WORD_BYTES_MAX = 128 * 1024;
+
+/** As deep as the kernel follows scripts that are the interpreters of scripts. */
+const INTERPRETERS_MAX = 5;
+
+function whyNot(program: string, job: Job, depth: number): 126 | 127 | undefined {
+  const file = program.includes('/') ? outside(path.posix.resolve('/work', program), job) : bare(program, job);
+  if (file === undefined || !existsSync(file)) return 127;
+  if (!isExecutable(file) || depth === 0) return 126;
+  const interpreter = interpreterOf(file);
+  return interpreter === undefined || whyNot(interpreter, job, depth - 1) === undefined ? undefined : 127;
+}
+
+function bare(name: string, { programs }: Job): string | undefined {
+  return programs && !programs.includes(name) ? undefined : findProgram(name);
+}
+
+/** Where this machine has what lies at a path inside; undefined if nothing can lie there. */
+function outside(file: string, { stage, programs }: Job): string | undefined {
+  for (const [place, folder] of STAGED) {
+    if (file.startsWith(place)) return path.join(stage, folder, file.slice(place.length));
+  }
+  if (!programs) return isVisible(file) ? file : undefined;
+  const name = path.basename(file);
+  return programs.includes(name) && findProgram(name) === file ? file : undefined;
+}
+
+const STAGED = [
+  ['/work/', 'work'],
+  ['/opt/proctor/', 'opt'],
+] as const;
+
+/** What the first line of a script names. The kernel looks at as many bytes. */
+function interpreterOf(file: string): string | undefined {
+  const fd = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(256);
+    const length = readSync(fd, bytes, 0, bytes.length, 0);
+    return /^#![ \t]*([^ \t\n]+)/.exec(bytes.toString('latin1', 0, length))?.[1];
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,165 @@
+import { finished } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
+import path from 'node:path';
+import { monotonicMs, systemClock } from '../base/clock.ts';
+import type { Capture, KeptStream, Phase } from '../contracts/capture.ts';
+import type { Ending, StoppedBy } from '../contracts/ending.ts';
+import type { Cell, Counters, RawEnd } from './cell.ts';
+import type { Job } from './job.ts';
+import { StreamKeeper } from './kept-stream.ts';
+
+export type StreamName = 'stdout' | 'stderr';
+
+/** Sends a piece of a stream on; the stream waits until it is taken. */
+export type Show = (stream: StreamName, bytes: Buffer) => Promise<void>;
+
+/** A program under watch: it can be stopped, and will be captured. */
+export interface Watched {
+  stop(by: StoppedBy): void;
+  readonly captured: Promise<Capture>;
+}
+
+/** Runs the program of a cell within its bounds, to its end and that of everything it started. */
+export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show): Watched {
+  const { limits } = job;
+  const startedAtMs = systemClock.now();
+  const began = monotonicMs();
+  const started = cell.start();
+  let stopped: { by: StoppedBy; signal: 'SIGTERM' | 'SIGKILL' } | undefined;
+  let lastSignOfLife = began;
+  let hasEnded = false;
+  /** Pieces of its streams that somebody is still looking at. */
+  let held = 0;
+  const timers = new Set<NodeJS.Timeout>();
+  const after = (ms: number, act: () => void): void => {
+    timers.add(setTimeout(act, Math.max(0, ms)));
+  };
+
+  const stop = (by: StoppedBy): void => {
+    if (stopped || hasEnded) return;
+    stopped = { by, signal: 'SIGTERM' };
+    cell.terminate();
+    after(limits.graceMs, () => {
+      if (hasEnded) return;
+      stopped = { by, signal: 'SIGKILL' };
+      cell.kill();
+    });
+  };
+
+  const { idleMs, cpuSeconds } = limits;
+  after(limits.timeoutMs, () => stop('timeout'));
+  if (idleMs !== undefined) {
+    const watch = (): void => {
+      // A program whose words nobody takes cannot say more.
+      const left = held > 0 ? idleMs : idleMs - (monotonicMs() - lastSignOfLife);
+      if (left <= 0) stop('idle');
+      else after(left, watch);
+    };
+    after(idleMs, watch);
+  }
+  if (cpuSeconds !== undefined) {
+    const look = ({ cpuMs = 0 }: Counters): void => {
+      if (cpuMs >= cpuSeconds * 1000) stop('cpu');
+      else if (!hasEnded) after(CPU_LOOK_MS, watch);
+    };
+    // The cell may be closed while we look; then there is nothing left to bound.
+    const watch = (): void => void cell.counters().then(look, () => undefined);
+    after(CPU_LOOK_MS, watch);
+  }
+
+  const alive = (): void => {
+    lastSignOfLife = monotonicMs();
+  };
+  const showing: Show | undefined =
+    show &&
+    (async (name, bytes) => {
+      held++;
+      await show(name, bytes);
+      held--;
+      alive();
+    });
+  const keep = (name: StreamName, stream: Readable): Promise<KeptStream> =>
+    keepStream(name, stream, job, showing, alive);
+  const streams = [keep('stdout', started.stdout), keep('stderr', started.stderr)] as const;
+
+  const capture = async (): Promise<Capture> => {
+    try {
+      const end = await started.ended;
+      hasEnded = true;
+      const diedAt = monotonicMs();
+      // A process that escaped may hold a pipe open; nothing that it still says belongs to this run. What the program
+      // said before is in the pipe, and waits there for whoever is slow to take it.
+      const letGo = (rounds: number): void => {
+        if (held > 0 && rounds > 0) {
+          after(DRAIN_MS, () => letGo(rounds - 1));
+          return;
+        }
+        started.stdout.destroy();
+        started.stderr.destroy();
+      };
+      after(DRAIN_MS, () => letGo(DRAIN_ROUNDS_MAX));
+      const [stdout, stderr] = await Promise.all(streams);
+      const counters = await cell.counters();
+      const phases: Phase[] = [
+        { name: 'setup', startedAtMs: openedAtMs, durationMs: startedAtMs - openedAtMs },
+        { name: 'execute', startedAtMs, durationMs: Math.round(diedAt - began) },
+      ];
+      const { cpuMs, memoryPeakBytes } = counters;
+      return {
+        ending: endingOf(end, stopped, counters),
+        phases,
+        stdout,
+        stderr,
+        ...(cpuMs !== undefined && { cpuMs }),
+        ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
+      };
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+    }
+  };
+  return { stop, captured: capture() };
+}
+
+/** Our own act first, then the kernel's, then what the program did. */
+function endingOf(
+  end: RawEnd,
+  stopped: { by: StoppedBy; signal: 'SIGTERM' | 'SIGKILL' } | undefined,
+  { oomKills }: Counters,
+): Ending {
+  if (stopped) return { how: 'killed', ...stopped };
+  if (oomKills > 0) return { how: 'out_of_memory', code: 'code' in end ? end.code : 128 + 9 };
+  if ('notStarted' in end) return { how: 'not_started', code: end.notStarted };
+  if ('signal' in end) return { how: 'signalled', signal: end.signal };
+  return { how: 'exited', code: end.code };
+}
+
+async function keepStream(
+  name: StreamName,
+  stream: Readable,
+  { limits, secrets, keepIn }: Job,
+  show: Show | undefined,
+  alive: () => void,
+): Promise<KeptStream> {
+  const file = keepIn === undefined ? {} : { file: path.join(keepIn, `${name}.part`) };
+  const keeper = new StreamKeeper({ headBytes: limits.headBytes, tailBytes: limits.tailBytes, secrets, ...file });
+  let shown = Promise.resolve();
+  stream.on('data', (chunk: Buffer) => {
+    alive();
+    const bytes = keeper.take(chunk);
+    if (!show || bytes.length === 0) return;
+    stream.pause();
+    shown = show(name, bytes).then(() => void stream.resume());
+  });
+  // A stream that we closed ourselves has ended, too.
+  await finished(stream).catch(() => undefined);
+  // A stream may end with its last piece still being looked at.
+  await shown;
+  const { rest, kept } = keeper.end();
+  if (show && rest.length > 0) await show(name, rest);
+  return kept;
+}
+
+const CPU_LOOK_MS = 100;
+const DRAIN_MS = 1_000;
+/** Ten minutes, as long as the longest run. */
+const DRAIN_ROUNDS_MAX = 600;

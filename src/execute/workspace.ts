@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  lchownSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Fault } from '../base/fault.ts';
+import type { ContentHash } from '../base/hash.ts';
+import { isDead, NAME, ownName } from './processes.ts';
+import { ETC_FILES } from './sandboxes/root.ts';
+
+/**
+ * Makes the private folder in which a job is laid out: `work/` for what the program finds, `opt/` for what Proctor
+ * offers it, `etc/` for what its sandbox shows as /etc. Outside of the run folder, which a sandbox cannot always reach.
+ */
+export function makeStage(id: string): string {
+  const stage = path.join(tmpdir(), `${STAGE_PREFIX}${ownName()}-${id}`);
+  let isMade = false;
+  try {
+    mkdirSync(stage, { mode: 0o700 });
+    isMade = true;
+    for (const folder of ['work', 'work/input', 'work/output', 'opt', 'etc']) mkdirSync(path.join(stage, folder));
+    for (const [name, text] of Object.entries(ETC_FILES)) writeFileSync(path.join(stage, 'etc', name), text);
+  } catch (cause) {
+    if (isMade) removeStage(stage);
+    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+  }
+  return stage;
+}
+
+const STAGE_PREFIX = 'proctor-stage-';
+
+/** Whether a name is that of a stage whose owner is dead. */
+export function isAbandoned(name: string): boolean {
+  const [, owner] = STAGE.exec(name) ?? [];
+  return owner !== undefined && isDead(owner);
+}
+
+const STAGE = new RegExp(`^${STAGE_PREFIX}(${NAME.source})-`);
+
+/** Hands a stage to the user that the program will be. */
+export function giveStage(stage: string, uid: number): void {
+  lchownSync(stage, uid, uid);
+  for (const entry of readdirSync(stage, { recursive: true, encoding: 'utf8' })) {
+    lchownSync(path.join(stage, entry), uid, uid);
+  }
+}
+
+/** Removes a stage, and nothing that is not one. */
+export function removeStage(stage: string): void {
+  if (!path.basename(stage).startsWith(STAGE_PREFIX)) return;
+  try {
+    rmSync(stage, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // A bare program may take the rights away that this needs, or nest folders deeper than a path can say.
+    const options = { timeout: REMOVE_MS, stdio: 'ignore' } as const;
+    spawnSync('/bin/chmod', ['-R', 'u+rwX', '--', stage], options);
+    spawnSync('/bin/rm', ['-rf', '--', stage], options);
+    if (existsSync(stage)) throw new Fault('stage_left', 'Temporary files of the run could not be removed.');
+  }
+}
+
+const REMOVE_MS = 10_000;
+
+/** A file of the caller's that was laid out for a run. */
+export interface StagedFile {
+  readonly name: string;
+  readonly sha256: ContentHash;
+  readonly bytes: number;
+}
+
+/**
+ * Copies a file into a stage and says what was copied. What the program sees is the copy, so nobody can change it after
+ * its hash was taken.
+ */
+export function stageFile(source: string, stage: string, place: string, mode: number): StagedFile {
+  let fd: number | undefined;
+  try {
+    fd = openSync(source, constants.O_RDONLY | constants.O_NONBLOCK);
+    const hash = createHash('sha256');
+    const copy = openSync(path.join(stage, place), 'wx', mode);
+    let bytes = 0;
+    try {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
+        hash.update(chunk.subarray(0, length));
+        writeSync(copy, chunk, 0, length);
+        bytes += length;
+      }
+    } finally {
+      closeSync(copy);
+    }
+    return { name: path.basename(place), sha256: `sha256:${hash.digest('hex')}`, bytes };
+  } catch (cause) {
+    throw new Fault('stage_failed', `${path.basename(place)} could not be copied for the run.`, { cause });
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Lays out the files that write a result for the script, which it can import without installing anything. */
+export function stageTools(stage: string): void {
+  const folder = toolsFolder();
+  for (const name of readdirSync(folder)) {
+    if (/\.(?:py|mjs)$/.test(name)) copyFileSync(path.join(folder, name), path.join(stage, 'opt', name));
+  }
+}
+
+/** In the package, beside the folder of this bundle or above this source. */
+function toolsFolder(): string {
+  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'helpers', 'proctor_tool.py'))) return path.join(folder, 'helpers');
+    if (folder === path.dirname(folder))
+      throw new Fault('not_built', 'The helpers of Proctor are missing from its package.');
+  }
+}

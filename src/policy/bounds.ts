@@ -1,0 +1,167 @@
+import { Fault } from '../base/fault.ts';
+import type { Profile } from '../contracts/profile/shape.ts';
+
+/** What a caller asks of a run. What is not said is left to us. */
+export interface Requested {
+  readonly profile?: Profile;
+  readonly sandbox?: 'none' | 'process';
+  readonly isolation?: Isolation;
+  readonly timeoutMs?: number;
+  readonly idleMs?: number;
+  readonly memoryBytes?: number;
+  readonly cpuSeconds?: number;
+  readonly pids?: number;
+  readonly outputFilesMax?: number;
+  readonly outputBytesMax?: number;
+}
+
+type Isolation = 'strict' | 'standard' | 'none';
+
+/** What a sandbox can promise on this machine. */
+export interface Offer {
+  readonly sandbox: 'none' | 'process';
+  readonly isolation: Isolation;
+  /** Why it is not strict, as things that are missing: "a limit on memory over all processes". */
+  readonly lacks: readonly string[];
+  /** Why it cannot be used at all, as a sentence. */
+  readonly unusable?: string;
+}
+
+/** What will be enforced. */
+export interface Effective {
+  readonly sandbox: 'none' | 'process';
+  readonly isolation: Isolation;
+  readonly network: 'blocked' | 'open';
+  readonly timeoutMs: number;
+  readonly idleMs?: number;
+  /** Absent where nobody holds the program to it. */
+  readonly memoryBytes?: number;
+  readonly cpuSeconds?: number;
+  readonly pids?: number;
+  readonly outputFilesMax: number;
+  readonly outputBytesMax: number;
+  /** Where less was given than asked for, and why. */
+  readonly warnings: readonly string[];
+}
+
+/** What a run of a script gets that asks for nothing. */
+export const DEFAULTS = {
+  timeoutMs: 60_000,
+  memoryBytes: 1024 ** 3,
+  pids: 256,
+  outputFilesMax: 1_000,
+  outputBytesMax: 500 * 1024 ** 2,
+} as const;
+
+/**
+ * From what was asked to what will be enforced: tightened where a profile is tighter, never loosened, and refused where
+ * nobody here can enforce it.
+ */
+export function effectiveBounds(requested: Requested, offers: readonly Offer[]): Effective {
+  for (const check of BOUNDS) check(requested);
+  const { profile } = requested;
+  const { offer, isolation } = chosen(requested, offers);
+  const warnings: string[] = [];
+  const tightest = (
+    name: string,
+    asked: number | undefined,
+    byDefault: number,
+    byProfile: number | undefined,
+  ): number => {
+    if (byProfile === undefined) return asked ?? byDefault;
+    if (asked !== undefined && asked > byProfile) {
+      warnings.push(`${name}: the profile ${profile?.name} allows less than was asked for`);
+    }
+    return Math.min(asked ?? byProfile, byProfile);
+  };
+  const bounds = {
+    timeoutMs: tightest('timeout', requested.timeoutMs, DEFAULTS.timeoutMs, profile?.timeout_ms),
+    outputFilesMax: tightest(
+      'output files',
+      requested.outputFilesMax,
+      DEFAULTS.outputFilesMax,
+      profile?.max_output_files,
+    ),
+    outputBytesMax: tightest(
+      'output bytes',
+      requested.outputBytesMax,
+      DEFAULTS.outputBytesMax,
+      profile?.max_total_output_bytes,
+    ),
+  };
+  const { idleMs, cpuSeconds } = requested;
+  return {
+    sandbox: offer.sandbox,
+    isolation,
+    network: offer.sandbox === 'none' || profile?.allow_network ? 'open' : 'blocked',
+    ...bounds,
+    ...(idleMs !== undefined && { idleMs }),
+    ...(offer.sandbox !== 'none' && {
+      memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,
+      pids: requested.pids ?? DEFAULTS.pids,
+      ...(cpuSeconds !== undefined && { cpuSeconds }),
+    }),
+    warnings: [...warnings, ...offer.lacks.map(lack => `not strict: ${lack}`)].sort(),
+  };
+}
+
+function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer; isolation: Isolation } {
+  const wanted = requested.isolation ?? (requested.profile?.name === 'strict' ? 'strict' : undefined);
+  const sandbox = requested.sandbox ?? (wanted === 'none' ? 'none' : 'process');
+  const offer = offers.find(offer => offer.sandbox === sandbox);
+  if (!offer) throw new Fault('no_sandbox', `There is no sandbox "${sandbox}".`);
+  if (offer.unusable) {
+    const instead =
+      requested.sandbox || wanted ? '' : ' --sandbox none runs without one, and then nothing is isolated.';
+    throw new Fault('sandbox_unavailable', `${offer.unusable}${instead}`);
+  }
+  if (sandbox === 'none') refuseBare(requested, wanted);
+  else if (wanted === 'none') {
+    throw new Fault('usage', 'Isolation "none" means no sandbox: leave out --sandbox process, or --isolation none.');
+  }
+  if (wanted === 'strict' && offer.isolation !== 'strict') {
+    throw new Fault(
+      'not_enforceable',
+      `Strict isolation cannot be enforced on this machine: it lacks ${offer.lacks.join(' and ')}. proctor doctor says what to do.`,
+    );
+  }
+  return { offer, isolation: offer.isolation };
+}
+
+/** What was asked for by name and a bare process cannot give. */
+function refuseBare({ profile, memoryBytes, pids, cpuSeconds }: Requested, wanted: Isolation | undefined): void {
+  const asked: [unknown, string][] = [
+    [wanted !== undefined && wanted !== 'none', `isolation "${wanted}"`],
+    [profile && !profile.allow_network, `a blocked network, which the profile ${profile?.name} asks for`],
+    [memoryBytes !== undefined, 'a limit on memory'],
+    [pids !== undefined, 'a limit on processes'],
+    [cpuSeconds !== undefined, 'a limit on processor time'],
+  ];
+  const missing = asked.find(([isAsked]) => isAsked);
+  if (missing) throw new Fault('not_enforceable', `Without a sandbox, nobody can enforce ${missing[1]}.`);
+}
+
+/** The bounds of bounds. Those of runner records, where they have them. */
+const BOUNDS: readonly ((requested: Requested) => void)[] = [
+  within('timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'),
+  within('idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'),
+  within('memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory must be from 16m to 1024g.'),
+  within('cpuSeconds', 1, 86_400, 'The processor time must be from 1 second to a day.'),
+  within('pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'),
+  within('outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'),
+  within('outputBytesMax', 1_024, 1024 ** 3, 'The output must be bounded between 1k and 1g.'),
+];
+
+function within(
+  key: Exclude<keyof Requested, 'profile' | 'sandbox' | 'isolation'>,
+  minimum: number,
+  maximum: number,
+  sentence: string,
+): (requested: Requested) => void {
+  return requested => {
+    const value = requested[key];
+    if (value !== undefined && !(Number.isInteger(value) && value >= minimum && value <= maximum)) {
+      throw new Fault('out_of_bounds', sentence);
+    }
+  };
+}

@@ -1,0 +1,284 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, vi } from 'vitest';
+import type { Behaviour } from '../backends.ts';
+import { python, shell, unique } from '../jobs.ts';
+import { allGone, PATIENT, processesWith } from '../support.ts';
+
+/** How a program ends, and what ends with it. */
+export const endings: Behaviour[] = [
+  ...[0, 1, 3, 126, 127, 137, 255].map(
+    (code): Behaviour => ({
+      name: `a program that exits with ${code} has exited with ${code}`,
+      needs: 'always',
+      holds: async world => {
+        const { ending } = await world.run({ argv: shell(`exit ${code}`) });
+        expect(ending).toEqual({ how: 'exited', code });
+      },
+    }),
+  ),
+  {
+    name: 'a program that dies of its own signal is not said to have been killed by us',
+    needs: 'always',
+    holds: async world => {
+      const { ending } = await world.run({ argv: shell('kill -SEGV $$') });
+      expect(ending).toEqual(
+        world.backend.seesSignals ? { how: 'signalled', signal: 'SIGSEGV' } : { how: 'exited', code: 139 },
+      );
+    },
+  },
+  ...(
+    [
+      ['that does not exist is not started', ['/usr/bin/no-such-program'], 127],
+      ['that no folder of programs has is not started', ['no-such-program'], 127],
+      ['that would lie in a file is not started', ['/usr/bin/env/program'], 127],
+      ['whose interpreter does not exist is not started', ['./input/orphan.sh'], 127],
+      ['that is not executable is not started', ['./input/text'], 126],
+      ['that is a folder is not started', ['./input'], 126],
+      ['whose argument is longer than the kernel takes is not started', ['/bin/echo', 'x'.repeat(140_000)], 126],
+    ] as const
+  ).map(
+    ([name, argv, code]): Behaviour => ({
+      name: `a program ${name}`,
+      needs: 'always',
+      holds: async world => {
+        const files = { text: 'just text\n', 'orphan.sh': '#!/usr/bin/no-such-interpreter\n' };
+        const { ending, stdout, stderr } = await world.run({ argv, files });
+        expect(ending).toEqual({ how: 'not_started', code });
+        expect([stdout.bytesTotal, stderr.bytesTotal]).toEqual([0, 0]);
+      },
+    }),
+  ),
+  {
+    name: 'a program is found by a path from its work folder',
+    needs: 'always',
+    holds: async world => {
+      const files = { 'tool.sh': '#!/bin/sh\necho "$1"\n' };
+      const { ending, out } = await world.run({ argv: ['./input/tool.sh', 'found'], files });
+      expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 0 }, out: 'found\n' });
+    },
+  },
+  {
+    name: 'a zero byte in an argument or a variable is refused, not dropped',
+    needs: 'always',
+    holds: async world => {
+      await expect(world.run({ argv: ['/bin/echo', 'a\0b'] })).rejects.toMatchObject({ code: 'zero_byte' });
+      await expect(world.run({ argv: ['/bin/echo'], env: { A: 'a\0b' } })).rejects.toMatchObject({ code: 'zero_byte' });
+    },
+  },
+  {
+    name: 'a program that is asked to end at its timeout gets its time to do so',
+    needs: 'always',
+    holds: async world => {
+      const code = `
+import signal, sys, time
+def bye(*_): print('bye', flush=True); sys.exit(0)
+signal.signal(signal.SIGTERM, bye)
+print('ready', flush=True)
+time.sleep(60)`;
+      const { ending, out } = await world.run({ argv: python(code), limits: { timeoutMs: 1_500, graceMs: 10_000 } });
+      expect(ending).toEqual({ how: 'killed', by: 'timeout', signal: 'SIGTERM' });
+      expect(out).toBe('ready\nbye\n');
+    },
+  },
+  {
+    name: 'a program that does not listen is ended after the grace',
+    needs: 'always',
+    holds: async world => {
+      const { ending, out } = await world.run({
+        argv: shell('trap "" TERM INT HUP; echo deaf; while :; do sleep 1; done'),
+        limits: { timeoutMs: 500, graceMs: 200 },
+      });
+      expect(ending).toEqual({ how: 'killed', by: 'timeout', signal: 'SIGKILL' });
+      expect(out).toBe('deaf\n');
+    },
+  },
+  {
+    name: 'a program that has stopped itself still ends at its timeout',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('stopped');
+      const { ending } = await world.run({
+        argv: shell('kill -STOP $$; sleep 60', marker),
+        limits: { timeoutMs: 300, graceMs: 100 },
+      });
+      expect(ending).toMatchObject({ how: 'killed', by: 'timeout' });
+      expect(processesWith(marker)).toEqual([]);
+    },
+  },
+  {
+    name: 'a timeout that fires before the program is up is a timeout',
+    needs: 'always',
+    holds: async world => {
+      const { ending } = await world.run({ argv: shell('sleep 60'), limits: { timeoutMs: 0, graceMs: 0 } });
+      expect(ending).toMatchObject({ how: 'killed', by: 'timeout' });
+    },
+  },
+  {
+    name: 'children and grandchildren end at the timeout, with their signals ignored and in groups of their own',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('family');
+      const { ending } = await world.run({
+        argv: python(FAMILY, marker, 'stay'),
+        limits: { timeoutMs: 1_000, graceMs: 100 },
+      });
+      expect(ending).toMatchObject({ how: 'killed', by: 'timeout' });
+      expect(processesWith(marker)).toEqual([]);
+    },
+  },
+  {
+    name: 'what a program leaves running when it exits ends with it',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('daemon');
+      const { ending, out } = await world.run({ argv: python(FAMILY, marker, 'leave') });
+      expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 0 }, out: 'left\n' });
+      expect(processesWith(marker)).toEqual([]);
+    },
+  },
+  {
+    name: 'a daemon that has also cleaned its environment ends',
+    needs: 'tree',
+    holds: async world => {
+      const marker = unique('ghost');
+      const { ending } = await world.run({ argv: shell(GHOST, marker) });
+      expect(ending).toEqual({ how: 'exited', code: 0 });
+      expect(processesWith(marker)).toEqual([]);
+    },
+    lacking: async world => {
+      const marker = unique('ghost');
+      await world.run({ argv: shell(GHOST, marker) });
+      const left = processesWith(marker);
+      for (const pid of left) process.kill(pid, 'SIGKILL');
+      expect(left).not.toEqual([]);
+      await allGone(marker);
+    },
+  },
+  {
+    name: 'a program that says nothing for too long is ended',
+    needs: 'always',
+    holds: async world => {
+      const { ending, out } = await world.run({ argv: shell('echo once; sleep 60'), limits: { idleMs: 400 } });
+      expect(ending).toMatchObject({ how: 'killed', by: 'idle' });
+      expect(out).toBe('once\n');
+    },
+  },
+  {
+    name: 'a program that keeps talking, on either stream, is not idle',
+    needs: 'always',
+    holds: async world => {
+      const { ending } = await world.run({
+        argv: shell('for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >&$((1 + i % 2)); sleep 0.2; done'),
+        limits: { idleMs: 1_500 },
+      });
+      expect(ending).toEqual({ how: 'exited', code: 0 });
+    },
+  },
+  {
+    name: 'a program whose words nobody takes is not idle',
+    needs: 'always',
+    holds: async world => {
+      const { ending } = await world.run(
+        { argv: python('import sys; sys.stdout.write("x" * 400000); sys.stdout.flush()'), limits: { idleMs: 250 } },
+        { show: () => wait(350) },
+      );
+      expect(ending).toEqual({ how: 'exited', code: 0 });
+    },
+  },
+  {
+    name: 'a program that has ended in time has not timed out, however late its words are taken',
+    needs: 'always',
+    holds: async world => {
+      const { ending, stdout } = await world.run(
+        { argv: python('print("x" * 99999)'), limits: { timeoutMs: 1_500 } },
+        { show: () => wait(1_200) },
+      );
+      expect(ending).toEqual({ how: 'exited', code: 0 });
+      expect(stdout.bytesTotal).toBe(100_000);
+    },
+  },
+  {
+    name: 'a program can be stopped from outside, and the reason is told',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('cancelled');
+      const prepared = await world.open({ argv: shell('echo up; sleep 60 & wait', marker) }, true);
+      try {
+        let isUp = () => {};
+        const up = new Promise<void>(resolve => (isUp = resolve));
+        const captured = prepared.start(() => isUp());
+        await up;
+        prepared.stop('cancel');
+        const { ending } = await captured;
+        expect(ending).toEqual({ how: 'killed', by: 'cancel', signal: 'SIGTERM' });
+      } finally {
+        await prepared.close();
+      }
+      expect(processesWith(marker)).toEqual([]);
+    },
+  },
+  {
+    name: 'the first reason to stop is the one that counts',
+    needs: 'always',
+    holds: async world => {
+      const prepared = await world.open({
+        argv: shell('trap "" TERM; sleep 60'),
+        limits: { timeoutMs: 600, graceMs: 900 },
+      });
+      try {
+        const captured = prepared.start();
+        await wait(200);
+        prepared.stop('policy');
+        prepared.stop('cancel');
+        expect((await captured).ending).toMatchObject({ how: 'killed', by: 'policy' });
+      } finally {
+        await prepared.close();
+      }
+    },
+  },
+  {
+    name: 'a sandbox that is closed while its program runs leaves nothing, and the launcher lives on',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('closed');
+      const prepared = await world.open({ argv: python(FAMILY, marker, 'stay'), limits: { cpuSeconds: 100 } });
+      const captured = prepared.start().catch((error: unknown) => error);
+      await vi.waitFor(() => expect(processesWith(marker).length).toBeGreaterThanOrEqual(3), PATIENT);
+      await prepared.close();
+      await captured;
+      await allGone(marker);
+      await wait(250);
+      expect((await world.run({ argv: shell('exit 4') })).ending).toEqual({ how: 'exited', code: 4 });
+    },
+  },
+  {
+    name: 'a sandbox whose program never starts is closed without a trace',
+    needs: 'always',
+    holds: async world => {
+      const prepared = await world.open({ argv: shell('exit 0') });
+      await prepared.close();
+      expect((await world.run({ argv: shell('exit 5') })).ending).toEqual({ how: 'exited', code: 5 });
+    },
+  },
+];
+
+/** A child in a session of its own, and its child in another; all of them deaf. Arguments: a marker, and what to do then. */
+const FAMILY = `
+import os, signal, sys, time
+for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(name, signal.SIG_IGN)
+ready, up = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        for fd in (1, 2): os.close(fd)
+        os.write(up, b'u')
+        time.sleep(60)
+    os.write(up, b'u')
+    time.sleep(60)
+os.read(ready, 1); os.read(ready, 1)
+if sys.argv[2] == 'stay': time.sleep(60)
+print('left', flush=True)
+os._exit(0)`;
+
+const GHOST = 'setsid env -i /bin/sh -c "/bin/sleep 60; :" "$1" >/dev/null 2>&1 </dev/null & sleep 0.2';

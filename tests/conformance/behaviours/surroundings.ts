@@ -1,0 +1,283 @@
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { expect } from 'vitest';
+import type { Behaviour, World } from '../backends.ts';
+import { type Asked, MB, python, shell, unique } from '../jobs.ts';
+
+const AWKWARD = [
+  '',
+  ' ',
+  'two words',
+  "it's",
+  '"double"',
+  '`back`',
+  '$HOME $(id) ${PATH}',
+  'a\\b\\\\c\\',
+  'line\nline\r\n',
+  '\t',
+  '-n',
+  '--',
+  '*?[a]',
+  'a;b&c|d>e<f',
+  '!history',
+  'ü € 𝕏 \u200b',
+  "'\\''",
+  '\u0001\u007f',
+  'x'.repeat(100_000),
+];
+
+/** What a program finds around it. */
+export const surroundings: Behaviour[] = [
+  {
+    name: 'arguments arrive as they were given',
+    needs: 'always',
+    holds: async world => {
+      const code =
+        'import json, sys; print(json.dumps([a.encode("utf8", "surrogateescape").decode() for a in sys.argv[1:]]))';
+      const { out } = await world.run({ argv: python(code, ...AWKWARD) });
+      expect(JSON.parse(out)).toEqual(AWKWARD);
+    },
+  },
+  {
+    name: 'variables arrive as they were given, and there are no others',
+    needs: 'always',
+    holds: async world => {
+      const env = Object.fromEntries(AWKWARD.map((value, index) => [`VARIABLE_${index}`, value]));
+      const { stdout } = await world.run({ argv: ['/usr/bin/env', '-0'], env });
+      const found = Buffer.from(stdout.head).toString().split('\0').filter(Boolean);
+      const added = new RegExp(`^(?:${world.backend.adds.join('|')})=`);
+      expect(found.filter(line => !added.test(line)).sort()).toEqual(
+        Object.entries(env)
+          .map(([name, value]) => `${name}=${value}`)
+          .sort(),
+      );
+      expect(found.filter(line => added.test(line))).toHaveLength(world.backend.adds.length);
+    },
+  },
+  {
+    name: 'no process that it can see shows a variable of ours, or arguments of ours',
+    needs: 'environment',
+    holds: async world => {
+      const token = unique('token');
+      const code = 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"';
+      const { out } = await world.run({ argv: shell(code), env: { PATH: '/usr/bin:/bin', TOKEN: token } });
+      const others = out.split('\n').filter(line => line.startsWith('TOKEN=') || line.includes(token));
+      // Its own processes, which all have it, and nobody else.
+      expect(new Set(others)).toEqual(new Set([`TOKEN=${token}`]));
+      expect(out).not.toContain('proctor-stage');
+    },
+    lacking: async world => {
+      const { out } = await world.run({ argv: shell('cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n"') });
+      expect(out).toContain('launcher.js');
+    },
+  },
+  {
+    name: 'no argument on this machine shows a secret of a run',
+    needs: 'always',
+    holds: async world => {
+      const token = unique('token');
+      const prepared = await world.open(
+        { argv: shell('echo up; sleep 60'), env: { PATH: '/usr/bin:/bin', TOKEN: token } },
+        true,
+      );
+      try {
+        let isUp = () => {};
+        const up = new Promise<void>(resolve => (isUp = resolve));
+        const captured = prepared.start(() => isUp());
+        await up;
+        const lines = readdirSync('/proc')
+          .filter(name => /^\d+$/.test(name) && existsSync(`/proc/${name}/cmdline`))
+          .map(pid => {
+            try {
+              return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+            } catch {
+              return '';
+            }
+          });
+        expect(lines.filter(line => line.includes(token))).toEqual([]);
+        prepared.stop('cancel');
+        await captured;
+      } finally {
+        await prepared.close();
+      }
+    },
+  },
+  {
+    name: 'it cannot reach a server of this machine',
+    needs: 'network',
+    holds: async world => expect(await connected(world, {})).toBe('refused\n'),
+    lacking: async world => expect(await connected(world, {})).toBe('connected\n'),
+  },
+  {
+    name: 'it reaches a server where the network is open to it',
+    needs: 'always',
+    holds: async world => expect(await connected(world, { network: 'open' })).toBe('connected\n'),
+  },
+  {
+    name: 'its current folder is its work folder, which holds its input and an empty output',
+    needs: 'always',
+    holds: async world => {
+      const { out } = await world.run(
+        { argv: shell('ls -A; ls -A output; cat input/a; echo made > output/b'), files: { a: 'staged\n' } },
+        { look: folder => expect(readFileSync(path.join(folder, 'output', 'b'), 'utf8')).toBe('made\n') },
+      );
+      expect(out).toBe('input\noutput\nstaged\n');
+    },
+  },
+  {
+    name: 'what was laid out for it cannot be changed, replaced or removed',
+    needs: 'file system',
+    holds: async world => {
+      const acts = [
+        'echo x > input/a',
+        'echo x >> input/a',
+        'rm input/a',
+        'mv input/a input/c',
+        'touch input/b',
+        'mkdir input/d',
+        'mv input elsewhere',
+        'rmdir input',
+        'chmod 777 input/a',
+        'ln -f /usr/bin/env input/a',
+        'exec 3<>input/a',
+      ];
+      const script = acts.map(act => `(${act}) 2>/dev/null && echo '${act}'`).join('\n');
+      const { out } = await world.run({ argv: shell(`${script}\ncat input/a`), files: { a: 'staged\n' } });
+      expect(out).toBe('staged\n');
+    },
+    lacking: async world => {
+      const { out } = await world.run({ argv: shell('echo mine > input/a; cat input/a'), files: { a: 'staged\n' } });
+      expect(out).toBe('mine\n');
+    },
+  },
+  {
+    name: 'a program that takes away all rights on what it made is cleaned up after',
+    needs: 'always',
+    holds: async world => {
+      const { ending } = await world.run({
+        argv: shell('mkdir -p output/a/b; echo x > output/a/b/c; chmod 000 output/a/b output/a output .'),
+      });
+      expect(ending).toEqual({ how: 'exited', code: 0 });
+    },
+  },
+  {
+    name: 'folders that are nested deeper than a path can say are cleaned up after',
+    needs: 'always',
+    holds: async world => {
+      const code = `
+import os
+os.chdir('output')
+for _ in range(60):
+    os.mkdir('d' * 200); os.chdir('d' * 200)
+print('deep')`;
+      const { leftovers, out } = await world.run({ argv: python(code) });
+      expect(out).toBe('deep\n');
+      expect(existsSync(leftovers.stage)).toBe(false);
+    },
+  },
+  {
+    name: 'its work folder holds as many bytes as it may, and not one page more',
+    needs: 'work folder',
+    holds: async world => {
+      const code = `
+import errno, os
+written = 0
+try:
+    with open('output/large', 'wb', buffering=0) as file:
+        while written < 64 << 20: written += file.write(b'x' * 65536)
+except OSError as error: print(errno.errorcode[error.errno])
+print(written)`;
+      const { ending, out } = await world.run({ argv: python(code), limits: { workBytes: 2 * MB } });
+      const [error, written] = out.trim().split('\n');
+      expect({ ending, error }).toEqual({ ending: { how: 'exited', code: 0 }, error: 'ENOSPC' });
+      expect(Number(written)).toBeLessThanOrEqual(2 * MB);
+      expect(Number(written)).toBeGreaterThan(2 * MB - 65_536);
+    },
+    lacking: async world => {
+      const { out } = await world.run({
+        argv: shell('head -c 3000000 /dev/zero > output/large && wc -c < output/large'),
+        limits: { workBytes: 2 * MB },
+      });
+      expect(out).toBe('3000000\n');
+    },
+  },
+  {
+    name: 'its work folder holds as many entries as it may',
+    needs: 'work folder',
+    holds: async world => {
+      const code = `
+import errno
+made = 0
+try:
+    while made < 1000:
+        open(f'output/{made}', 'x').close()
+        made += 1
+except OSError as error: print(errno.errorcode[error.errno])
+print(made)`;
+      const { out } = await world.run({ argv: python(code), limits: { workEntries: 50 } });
+      const [error, made] = out.trim().split('\n');
+      expect(error).toBe('ENOSPC');
+      expect(Number(made)).toBeLessThan(50);
+      expect(Number(made)).toBeGreaterThan(40);
+    },
+  },
+  {
+    name: 'ten programs at once find their own files and nobody else’s',
+    needs: 'always',
+    holds: async world => {
+      const ran = await Promise.all(
+        Array.from({ length: 10 }, (_, number) =>
+          world.run({
+            argv: shell('echo $1 > output/mine; sleep 0.3; cat input/yours output/*; ls output', String(number)),
+            files: { yours: `${number}\n` },
+          }),
+        ),
+      );
+      expect(ran.map(({ out }) => out)).toEqual(ran.map((_, number) => `${number}\n${number}\nmine\n`));
+    },
+  },
+  {
+    name: 'only the programs on its list exist',
+    needs: 'commands',
+    holds: async world => {
+      const code = `
+const { spawnSync } = require('node:child_process');
+const found = ['id', 'sh', '/bin/sh', '/bin/bash', '/usr/bin/python3', '/usr/bin/env', '/usr/bin/bwrap', 'node', process.execPath]
+  .filter(program => !spawnSync(program, ['-e', '0']).error);
+console.log(JSON.stringify(found.map(program => program === process.execPath ? 'itself' : program)));`;
+      const { ending, out, err } = await world.run({ argv: ['node', '-e', code], programs: ['node'] });
+      expect({ ending, err }).toEqual({ ending: { how: 'exited', code: 0 }, err: '' });
+      expect(JSON.parse(out)).toEqual(['node', 'itself']);
+    },
+  },
+  {
+    name: 'a program that is not on the list does not start, nor does a script whose interpreter is not',
+    needs: 'commands',
+    holds: async world => {
+      const files = { 'tool.sh': '#!/bin/sh\necho ran\n' };
+      for (const argv of [['id'], ['/usr/bin/id'], ['/bin/sh', '-c', ':'], ['./input/tool.sh']]) {
+        const { ending } = await world.run({ argv, files, programs: ['node'] });
+        expect(ending, argv[0]).toEqual({ how: 'not_started', code: 127 });
+      }
+    },
+  },
+];
+
+/** What a program says that tries to reach a server of this machine. */
+async function connected(world: World, asked: Omit<Asked, 'argv'>): Promise<string> {
+  const server = createServer(socket => socket.on('error', () => undefined).destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const code = `
+import socket, sys
+try: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 10); print('connected')
+except ConnectionRefusedError: print('refused')`;
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    return (await world.run({ argv: python(code, String(port)), ...asked })).out;
+  } finally {
+    server.close();
+  }
+}

@@ -1,0 +1,57 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { openLauncher } from '../../src/execute/launch.ts';
+import { effectiveBounds } from '../../src/policy/bounds.ts';
+import { offersOf } from '../../src/run/plan.ts';
+import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';
+import { endings } from './behaviours/endings.ts';
+import { limits } from './behaviours/limits.ts';
+import { streams } from './behaviours/streams.ts';
+import { surroundings } from './behaviours/surroundings.ts';
+
+const launcher = openLauncher();
+afterAll(() => launcher.close());
+const machine = await launcher.machine();
+const backends = backendsOf(machine);
+const behaviours: readonly Behaviour[] = [...endings, ...streams, ...surroundings, ...limits];
+
+describe.concurrent.each(backends)('in the sandbox $name', backend => {
+  const world = new World(backend, launcher);
+  for (const { name, needs, holds, lacking } of behaviours) {
+    if (needs === 'always' || world.promises(needs)) test(name, () => holds(world));
+    else if (lacking) test(`it is not promised that ${name}, and it is not so`, () => lacking(world));
+    else test(`it is not promised that ${name}, and nobody claims it`, () => expectNoClaim(backend.name, needs));
+  }
+});
+
+describe('the list of behaviours', () => {
+  test('is tried on every sandbox that this machine has the parts for', () => {
+    expect(backends.map(({ name }) => name)).toEqual(
+      offersOf(machine)
+        .filter(({ unusable }) => unusable === undefined)
+        .map(({ sandbox }) => sandbox),
+    );
+  });
+
+  test('has each name once, and something for every promise', () => {
+    const names = behaviours.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const tried = new Set(behaviours.map(({ needs }) => needs));
+    expect(backends.flatMap(({ promises }) => promises).filter(promised => !tried.has(promised))).toEqual([]);
+  });
+});
+
+/** What is said of a run in a sandbox does not say this of it. */
+function expectNoClaim(sandbox: 'none' | 'process', promised: Promised): void {
+  const offers = offersOf(machine);
+  const asked: Partial<Record<Promised, object>> = {
+    memory: { memoryBytes: 64 * 1024 ** 2 },
+    pids: { pids: 10 },
+    cpu: { cpuSeconds: 1 },
+  };
+  const request = { sandbox, ...asked[promised] };
+  if (promised in asked && sandbox === 'none') {
+    expect(() => effectiveBounds(request, offers)).toThrow(expect.objectContaining({ code: 'not_enforceable' }));
+    return;
+  }
+  expect(effectiveBounds(request, offers).isolation).not.toBe('strict');
+}

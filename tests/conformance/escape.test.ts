@@ -1,0 +1,433 @@
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openLauncher } from '../../src/execute/launch.ts';
+import { isAlive } from '../../src/execute/processes.ts';
+import { DENIED, JUDGED } from '../../src/execute/sandboxes/syscalls.ts';
+import { drive } from './drive.ts';
+import { type Asked, MB, type Outcome, python, ran, shell, unique } from './jobs.ts';
+
+const launcher = openLauncher();
+const machine = await launcher.machine();
+const inside = (asked: Asked): Promise<Outcome> => ran(launcher, 'process', asked);
+const bare = (asked: Asked): Promise<Outcome> => ran(launcher, 'none', asked);
+
+/** What this machine has and no program inside may have: files, servers, processes. */
+const word = unique('secret');
+const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
+chmodSync(folder, 0o755);
+const secret = path.join(folder, 'secret');
+writeFileSync(secret, word, { mode: 0o644 });
+const atHome = path.join(homedir(), `.proctor-test-${process.pid}`);
+writeFileSync(atHome, word, { mode: 0o644 });
+const tcp = await listening(createServer(greet), 0);
+const socketFile = path.join(folder, 'socket');
+const byPath = await listening(createServer(greet), socketFile);
+chmodSync(socketFile, 0o777);
+const abstract = unique('abstract');
+const byName = await listening(createServer(greet), `\0${abstract}`);
+const udp = createSocket('udp4');
+const heard: string[] = [];
+udp.on('message', message => heard.push(message.toString()));
+await new Promise<void>(resolve => udp.bind(0, '127.0.0.1', resolve));
+const neighbour = spawn('/bin/sleep', ['600'], { env: { NEIGHBOUR: word }, stdio: 'ignore' });
+
+afterAll(async () => {
+  neighbour.kill('SIGKILL');
+  for (const server of [tcp, byPath, byName]) server.close();
+  udp.close();
+  rmSync(folder, { recursive: true });
+  rmSync(atHome);
+  await launcher.close();
+});
+
+/** Python that tries acts one by one, and says of each whether it went through or what held it. */
+const TRIES = `
+import ctypes, errno, fcntl, json, os, signal, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*words):
+    ctypes.set_errno(0)
+    if libc.syscall(*[ctypes.c_long(word) for word in words]) == -1: raise OSError(ctypes.get_errno(), '')
+def read(path):
+    with open(path, 'rb') as file: return file.read(100)
+def named(name):
+    # Some versions of Node fill the rest of a name with zeros.
+    for fill in (0, 107 - len(name)):
+        try: return socket.socket(socket.AF_UNIX).connect(chr(0) + name + chr(0) * fill)
+        except ConnectionRefusedError as error: last = error
+    raise last
+def tried(act):
+    try: act()
+    except OSError as error: return errno.errorcode.get(error.errno, str(error.errno))
+    return 'through'
+`;
+
+/** Tries Python expressions inside; the answer to each. */
+async function tried(acts: Record<string, string>, run = inside): Promise<Record<string, string>> {
+  const lines = Object.entries(acts).map(([name, act]) => `said[${JSON.stringify(name)}] = tried(lambda: ${act})`);
+  const { ending, out, err } = await run({
+    argv: python(`${TRIES}said = {}\n${lines.join('\n')}\nprint(json.dumps(said))`),
+  });
+  expect({ ending, err }).toEqual({ ending: { how: 'exited', code: 0 }, err: '' });
+  return JSON.parse(out) as Record<string, string>;
+}
+
+async function expectHeld(acts: Record<string, string>, errors: readonly string[]): Promise<void> {
+  const said = await tried(acts);
+  expect(Object.keys(said)).toEqual(Object.keys(acts));
+  expect(Object.entries(said).filter(([, answer]) => !errors.includes(answer))).toEqual([]);
+}
+
+/** What the acts are worth: without a sandbox, they go through. */
+async function expectThrough(acts: Record<string, string>): Promise<void> {
+  const said = await tried(acts, bare);
+  expect(Object.entries(said).filter(([, answer]) => answer !== 'through')).toEqual([]);
+}
+
+describe.runIf(machine.missing.length === 0)('from inside the process sandbox', () => {
+  test('no file of this machine can be read', async () => {
+    const ours = { 'a temporary file': `read('${secret}')`, 'a file at home': `read('${atHome}')` };
+    const common = {
+      hostname: "read('/etc/hostname')",
+      'a process outside': `read('/proc/${process.pid}/status')`,
+      'its own root by the first process': `read('/proc/1/root${secret}')`,
+    };
+    await expectThrough({ ...ours, hostname: common.hostname });
+    await expectHeld(
+      {
+        ...ours,
+        ...common,
+        passwords: "read('/etc/shadow')",
+        'the home of root': "os.listdir('/root')",
+        homes: "os.listdir('/home')",
+        'system folder': "os.listdir('/sys')",
+        sockets: "os.listdir('/run')",
+        state: "os.listdir('/var')",
+        memory: "read('/proc/kcore')",
+        'the disk of the sandbox': "os.listdir('/mnt/output')",
+        'devices of disks': "os.listdir('/dev/block')",
+        'the repository': `os.listdir('${import.meta.dirname}')`,
+      },
+      ['ENOENT', 'EACCES', 'EPERM'],
+    );
+  });
+
+  test('users and hosts of this machine are not named', async () => {
+    const { out } = await inside({ argv: shell('cat /etc/passwd /etc/group /etc/hosts; ls /etc; hostname; id -u') });
+    expect(out).not.toMatch(/root:|daemon/);
+    expect(out).toContain('sandbox\n1000\n');
+  });
+
+  test('nothing can be written outside the work folder and two temporary ones', async () => {
+    const places = [
+      '/',
+      '/etc',
+      '/usr',
+      '/usr/bin',
+      '/usr/local/bin',
+      '/opt',
+      '/opt/proctor',
+      '/dev',
+      '/proc',
+      '/proc/sys/kernel',
+    ];
+    const writes = places.map(place => [`make a file in ${place}`, `open('${place}/proctor-test', 'x')`]);
+    const changes = [
+      ...[
+        '/proc/sys/kernel/core_pattern',
+        '/proc/sys/kernel/modprobe',
+        '/proc/sys/vm/drop_caches',
+        '/proc/sysrq-trigger',
+      ],
+      ...['/etc/passwd', '/usr/bin/env', '/etc/ld.so.cache'],
+    ].map(file => [`open ${file} for writing`, `os.close(os.open('${file}', os.O_WRONLY))`]);
+    const more = [
+      ['replace a folder', "os.rename('/opt', '/tmp/opt')"],
+      ['remove a folder', "os.rmdir('/opt/proctor')"],
+      ['a link to a file of the system in place of it', "os.symlink('/tmp/x', '/etc/x')"],
+      ['a hard link out of the work folder', "(open('output/a', 'x').close(), os.link('output/a', '/tmp/a'))"],
+      ['a hard link into it', "os.link('/usr/bin/env', 'output/env')"],
+      ['change rights', "os.chmod('/usr/bin/env', 0o777)"],
+    ];
+    await expectHeld(Object.fromEntries([...writes, ...changes, ...more]), [
+      'EROFS',
+      'EACCES',
+      'ENOENT',
+      'EPERM',
+      'EBUSY',
+      'EXDEV',
+    ]);
+    await expect(
+      tried({ work: "open('/work/output/x', 'x')", tmp: "open('/tmp/x', 'x')", shm: "open('/dev/shm/x', 'x')" }),
+    ).resolves.toEqual({
+      work: 'through',
+      tmp: 'through',
+      shm: 'through',
+    });
+  });
+
+  test('links lead nowhere but inside', async () => {
+    const { out } = await inside({
+      argv: shell(
+        'ln -s "$1" output/file; ln -s / output/root; ln -s /proc/1/root output/first; cat output/file output/root"$1" output/first"$1" output/../../.."$1"',
+        secret,
+      ),
+    });
+    expect(out).toBe('');
+  });
+
+  test('the files that Proctor offers can be read and not changed', async () => {
+    const { out } = await inside({
+      argv: shell(
+        'ls -d /opt/proctor; for i in x; do (: > /opt/proctor/new) 2>/dev/null && echo made; (mount -o remount,rw /opt/proctor) 2>/dev/null && echo mounted; done',
+      ),
+    });
+    expect(out).toBe('/opt/proctor\n');
+  });
+
+  test('no server of this machine can be reached', async () => {
+    const port = portOf(tcp);
+    const connect = (family: string, to: string) => `socket.socket(socket.${family}).connect(${to})`;
+    const acts = {
+      TCP: connect('AF_INET', `('127.0.0.1', ${port})`),
+      'a Unix socket by its path': connect('AF_UNIX', `'${socketFile}'`),
+      'a Unix socket by its abstract name': `named('${abstract}')`,
+    };
+    await expectThrough(acts);
+    await expectHeld({ ...acts, 'TCP over the new protocol': connect('AF_INET6', `('::1', ${port})`) }, [
+      'ECONNREFUSED',
+      'EAFNOSUPPORT',
+      'ENETUNREACH',
+      'EADDRNOTAVAIL',
+    ]);
+    const send = `socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'WHO', ('127.0.0.1', ${udp.address().port}))`;
+    await tried({ send: send.replace('WHO', 'bare') }, bare);
+    await expect.poll(() => heard).toEqual(['bare']);
+    await tried({ send: send.replace('WHO', 'bound') });
+    await tried({ send: send.replace('WHO', 'bare again') }, bare);
+    await expect.poll(() => heard).toEqual(['bare', 'bare again']);
+  });
+
+  test('there is one network interface, and no other address to go to', async () => {
+    const { out } = await inside({ argv: python('import socket; print(socket.if_nameindex())') });
+    expect(out).toBe("[(1, 'lo')]\n");
+    await expectHeld(
+      {
+        'a far address': "socket.create_connection(('192.0.2.1', 80), 3)",
+        'a name': "socket.getaddrinfo('example.com', 80)",
+      },
+      ['ENETUNREACH', '-3', '-2'],
+    );
+  });
+
+  test('sockets of other families do not exist', async () => {
+    await expectHeld(
+      {
+        vsock: 'socket.socket(40, socket.SOCK_STREAM)',
+        packet: 'socket.socket(17, socket.SOCK_RAW, 3)',
+        raw: 'socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)',
+        'netlink audit': 'socket.socket(16, socket.SOCK_RAW, 9)',
+        'netlink events of devices': 'socket.socket(16, socket.SOCK_RAW, 15)',
+        'netlink firewall': 'socket.socket(16, socket.SOCK_RAW, 12)',
+        'kernel crypto': 'socket.socket(38, socket.SOCK_SEQPACKET)',
+        bluetooth: 'socket.socket(31, socket.SOCK_RAW)',
+        'Unix datagrams': 'socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)',
+      },
+      ['EAFNOSUPPORT', 'EPROTONOSUPPORT', 'ESOCKTNOSUPPORT', 'EPERM'],
+    );
+  });
+
+  test('no variable of a process outside can be read', async () => {
+    const code = 'cat /proc/*/environ /proc/*/task/*/environ 2>/dev/null | tr "\\0" "\\n"';
+    expect((await bare({ argv: shell(code) })).out).toContain(word);
+    const { out } = await inside({ argv: shell(code), env: { PATH: '/usr/bin:/bin', OWN: '1' } });
+    const names = new Set(out.split('\n').map(line => line.split('=')[0]));
+    names.delete('');
+    expect(names).toEqual(new Set(['OWN', 'PATH', 'PWD']));
+  });
+
+  test('no process outside is there to be signalled, and a signal to all is one to itself', async () => {
+    const acts = {
+      neighbour: `os.kill(${neighbour.pid}, 0)`,
+      us: `os.kill(${process.pid}, 0)`,
+      launcher: `os.kill(${launcher.pid}, 0)`,
+    };
+    await expectThrough(acts);
+    await expectHeld(acts, ['ESRCH']);
+    await inside({ argv: shell('kill -KILL -1; sleep 60'), limits: { timeoutMs: 500, graceMs: 50 } });
+    expect([neighbour.pid ?? 0, process.pid, launcher.pid].map(isAlive)).toEqual([true, true, true]);
+    expect((await inside({ argv: shell('exit 0') })).ending).toEqual({ how: 'exited', code: 0 });
+  });
+
+  test('the kernel refuses every call that the filter is there to refuse', async () => {
+    const column = process.arch === 'arm64' ? 1 : 0;
+    const numbers = Object.entries(DENIED).flatMap(([name, call]) =>
+      call[column] === undefined ? [] : [[name, call[column]]],
+    );
+    const acts = Object.fromEntries(numbers.map(([name, number]) => [name, `call(${number}, 0, 0, 0, 0, 0)`]));
+    await expectHeld(acts, ['EPERM']);
+    const flags = { user: 0x10000000, mount: 0x20000, network: 0x40000000, pid: 0x20000000 };
+    await expectHeld(
+      {
+        ...Object.fromEntries(
+          Object.entries(flags).map(([name, flag]) => [
+            `clone into a new ${name} namespace`,
+            `call(${JUDGED.clone[column]}, ${flag | 17}, 0, 0, 0, 0)`,
+          ]),
+        ),
+        clone3: `call(${JUDGED.clone3[column]}, 0, 0)`,
+        'a call of the future': 'call(500, 0, 0)',
+        'the calls of another world': 'call(0x40000000 + 39)',
+        'typing into a terminal': 'fcntl.ioctl(os.openpty()[1], 0x5412, b"x")',
+        'a machine without random addresses': `call(${JUDGED.personality[column]}, 0x0040000)`,
+      },
+      ['EPERM', 'ENOSYS'],
+    );
+  });
+
+  test('there is no privilege to have, nor to get', async () => {
+    const { out } = await inside({
+      argv: shell(
+        'grep -E "^(Cap|NoNewPrivs|Seccomp:|Groups)" /proc/self/status | tr -s "\\t " " "; id -u; id -g; for i in su mount umount passwd newgrp sudo; do [ -u /usr/bin/$i ] && /usr/bin/$i root -c id 2>/dev/null; done; true',
+      ),
+    });
+    expect(out).toMatch(
+      /^Groups: ?(?:\d+ ?)*\nCapInh: 0+\nCapPrm: 0+\nCapEff: 0+\nCapBnd: 0+\nCapAmb: 0+\nNoNewPrivs: 1\nSeccomp: 2\n1000\n1000\n$/,
+    );
+    expect(out).not.toContain('uid=0');
+    await expectHeld(
+      {
+        'be root': 'os.setuid(0)',
+        'be another': 'os.setuid(33)',
+        'be in its group': 'os.setgroups([0])',
+        'give a file away': "(open('output/mine', 'x').close(), os.chown('output/mine', 0, 0))",
+        'a device': "os.mknod('output/disk', 0o60600, os.makedev(8, 0))",
+        'a memory device': "os.mknod('/tmp/mem', 0o20600, os.makedev(1, 1))",
+        'be nicer to itself': 'os.nice(-5)',
+        'more open files': '__import__("resource").prlimit(0, 7, (100000, 100000))',
+        'a file with the rights of its owner':
+          "(open('output/suid', 'x').close(), os.setxattr('output/suid', 'security.capability', b'x' * 20))",
+      },
+      ['EPERM', 'EACCES', 'EINVAL', 'EFAULT', 'EOPNOTSUPP'],
+    );
+  });
+
+  test('a file that it gives the rights of its owner gives nobody more', async () => {
+    const { out } = await inside({
+      argv: shell(
+        'cp /usr/bin/id output/id; chmod 6755 output/id; output/id -u; output/id -ru; mount | grep -E " /(work|tmp|dev/shm) " | grep -vc nosuid',
+      ),
+    });
+    expect(out).toBe('1000\n1000\n0\n');
+  });
+
+  test('it has its three streams open, and no file of ours', async () => {
+    const { out } = await inside({
+      argv: python(
+        'import os\nfor fd in sorted(map(int, os.listdir("/proc/self/fd"))):\n  try: print(fd, os.readlink(f"/proc/self/fd/{fd}").split(":")[0])\n  except OSError: pass',
+      ),
+    });
+    expect(out).toMatch(/^0 \/dev\/null\n1 \S+ \(deleted\)\n2 \S+ \(deleted\)\n$/);
+  });
+
+  test('a folder that is open in whoever started us is not open in it', async () => {
+    const list = 'ls -l /proc/self/fd | grep -c " -> /$"';
+    const run = { backend: 'process', asked: { argv: shell(list) } } as const;
+    const driven = await drive([run, { ...run, backend: 'none' }], {
+      through: ['/bin/bash', '-c', 'exec 40</; exec "$0" "$@"'],
+    });
+    expect(driven.map(({ out }) => out)).toEqual(['0\n', '0\n']);
+  });
+
+  test('its first process shows nothing of how it was made', async () => {
+    const code =
+      'cat /proc/1/cmdline /proc/1/environ | tr "\\0" "\\n"; ls -l /proc/1/fd 2>/dev/null | grep -v deleted | grep -c proctor';
+    const { out } = await inside({ argv: shell(code), env: { PATH: '/usr/bin:/bin', TOKEN: word } });
+    expect(out).not.toContain(word);
+    expect(out).not.toContain(tmpdir());
+    expect(out).toMatch(/\n0\n$/);
+  });
+
+  test('its first process is bound as it is, and cannot be ended or read through', async () => {
+    const code = `
+import os
+for line in open('/proc/1/status'):
+    if line.startswith(('CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp:')): print(int(line.split()[1], 16))
+os.kill(1, 9)
+for fd in os.listdir('/proc/1/fd'):
+    try: print(os.readlink('/proc/self/fd/%d' % os.open('/proc/1/fd/' + fd, os.O_RDWR)).split(' ')[-1])
+    except OSError: pass`;
+    const { ending, out } = await inside({ argv: python(code) });
+    expect({ ending, out }).toEqual({
+      ending: { how: 'exited', code: 0 },
+      out: '0\n0\n1\n2\n/dev/null\n(deleted)\n(deleted)\n',
+    });
+  });
+
+  test('every place that can be written to is bounded', async () => {
+    const code = `
+import errno, json, os
+said = {}
+for place in ('/work', '/work/output', '/tmp', '/dev/shm'):
+    written = 0
+    try:
+        with open(place + '/large', 'wb', buffering=0) as file:
+            while written < 200 << 20: written += file.write(b'x' * (1 << 20))
+    except OSError as error: said[place] = [errno.errorcode[error.errno], written >> 20]
+    os.unlink(place + '/large')
+print(json.dumps(said))`;
+    const { ending, out } = await inside({ argv: python(code), limits: { workBytes: 8 * MB, memoryBytes: 512 * MB } });
+    expect(ending).toEqual({ how: 'exited', code: 0 });
+    expect(JSON.parse(out)).toEqual({
+      '/work': ['ENOSPC', 8],
+      '/work/output': ['ENOSPC', 8],
+      '/tmp': ['ENOSPC', 64],
+      '/dev/shm': ['ENOSPC', 16],
+    });
+  });
+
+  test.runIf(machine.cgroups !== 'none')(
+    'memory in files without a name, in shared segments and in temporary ones is memory',
+    async () => {
+      const bombs = {
+        'files without a name': `
+fd = os.memfd_create('x')
+for _ in range(200): os.write(fd, b'x' * (1 << 20))`,
+        'temporary files': `
+file = open('/tmp/large', 'wb', buffering=0)
+for _ in range(60): file.write(b'x' * (1 << 20))`,
+        'shared memory': `
+import mmap
+shared = mmap.mmap(-1, 200 << 20)
+for at in range(0, 200 << 20, 4096): shared[at] = 1`,
+      };
+      for (const [name, code] of Object.entries(bombs)) {
+        const { ending } = await inside({ argv: python(`import os${code}`), limits: { memoryBytes: 40 * MB } });
+        expect(ending, name).toMatchObject({ how: 'out_of_memory' });
+      }
+      expect((await inside({ argv: shell('exit 0') })).ending).toEqual({ how: 'exited', code: 0 });
+    },
+  );
+});
+
+/** Says a word to whoever comes, and does not mind if they have left by then. */
+function greet(socket: Socket): void {
+  socket.on('error', () => undefined).end(word);
+}
+
+async function listening(server: Server, at: number | string): Promise<Server> {
+  if (typeof at === 'number') server.listen(at, '127.0.0.1');
+  else server.listen({ path: at });
+  await once(server, 'listening');
+  return server;
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
+}

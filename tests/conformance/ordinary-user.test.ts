@@ -1,0 +1,147 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { openLauncher } from '../../src/execute/launch.ts';
+import type { Driven } from './driver.ts';
+import { drive, type Said } from './drive.ts';
+import { type Asked, MB, python, shell, unique } from './jobs.ts';
+import { processesWith } from './support.ts';
+
+const launcher = openLauncher();
+const { missing, isRoot } = await launcher.machine();
+await launcher.close();
+
+const word = unique('secret');
+const NOBODY = 65_534;
+
+/** Runs programs as a user who has no rights on this machine, and so no control groups. */
+function asNobody(asked: readonly Asked[], backend: Driven['backend'] = 'process'): Promise<Said[]> {
+  return drive(
+    asked.map(one => ({ backend, asked: one })),
+    { env: { OWNER: word }, ...(isRoot && { uid: NOBODY }) },
+  );
+}
+
+describe.runIf(missing.length === 0)('for an ordinary user', () => {
+  test('programs run, end and are ended as for anybody', async () => {
+    const marker = unique('family');
+    const said = await asNobody([
+      { argv: shell('exit 3') },
+      { argv: ['no-such-program'] },
+      { argv: ['./input/text'], files: { text: '' } },
+      { argv: shell('cat input/a; echo to-err >&2; echo x > output/b; ls output'), files: { a: 'staged\n' } },
+      {
+        argv: shell('trap "" TERM; setsid sh -c "trap \\"\\" TERM; sleep 60" "$1" & sleep 60', marker),
+        limits: { timeoutMs: 500, graceMs: 100 },
+      },
+      { argv: shell('setsid sleep 60 & exit 0', marker) },
+      { argv: shell('sleep 60'), limits: { timeoutMs: 0, graceMs: 0 } },
+    ]);
+    expect(said.map(({ ending, fault }) => fault ?? ending)).toEqual([
+      { how: 'exited', code: 3 },
+      { how: 'not_started', code: 127 },
+      { how: 'not_started', code: 126 },
+      { how: 'exited', code: 0 },
+      { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
+      { how: 'exited', code: 0 },
+      { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
+    ]);
+    expect([said[3]?.out, said[3]?.err]).toEqual(['staged\nb\n', 'to-err\n']);
+    expect(processesWith(marker)).toEqual([]);
+    expect(said.map(({ leftovers }) => leftovers.stage).filter(existsSync)).toEqual([]);
+  });
+
+  test('the same walls stand', async () => {
+    const [walls, environ] = await asNobody([
+      { argv: python(WALLS) },
+      { argv: shell('cat /proc/*/environ /proc/*/cmdline | tr "\\0" "\\n"'), env: { PATH: '/usr/bin:/bin' } },
+    ]);
+    expect(walls?.err).toBe('');
+    expect(JSON.parse(walls?.out ?? '')).toEqual({
+      'write /': 'EROFS',
+      'write /usr': 'EROFS',
+      'write /etc': 'EROFS',
+      'read shadow': 'ENOENT',
+      'list home': 'ENOENT',
+      'list sys': 'ENOENT',
+      core_pattern: 'EACCES',
+      'unix socket': 'EAFNOSUPPORT',
+      'far address': 'ENETUNREACH',
+      unshare: 'EPERM',
+      processes: 'few',
+      user: '1000',
+      privileges: '0',
+    });
+    expect(environ?.out).not.toContain(word);
+    expect(environ?.out).not.toContain('proctor-stage');
+  });
+
+  test('its work folder is bounded', async () => {
+    const [bytes, entries] = await asNobody([
+      { argv: shell('head -c 30000000 /dev/zero > output/x; wc -c < output/x'), limits: { workBytes: 2 * MB } },
+      {
+        argv: shell('for i in $(seq 100); do : > output/$i || break; done; ls output | wc -l'),
+        limits: { workEntries: 30 },
+      },
+    ]);
+    expect(bytes?.out).toBe(`${2 * MB}\n`);
+    expect(Number(entries?.out)).toBeLessThan(30);
+  });
+
+  test('each process has its bounds, which is all that is promised', async () => {
+    const [memory, pids, cpu] = await asNobody([
+      {
+        argv: python('try: bytearray(400 << 20); print("got it")\nexcept MemoryError: print("too much")'),
+        limits: { memoryBytes: 256 * MB },
+      },
+      {
+        argv: python(`
+import errno, os, time
+made = 0
+try:
+    while made < 100:
+        if os.fork() == 0: time.sleep(60)
+        made += 1
+except OSError as error: print(errno.errorcode[error.errno])
+print(made < 12, flush=True)
+os._exit(0)`),
+        limits: { pids: 10 },
+      },
+      { argv: shell('while :; do :; done'), limits: { cpuSeconds: 1 } },
+    ]);
+    expect(memory?.out).toBe('too much\n');
+    expect(pids?.out).toBe('EAGAIN\nTrue\n');
+    expect(cpu?.ending).toMatchObject({ how: 'exited', code: 128 + 24 });
+  });
+
+  test('without a sandbox, too, a program that takes away all rights is cleaned up after', async () => {
+    const [said] = await asNobody(
+      [{ argv: shell('mkdir -p output/a/b; echo x > output/a/b/c; chmod 000 output/a/b output/a output .') }],
+      'none',
+    );
+    expect(said?.fault).toBe(undefined);
+    expect(said?.ending).toEqual({ how: 'exited', code: 0 });
+    expect(existsSync(said?.leftovers.stage ?? '')).toBe(false);
+  });
+});
+
+const WALLS = `
+import ctypes, errno, json, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+said = {}
+def call(*words):
+    if libc.syscall(*words) == -1: raise OSError(ctypes.get_errno(), '')
+def attempt(name, act):
+    try: said[name] = str(act() or 'through')
+    except OSError as error: said[name] = errno.errorcode[error.errno]
+for place in ('/', '/usr', '/etc'): attempt('write ' + place, lambda: open(place + '/proctor-test', 'x'))
+attempt('read shadow', lambda: open('/etc/shadow'))
+attempt('list home', lambda: os.listdir('/home'))
+attempt('list sys', lambda: os.listdir('/sys'))
+attempt('core_pattern', lambda: os.close(os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)))
+attempt('unix socket', lambda: socket.socket(socket.AF_UNIX))
+attempt('far address', lambda: socket.create_connection(('192.0.2.1', 80), 3))
+attempt('unshare', lambda: call(272 if os.uname().machine == 'x86_64' else 97, 0x10000000))
+attempt('processes', lambda: 'few' if len([n for n in os.listdir('/proc') if n.isdigit()]) < 5 else 'many')
+attempt('user', os.getuid)
+attempt('privileges', lambda: str(int([l for l in open('/proc/self/status') if l.startswith('CapEff')][0].split()[1], 16)))
+print(json.dumps(said))`;

@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bytesHash } from '../../src/base/hash.ts';
+import { type Keeping, StreamKeeper } from '../../src/execute/kept-stream.ts';
+import { temporaryFolder } from '../support.ts';
+
+const chunks = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 });
+
+function keep(said: readonly (string | Uint8Array)[], keeping: Partial<Keeping>) {
+  const keeper = new StreamKeeper({ headBytes: 1_000, tailBytes: 1_000, secrets: [], ...keeping });
+  const shown = said.map(chunk => Buffer.from(keeper.take(Buffer.from(chunk as string))));
+  const { rest, kept } = keeper.end();
+  return { kept, shown: Buffer.concat([...shown, rest]) };
+}
+
+describe('whatever a program says, and in whatever pieces', () => {
+  test('all of it is counted and hashed, and its two ends are kept', () => {
+    fc.assert(
+      fc.property(chunks, fc.nat(100), fc.nat(100), (said, headBytes, tailBytes) => {
+        const whole = Buffer.concat(said);
+        const { kept, shown } = keep(said, { headBytes, tailBytes });
+        const head = whole.subarray(0, headBytes);
+        const rest = whole.subarray(head.length);
+        expect(shown).toEqual(whole);
+        expect(kept).toEqual({
+          bytesTotal: whole.length,
+          sha256: bytesHash(whole),
+          head,
+          tail: rest.subarray(Math.max(0, rest.length - tailBytes)),
+          masked: 0,
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('what a program still changes in its buffer is not changed in what was kept', () => {
+    const chunk = Buffer.from('first and last');
+    const keeper = new StreamKeeper({ headBytes: 5, tailBytes: 4, secrets: [] });
+    keeper.take(chunk);
+    chunk.fill('x');
+    const { kept } = keeper.end();
+    expect([Buffer.from(kept.head).toString(), Buffer.from(kept.tail).toString()]).toEqual(['first', 'last']);
+  });
+
+  test('the file beside it holds the head, at any time', () => {
+    const folder = temporaryFolder();
+    let no = 0;
+    fc.assert(
+      fc.property(chunks, fc.nat(100), (said, headBytes) => {
+        const file = path.join(folder, String(no++));
+        const keeper = new StreamKeeper({ headBytes, tailBytes: 10, secrets: [], file });
+        let all = Buffer.alloc(0);
+        for (const chunk of said) {
+          keeper.take(Buffer.from(chunk));
+          all = Buffer.concat([all, chunk]);
+          if (all.length > 0 && headBytes > 0) expect(readFileSync(file)).toEqual(all.subarray(0, headBytes));
+        }
+        keeper.end();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('a secret that a program says', () => {
+  test('is neither in what is kept, nor in what is shown, nor in the file, nor in the hash', () => {
+    const file = path.join(temporaryFolder(), 'stdout.part');
+    const { kept, shown } = keep(['a hun', 'ter2 b ', 'hunter2'], {
+      secrets: ['hunter2'],
+      headBytes: 12,
+      tailBytes: 12,
+      file,
+    });
+    const safe = 'a [masked] b [masked]';
+    expect(shown.toString()).toBe(safe);
+    expect(kept).toMatchObject({ masked: 2, bytesTotal: safe.length, sha256: bytesHash(safe) });
+    expect(Buffer.concat([kept.head, kept.tail]).toString()).toBe(safe);
+    expect(readFileSync(file, 'utf8')).toBe(safe.slice(0, 12));
+  });
+
+  test('and that is never finished is kept in the end', () => {
+    expect(keep(['hunter'], { secrets: ['hunter2'] })).toMatchObject({
+      shown: Buffer.from('hunter'),
+      kept: { bytesTotal: 6 },
+    });
+  });
+});
+
+describe('a file that cannot be written', () => {
+  test('costs the run nothing', () => {
+    const file = path.join(temporaryFolder(), 'no', 'such', 'folder');
+    expect(keep(['said'], { file }).kept).toMatchObject({ bytesTotal: 4, head: Buffer.from('said') });
+  });
+
+  test('at first never gets a middle for a head', () => {
+    const folder = path.join(temporaryFolder(), 'late');
+    const file = path.join(folder, 'stdout.part');
+    const keeper = new StreamKeeper({ headBytes: 100, tailBytes: 10, secrets: [], file });
+    keeper.take(Buffer.from('first '));
+    mkdirSync(folder);
+    keeper.take(Buffer.from('second'));
+    keeper.end();
+    expect(() => readFileSync(file)).toThrow('ENOENT');
+  });
+
+  test('because another has its name leaves that one alone', () => {
+    const file = path.join(temporaryFolder(), 'stdout.part');
+    writeFileSync(file, 'of another');
+    keep(['said'], { file });
+    expect(readFileSync(file, 'utf8')).toBe('of another');
+  });
+});

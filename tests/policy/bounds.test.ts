@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../src/base/fault.ts';
+import { builtInProfiles } from '../../src/contracts/profile/built-in.ts';
+import { DEFAULTS, effectiveBounds, type Offer, type Requested } from '../../src/policy/bounds.ts';
+
+const { strict, default: usual, dev } = builtInProfiles;
+const NONE: Offer = { sandbox: 'none', isolation: 'none', lacks: [] };
+const STRICT: Offer = { sandbox: 'process', isolation: 'strict', lacks: [] };
+const STANDARD: Offer = { sandbox: 'process', isolation: 'standard', lacks: ['a limit on memory', 'a filter'] };
+const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs what is not installed here: bwrap.' };
+
+function refusal(requested: Requested, process: Offer | null = STRICT): string {
+  try {
+    effectiveBounds(requested, process ? [NONE, process] : [NONE]);
+  } catch (fault) {
+    if (fault instanceof Fault) return `${fault.code}: ${fault.message}`;
+    throw fault;
+  }
+  return 'accepted';
+}
+
+describe('a run that asks for nothing', () => {
+  test('gets the sandbox, the network blocked, and every default', () => {
+    expect(effectiveBounds({}, [NONE, STRICT])).toEqual({
+      sandbox: 'process',
+      isolation: 'strict',
+      network: 'blocked',
+      ...DEFAULTS,
+      warnings: [],
+    });
+  });
+
+  test('on a machine that is not strict runs there, and is told why it is not', () => {
+    const { isolation, warnings } = effectiveBounds({}, [NONE, STANDARD]);
+    expect(isolation).toBe('standard');
+    expect(warnings).toEqual(['not strict: a filter', 'not strict: a limit on memory']);
+  });
+});
+
+describe('a run without a sandbox', () => {
+  test.each([{ sandbox: 'none' }, { isolation: 'none' }, { sandbox: 'none', isolation: 'none' }] as const)(
+    '%j claims nothing that nobody enforces',
+    requested => {
+      const effective = effectiveBounds(requested, [NONE, STRICT]);
+      expect(effective).toMatchObject({ sandbox: 'none', isolation: 'none', network: 'open', timeoutMs: 60_000 });
+      for (const key of ['memoryBytes', 'pids', 'cpuSeconds']) expect(effective).not.toHaveProperty(key);
+    },
+  );
+
+  test('needs none to be usable', () => {
+    expect(effectiveBounds({ sandbox: 'none' }, [NONE, UNUSABLE]).sandbox).toBe('none');
+  });
+
+  test('keeps the clocks, which need none', () => {
+    expect(effectiveBounds({ sandbox: 'none', timeoutMs: 5_000, idleMs: 500 }, [NONE])).toMatchObject({
+      timeoutMs: 5_000,
+      idleMs: 500,
+    });
+  });
+
+  test('may have a profile that asks for no block of the network', () => {
+    const open = { ...dev, name: 'lab', allow_network: true };
+    expect(effectiveBounds({ sandbox: 'none', profile: open }, [NONE]).network).toBe('open');
+  });
+});
+
+describe('what cannot be enforced', () => {
+  const BARE = 'not_enforceable: Without a sandbox, nobody can enforce';
+  const rows: [string, Requested, Offer | null, string][] = [
+    ['isolation "strict" bare', { sandbox: 'none', isolation: 'strict' }, STRICT, `${BARE} isolation "strict".`],
+    ['isolation "standard" bare', { sandbox: 'none', isolation: 'standard' }, STRICT, `${BARE} isolation "standard".`],
+    ['the profile strict bare', { sandbox: 'none', profile: strict }, STRICT, `${BARE} isolation "strict".`],
+    [
+      'a profile that blocks the network bare',
+      { sandbox: 'none', profile: usual },
+      STRICT,
+      `${BARE} a blocked network, which the profile default asks for.`,
+    ],
+    ['memory bare', { sandbox: 'none', memoryBytes: 1024 ** 3 }, STRICT, `${BARE} a limit on memory.`],
+    ['processes bare', { sandbox: 'none', pids: 10 }, STRICT, `${BARE} a limit on processes.`],
+    ['processor time bare', { isolation: 'none', cpuSeconds: 10 }, STRICT, `${BARE} a limit on processor time.`],
+    [
+      'strict isolation where something is lacking',
+      { isolation: 'strict' },
+      STANDARD,
+      'not_enforceable: Strict isolation cannot be enforced on this machine: it lacks a limit on memory and a filter. proctor doctor says what to do.',
+    ],
+    [
+      'the profile strict where something is lacking',
+      { profile: strict },
+      STANDARD,
+      'not_enforceable: Strict isolation cannot be enforced on this machine: it lacks a limit on memory and a filter. proctor doctor says what to do.',
+    ],
+    [
+      'a sandbox and no isolation',
+      { sandbox: 'process', isolation: 'none' },
+      STRICT,
+      'usage: Isolation "none" means no sandbox: leave out --sandbox process, or --isolation none.',
+    ],
+    ['a sandbox that is not offered', { sandbox: 'process' }, null, 'no_sandbox: There is no sandbox "process".'],
+    [
+      'a sandbox that is not installed',
+      {},
+      UNUSABLE,
+      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap. --sandbox none runs without one, and then nothing is isolated.',
+    ],
+    [
+      'a sandbox that is not installed and was asked for',
+      { sandbox: 'process' },
+      UNUSABLE,
+      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
+    ],
+    [
+      'isolation from a sandbox that is not installed',
+      { isolation: 'standard' },
+      UNUSABLE,
+      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
+    ],
+  ];
+  test.each(rows)('is refused in a sentence that names it: %s', (_, requested, offer, sentence) => {
+    expect(refusal(requested, offer)).toBe(sentence);
+  });
+
+  test('does not refuse what is enough: standard isolation where strict is offered', () => {
+    expect(effectiveBounds({ isolation: 'standard' }, [NONE, STRICT]).isolation).toBe('strict');
+    expect(refusal({ profile: strict })).toBe('accepted');
+    expect(refusal({ profile: usual }, STANDARD)).toBe('accepted');
+  });
+});
+
+describe('a limit', () => {
+  const rows: [keyof Requested, number, number, string][] = [
+    ['timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'],
+    ['idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'],
+    ['memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory must be from 16m to 1024g.'],
+    ['cpuSeconds', 1, 86_400, 'The processor time must be from 1 second to a day.'],
+    ['pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'],
+    ['outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'],
+    ['outputBytesMax', 1_024, 1024 ** 3, 'The output must be bounded between 1k and 1g.'],
+  ];
+  test.each(rows)('%s is taken from %d to %d, whole, and else refused', (key, minimum, maximum, sentence) => {
+    for (const value of [minimum, maximum]) {
+      expect(effectiveBounds({ [key]: value }, [NONE, STRICT])).toHaveProperty(key, value);
+    }
+    const outside = [minimum - 1, maximum + 1, minimum + 0.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY];
+    for (const value of outside) expect(refusal({ [key]: value }), String(value)).toBe(`out_of_bounds: ${sentence}`);
+  });
+
+  test('that is out of bounds is refused before anything is said of the machine', () => {
+    expect(refusal({ timeoutMs: 1 }, UNUSABLE)).toContain('out_of_bounds');
+  });
+});
+
+describe('a profile', () => {
+  test('gives its own limits to a run that asks for none', () => {
+    expect(effectiveBounds({ profile: strict }, [NONE, STRICT])).toMatchObject({
+      timeoutMs: 30_000,
+      outputFilesMax: 200,
+      outputBytesMax: 10_485_760,
+      network: 'blocked',
+      warnings: [],
+    });
+  });
+
+  test('lets a run ask for less', () => {
+    const asked = { timeoutMs: 1_000, outputFilesMax: 1, outputBytesMax: 2_048 };
+    expect(effectiveBounds({ profile: usual, ...asked }, [NONE, STRICT])).toMatchObject({ ...asked, warnings: [] });
+  });
+
+  test('gives less than was asked for, and says so of each', () => {
+    const asked = { timeoutMs: 600_000, outputFilesMax: 10_000, outputBytesMax: 1024 ** 3 };
+    const effective = effectiveBounds({ profile: dev, ...asked }, [NONE, STRICT]);
+    expect(effective).toMatchObject({ timeoutMs: 300_000, outputFilesMax: 1_000, outputBytesMax: 104_857_600 });
+    expect(effective.warnings).toEqual([
+      'output bytes: the profile dev allows less than was asked for',
+      'output files: the profile dev allows less than was asked for',
+      'timeout: the profile dev allows less than was asked for',
+    ]);
+  });
+
+  test('opens the network only where it says so', () => {
+    expect(effectiveBounds({ profile: dev }, [NONE, STRICT]).network).toBe('blocked');
+    const lab = { ...dev, name: 'lab', allow_network: true };
+    expect(effectiveBounds({ profile: lab }, [NONE, STRICT]).network).toBe('open');
+  });
+
+  test('and a request together are never looser than either', () => {
+    const within = (minimum: number, maximum: number) => fc.integer({ min: minimum, max: maximum });
+    fc.assert(
+      fc.property(
+        fc.record({ timeout_ms: within(1_000, 600_000), max_output_files: within(1, 10_000) }),
+        fc.record({ timeoutMs: within(1_000, 600_000), outputFilesMax: within(1, 10_000) }, { requiredKeys: [] }),
+        (limits, asked) => {
+          const effective = effectiveBounds({ ...asked, profile: { ...dev, name: 'own', ...limits } }, [NONE, STRICT]);
+          expect(effective.timeoutMs).toBe(Math.min(asked.timeoutMs ?? limits.timeout_ms, limits.timeout_ms));
+          expect(effective.outputFilesMax).toBeLessThanOrEqual(limits.max_output_files);
+          expect(effective.warnings.some(warning => warning.startsWith('timeout'))).toBe(
+            (asked.timeoutMs ?? 0) > limits.timeout_ms,
+          );
+        },
+      ),
+    );
+  });
+});
