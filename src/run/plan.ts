@@ -1,0 +1,222 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { newCorrelationId, newRunnerId } from '../base/ids.ts';
+import { redact } from '../base/redact.ts';
+import { VERSION } from '../base/version.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { ScriptRequest } from '../contracts/script-request/shape.ts';
+import { secretForms } from '../base/secret-forms.ts';
+import type { ScriptPlan } from '../evidence/script-run.ts';
+import type { Observation } from '../execute/canary.ts';
+import type { Job, Limits } from '../execute/job.ts';
+import type { Machine } from '../execute/machine.ts';
+import { PATH_FOLDERS } from '../execute/programs.ts';
+import { startTicksOf } from '../execute/processes.ts';
+import type { StagedFile } from '../execute/workspace.ts';
+import { DEFAULTS, type Effective, type Offer } from '../policy/bounds.ts';
+import type { CheckedOrder } from './order.ts';
+
+/** What each sandbox can promise here. */
+export function offersOf(machine: Machine): Offer[] {
+  const { cgroups, seccomp, missing } = machine;
+  const lacks = [
+    ...(cgroups === 'none'
+      ? ['limits on memory and processes over the whole tree, for which control groups are needed']
+      : []),
+    ...(seccomp ? [] : ['a system call filter for this processor']),
+  ];
+  const parts = missing.map(part => path.basename(part)).join(', ');
+  return [
+    { sandbox: 'none', isolation: 'none', lacks: [] },
+    {
+      sandbox: 'process',
+      isolation: lacks.length === 0 ? 'strict' : 'standard',
+      lacks,
+      ...(missing.length > 0 && { unusable: `The sandbox needs what is not installed here: ${parts}.` }),
+    },
+  ];
+}
+
+/** The program to run, out of an order and what will be enforced. */
+export function jobFor(id: string, order: CheckedOrder, effective: Effective, stage: string, live: boolean): Job {
+  const isBare = effective.sandbox === 'none';
+  const at = (inside: string, outside: string): string => (isBare ? path.join(stage, outside) : inside);
+  return {
+    id,
+    backend: effective.sandbox,
+    argv: [
+      order.interpreter.path,
+      ...order.interpreter.args,
+      at(`/work/${order.script.name}`, `work/${order.script.name}`),
+      ...order.args,
+    ],
+    env: {
+      ...order.env,
+      ...order.secrets,
+      PATH: PATH_FOLDERS.join(':'),
+      HOME: at('/tmp', 'work'),
+      LANG: LOCALE,
+      TZ: 'UTC',
+      PYTHONPATH: at('/opt/proctor', 'opt'),
+      PROCTOR_TOOL: at('/opt/proctor/proctor-tool.mjs', 'opt/proctor-tool.mjs'),
+    },
+    stage,
+    staged: [order.script.name, 'input'],
+    network: effective.network,
+    limits: limitsOf(effective),
+    secrets: Object.values(order.secrets),
+    live,
+  };
+}
+
+const LOCALE = 'C.UTF-8';
+
+function limitsOf(effective: Effective): Limits {
+  const { timeoutMs, idleMs, memoryBytes, cpuSeconds, pids, outputFilesMax, outputBytesMax } = effective;
+  return {
+    timeoutMs,
+    ...(idleMs !== undefined && { idleMs }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+    ...(cpuSeconds !== undefined && { cpuSeconds }),
+    ...(pids !== undefined && { pids }),
+    openFiles: 1_024,
+    // The exact bounds are those of output/, and are judged when it is taken; these hold for all that is written.
+    workBytes: outputBytesMax + SCRATCH_BYTES,
+    workEntries: 2 * outputFilesMax + SCRATCH_ENTRIES,
+    headBytes: 150_000,
+    tailBytes: 50_000,
+    graceMs: 2_000,
+  };
+}
+
+const SCRATCH_BYTES = 16 * 1024 * 1024;
+const SCRATCH_ENTRIES = 256;
+
+export interface Planned {
+  readonly id: string;
+  readonly order: CheckedOrder;
+  readonly effective: Effective;
+  readonly machine: Machine;
+  readonly job: Job;
+  readonly script: StagedFile;
+  readonly inputs: readonly StagedFile[];
+  readonly observed: readonly Observation[];
+  readonly startedAtMs: number;
+}
+
+/** What is written down before the program starts. */
+export function planOf(planned: Planned): ScriptPlan {
+  const { machine, effective, startedAtMs } = planned;
+  return {
+    request: requestOf(planned),
+    runner: runnerOf(planned),
+    enforcement: enforcementOf(effective, machine),
+    observed: [...planned.observed],
+    correlationId: newCorrelationId(),
+    startedAtMs,
+    owner: { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: machine.bootId },
+  };
+}
+
+function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
+  const { bounds } = order;
+  const secrets = secretForms(Object.values(order.secrets));
+  return {
+    schema_version: 'script-request.v1',
+    run_id: id,
+    kind: 'script',
+    script,
+    interpreter: { name: order.interpreter.name },
+    // Twice, because a mask in the middle of a password makes the rest of it one that only now has its form.
+    args: order.args.map(arg => redact(redact(arg, secrets).text).text),
+    inputs: [...inputs],
+    env_names: Object.keys(order.env).sort(),
+    secret_names: Object.keys(order.secrets).sort(),
+    requested: {
+      profile: bounds.profile?.name ?? null,
+      sandbox: bounds.sandbox ?? null,
+      isolation: bounds.isolation ?? null,
+      timeout_ms: bounds.timeoutMs ?? DEFAULTS.timeoutMs,
+      idle_timeout_ms: bounds.idleMs ?? null,
+      memory_bytes: bounds.memoryBytes ?? DEFAULTS.memoryBytes,
+      cpu_seconds: bounds.cpuSeconds ?? null,
+      pids: bounds.pids ?? DEFAULTS.pids,
+      max_output_files: bounds.outputFilesMax ?? DEFAULTS.outputFilesMax,
+      max_total_output_bytes: bounds.outputBytesMax ?? DEFAULTS.outputBytesMax,
+    },
+  };
+}
+
+function runnerOf({ effective, job }: Planned): ScriptPlan['runner'] {
+  const isBare = effective.sandbox === 'none';
+  const npm = npmVersion();
+  const warnings = [...effective.warnings, ...(npm === undefined ? ['npm: not found beside node'] : [])].sort();
+  const { memoryBytes, cpuSeconds } = effective;
+  return {
+    runner_schema_version: '1.0.0',
+    runner_id: newRunnerId(systemClock),
+    runner_version: VERSION,
+    platform: {
+      os: process.platform as Runner['platform']['os'],
+      arch: process.arch as Runner['platform']['arch'],
+      node_version: process.version,
+      npm_version: npm ?? '0.0.0',
+    },
+    sandbox: {
+      backend: effective.sandbox,
+      isolation_level: effective.isolation,
+      network_blocked: effective.network === 'blocked',
+      filesystem_readonly: !isBare,
+    },
+    limits: {
+      timeout_ms: effective.timeoutMs,
+      max_output_files: effective.outputFilesMax,
+      max_total_output_bytes: effective.outputBytesMax,
+      ...(memoryBytes !== undefined && { max_memory_bytes: memoryBytes }),
+      ...(cpuSeconds !== undefined && { max_cpu_seconds: cpuSeconds }),
+    },
+    commands: { allowlist: [], blocklist: [], shell: existsSync('/bin/sh') ? '/bin/sh' : 'none' },
+    write_roots: ['.'],
+    context: {
+      working_dir: '.',
+      env_allowlist: [...Object.keys(job.env), ...(isBare ? ['PROCTOR_RUN'] : [])].sort(),
+      locale: LOCALE,
+      timezone: 'UTC',
+    },
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+/** From npm's own package beside node: asking npm itself would take longer than most scripts do. */
+function npmVersion(): string | undefined {
+  const beside = path.join(path.dirname(process.execPath), '..');
+  for (const folder of [`${beside}/lib/node_modules/npm`, `${beside}/node_modules/npm`, '/usr/share/nodejs/npm']) {
+    try {
+      const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: string };
+      if (version !== undefined) return version;
+    } catch {
+      // Not there; perhaps at the next place.
+    }
+  }
+  return undefined;
+}
+
+function enforcementOf(effective: Effective, { cgroups, seccomp }: Machine): ScriptOutcome['enforcement'] {
+  if (effective.sandbox === 'none') {
+    const isRoot = process.getuid?.() === 0;
+    return {
+      memory: 'none',
+      pids: 'none',
+      cpu: 'none',
+      output: 'none',
+      seccomp: false,
+      user: !isRoot,
+      kill: 'process_group',
+    };
+  }
+  const by = cgroups === 'none' ? 'rlimit' : (`cgroup_${cgroups}` as const);
+  const cpu = effective.cpuSeconds === undefined ? 'none' : by;
+  return { memory: by, pids: by, cpu, output: 'tmpfs', seccomp, user: true, kill: 'pid_namespace' };
+}

@@ -1,0 +1,198 @@
+import { clip } from '../base/clip.ts';
+import { redact } from '../base/redact.ts';
+import type { Ending } from '../contracts/ending.ts';
+import type { ScriptResult } from '../contracts/script-result/index.ts';
+import { isTime } from '../evidence/endings.ts';
+import type { OutputReading } from '../evidence/ingest/output.ts';
+import { publicSentence } from '../evidence/ingest/reason.ts';
+import type { ResultReading } from '../evidence/ingest/result.ts';
+import { secretForms } from '../base/secret-forms.ts';
+import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
+import type { Remark, ScriptReading } from '../evidence/script-run.ts';
+
+/** The facts about a script that has ended: how, and what it left. */
+export interface Facts {
+  readonly ending: Ending;
+  readonly result: ResultReading;
+  readonly output: OutputReading;
+  readonly secrets: readonly string[];
+  readonly correlationId: string;
+}
+
+/** Judges a run: our own clocks first, then our cancel, the kernel, the contract, and last what the script claims. */
+export function readingOf(facts: Facts): ScriptReading {
+  const { result, output, secrets } = facts;
+  const verdict = verdictOf(facts);
+  const files = output.ok ? output.files : [];
+  const claimed = result.ok ? result.value : undefined;
+  const html = htmlOf(claimed?.html_output ?? '', secrets);
+  const hide = hiding(secrets);
+  const summary = summaryOf(verdict, claimed, facts);
+  return {
+    status: verdict.status,
+    claimedStatus: claimed?.status ?? null,
+    reason: verdict.reason,
+    publicMessage: verdict.reason === null ? null : (verdict.message ?? summary.text),
+    timeoutSource: verdict.timeoutSource ?? null,
+    salvaged: verdict.status !== 'succeeded' && files.length > 0 && !(claimed && verdict.isClaim),
+    htmlOutput: html.text,
+    errorSummary: summary.text,
+    result: noteOf(result, hide),
+    files,
+    artifacts: compared(claimed?.artifacts ?? [], files, hide),
+    cuts: [...html.cuts, ...summary.cuts],
+    replaced: summary.replaced,
+    remarks: [...remarksOn(facts, verdict, hide), ...summary.remarks],
+  };
+}
+
+interface Verdict {
+  readonly status: ScriptResult['status'];
+  readonly reason: string | null;
+  /** The fixed sentence of the reason; none where the script's own words are shown. */
+  readonly message?: string;
+  readonly timeoutSource?: 'proctor' | 'script';
+  /** The script itself said so. */
+  readonly isClaim?: true;
+}
+
+function verdictOf({ ending, result, output }: Facts): Verdict {
+  if (isTime(ending)) return { status: 'timed_out', timeoutSource: 'proctor', ...timeReason(ending) };
+  const byEnding = failedBy(ending);
+  if (byEnding) return { status: 'failed', ...byEnding };
+  if (!result.ok) return { status: 'failed', reason: result.code, message: publicSentence(result.code) };
+  if (!output.ok) return { status: 'failed', reason: output.code, message: publicSentence(output.code) };
+  const { status } = result.value;
+  if (status === 'timed_out') return { status, reason: 'script_timed_out', timeoutSource: 'script', isClaim: true };
+  if (status === 'failed') return { status, reason: 'script_failed', isClaim: true };
+  if (ending.how === 'exited' && ending.code !== 0) {
+    const message = 'The script said that it succeeded, but it ended with an error.';
+    return { status: 'failed', reason: 'exit_code', message };
+  }
+  return { status, reason: null, isClaim: true };
+}
+
+function timeReason(ending: Ending): { reason: string; message: string } {
+  const by = ending.how === 'killed' ? ending.by : 'timeout';
+  if (by === 'idle') return { reason: 'idle_timeout', message: 'The run said nothing for too long and was stopped.' };
+  if (by === 'cpu') return { reason: 'cpu_timeout', message: 'The run used more processor time than it may.' };
+  return { reason: 'wall_timeout', message: 'The run took longer than it may.' };
+}
+
+/** Endings after which nothing that the script claims counts. */
+function failedBy(ending: Ending): { reason: string; message: string } | undefined {
+  if (ending.how === 'exited') return undefined;
+  if (ending.how === 'killed') return ending.by === 'policy' ? FAILED_BY.policy : FAILED_BY.cancel;
+  return FAILED_BY[ending.how];
+}
+
+const FAILED_BY = {
+  policy: { reason: 'policy', message: 'The run broke its policy and was stopped.' },
+  cancel: { reason: 'cancelled', message: 'The run was cancelled.' },
+  out_of_memory: { reason: 'oom_killed', message: 'The run needed more memory than it may use.' },
+  signalled: { reason: 'killed_by_signal', message: 'The run crashed.' },
+  not_started: { reason: 'not_started', message: 'The program of the run could not be started.' },
+  lost: { reason: 'interrupted', message: 'The run was interrupted, which was not its own doing.' },
+} as const;
+
+interface Summary {
+  readonly text: string | null;
+  readonly cuts: ScriptReading['cuts'];
+  readonly replaced: ScriptReading['replaced'];
+  readonly remarks: readonly Remark[];
+}
+
+/** What end users read of a failure: the script's own words if they may be shown, else ours. */
+function summaryOf(verdict: Verdict, claimed: ScriptResult | undefined, { secrets, correlationId }: Facts): Summary {
+  const none = { cuts: [], replaced: [], remarks: [] };
+  const said = claimed?.error_summary ?? null;
+  if (verdict.status === 'succeeded') {
+    if (said === null) return { ...none, text: null };
+    const detail = 'The script gave an error summary although it said that it succeeded; it is not shown.';
+    return { ...none, text: null, replaced: ['error_summary'], remarks: [note('summary_of_success', detail)] };
+  }
+  if (verdict.message !== undefined) return { ...none, text: `${verdict.message} Reference: ${correlationId}.` };
+  const safe = safeSummary(said, secrets);
+  const text = safe.text ?? 'The script reported a failure and gave no message.';
+  if (safe.changed === 'unsafe') {
+    const detail = 'The error summary held a trace, a path of a machine or a secret; the raw result has it.';
+    return {
+      ...none,
+      text,
+      replaced: ['error_summary'],
+      remarks: [{ level: 'error', code: 'unsafe_summary', detail }],
+    };
+  }
+  const cut = { what: 'error_summary', bytes_total: safe.bytesTotal, bytes_kept: Buffer.byteLength(text) };
+  return { ...none, text, cuts: safe.changed === 'cut' && cut.bytes_kept < cut.bytes_total ? [cut] : [] };
+}
+
+/** What was cut is counted after masking, as in streams: a mask may be longer than what it hides. */
+function htmlOf(said: string, secrets: readonly string[]): { text: string; cuts: ScriptReading['cuts'] } {
+  const whole = safeHtml(said, secrets, Number.POSITIVE_INFINITY).text;
+  const first = safeHtml(said, secrets).text;
+  const isFlood = Buffer.byteLength(JSON.stringify(first)) > JSON_BYTES_MAX;
+  const text = isFlood ? clip(first, JSON_BYTES_MAX / ESCAPE_BYTES).text : first;
+  if (text === whole) return { text, cuts: [] };
+  const [bytes_total, bytes_kept] = [Buffer.byteLength(whole), Buffer.byteLength(text)];
+  return { text, cuts: [{ what: 'html_output', bytes_total, bytes_kept }] };
+}
+
+/** What the format of results has room for, beside the rest. JSON writes a control character in six bytes. */
+const JSON_BYTES_MAX = 1_000_000;
+const ESCAPE_BYTES = 6;
+
+/** Names that a script chose may be secrets, too. */
+function hiding(secrets: readonly string[]): (text: string) => string {
+  const forms = secretForms(secrets);
+  return text => redact(text, forms).text;
+}
+
+function noteOf(result: ResultReading, hide: (text: string) => string): ScriptReading['result'] {
+  if (!result.ok) return null;
+  return { sha256: result.sha256, bytes: result.bytes.length, unknown_keys: result.notes.unknown_keys.map(hide) };
+}
+
+/** The list of a script is a hint; the files are the truth. Where they differ is worth a note. */
+function compared(
+  declared: ScriptResult['artifacts'],
+  files: ScriptReading['files'],
+  hide: (text: string) => string,
+): ScriptReading['artifacts'] {
+  const sizes = new Map(files.map(({ path, bytes }) => [path, bytes]));
+  const named = new Map(declared.map(({ path, bytes }) => [normal(path), bytes]));
+  return {
+    files: files.length,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    declared_missing: [...named.keys()]
+      .filter(path => !sizes.has(path))
+      .slice(0, MISSING_MAX)
+      .map(hide),
+    undeclared: files.filter(({ path }) => !named.has(path)).length,
+    size_mismatches: [...named].filter(([path, bytes]) => sizes.has(path) && sizes.get(path) !== bytes).length,
+  };
+}
+
+const MISSING_MAX = 50;
+
+/** `./output/x` and `output/./x` mean `output/x`. */
+function normal(path: string): string {
+  return path
+    .split('/')
+    .filter(segment => segment !== '.')
+    .join('/');
+}
+
+function remarksOn({ result, output }: Facts, { reason }: Verdict, hide: (text: string) => string): Remark[] {
+  const remarks: Remark[] = [];
+  if (!result.ok) {
+    const level = reason === result.code ? 'error' : 'warning';
+    remarks.push({ level, code: result.code, detail: hide(result.detail) });
+  }
+  if (!output.ok) remarks.push({ level: 'error', code: output.code, detail: hide(output.detail) });
+  return remarks;
+}
+
+function note(code: string, detail: string): Remark {
+  return { level: 'note', code, detail };
+}

@@ -1,0 +1,217 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { causeText, Fault } from '../base/fault.ts';
+import { newRunId } from '../base/ids.ts';
+import { Masker } from '../base/masker.ts';
+import type { Capture } from '../contracts/capture.ts';
+import type { Ending } from '../contracts/ending.ts';
+import { documentsOf } from '../evidence/documents.ts';
+import { finish } from '../evidence/finish.ts';
+import { ingestOutput } from '../evidence/ingest/output.ts';
+import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
+import { readResult } from '../evidence/ingest/result.ts';
+import { Journal } from '../evidence/journal.ts';
+import { PASSING, recoverRun } from '../evidence/recover.ts';
+import { makeRunFolder, type RunPlace } from '../evidence/runs.ts';
+import type { ScriptLine, ScriptPlan, ScriptReading } from '../evidence/script-run.ts';
+import { storedStream } from '../evidence/stored-stream.ts';
+import { removeAfter } from '../execute/abandoned.ts';
+import { observe } from '../execute/canary.ts';
+import type { Job } from '../execute/job.ts';
+import type { Launcher, Prepared } from '../execute/launch.ts';
+import { takeSlot } from '../execute/slots.ts';
+import { sweep } from '../execute/sweep.ts';
+import { makeStage, removeStage, stageFile, stageTools } from '../execute/workspace.ts';
+import { effectiveBounds } from '../policy/bounds.ts';
+import { checkOrder, type CheckedOrder, type ScriptOrder } from './order.ts';
+import { jobFor, offersOf, planOf } from './plan.ts';
+import { readingOf } from './reading.ts';
+
+/** Where a run is kept, and who watches it. */
+export interface Around {
+  readonly launcher: Launcher;
+  /** The folder of everything that Proctor keeps. */
+  readonly home: string;
+  /** Stops the run when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** What the script says, as it says it. */
+  readonly onOutput?: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>;
+  /** The run waits until others on this machine have ended. */
+  readonly onWait?: () => void;
+  /** The run has a folder now. */
+  readonly onFolder?: (place: RunPlace) => void;
+}
+
+/** How a script's run ended, and where its evidence is. */
+export interface ScriptAnswer {
+  readonly place: RunPlace;
+  readonly plan: ScriptPlan;
+  readonly ending: Ending;
+  readonly reading: ScriptReading;
+  readonly completedAtMs: number;
+}
+
+/** Runs a script within its bounds, takes what it left without trusting it, and writes the evidence. */
+export async function runScript(order: ScriptOrder, around: Around): Promise<ScriptAnswer> {
+  const checked = checkOrder(order);
+  try {
+    return await runChecked(checked, around);
+  } finally {
+    // What a dead launcher had made beside the sandbox of this run, only its name tells.
+    if (around.launcher.isLost()) await removeAfter(around.launcher.pid);
+  }
+}
+
+async function runChecked(checked: CheckedOrder, around: Around): Promise<ScriptAnswer> {
+  const machine = await around.launcher.machine();
+  const effective = effectiveBounds(checked.bounds, offersOf(machine));
+  const id = newRunId('script', systemClock);
+  const free = await takeSlot(around);
+  let stage: string | undefined;
+  try {
+    stage = makeStage(id);
+    const startedAtMs = systemClock.now();
+    const { script, inputs } = layOut(checked, stage);
+    const keepIn = path.join(around.home, 'runs', 'script', id, 'evidence', 'internal');
+    const job = { ...jobFor(id, checked, effective, stage, around.onOutput !== undefined), keepIn };
+    const observed = job.backend === 'none' ? [] : await observe(around.launcher, job, path.join(around.home, 'cache'));
+    const prepared = await around.launcher.open(job);
+    const plan = planOf({ id, order: checked, effective, machine, job, script, inputs, observed, startedAtMs });
+    return await record(prepared, job, plan, around);
+  } finally {
+    if (stage !== undefined) removeStage(stage);
+    free();
+  }
+}
+
+/** Copies the script and its inputs to where the program will find them. */
+function layOut({ script, inputs }: CheckedOrder, stage: string) {
+  stageTools(stage);
+  return {
+    script: stageFile(script.source, stage, path.join('work', script.name), 0o755),
+    inputs: inputs.map(({ source, name }) => stageFile(source, stage, path.join('work', 'input', name), 0o644)),
+  };
+}
+
+/** From here on there is a journal, and whatever happens, the folder can be completed. */
+async function record(prepared: Prepared, job: Job, plan: ScriptPlan, around: Around): Promise<ScriptAnswer> {
+  let place: RunPlace | undefined;
+  try {
+    // Nothing has run yet, so there is nothing to tell.
+    if (around.signal?.aborted) throw new Fault('cancelled', 'The run was cancelled before it began.');
+    place = makeRunFolder(around.home, 'script', job.id);
+    mkdirSync(path.join(place.folder, 'evidence'));
+    mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: 0o700 });
+    const journal = Journal.open<ScriptLine>(place.folder);
+    try {
+      journal.append({ is: 'planned', plan });
+      journal.append({ is: 'opened', leftovers: prepared.leftovers });
+      around.onFolder?.(place);
+      const answer = await carryOut(prepared, job, plan, place, journal, around);
+      journal.remove();
+      return answer;
+    } catch (error) {
+      journal.close();
+      throw error;
+    }
+  } catch (error) {
+    await prepared.close().catch(() => undefined);
+    await sweep(prepared.leftovers);
+    if (place) await completeAfter(error, place);
+    throw error;
+  }
+}
+
+async function carryOut(
+  prepared: Prepared,
+  job: Job,
+  plan: ScriptPlan,
+  place: RunPlace,
+  journal: Journal<ScriptLine>,
+  around: Around,
+): Promise<ScriptAnswer> {
+  const { folder } = place;
+  journal.append({ is: 'started', atMs: systemClock.now() });
+  const capture = await watched(prepared, around);
+  const { stdout, stderr, ...rest } = capture;
+  const streams = { stdout: storedStream(stdout), stderr: storedStream(stderr) };
+  const noted = { ...rest, stdout: streams.stdout.note, stderr: streams.stderr.note };
+  journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
+  const reading = await take(prepared.workFolder, folder, job, capture, plan);
+  // A sandbox that died meanwhile took its files along: that they are missing says nothing of the script. Where memory
+  // ran out, the kernel may have ended the sandbox with the script, and the verdict is clear without them.
+  if (job.backend !== 'none' && capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
+    throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
+  // Who cannot close it any more is dead; what is left of it goes all the same.
+  const closed = prepared.close().catch(() => sweep(prepared.leftovers));
+  const completedAtMs = systemClock.now();
+  journal.append({ is: 'read', atMs: completedAtMs, reading });
+  await finish(folder, {
+    runId: job.id,
+    kind: 'script',
+    documents: documentsOf(
+      { plan, capture: noted, reading, completedAtMs },
+      { stdout: streams.stdout.bytes, stderr: streams.stderr.bytes },
+    ),
+    stored: reading.files,
+    passing: PASSING,
+    sealedAtMs: completedAtMs,
+  });
+  await closed;
+  return { place, plan, ending: capture.ending, reading, completedAtMs };
+}
+
+async function watched(prepared: Prepared, { signal, onOutput }: Around): Promise<Capture> {
+  const cancel = (): void => prepared.stop('cancel');
+  const capturing = prepared.start(onOutput);
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    return await capturing;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+}
+
+/** Takes what the script left, while its file system is still there. */
+async function take(
+  workFolder: string,
+  folder: string,
+  job: Job,
+  { ending }: Capture,
+  plan: ScriptPlan,
+): Promise<ScriptReading> {
+  const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
+  const internal = path.join(folder, 'evidence', 'internal');
+  const result = readResult(workFolder);
+  const output = await ingestOutput(workFolder, path.join(folder, 'output'), {
+    filesMax,
+    bytesMax,
+    fileBytesMax: bytesMax,
+  });
+  if (result.bytes)
+    writeFileSync(path.join(internal, 'result.raw'), masked(result.bytes, job.secrets), { mode: 0o600 });
+  if (!output.ok) await quarantineOutput(workFolder, path.join(internal, 'quarantine'));
+  return readingOf({ ending, result, output, secrets: job.secrets, correlationId: plan.correlationId });
+}
+
+function masked(bytes: Buffer, secrets: readonly string[]): Buffer {
+  const masker = new Masker(secrets);
+  return Buffer.concat([masker.take(bytes), masker.end()]);
+}
+
+/** A fault of ours must not leave a run open, and must not be told as the script's. */
+async function completeAfter(error: unknown, { folder }: RunPlace): Promise<void> {
+  const fault =
+    error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
+  try {
+    await recoverRun(folder, systemClock.now(), {
+      reason: fault.code,
+      message: 'The run could not be completed, which was not its own doing.',
+      detail: `${fault.message} ${causeText(fault.cause)}`,
+    });
+  } catch {
+    // The journal is still there, and `proctor recover` will try again.
+  }
+}

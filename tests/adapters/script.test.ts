@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { hasKnownEnding, interpreterOf } from '../../src/adapters/script.ts';
+
+const asked = (name: string, text: string | Uint8Array): string | undefined => {
+  const found = interpreterOf(name, Buffer.from(text as string));
+  return found && [found.program, ...found.args].join(' ');
+};
+
+describe('the first line of a script', () => {
+  const rows: [string, string, string | undefined][] = [
+    ['of env', '#!/usr/bin/env python3\nprint()', 'python3'],
+    ['of env in another folder', '#!/bin/env python3\n', 'python3'],
+    ['of env with words', '#!/usr/bin/env node --no-warnings\n', 'node --no-warnings'],
+    ['of env -S', '#!/usr/bin/env -S node --no-warnings --test\n', 'node --no-warnings --test'],
+    ['of env -S with nothing', '#!/usr/bin/env -S\n', undefined],
+    ['of env alone', '#!/usr/bin/env\n', undefined],
+    ['with a full path', '#!/bin/bash\n', '/bin/bash'],
+    ['with a full path and words', '#!/bin/bash -e -u\n', '/bin/bash -e -u'],
+    ['with spaces and tabs', '#! \t/bin/bash \t -e \t\n', '/bin/bash -e'],
+    ['with a line end of Windows', '#!/usr/bin/env python3\r\nprint()\r\n', 'python3'],
+    ['without a line end', '#!/bin/sh', '/bin/sh'],
+    ['with nothing', '#!\n', undefined],
+    ['with spaces alone', '#!   \n/bin/sh', undefined],
+    ['and nothing else', '#!', undefined],
+    ['with a NUL', '#!/bin/sh\0 -e\nx', '/bin/sh'],
+    ['with a NUL in a word', '#!/usr/bin/env node --a\0b\nx', 'node --a'],
+    ['that is none', '# !/bin/sh\n', undefined],
+    ['after a blank one', '\n#!/bin/sh\n', undefined],
+    ['after a byte order mark', '\ufeff#!/bin/sh\n', undefined],
+    ['of no text', '', undefined],
+  ];
+  test.each(rows)('%s asks for what it says', (_, text, expected) => {
+    expect(asked('script', text)).toBe(expected);
+  });
+
+  test('of 300 bytes counts as far as Linux reads it', () => {
+    const long = `#!/bin/sh ${'x'.repeat(290)}\n`;
+    expect(asked('script', long)).toBe(long.slice(2, 256));
+  });
+
+  test('counts more than the ending of the name', () => {
+    expect(asked('a.py', '#!/usr/bin/env node\n')).toBe('node');
+    expect(asked('a.py', '#!\nprint()')).toBe('python3');
+  });
+
+  test('may be any bytes at all', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
+        const found = interpreterOf('x', Buffer.concat([Buffer.from('#!'), bytes]));
+        for (const word of found ? [found.program, ...found.args] : []) expect(word).toMatch(/^[^\0\n\t ]+$/);
+      }),
+    );
+  });
+});
+
+describe('the ending of a name', () => {
+  test.each([
+    ['a.py', 'python3'],
+    ['A.PY', 'python3'],
+    ['a.mjs', 'node'],
+    ['a.js', 'node'],
+    ['a.cjs', 'node'],
+    ['a.sh', 'sh'],
+    ['a.b.sh', 'sh'],
+  ])('%s asks for %s', (name, program) => {
+    expect(asked(name, 'x')).toBe(program);
+    expect(hasKnownEnding(name)).toBe(true);
+  });
+
+  test.each(['a', 'a.txt', 'a.rb', '.py', 'py', 'a.py.bak', 'a.', 'a.constructor', 'a.__proto__'])(
+    '%s asks for nothing',
+    name => {
+      expect(asked(name, 'x')).toBeUndefined();
+      expect(hasKnownEnding(name)).toBe(false);
+    },
+  );
+});

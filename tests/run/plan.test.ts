@@ -1,0 +1,139 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { runner } from '../../src/contracts/runner/index.ts';
+import { scriptRequest } from '../../src/contracts/script-request/index.ts';
+import type { Machine } from '../../src/execute/machine.ts';
+import { effectiveBounds } from '../../src/policy/bounds.ts';
+import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
+import { jobFor, offersOf, planOf } from '../../src/run/plan.ts';
+import { STARTED_AT } from '../evidence/script-world.ts';
+import { exampleWith, judged, rulesOf, temporaryFolder } from '../support.ts';
+
+const MACHINE: Machine = { cgroups: 'v2', seccomp: true, missing: [], isRoot: false, bootId: 'boot' };
+const SECRET = 'correct-horse-battery';
+
+function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
+  const script = path.join(temporaryFolder(), 'sum.py');
+  writeFileSync(script, 'print()');
+  const order = checkOrder({ script, ...changes });
+  const effective = effectiveBounds(order.bounds, offersOf(machine));
+  const job = jobFor('script_x', order, effective, '/stage', false);
+  const file = { name: 'sum.py', sha256: `sha256:${'0'.repeat(64)}`, bytes: 7 } as const;
+  const plan = planOf({
+    id: 'script_x',
+    order,
+    effective,
+    machine,
+    job,
+    script: file,
+    inputs: [],
+    observed: [],
+    startedAtMs: STARTED_AT,
+  });
+  return { plan, job };
+}
+
+describe('what a machine offers', () => {
+  test.each([
+    ['everything', MACHINE, 'strict', []],
+    ['no control groups', { ...MACHINE, cgroups: 'none' }, 'standard', [/control groups/]],
+    ['no filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
+    ['neither', { ...MACHINE, cgroups: 'none', seccomp: false }, 'standard', [/control groups/, /system call filter/]],
+  ] as const)('with %s', (_, machine, isolation, lacks) => {
+    const [bare, sandbox] = offersOf(machine);
+    expect(bare).toEqual({ sandbox: 'none', isolation: 'none', lacks: [] });
+    expect(sandbox).toEqual({ sandbox: 'process', isolation, lacks: lacks.map(lack => expect.stringMatching(lack)) });
+  });
+
+  test('names the programs that are missing, and not where they would lie', () => {
+    const [, sandbox] = offersOf({ ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/setpriv'] });
+    expect(sandbox?.unusable).toBe('The sandbox needs what is not installed here: bwrap, setpriv.');
+  });
+});
+
+describe('the program of a run', () => {
+  test('in a sandbox finds its script there, and no path of this machine', () => {
+    const { job } = planned({ args: ['--a', ''] });
+    expect(job.argv.slice(-3)).toEqual(['/work/sum.py', '--a', '']);
+    expect(JSON.stringify([job.argv, job.env])).not.toContain('/stage');
+    expect(job).toMatchObject({ backend: 'process', network: 'blocked', staged: ['sum.py', 'input'], secrets: [] });
+  });
+
+  test('without one finds it in the stage', () => {
+    const { job } = planned({ bounds: { sandbox: 'none' } });
+    expect(job.argv.at(-1)).toBe('/stage/work/sum.py');
+    expect(job.env).toMatchObject({ PYTHONPATH: '/stage/opt', PROCTOR_TOOL: '/stage/opt/proctor-tool.mjs' });
+    expect(job.limits).not.toHaveProperty('memoryBytes');
+  });
+
+  test('sees its variables and secrets beside ours, which nobody can replace', () => {
+    const { job } = planned({ env: { A: '1' }, secrets: { B: SECRET } });
+    expect(Object.keys(job.env).sort()).toEqual(['A', 'B', 'HOME', 'LANG', 'PATH', 'PROCTOR_TOOL', 'PYTHONPATH', 'TZ']);
+    expect(job.secrets).toEqual([SECRET]);
+  });
+
+  test('has room for what it may leave, and then some', () => {
+    const { limits } = planned({ bounds: { outputBytesMax: 1_024, outputFilesMax: 1 } }).job;
+    expect(limits.workBytes).toBeGreaterThan(1_024);
+    expect(limits.workEntries).toBeGreaterThan(2);
+  });
+});
+
+describe('what is written down before a run', () => {
+  const { timing, exit } = runner.example as { timing: unknown; exit: unknown };
+
+  test.each([
+    ['in a sandbox', {}, MACHINE],
+    ['without one', { bounds: { sandbox: 'none' } }, MACHINE],
+    ['on a poor machine', {}, { ...MACHINE, cgroups: 'none', seccomp: false }],
+    ['within bounds', { bounds: { cpuSeconds: 3, idleMs: 500, memoryBytes: 64 * 1024 ** 2, pids: 3 } }, MACHINE],
+  ] as const)('%s keeps its contracts', async (_, changes, machine) => {
+    const { plan } = planned({ ...changes, env: { Z: '1', A: '2' }, secrets: { T: SECRET } }, machine);
+    expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);
+    expect(rulesOf(await judged(runner, { ...plan.runner, timing, exit }))).toEqual([]);
+    expect(JSON.stringify(plan)).not.toContain(SECRET);
+    expect(plan.request.env_names).toEqual(['A', 'Z']);
+  });
+
+  test('says what holds each limit, and claims nothing bare', () => {
+    expect(planned().plan.enforcement).toMatchObject({ memory: 'cgroup_v2', cpu: 'none', kill: 'pid_namespace' });
+    expect(planned({}, { ...MACHINE, cgroups: 'none' }).plan.enforcement.memory).toBe('rlimit');
+    const bare = planned({ bounds: { sandbox: 'none' } }).plan;
+    expect(bare.enforcement).toMatchObject({ memory: 'none', pids: 'none', output: 'none', seccomp: false });
+    expect(bare.runner.sandbox).toEqual({
+      backend: 'none',
+      isolation_level: 'none',
+      network_blocked: false,
+      filesystem_readonly: false,
+    });
+  });
+
+  test.each([
+    ['a secret', `--token=${SECRET}`, '--token=[masked]'],
+    ['a credential', `ghp_${'a1'.repeat(18)}`, '[masked]'],
+    ['a password that begins with a secret', `https://me:${SECRET}22@example.org`, 'https://me:[masked]@example.org'],
+  ])('holds no argument with %s', async (_, arg, expected) => {
+    const { plan } = planned({ args: [arg], secrets: { T: SECRET } });
+    expect(plan.request.args).toEqual([expected]);
+    expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);
+  });
+
+  test('keeps its contract whatever the arguments are', async () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 6 }),
+      fc.constantFrom('://u:', '@', 'Bearer ', 'abcdefghijklmnopqrst', 'sk-', 'pass'),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.array(piece, { maxLength: 2 }), async (pieces, secret) => {
+        const arg = pieces.join('').replaceAll('\0', '');
+        const { plan } = planned({ args: [arg], secrets: { T: secret.join('').replaceAll('\0', '') } });
+        expect(rulesOf(await judged(scriptRequest, exampleWith(scriptRequest, { args: plan.request.args })))).toEqual(
+          [],
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,147 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
+import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
+import { recoverRun } from '../../src/evidence/recover.ts';
+import { listRuns } from '../../src/evidence/runs.ts';
+import type { ScriptLine } from '../../src/evidence/script-run.ts';
+import { openLauncher } from '../../src/execute/launch.ts';
+import type { ScriptOrder } from '../../src/run/order.ts';
+import { type Around, runScript, type ScriptAnswer } from '../../src/run/script.ts';
+import { expectValid, put } from '../evidence/script-world.ts';
+import { temporaryFolder } from '../support.ts';
+
+const launcher = openLauncher();
+afterAll(() => launcher.close());
+
+const SECRET = 'correct-horse-battery';
+const RESULT = `import json
+def result(**more):
+    value = dict(contract_version=1, status='succeeded', html_output='<p>ok</p>', error_summary=None, artifacts=[])
+    value.update(more)
+    open('result.json', 'w').write(json.dumps(value))
+`;
+
+/** Runs a script of Python in a home of its own. */
+async function run(code: string, order: Partial<ScriptOrder> = {}, around: Partial<Around> = {}) {
+  const folder = temporaryFolder();
+  const script = path.join(folder, 'script.py');
+  writeFileSync(script, `${RESULT}\n${code}\n`);
+  const home = path.join(folder, '.proctor');
+  const answer: ScriptAnswer | Error = await runScript({ script, ...order }, { launcher, home, ...around }).catch(
+    (error: unknown) => error as Error,
+  );
+  return { answer, home, folder: listRuns(home)[0]?.folder ?? '' };
+}
+
+const outcomeIn = (folder: string): ScriptOutcome =>
+  JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as ScriptOutcome;
+
+const stages = (): string[] => readdirSync(tmpdir()).filter(name => name.startsWith('proctor-stage-'));
+
+describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
+  const bounds = { sandbox };
+
+  test('a script leaves evidence that is valid, with what it said and made', async () => {
+    const code = `import os\nprint('hello')\nos.makedirs('output/sub', exist_ok=True)\nopen('output/sub/a.txt', 'w').write('aaa')\nresult(artifacts=[dict(path='output/sub/a.txt', bytes=3)])`;
+    const { answer, folder } = await run(code, { bounds });
+    expect(answer).toMatchObject({
+      ending: { how: 'exited', code: 0 },
+      reading: { status: 'succeeded', reason: null },
+    });
+    await expectValid(folder);
+    expect(readFileSync(path.join(folder, 'output/sub/a.txt'), 'utf8')).toBe('aaa');
+    expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('hello\n');
+    expect(existsSync(path.join(folder, JOURNAL))).toBe(false);
+  });
+
+  test('a secret is in no file of the folder, wherever the script says it', async () => {
+    const code = `import os, sys\ns = os.environ['T']\nprint(s)\nprint(s, file=sys.stderr)\nresult(html_output=s, error_summary=s, status='failed', artifacts=[dict(path='output/' + s, bytes=1)], **{s: 1})`;
+    const { answer, folder } = await run(code, { bounds, secrets: { T: SECRET }, args: [SECRET] });
+    expect(answer).toMatchObject({ reading: { status: 'failed', reason: 'script_failed' } });
+    await expectValid(folder);
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      const file = path.join(entry.parentPath, entry.name);
+      if (entry.isFile()) expect(readFileSync(file, 'latin1'), entry.name).not.toContain(SECRET);
+    }
+  });
+
+  test('a script that is stopped leaves evidence of what it had said', async () => {
+    const stop = new AbortController();
+    const code = `import time\nprint('begun', flush=True)\ntime.sleep(60)`;
+    const { answer, folder } = await run(code, { bounds }, { signal: stop.signal, onOutput: () => stop.abort() });
+    expect(answer).toMatchObject({ ending: { how: 'killed', by: 'cancel' }, reading: { reason: 'cancelled' } });
+    await expectValid(folder);
+    expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
+  });
+
+  test('a run that is torn off in its middle can be made whole, wherever it is copied to', async () => {
+    const stop = new AbortController();
+    const copy = path.join(temporaryFolder(), 'run');
+    let from = '';
+    const code = `import time\nprint('begun', flush=True)\ntime.sleep(60)`;
+    await run(
+      code,
+      { bounds },
+      {
+        signal: stop.signal,
+        onFolder: place => {
+          from = place.folder;
+        },
+        onOutput: () => {
+          if (!existsSync(copy)) cpSync(from, copy, { recursive: true });
+          stop.abort();
+        },
+      },
+    );
+    expect(readJournal<ScriptLine>(copy).map(({ is }) => is)).toEqual(['planned', 'opened', 'started']);
+    expect(await recoverRun(copy, Date.now())).toBe('recovered');
+    await expectValid(copy);
+    expect(outcomeIn(copy)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
+    expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
+  });
+
+  test('a fault of ours in the end loses nothing that the run had become', async () => {
+    const { answer, folder } = await run(
+      'result()',
+      { bounds },
+      {
+        onFolder: place => put(place.folder, 'evidence/final-state.txt/in-the-way', ''),
+      },
+    );
+    expect(answer).toMatchObject({ code: 'write_failed' });
+    rmSync(path.join(folder, 'evidence/final-state.txt'), { recursive: true });
+    expect(await recoverRun(folder, Date.now())).toBe('recovered');
+    await expectValid(folder);
+    expect(outcomeIn(folder).status).toBe('succeeded');
+  });
+});
+
+describe('an order that is refused', () => {
+  test.each([
+    ['a script that is not there', { script: 'no.py' }],
+    ['an input that is not there', { inputs: ['no.csv'] }],
+    ['a limit out of bounds', { bounds: { timeoutMs: 1 } }],
+    ['a limit that nobody enforces', { bounds: { sandbox: 'none', pids: 3 } }],
+  ] as const)('for %s leaves nothing behind', async (_, order) => {
+    const { answer, home } = await run('result()', order);
+    expect(answer).toMatchObject({ name: 'Fault' });
+    expect(existsSync(home)).toBe(false);
+  });
+
+  test('and a run that ended leave no stage of theirs', async () => {
+    const { answer } = await run('result()', { bounds: { sandbox: 'none' } });
+    const id = 'place' in answer ? answer.place.id : '';
+    expect(id).not.toBe('');
+    expect(stages().filter(name => name.includes(id))).toEqual([]);
+  });
+});
+
+test('a home that cannot be made is a fault, and nothing is left of the run', async () => {
+  const file = path.join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  const { answer } = await run('result()', { bounds: { sandbox: 'none' } }, { home: path.join(file, '.proctor') });
+  expect(answer).toMatchObject({ code: 'folder_failed', message: 'The folder of the run could not be made here.' });
+});
