@@ -26,10 +26,18 @@ const alone = {
 };
 
 rmSync('dist', { recursive: true, force: true });
-await build({ ...common, entryPoints: { 'runner-verify': 'src/cli/runner-verify.ts' } });
 await build({
   ...common,
-  entryPoints: { proctor: 'src/cli/proctor.ts', verify: 'src/verify/index.ts', contracts: 'src/contracts/index.ts' },
+  entryPoints: { 'runner-verify': 'src/cli/runner-verify.ts', launcher: 'src/execute/launcher.ts' },
+});
+await build({
+  ...common,
+  entryPoints: {
+    proctor: 'src/cli/proctor.ts',
+    index: 'src/tool/index.ts',
+    verify: 'src/verify/index.ts',
+    contracts: 'src/contracts/index.ts',
+  },
   splitting: true,
   plugins: [alone],
 });

@@ -2,7 +2,10 @@
 # Installs what the tests need beyond npm. Each line of `needs` is "command package".
 set -eu
 needs='git git
-mkfifo coreutils'
+mkfifo coreutils
+bwrap bubblewrap
+unshare util-linux
+/usr/bin/python3 python3'
 
 missing=$(while read -r command package; do
   command -v "$command" >/dev/null 2>&1 || printf '%s ' "$package"
@@ -14,7 +17,7 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
   export DEBIAN_FRONTEND=noninteractive
   bash -c "$install"
 else
-  echo "The tests need a little more than npm. Run this once, then start again:" >&2
+  echo "Proctor needs a little more than npm. Run this once, then start again:" >&2
   echo "  sudo sh -c '$install'" >&2
   exit 1
 fi

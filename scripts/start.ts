@@ -1,40 +1,57 @@
-/** `npm start`: the verifier at work on a good and a broken record of every format. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+/** `npm start`: a good, a hostile and a hanging script, each run inside bounds, and what was kept and proved of each. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { writeAtomic } from '../src/base/atomic.ts';
-import { canonicalize } from '../src/base/canonical.ts';
-import { loadContracts } from '../src/contracts/catalogue.ts';
-import { verify } from '../src/verify/index.ts';
 
+const root = process.cwd();
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-start-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-process.chdir(folder);
-mkdirSync('good');
-mkdirSync('broken');
+const example = (name: string): string => path.join(root, 'examples', name);
 
-console.log('Proctor verifies evidence. Here is a good and a broken record of every format it knows:\n');
 let isAsPromised = true;
-for (const contract of await loadContracts()) {
-  const rule = contract.rules.findLast(({ check }) => check !== undefined) ?? contract.rules[0];
-  const records = { good: contract.example, broken: rule?.breach(structuredClone(contract.example) as never) };
-  for (const [kind, record] of Object.entries(records)) {
-    const file = `${kind}/${contract.name}.json`;
-    writeAtomic(file, canonicalize(record));
-    for await (const { outcome, violations, hash } of verify([file], { as: contract.name, internal: true })) {
-      isAsPromised &&= (outcome === 'valid') === (kind === 'good');
-      const said =
-        outcome === 'valid'
-          ? `valid, ${hash?.slice(0, 23)}…`
-          : violations.map(({ rule_id, message }) => `${rule_id}: ${message}`).join(' ');
-      console.log(`  ${outcome === 'valid' ? '✓' : '✗'} ${file.padEnd(28)} ${said}`);
-    }
-  }
-}
-console.log(`
-Now with something of your own:
 
-  npx proctor verify FILE…        is it valid, and which rules does it break? (files, folders, *.ndjson, -)
-  npx proctor explain RN7         what does a rule ask for, and why?
-  npx proctor schema runner       the JSON Schema of a format; without a name, all names`);
+console.log('Proctor runs scripts inside bounds that it enforces, and leaves evidence that anyone can verify.\n');
+step('A good script. It gets a table, and leaves another one and a result.', 0, [
+  'run',
+  'script',
+  example('report.py'),
+  '--input',
+  example('orders.csv'),
+  '--isolation',
+  'strict',
+]);
+step('A hostile one. It tries what it must not do, and claims success all the same.', 1, [
+  'run',
+  'script',
+  example('hostile.py'),
+]);
+step('One that hangs, ignores signals, and hides a child. It gets two seconds.', 1, [
+  'run',
+  'script',
+  example('hanging.sh'),
+  '--timeout',
+  '2s',
+]);
+step('What was kept of the last one, and within which bounds it ran:', 0, ['show', 'latest']);
+step('Whether the evidence may be believed, offline, on any machine:', 0, ['verify', 'latest']);
+step('All runs of this place:', 0, ['list']);
+
+console.log(`Now with something of your own:
+
+  npx proctor run script FILE       docs/scripts.md says what a script finds and leaves
+  npx proctor doctor                which sandboxes work here, and what each enforces
+  npx proctor verify FILE…          documents of other tools, too: npx proctor explain lists the formats`);
 if (!isAsPromised) process.exitCode = 1;
+
+/** Says what comes, shows the command as one would type it, and runs it. */
+function step(what: string, exit: number, args: readonly string[]): void {
+  console.log(`─── ${what}\n`);
+  console.log(`$ proctor ${args.map(arg => arg.replace(`${root}/`, '')).join(' ')}`);
+  const { status } = spawnSync(process.execPath, [path.join(root, 'dist', 'proctor.js'), ...args], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
+  console.log('');
+  isAsPromised &&= status === exit;
+}

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { addRunCommands } from './run-commands.ts';
 import { printable } from '../base/printable.ts';
 import { Fault } from '../base/fault.ts';
 import { stderr, stdout } from './out.ts';
@@ -7,7 +8,7 @@ import { stderr, stdout } from './out.ts';
 export async function main(args: readonly string[], version: string): Promise<number> {
   let exit = 0;
   const program = new Command('proctor')
-    .description('Says whether evidence of runs may be believed, and which rule of which format it breaks.')
+    .description('Runs scripts inside bounds that it enforces, and leaves evidence that anyone can verify offline.')
     .version(version)
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError('(add --help for what there is)')
@@ -17,10 +18,15 @@ export async function main(args: readonly string[], version: string): Promise<nu
     })
     .exitOverride();
 
+  const ended = (code: number): void => {
+    exit = code;
+  };
+  addRunCommands(program, ended);
+
   program
     .command('verify')
     .description('Say whether documents, NDJSON files and folders may be believed, and which rules they break.')
-    .argument('<path...>', 'files, folders, *.ndjson, or - for standard input')
+    .argument('<path...>', 'files, folders, *.ndjson, a run such as latest, or - for standard input')
     .option('--as <name>', 'judge by this format, whatever the document says of itself')
     .option('--strict', 'unknown keys and bytes that are not canonical are violations too')
     .option('--internal', 'allow sandbox_path and model_io_path in run results')
@@ -81,12 +87,19 @@ export async function main(args: readonly string[], version: string): Promise<nu
       stderr.write(`error: ${error.message}\n`);
       return 2;
     }
+    if (error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd') {
+      stderr.write('error: The folder that you are in does not exist any more.\n');
+      return 2;
+    }
     throw error;
   }
 }
 
 const EXAMPLES = `
 Examples:
+  proctor run script report.py --input data.csv --timeout 30s
+  proctor show latest                       what it did, within which bounds, and what it left
+  proctor verify latest                     whether the evidence of it may be believed
   proctor example runner > runner.json      a record to begin with
   proctor verify runner.json                one document
   proctor verify run.json all.ndjson runs/  files, a record per line, folders

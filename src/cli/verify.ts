@@ -23,7 +23,7 @@ export async function verifyCommand(paths: readonly string[], { json, maxBytes, 
   const print = json ? asJson() : asText(paintFor(1));
   let exit = 0;
   let count = 0;
-  for await (const verdicts of verify(paths, options)) {
+  for await (const verdicts of verify(paths, options, process.cwd())) {
     for (const verdict of verdicts) {
       exit = Math.max(exit, EXIT[verdict.outcome]);
       print.verdict(verdict);
@@ -89,13 +89,18 @@ function asText(paint: Paint): Printer {
     },
     end() {
       const total = Object.values(inputs).reduce((sum, count) => sum + count, 0);
-      for (const item of notChecked) stdout.write(`${paint('faint', `  not checked: ${printable(item)}`)}\n`);
+      const items = [...notChecked];
+      for (const item of items.slice(0, NOT_CHECKED_SHOWN))
+        stdout.write(`${paint('faint', `  not checked: ${printable(item)}`)}\n`);
+      const more = items.length - NOT_CHECKED_SHOWN;
+      if (more > 0) stdout.write(`${paint('faint', `  not checked: ${more} more things, which --json lists`)}\n`);
       if (total > 1) stdout.write(`${paint('strong', `${total} inputs`)}: ${counted(inputs)}\n`);
     },
   };
 }
 
 const PARTS_SHOWN = 50;
+const NOT_CHECKED_SHOWN = 8;
 const VIOLATIONS_SHOWN = 50;
 const ADVICE_SHOWN = 20;
 

@@ -1,0 +1,168 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable, printableJson } from '../base/printable.ts';
+import { closeLauncher, runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
+import { LiveText } from './live.ts';
+import { stderr, stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+import { boundsText, endingText } from './run-text.ts';
+import { counted, durationText, sizeText } from './units.ts';
+
+export interface RunScriptFlags {
+  readonly input?: readonly string[];
+  readonly env?: readonly string[];
+  readonly secret?: readonly string[];
+  readonly profile?: string;
+  readonly sandbox?: 'none' | 'process';
+  readonly isolation?: 'strict' | 'standard' | 'none';
+  readonly timeout?: number;
+  readonly idleTimeout?: number;
+  readonly memory?: number;
+  readonly cpuSeconds?: number;
+  readonly pids?: number;
+  readonly maxFiles?: number;
+  readonly maxBytes?: number;
+  readonly copyOutput?: string;
+  readonly json?: true;
+}
+
+export async function runScriptCommand(
+  script: string,
+  args: readonly string[],
+  flags: RunScriptFlags,
+): Promise<number> {
+  const paint = paintFor(2);
+  const live = { stdout: new LiveText(), stderr: new LiveText() };
+  // The answer of --json is alone on standard output.
+  const out = { stdout: flags.json ? stderr : stdout, stderr };
+  const interrupt = interruptions();
+  const options: RunScriptOptions = {
+    ...boundsOf(flags),
+    script,
+    args,
+    inputs: flags.input ?? [],
+    env: variables(flags.env ?? [], true),
+    secrets: variables(flags.secret ?? [], false),
+    signal: interrupt.signal,
+    onOutput: (stream, bytes) => out[stream].write(live[stream].take(bytes)),
+    onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
+    ...(flags.profile !== undefined && { profile: flags.profile }),
+    ...(flags.copyOutput !== undefined && { copyOutputTo: flags.copyOutput }),
+  };
+  try {
+    const result = await runScript(options);
+    for (const stream of ['stdout', 'stderr'] as const) out[stream].write(live[stream].end());
+    if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
+    else stderr.write(summary(result, script, flags, paint));
+    return interrupt.exit() ?? (result.status === 'succeeded' ? 0 : 1);
+  } catch (error) {
+    const exit = interrupt.exit();
+    if (exit === undefined || !(error instanceof Fault)) throw error;
+    stderr.write(`error: ${error.message}\n`);
+    return exit;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+function boundsOf(flags: RunScriptFlags): Partial<RunScriptOptions> {
+  const given = {
+    sandbox: flags.sandbox,
+    isolation: flags.isolation,
+    timeoutMs: flags.timeout,
+    idleMs: flags.idleTimeout,
+    memoryBytes: flags.memory,
+    cpuSeconds: flags.cpuSeconds,
+    pids: flags.pids,
+    outputFilesMax: flags.maxFiles,
+    outputBytesMax: flags.maxBytes,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Variables by name, out of our own environment; or by name and value, where the value is no secret. */
+function variables(words: readonly string[], mayHaveValue: boolean): Record<string, string> {
+  return Object.fromEntries(
+    words.map(word => {
+      const [name = '', ...rest] = word.split('=');
+      if (rest.length > 0) {
+        if (mayHaveValue) return [name, rest.join('=')];
+        throw new Fault(
+          'usage',
+          `--secret takes only the name ${printable(name)}: a value on the command line is no secret.`,
+        );
+      }
+      const value = process.env[name];
+      if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
+      return [name, value];
+    }),
+  );
+}
+
+/** The first signal stops the run and lets it be written down; what comes later is the same wish. */
+function interruptions() {
+  const controller = new AbortController();
+  let exit: number | undefined;
+  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+  const listeners = Object.entries(codes).map(([name, code]) => {
+    const listener = (): void => {
+      exit ??= code;
+      controller.abort();
+    };
+    process.on(name as NodeJS.Signals, listener);
+    return [name, listener] as const;
+  });
+  return {
+    signal: controller.signal,
+    exit: () => exit,
+    end: () => {
+      for (const [name, listener] of listeners) process.off(name, listener);
+    },
+  };
+}
+
+function asJson(result: ScriptRunResult): object {
+  return {
+    kind: result.kind,
+    run_id: result.runId,
+    folder: path.relative(process.cwd(), result.folder),
+    status: result.status,
+    ending: result.ending,
+    reason: result.reason,
+    message: result.message,
+    correlation_id: result.correlationId,
+    sandbox: result.runner.sandbox,
+    output: result.files,
+    duration_ms: result.durationMs,
+  };
+}
+
+function summary(result: ScriptRunResult, script: string, flags: RunScriptFlags, paint: Paint): string {
+  const { status, reason, message, files, runner, observed, durationMs } = result;
+  const folder = path.relative(process.cwd(), result.folder);
+  const mark = status === 'succeeded' ? paint('good', '✓') : paint('bad', '✗');
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const copied = flags.copyOutput === undefined ? '' : `, copied to ${printable(flags.copyOutput)}`;
+  const lines = [
+    '',
+    `${mark} ${paint('strong', status.replace('_', ' '))}  ${printable(path.basename(script))}  ${endingText(result.ending)}, ${durationText(durationMs)}`,
+    ...(message === null ? [] : [`  ${printable(message)}`]),
+    ...(reason !== null && HINTS[reason] ? [`  ${paint('note', 'hint')}      ${HINTS[reason]}`] : []),
+    `  sandbox   ${boundsText(runner, observed)}`,
+    ...(runner.warnings ?? []).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
+    `  output    ${files.length === 0 ? 'no files' : `${counted(files.length, 'file')}, ${sizeText(bytes)}${copied}`}`,
+    `  evidence  ${printable(folder)}  ${paint('faint', 'sealed, not signed')}`,
+    paint('faint', '            proctor show latest · proctor verify latest'),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** What people stumble over first. */
+const HINTS: Readonly<Record<string, string>> = {
+  result_missing: 'A script says how it went in result.json. In Python: import proctor_tool; proctor_tool.succeed()',
+  oom_killed: '--memory gives it more, such as --memory 2g. Files in its work folder count as memory, too.',
+  wall_timeout: '--timeout gives it more time, up to 10m.',
+  artifact_limit_count: '--max-files allows more files.',
+  artifact_limit_total: '--max-bytes allows more bytes.',
+};

@@ -1,0 +1,46 @@
+import { InvalidArgumentError } from 'commander';
+
+/** `500ms`, `60s`, `10m`, `2h`, `30d`; a bare number is seconds. Returns milliseconds. */
+export function duration(text: string): number {
+  const [, digits, unit = 's'] = /^(\d{1,9})(ms|s|m|h|d)?$/i.exec(text) ?? [];
+  if (digits === undefined) throw new InvalidArgumentError('It takes a time such as 500ms, 60s, 10m, 2h or 30d.');
+  return Number(digits) * (UNITS_MS[unit.toLowerCase()] ?? 1_000);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `65536`, `512k`, `64m`, `1g`. Returns bytes. */
+export function size(text: string): number {
+  const [, digits, unit] = /^(\d{1,12})([kmg]?)(?:i?b)?$/i.exec(text) ?? [];
+  const bytes = Number(digits) * 1024 ** ' kmg'.indexOf(unit?.toLowerCase() || ' ');
+  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('It takes a size such as 65536, 512k, 64m or 1g.');
+  return bytes;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
+  return Number(text);
+}
+
+/** `1.5 s`, `12 ms`, `3 min`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const [value, unit] = ms < 120_000 ? [ms / 1_000, 's'] : [ms / 60_000, 'min'];
+  return `${Number(value.toFixed(1))} ${unit}`;
+}
+
+/** `812 B`, `14.2 kB`, `500 MiB`: powers of two where they come out even. */
+export function sizeText(bytes: number): string {
+  for (const [unit, of] of [
+    ['GiB', 1024 ** 3],
+    ['MiB', 1024 ** 2],
+    ['KiB', 1024],
+  ] as const) {
+    if (bytes >= of) return `${Number((bytes / of).toFixed(1))} ${unit}`;
+  }
+  return `${bytes} B`;
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,150 @@
+import { systemClock } from '../base/clock.ts';
+import { causeText, Fault } from '../base/fault.ts';
+import { newRunId } from '../base/ids.ts';
+import type { Observation } from '../execute/canary.ts';
+import type { Machine } from '../execute/machine.ts';
+import { sharedLauncher } from './run-script.ts';
+
+/** What this machine can promise. */
+export interface Diagnosis {
+  readonly machine: Machine;
+  readonly sandboxes: readonly SandboxDiagnosis[];
+  /** Programs that scripts ask for, and whether a sandbox sees them. */
+  readonly interpreters: readonly { readonly name: string; readonly path: string | undefined }[];
+  readonly slots: number;
+}
+
+export interface SandboxDiagnosis {
+  readonly name: 'none' | 'process';
+  readonly works: boolean;
+  readonly isolation: 'strict' | 'standard' | 'none';
+  /** What it enforces, in words. */
+  readonly enforces: readonly string[];
+  readonly lacks: readonly string[];
+  readonly observed: readonly Observation[];
+  /** Why it does not work. */
+  readonly trouble?: string;
+  /** What to do for more. */
+  readonly advice: readonly string[];
+}
+
+/** Tries every sandbox for real. */
+export async function diagnose(): Promise<Diagnosis> {
+  const launcher = await sharedLauncher();
+  const machine = await launcher.machine();
+  const [{ offersOf }, { interpreters }, { SLOTS }] = await Promise.all([
+    import('../run/plan.ts'),
+    import('../execute/machine.ts'),
+    import('../execute/slots.ts'),
+  ]);
+  const offer = offersOf(machine).find(({ sandbox }) => sandbox === 'process');
+  const tried = await tryProcess(machine);
+  const isStrict = offer?.isolation === 'strict';
+  return {
+    machine,
+    sandboxes: [
+      {
+        name: 'process',
+        works: tried.trouble === undefined,
+        isolation: offer?.isolation ?? 'none',
+        enforces: tried.trouble === undefined ? enforcedBy(machine) : [],
+        lacks: offer?.lacks ?? [],
+        observed: tried.observed,
+        ...(tried.trouble !== undefined && { trouble: tried.trouble }),
+        advice: adviceFor(machine, tried.trouble, isStrict),
+      },
+      {
+        name: 'none',
+        works: true,
+        isolation: 'none',
+        enforces: ['wall clock', 'idle time', 'kept output'],
+        lacks: [],
+        observed: [],
+        advice: [],
+      },
+    ],
+    interpreters: interpreters(),
+    slots: SLOTS,
+  };
+}
+
+async function tryProcess(
+  machine: Machine,
+): Promise<{ readonly observed: readonly Observation[]; readonly trouble?: string }> {
+  if (machine.missing.length > 0) {
+    const names = machine.missing.map(file => file.split('/').at(-1)).join(', ');
+    return { observed: [], trouble: `Not installed: ${names}.` };
+  }
+  const { observe } = await import('../execute/canary.ts');
+  const { makeStage, removeStage } = await import('../execute/workspace.ts');
+  const id = newRunId('doctor', systemClock);
+  const stage = makeStage(id);
+  try {
+    return { observed: await observe(await sharedLauncher(), trialJob(id, stage)) };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const [detail] = causeText(error.cause).split('\n');
+    return { observed: [], trouble: `${error.message}${detail ? ` (${detail})` : ''}` };
+  } finally {
+    removeStage(stage);
+  }
+}
+
+function trialJob(id: string, stage: string) {
+  return {
+    id,
+    backend: 'process',
+    argv: [],
+    env: {},
+    stage,
+    staged: ['input'],
+    network: 'blocked',
+    limits: {
+      timeoutMs: 10_000,
+      memoryBytes: 256 * 1024 ** 2,
+      pids: 64,
+      openFiles: 256,
+      workBytes: 1024 ** 2,
+      workEntries: 100,
+      headBytes: 10_000,
+      tailBytes: 0,
+      graceMs: 100,
+    },
+    secrets: [],
+    live: false,
+  } as const;
+}
+
+function enforcedBy({ cgroups, seccomp }: Machine): string[] {
+  const by = cgroups === 'none' ? 'rlimits, for each process alone' : `control groups ${cgroups}, over all processes`;
+  return [
+    'network blocked',
+    'files read-only but for the work folder, whose size and number of files the kernel bounds',
+    'environment empty but for what is given',
+    `memory and number of processes (${by})`,
+    'wall clock, idle time, processor time',
+    'the whole tree of processes ends together',
+    ...(seccomp ? ['a system call filter'] : []),
+  ];
+}
+
+/** What to do for more, for the cases that people meet. */
+function adviceFor({ missing, cgroups, isRoot }: Machine, trouble: string | undefined, isStrict: boolean): string[] {
+  if (missing.length > 0)
+    return ['Install it: apt-get install bubblewrap util-linux (Debian, Ubuntu), dnf install bubblewrap (Fedora).'];
+  const advice: string[] = [];
+  if (trouble !== undefined) {
+    advice.push(
+      'On Ubuntu 23.10 and later, AppArmor keeps unprivileged programs from making user namespaces. Either: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for /usr/bin/bwrap and /usr/bin/unshare with the rule "userns,".',
+      'On other systems, see that sysctl user.max_user_namespaces is not 0; inside a container, its own filter may forbid namespaces.',
+    );
+  }
+  if (!isStrict && cgroups === 'none') {
+    advice.push(
+      isRoot
+        ? 'For strict isolation, control groups must be writable; in a container, mount /sys/fs/cgroup read-write.'
+        : 'For strict isolation, start Proctor in a group of its own: systemd-run --user --scope -p Delegate=yes -- proctor …',
+    );
+  }
+  return advice;
+}

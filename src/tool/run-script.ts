@@ -1,0 +1,129 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import type { Ending } from '../contracts/ending.ts';
+import type { Profile } from '../contracts/profile/shape.ts';
+import type { Launcher } from '../execute/launch.ts';
+import type { Requested } from '../policy/bounds.ts';
+import type { Around, ScriptAnswer } from '../run/script.ts';
+import { profileOf } from './profile.ts';
+
+/** What to run, and within which bounds. What is not said takes its default. */
+export interface RunScriptOptions extends Omit<Requested, 'profile'> {
+  /** The file of the script: with a first line such as `#!/usr/bin/env python3`, or the ending .py, .mjs, .js or .sh. */
+  readonly script: string;
+  /** Files that the script finds in `input/`. */
+  readonly inputs?: readonly string[];
+  readonly args?: readonly string[];
+  /** Variables that the script sees, and nothing else of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Variables that the script sees, and whose values are masked wherever they would be stored or shown. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** The name of a built-in profile, the file of another, or one itself. */
+  readonly profile?: string | Profile;
+  /** Copies what the script left in `output/` to this folder, which must be empty or not exist. */
+  readonly copyOutputTo?: string;
+  /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+  readonly onOutput?: Around['onOutput'];
+  readonly onWait?: Around['onWait'];
+  readonly onFolder?: Around['onFolder'];
+}
+
+/** How the run of a script ended, and where its evidence is. */
+export interface ScriptRunResult {
+  readonly kind: 'script';
+  readonly runId: string;
+  /** The run folder. */
+  readonly folder: string;
+  readonly status: 'succeeded' | 'failed' | 'timed_out';
+  readonly ending: Ending;
+  /** A word for why it did not succeed, or null. */
+  readonly reason: string | null;
+  /** A sentence for people, or null. */
+  readonly message: string | null;
+  /** What joins the sentence to the internal log. */
+  readonly correlationId: string;
+  readonly html: string;
+  /** What the script left in `output/`. */
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
+  /** How it was bounded, as written in runner.json. */
+  readonly runner: ScriptAnswer['plan']['runner'];
+  readonly observed: ScriptAnswer['plan']['observed'];
+  readonly durationMs: number;
+}
+
+/** Runs a script inside bounds that are enforced, and leaves evidence of it that anyone can verify. */
+export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
+  const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
+  const { signal, onOutput, onWait, onFolder, ...bounds } = rest;
+  if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
+  const loaded = profile === undefined ? undefined : profileOf(profile);
+  const [{ runScript: run }, { homeFrom }] = await Promise.all([
+    import('../run/script.ts'),
+    import('../evidence/runs.ts'),
+  ]);
+  const order = defined({ script, inputs, args, env, secrets, bounds: defined({ ...bounds, profile: loaded }) });
+  const around = defined({ launcher: await sharedLauncher(), home: homeFrom(cwd), signal, onOutput, onWait, onFolder });
+  const answer = await run(order, around);
+  if (copyOutputTo !== undefined) copyOutput(answer.place.folder, copyOutputTo);
+  return resultOf(answer);
+}
+
+let shared: Promise<Launcher> | undefined;
+
+/** One launcher for all runs of this process. It ends with the process. */
+export async function sharedLauncher(): Promise<Launcher> {
+  shared ??= import('../execute/launch.ts').then(({ openLauncher }) => openLauncher());
+  const launcher = await shared;
+  if (!launcher.isLost()) return launcher;
+  shared = undefined;
+  return sharedLauncher();
+}
+
+/** Ends the launcher, and comes back when nothing of it is left on the machine. */
+export async function closeLauncher(): Promise<void> {
+  const launcher = await shared;
+  shared = undefined;
+  await launcher?.close();
+}
+
+function resultOf({ place, plan, ending, reading, completedAtMs }: ScriptAnswer): ScriptRunResult {
+  return {
+    kind: 'script',
+    runId: place.id,
+    folder: place.folder,
+    status: reading.status,
+    ending,
+    reason: reading.reason,
+    message: reading.errorSummary,
+    correlationId: plan.correlationId,
+    html: reading.htmlOutput,
+    files: reading.files,
+    runner: plan.runner,
+    observed: plan.observed,
+    durationMs: completedAtMs - plan.startedAtMs,
+  };
+}
+
+function checkTarget(folder: string): void {
+  if (!existsSync(folder)) return;
+  if (!statSync(folder).isDirectory()) throw new Fault('usage', 'The place to copy the output to is not a folder.');
+  if (readdirSync(folder).length > 0) throw new Fault('usage', 'The folder to copy the output to is not empty.');
+}
+
+function copyOutput(folder: string, target: string): void {
+  try {
+    mkdirSync(target, { recursive: true });
+    const output = path.join(folder, 'output');
+    if (existsSync(output)) cpSync(output, target, { recursive: true, errorOnExist: true, force: false });
+  } catch (cause) {
+    throw new Fault('copy_failed', 'The output is in the run folder, but could not be copied from there.', { cause });
+  }
+}
+
+/** Without the keys that were not given. */
+function defined<Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
+}

@@ -1,0 +1,101 @@
+import { rmSync } from 'node:fs';
+import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { ScriptFolder } from '../evidence/read.ts';
+import type { RunPlace } from '../evidence/runs.ts';
+import { isRunning, recoverIfDead } from './recover.ts';
+
+/** A run as a list shows it. */
+export interface Listed {
+  readonly id: string;
+  readonly kind: string;
+  readonly folder: string;
+  readonly startedAt: string | undefined;
+  /** What it ended with, or that it has not. */
+  readonly status: string;
+  readonly subject: string | undefined;
+  readonly durationMs: number | undefined;
+}
+
+/** All runs, the newest first. A dead one that is met is completed. */
+export async function listRuns(
+  cwd: string,
+  limit: number,
+): Promise<{ readonly runs: Listed[]; readonly total: number }> {
+  const room = await import('../evidence/runs.ts');
+  const places = room.listRuns(room.homeFrom(cwd)).reverse();
+  const runs: Listed[] = [];
+  for (const place of places.slice(0, limit)) {
+    const recovered = await recoverIfDead(place);
+    if (recovered?.became !== 'removed') runs.push(await listed(place));
+  }
+  return { runs, total: places.length };
+}
+
+async function listed({ id, lane, folder }: RunPlace): Promise<Listed> {
+  const { readScriptFolder } = await import('../evidence/read.ts');
+  const { isOpen, request, runner, outcome } = readScriptFolder(folder);
+  return {
+    id,
+    kind: lane,
+    folder,
+    startedAt: runner?.timing.started_at,
+    status: outcome?.status ?? (isOpen ? 'running' : 'unreadable'),
+    subject: request?.script.name,
+    durationMs: runner?.timing.duration_ms,
+  };
+}
+
+export interface Shown extends ScriptFolder {
+  readonly place: RunPlace;
+}
+
+/** One run, by path, id, beginning of one, or `latest`. */
+export async function showRun(cwd: string, word: string): Promise<Shown> {
+  const place = await placeOf(cwd, word);
+  const { readScriptFolder } = await import('../evidence/read.ts');
+  const shown = { place, ...readScriptFolder(place.folder) };
+  if (!shown.outcome && !shown.isOpen) {
+    throw new Fault(
+      'unreadable_run',
+      'This folder does not hold the run of a script that can be believed. proctor verify says why.',
+    );
+  }
+  return shown;
+}
+
+/** Where a run lies, completed if it was dead. */
+export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
+  const { findRun, homeFrom } = await import('../evidence/runs.ts');
+  const place = findRun(homeFrom(cwd), word);
+  const recovered = await recoverIfDead(place);
+  if (recovered?.became === 'removed')
+    throw new Fault('no_run', 'The run had not begun when it was interrupted; nothing is left of it.');
+  return place;
+}
+
+/** Removes the runs that began longer ago than that, and says which. One that is alive stays. */
+export async function pruneRuns(cwd: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
+  const room = await import('../evidence/runs.ts');
+  const { hasJournal } = await import('../evidence/recover.ts');
+  const before = systemClock.now() - olderThanMs;
+  const removed: string[] = [];
+  for (const place of room.listRuns(room.homeFrom(cwd))) {
+    if (beganAt(place.id) >= before || (await isRunning(place))) continue;
+    if (!isTrial) {
+      await recoverIfDead(place);
+      if (hasJournal(place.folder)) continue;
+      rmSync(place.folder, { recursive: true, force: true });
+    }
+    removed.push(place.id);
+  }
+  return removed;
+}
+
+/** The time in an id; one without is never old. */
+function beganAt(id: string): number {
+  const [, date = '', time = ''] = /(\d{8})_(\d{6})_/.exec(id) ?? [];
+  const text = `${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}.000Z`;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? Number.POSITIVE_INFINITY : atMs;
+}

@@ -1,0 +1,264 @@
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { outcomeIn, type Place, place, processesWith, until } from '../runs-support.ts';
+
+const OK = `import proctor_tool\nopen('output/a.txt', 'w').write('abc')\nproctor_tool.succeed('<p>done</p>')\n`;
+const FAILS = `import proctor_tool\nproctor_tool.fail('No rows.')\n`;
+const SLOW = `import time\nprint('begun', flush=True)\ntime.sleep(60)\n`;
+
+const idOf = (folder: string): string => path.basename(folder);
+
+describe('a place without runs', () => {
+  test('says so, whatever is asked, and stays as it is', () => {
+    const here = place();
+    expect(here.proctor(['list'])).toMatchObject({
+      code: 0,
+      stdout: 'No run yet. proctor run script FILE makes one.\n',
+    });
+    expect(here.proctor(['list', '--json'])).toMatchObject({ code: 0, stdout: '{"runs":[],"total":0}\n' });
+    expect(here.proctor(['recover'])).toMatchObject({ code: 0, stdout: 'Every run here is finished.\n' });
+    expect(here.proctor(['recover', '--json'])).toMatchObject({ code: 0, stdout: '{"runs":[]}\n' });
+    expect(here.proctor(['prune', '--older-than', '1d'])).toMatchObject({ code: 0, stdout: '0 runs removed.\n' });
+    for (const args of [['show'], ['show', 'latest'], ['verify', 'latest']]) {
+      expect(here.proctor(args)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^error: There is no run yet/),
+      });
+    }
+    expect(here.proctor(['show', 'nothing-like-it'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/No run is called/),
+    });
+    for (const args of [
+      ['prune'],
+      ['prune', '--older-than', 'old'],
+      ['list', '--limit', 'x'],
+      ['show', '--frobnicate'],
+    ]) {
+      expect(here.proctor(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^error: /) });
+    }
+    expect(readdirSync(here.cwd)).toEqual([]);
+  });
+});
+
+describe('runs that are finished', () => {
+  test('are shown, listed, verified and removed, by any of their names', () => {
+    const here = place();
+    here.file('ok.py', OK);
+    here.file('fails.py', FAILS);
+    expect(here.proctor(['run', 'script', 'ok.py', '--', 'one']).code).toBe(0);
+    const [first = ''] = here.runFolders();
+    expect(here.proctor(['run', 'script', 'fails.py']).code).toBe(1);
+    const second = here.runFolders().find(folder => folder !== first) ?? '';
+
+    expect(here.proctor(['show']).stdout).toMatch(/✗ failed {2}fails\.py\n {2}No rows\./);
+    expect(here.proctor(['show', 'latest']).stdout).toContain(idOf(second));
+    const bySpelling = [
+      idOf(first),
+      idOf(first).slice(0, -3),
+      idOf(first).slice(7),
+      idOf(first).slice(-12),
+      path.relative(here.cwd, first),
+      first,
+    ];
+    for (const word of bySpelling)
+      expect(here.proctor(['show', word]).stdout, word).toMatch(/✓ succeeded {2}ok\.py one\n/);
+    expect(here.proctor(['show', 'script_'])).toMatchObject({
+      code: 2,
+      stderr: 'error: 2 runs begin with "script_".\n',
+    });
+    expect(here.proctor(['show', here.cwd])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/does not hold the run/),
+    });
+
+    const shown = JSON.parse(here.proctor(['show', idOf(first), '--json']).stdout);
+    expect(shown).toMatchObject({
+      kind: 'script',
+      run_id: idOf(first),
+      folder: path.relative(here.cwd, first),
+      is_open: false,
+      request: { run_id: idOf(first), args: ['one'] },
+      runner: { runner_schema_version: '1.0.0' },
+      outcome: { status: 'succeeded' },
+      result: { html_output: '<p>done</p>', artifacts: [{ path: 'output/a.txt', bytes: 3 }] },
+    });
+    const internal = here.proctor(['show', '--internal']).stdout;
+    expect(internal).toContain(`internal  ${path.relative(here.cwd, second)}/evidence/internal`);
+    expect(here.proctor(['show']).stdout).not.toContain('evidence/internal');
+
+    const lines = here.proctor(['list']).stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines.find(line => line.includes(idOf(second)))).toMatch(/^failed .* fails\.py$/);
+    expect(here.proctor(['list', '--limit', '1']).stdout).toMatch(/^[^\n]+\n1 older ones: --limit shows more\n$/);
+    const list = JSON.parse(here.proctor(['list', '--json']).stdout) as { runs: object[]; total: number };
+    expect(list.total).toBe(2);
+    expect(list.runs).toContainEqual({
+      run_id: idOf(first),
+      kind: 'script',
+      status: 'succeeded',
+      subject: 'ok.py',
+      folder: path.relative(here.cwd, first),
+      started_at: expect.stringMatching(/Z$/),
+      duration_ms: expect.any(Number),
+    });
+
+    for (const word of ['latest', idOf(first), idOf(first).slice(0, -3), path.relative(here.cwd, first)]) {
+      expect(here.proctor(['verify', word]).code, word).toBe(0);
+    }
+    // From a folder below, it is the same place.
+    here.file('below/file', '');
+    expect(here.proctor(['list'], { cwd: path.join(here.cwd, 'below') }).stdout).toContain(idOf(first));
+
+    expect(here.proctor(['prune', '--older-than', '1h']).stdout).toBe('0 runs removed.\n');
+    const trial = here.proctor(['prune', '--older-than', '0s', '--dry-run']).stdout;
+    expect(trial).toMatch(/^(?:would remove {2}script_\w+\n){2}2 runs would be removed\.\n$/);
+    expect(here.runFolders()).toHaveLength(2);
+    const pruned = here.proctor(['prune', '--older-than', '0s', '--json']).stdout;
+    expect(JSON.parse(pruned)).toEqual({
+      removed: expect.arrayContaining([idOf(first), idOf(second)]),
+      dry_run: false,
+    });
+    expect(here.runFolders()).toEqual([]);
+  });
+
+  test('what was changed in one afterwards is found', () => {
+    const here = place();
+    here.file('ok.py', OK);
+    expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
+    const [folder = ''] = here.runFolders();
+    writeFileSync(path.join(folder, 'output', 'a.txt'), 'abd');
+    expect(here.proctor(['verify', 'latest'])).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(/output\/a\.txt/),
+    });
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('a run that is alive', () => {
+  test('is shown as running, and neither recovered nor removed', async () => {
+    const here = place();
+    here.file('slow.py', SLOW);
+    const started = here.start(['run', 'script', 'slow.py']);
+    await until('the script has begun', () => started.stdout.includes('begun'));
+    const [folder = ''] = here.runFolders();
+    expect(here.proctor(['show']).stdout).toContain('is still running');
+    expect(here.proctor(['list']).stdout).toMatch(/^running /);
+    expect(here.proctor(['recover']).stdout).toBe(`${idOf(folder)}  is still running\n`);
+    expect(here.proctor(['prune', '--older-than', '0s']).stdout).toBe('0 runs removed.\n');
+    expect(here.proctor(['prune', '--older-than', '0s', '--dry-run']).stdout).toBe('0 runs would be removed.\n');
+    started.kill('SIGTERM');
+    expect((await started.ended).code).toBe(143);
+    expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'cancelled' });
+  });
+});
+
+describe('a run that was interrupted', () => {
+  /** The folder of a run whose harness was killed. */
+  async function killed(here: Place): Promise<string> {
+    const marker = `marker-${process.pid}-${idOf(here.cwd)}`;
+    here.file('slow.py', SLOW);
+    const started = here.start(['run', 'script', 'slow.py', '--', marker]);
+    await until('the script has begun', () => started.stdout.includes('begun'));
+    started.kill('SIGKILL');
+    await started.ended;
+    await until('its processes are gone', () => processesWith(marker).length === 0);
+    const open = here.runFolders().filter(folder => existsSync(path.join(folder, 'journal.ndjson')));
+    expect(open).toHaveLength(1);
+    return open[0] ?? '';
+  }
+
+  test('is completed by whoever meets it, and says what it is', async () => {
+    const here = place();
+    const folder = await killed(here);
+    const dead = path.join(here.cwd, 'dead');
+    cpSync(folder, dead, { recursive: true });
+    const meetings: [string[], number, RegExp][] = [
+      [['show'], 0, /✗ failed {2}slow\.py .*\n {2}The run was interrupted, which was not its own doing\./],
+      [['show', idOf(folder)], 0, /ended {5}interrupted \(interrupted\)/],
+      [['list'], 0, /^failed /],
+      [['verify', 'latest'], 0, /valid/],
+      [['verify', idOf(folder)], 0, /valid/],
+      [['recover'], 0, /was interrupted; its folder is complete now, and says so/],
+    ];
+    for (const [args, code, said] of meetings) {
+      rmSync(folder, { recursive: true });
+      cpSync(dead, folder, { recursive: true });
+      const ran = here.proctor(args);
+      expect(ran.code, args.join(' ') + ran.stderr).toBe(code);
+      expect(ran.stdout, args.join(' ')).toMatch(said);
+      expect(existsSync(path.join(folder, 'journal.ndjson')), args.join(' ')).toBe(false);
+      expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
+      expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
+    }
+    expect(here.proctor(['recover']).stdout).toBe('Every run here is finished.\n');
+    rmSync(dead, { recursive: true });
+  });
+
+  test('a journal beside a seal is only taken away; one in which nothing was planned takes its run along', async () => {
+    const here = place();
+    here.file('ok.py', OK);
+    expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
+    const [folder = ''] = here.runFolders();
+    const seal = readFileSync(path.join(folder, 'evidence', 'seal.json'));
+    const dead = await killed(here);
+    cpSync(path.join(dead, 'journal.ndjson'), path.join(folder, 'journal.ndjson'));
+    const journal = readFileSync(path.join(dead, 'journal.ndjson'), 'utf8');
+    const unplanned = `${dead.slice(0, -1)}${dead.endsWith('0') ? '1' : '0'}`;
+    cpSync(dead, unplanned, { recursive: true });
+    writeFileSync(path.join(unplanned, 'journal.ndjson'), journal.slice(0, 100));
+    const { code, stdout } = here.proctor(['recover', '--json']);
+    expect(code).toBe(0);
+    const became = Object.fromEntries(
+      (JSON.parse(stdout) as { runs: { run_id: string; became: string }[] }).runs.map(run => [run.run_id, run.became]),
+    );
+    expect(became).toEqual({ [idOf(folder)]: 'sealed', [idOf(dead)]: 'recovered', [idOf(unplanned)]: 'removed' });
+    expect(readFileSync(path.join(folder, 'evidence', 'seal.json'))).toEqual(seal);
+    expect(existsSync(unplanned)).toBe(false);
+  });
+
+  test('one that is old is removed like any other', async () => {
+    const here = place();
+    const folder = await killed(here);
+    expect(here.proctor(['prune', '--older-than', '0s']).stdout).toBe(`removed  ${idOf(folder)}\n1 run removed.\n`);
+    expect(here.runFolders()).toEqual([]);
+  });
+});
+
+describe('doctor', () => {
+  test('says what works here, what it enforces and what to do for more', () => {
+    const here = place();
+    const { code, stdout } = here.proctor(['doctor']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/✓ sandbox process {2}isolation strict\n/);
+    expect(stdout).toMatch(/tried {5}held: network\./);
+    expect(stdout).toMatch(/✓ sandbox none {2}isolation none\n/);
+    expect(stdout).toMatch(/interpreters {2}in a sandbox: python3 ✓/);
+    const told = JSON.parse(here.proctor(['doctor', '--json']).stdout);
+    expect(told).toMatchObject({
+      machine: { seccomp: true, missing: [] },
+      sandboxes: [
+        { name: 'process', works: true, isolation: 'strict' },
+        { name: 'none', works: true, isolation: 'none' },
+      ],
+      slots: expect.any(Number),
+    });
+    expect(readdirSync(here.cwd)).toEqual([]);
+  });
+
+  test('says to somebody without control groups what is missing', () => {
+    const here = place();
+    chmodSync(here.cwd, 0o777);
+    const { code, stdout } = here.proctor(['doctor'], { uid: 65_534 });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
+    expect(stdout).toMatch(/lacks {5}limits on memory and processes over the whole tree/);
+    expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in a group of its own/);
+    const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);
+    expect(told.sandboxes[0]).toMatchObject({ name: 'process', works: true, isolation: 'standard' });
+    expect(readdirSync(here.cwd)).toEqual([]);
+  });
+});

@@ -1,0 +1,316 @@
+import { cpSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SLOTS, takeSlot } from '../../src/execute/slots.ts';
+import {
+  cgroupsOfOurs,
+  groupsLeft,
+  mounts,
+  outcomeIn,
+  Place,
+  processesWith,
+  type Started,
+  until,
+} from '../runs-support.ts';
+
+const RUNS = Number(process.env['PROCTOR_KILLS'] ?? 200);
+const AT_ONCE = 4;
+const seed = Number(process.env['PROCTOR_SEED'] ?? Date.now() % 1_000_000_000);
+
+/** Numbers from 0 to 1 that the same seed gives again. */
+function chances(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const chance = chances(seed);
+const oneOf = <Value>(values: readonly Value[]): Value => values[Math.floor(chance() * values.length)] as Value;
+
+const SUCCESS = `printf '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json`;
+
+const SCRIPTS: Record<string, string> = {
+  'quick.sh': SUCCESS,
+  'files.sh': `i=0\nwhile [ $i -lt 200 ]; do echo $i > output/$i.txt; i=$((i+1)); done\n${SUCCESS}`,
+  'loud.py': `import proctor_tool\nfor i in range(40_000): print(i, 'a line of some length, so that it is a lot in the end')\nproctor_tool.succeed()`,
+  'daemon.py': `import os, signal, sys, time, proctor_tool
+if os.fork() == 0:
+    os.setsid()
+    for number in range(1, 65):
+        try: signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError): pass
+    time.sleep(600)
+time.sleep(0.4)
+proctor_tool.succeed()`,
+};
+
+type Target = 'harness' | 'launcher' | 'script' | 'harness and launcher';
+
+interface Run {
+  readonly started: Started;
+  readonly target: Target;
+  readonly script: string;
+  readonly marker: string;
+  readonly delayMs: number;
+  /** Whether somebody was there to be killed. */
+  hasKilled: boolean;
+}
+
+const told = { killed: 0, missed: 0, statuses: new Map<string, number>() };
+const before = { groups: new Set<string>(), mounts: '' };
+let warm: Place;
+let usualMs = 1_000;
+let markers = 0;
+
+beforeAll(async () => {
+  before.groups = new Set(cgroupsOfOurs());
+  before.mounts = mounts();
+  warm = new Place();
+  furnish(warm);
+  // How long a run takes beside others; the first also tries the sandbox out, which the others find remembered.
+  await warm.start(['run', 'script', 'quick.sh']).ended;
+  const began = performance.now();
+  const names = Object.keys(SCRIPTS);
+  const all = names.map(name => warm.start(['run', 'script', name]).ended);
+  for (const ran of await Promise.all(all)) expect(ran.code, ran.stderr).toBe(0);
+  usualMs = performance.now() - began;
+});
+
+afterAll(() => {
+  warm.remove();
+  const statuses = [...told.statuses].map(([status, count]) => `${status}: ${count}`).sort();
+  process.stdout.write(
+    `seed ${seed}, usual run ${Math.round(usualMs)} ms, ${told.killed} killed, ${told.missed} came too late\n  ${statuses.join('\n  ')}\n`,
+  );
+});
+
+describe(`runs that are killed (seed ${seed})`, () => {
+  test(`${RUNS} times, at any moment: what is left is evidence, and nothing else`, async () => {
+    const targets: Target[] = ['harness', 'launcher', 'script'];
+    for (let batch = 0; batch < RUNS / AT_ONCE; batch++) {
+      await killed(batch % 2 === 0, () => oneOf(targets));
+    }
+    expect(told.killed).toBeGreaterThan(RUNS / 3);
+  });
+
+  test('harness and launcher at the same instant: recover leaves nothing of it', async () => {
+    for (let batch = 0; batch < 4; batch++) await killed(batch % 2 === 0, () => 'harness and launcher');
+  });
+});
+
+describe('signals that ask', () => {
+  const marker = `slow-${process.pid}`;
+  const SLOW = `import proctor_tool, time\nprint('begun', flush=True)\ntime.sleep(60)\nproctor_tool.succeed()`;
+  const STUBBORN = `import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n${SLOW}`;
+
+  test.each([
+    ['SIGINT', 130, SLOW, 1],
+    ['SIGTERM', 143, SLOW, 1],
+    ['SIGHUP', 129, SLOW, 1],
+    ['SIGINT', 130, STUBBORN, 1],
+    ['SIGINT', 130, STUBBORN, 3],
+  ] as const)('%s ends the run and writes it down, exit %i', async (name, code, text, times) => {
+    const place = new Place();
+    try {
+      place.file('slow.py', text);
+      const started = place.start(['run', 'script', 'slow.py', '--', marker]);
+      await until('the script has begun', () => started.stdout.includes('begun'));
+      for (let time = 0; time < times; time++) {
+        started.kill(name);
+        await wait(50);
+      }
+      expect((await started.ended).code).toBe(code);
+      place.expectClean();
+      expect(place.runFolders().map(outcomeIn)).toMatchObject([
+        { status: 'failed', reason: 'cancelled', ending: { how: 'killed', by: 'cancel' } },
+      ]);
+      expect(processesWith(marker)).toEqual([]);
+      await until('no control group is left', isSwept);
+    } finally {
+      place.remove();
+    }
+  });
+
+  test('while all places are taken: the run that waits ends at once, and leaves nothing', async () => {
+    const place = new Place();
+    const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
+    try {
+      place.file('slow.py', SLOW);
+      const waiting = place.start(['run', 'script', 'slow.py']);
+      await until('it says that it waits', () => waiting.stderr.includes('waiting: '));
+      waiting.kill('SIGINT');
+      const { code, stderr } = await waiting.ended;
+      expect(code).toBe(130);
+      expect(stderr).toContain('error: The run was cancelled before it began.\n');
+      expect(place.runFolders()).toEqual([]);
+      place.expectClean();
+      await until('no control group is left', isSwept);
+    } finally {
+      for (const free of held) free();
+      place.remove();
+    }
+  });
+
+  test('at any moment before the script has begun: nothing is left, or evidence of a run that was cancelled', async () => {
+    for (let time = 0; time < 16; time++) {
+      const place = new Place();
+      try {
+        place.file('slow.py', SLOW);
+        const started = place.start(['run', 'script', 'slow.py', '--', marker]);
+        await wait((time / 16) * usualMs);
+        started.kill('SIGINT');
+        const { code, signal, stderr } = await started.ended;
+        // Before we can listen, the kernel answers for us.
+        if (signal === null) expect(code, stderr).toBe(130);
+        place.expectClean();
+        for (const folder of place.runFolders()) expect(outcomeIn(folder)).toMatchObject({ reason: 'cancelled' });
+        expect(processesWith(marker)).toEqual([]);
+        await until('no control group is left', isSwept);
+      } finally {
+        place.remove();
+      }
+    }
+  });
+});
+
+/** Some runs in a new place, each killed at its moment; then everything is looked at. */
+async function killed(isWarm: boolean, targetOf: () => Target): Promise<void> {
+  const place = new Place();
+  try {
+    furnish(place);
+    if (isWarm)
+      cpSync(path.join(warm.cwd, '.proctor', 'cache'), path.join(place.cwd, '.proctor', 'cache'), { recursive: true });
+    const runs = Array.from({ length: AT_ONCE }, () => begin(place, targetOf()));
+    await Promise.all(runs.map(kill));
+    const ended = await Promise.all(runs.map(({ started }) => started.ended));
+    // The machine may be busier than it was: a run that came to its end says how long one takes now.
+    if (runs.some(({ hasKilled }) => !hasKilled)) usualMs = Math.max(500, usualMs * 0.9);
+    else usualMs *= 1.05;
+    for (const [index, run] of runs.entries()) expectEnd(run, ended[index] as Awaited<Started['ended']>);
+    await expectNothingLeft(place, runs);
+  } catch (error) {
+    throw new Error(`with seed ${seed}`, { cause: error });
+  } finally {
+    place.remove();
+  }
+}
+
+function furnish(place: Place): void {
+  for (const [name, text] of Object.entries(SCRIPTS)) place.file(name, text);
+}
+
+function begin(place: Place, target: Target): Run {
+  const marker = `marker-${process.pid}-${++markers}`;
+  const script = oneOf(Object.keys(SCRIPTS));
+  // Counted from when there is somebody to kill. A script lives for a much shorter time than its harness.
+  const delayMs = chance() * (target === 'script' ? (script === 'daemon.py' ? 450 : 40) : usualMs);
+  const flags = chance() < 0.2 ? ['--sandbox', 'none'] : [];
+  const started = place.start(['run', 'script', script, '--json', ...flags, '--', marker]);
+  return { started, target, script, marker, delayMs, hasKilled: false };
+}
+
+async function kill(run: Run): Promise<void> {
+  const { started, target, marker, delayMs } = run;
+  if (target === 'script') {
+    for (let pid = scriptOf(marker); !started.isOver; pid = scriptOf(marker)) {
+      if (pid !== undefined) {
+        await wait(delayMs);
+        run.hasKilled = scriptOf(marker) === pid && signal(pid);
+        break;
+      }
+      await wait(5);
+    }
+  } else {
+    if (target === 'launcher') while (started.launcher() === undefined && !started.isOver) await wait(5);
+    await wait(delayMs);
+    const pid = started.launcher();
+    if (target === 'launcher') run.hasKilled = pid !== undefined && signal(pid);
+    else {
+      run.hasKilled = !started.isOver;
+      started.kill('SIGKILL');
+      if (target === 'harness and launcher' && pid !== undefined) signal(pid);
+    }
+  }
+  if (run.hasKilled) told.killed++;
+  else told.missed++;
+}
+
+/** The script itself: what bubblewrap or, without a sandbox, the launcher has started, and not what that has started. */
+function scriptOf(marker: string): number | undefined {
+  const marked = processesWith(marker);
+  const wrappers = new Set(marked.filter(({ argv }) => argv[0]?.endsWith('bwrap')).map(({ pid }) => pid));
+  const others = new Set(marked.map(({ pid }) => pid).filter(pid => !wrappers.has(pid)));
+  const isHarness = (argv: readonly string[]): boolean => argv.some(word => word.endsWith('proctor.js'));
+  return marked.find(({ pid, ppid, argv }) => others.has(pid) && !others.has(ppid) && !isHarness(argv))?.pid;
+}
+
+function signal(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
+
+/** The exit code of the command, where it lived to give one. */
+function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['ended']>): void {
+  const { target, script, hasKilled, delayMs } = run;
+  const said = `${target} of ${script} after ${Math.round(delayMs)} ms: exit ${code} ${signal}\n${stdout}\n${stderr.slice(-500)}`;
+  const key = `${target} ${hasKilled ? 'killed' : 'missed'}: exit ${code ?? signal}`;
+  told.statuses.set(key, (told.statuses.get(key) ?? 0) + 1);
+  if (!hasKilled) expect(code, said).toBe(0);
+  else if (target === 'launcher') {
+    // The fault is ours, and said to be.
+    expect([0, 2], said).toContain(code);
+    if (code === 2) expect(stderr, said).toMatch(FAULT);
+  } else if (target === 'script') {
+    // One that had already said how it went, and was only leaving, may have succeeded.
+    expect([0, 1], said).toContain(code);
+    expect(JSON.parse(stdout).status, said).toBe(code === 0 ? 'succeeded' : 'failed');
+  }
+}
+
+/** Whichever of us notices it first. */
+const FAULT =
+  /error: (?:The process that starts programs has died|The sandbox died|What the run left behind could not)/;
+
+const REASONS = [
+  'interrupted',
+  'launcher_lost',
+  'sandbox_lost',
+  'ingest_io',
+  'result_missing',
+  'exit_code',
+  'killed_by_signal',
+];
+
+const isSwept = (): boolean => groupsLeft(before.groups).length === 0;
+
+async function expectNothingLeft(place: Place, runs: readonly Run[]): Promise<void> {
+  const isOver = (): boolean => runs.every(({ marker }) => processesWith(marker).length === 0);
+  // Whoever survives cleans up after the other; only where both died it takes a third.
+  if (runs.every(({ target }) => target !== 'harness and launcher')) {
+    await until('all processes of the runs are gone', isOver);
+    await until('no control group is left', isSwept);
+  }
+  const launcherless = runs.every(({ target }) => target === 'script' || target === 'launcher');
+  if (launcherless) place.expectClean();
+  const { code, stdout, stderr } = place.proctor(['recover']);
+  expect(code, stdout + stderr).toBe(0);
+  await until('all processes of the runs are gone', isOver);
+  place.expectClean();
+  for (const folder of place.runFolders()) {
+    const { status, reason, ending } = outcomeIn(folder);
+    const key = `folder: ${status} ${reason} ${ending.how}`;
+    told.statuses.set(key, (told.statuses.get(key) ?? 0) + 1);
+    if (status !== 'succeeded') expect(REASONS).toContain(reason);
+  }
+  await until('no control group is left', isSwept, 2_000).catch(() => expect(groupsLeft(before.groups)).toEqual([]));
+  expect(mounts()).toBe(before.mounts);
+  expect(readdirSync(place.temp)).toEqual([]);
+}

@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import { isAlive } from '../src/execute/processes.ts';
+import { proctor, type Ran, ROOT } from './support.ts';
+
+/** A place of its own to run scripts in, with its own folder for temporary files, so that whatever is left is seen. */
+export class Place {
+  readonly #root = mkdtempSync(path.join(tmpdir(), 'proctor-place-'));
+  readonly cwd = path.join(this.#root, 'cwd');
+  readonly temp = path.join(this.#root, 'temp');
+
+  constructor() {
+    // A sandbox started by root is another user, who must get to its files.
+    chmodSync(this.#root, 0o755);
+    mkdirSync(this.cwd);
+    mkdirSync(this.temp, { mode: 0o777 });
+    chmodSync(this.temp, 0o777);
+  }
+
+  file(name: string, content: string | Uint8Array, mode = 0o644): string {
+    const file = path.join(this.cwd, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+    return file;
+  }
+
+  /** Runs the built command line here, to its end. */
+  proctor(args: readonly string[], options: Parameters<typeof proctor>[1] = {}): Ran {
+    return proctor(args, { cwd: this.cwd, ...options, env: { TMPDIR: this.temp, ...options.env } });
+  }
+
+  /** The same, beside others. */
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
+    return new Started(
+      spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
+        cwd: this.cwd,
+        env: { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', TMPDIR: this.temp, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+  }
+
+  runFolders(): string[] {
+    const root = path.join(this.cwd, '.proctor', 'runs', 'script');
+    return existsSync(root) ? readdirSync(root).map(id => path.join(root, id)) : [];
+  }
+
+  /** Every run folder is valid evidence of a run that has ended, and nothing lies beside them. */
+  expectClean(): void {
+    const folders = this.runFolders();
+    expect(folders.filter(folder => existsSync(path.join(folder, 'journal.ndjson')))).toEqual([]);
+    if (folders.length > 0) {
+      const { code, stdout, stderr } = this.proctor(['verify', ...folders]);
+      expect(code, stdout + stderr).toBe(0);
+    }
+    expect(readdirSync(this.temp), 'left in the folder for temporary files').toEqual([]);
+  }
+
+  remove(): void {
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}
+
+/** A place whose runs must all verify when the test is over. */
+export function place(): Place {
+  const place = new Place();
+  onTestFinished(() => place.remove());
+  onTestFinished(() => place.expectClean());
+  return place;
+}
+
+/** A command that is under way. */
+export class Started {
+  readonly #child: ChildProcess;
+  readonly ended: Promise<Ran & { readonly signal: NodeJS.Signals | null }>;
+  stdout = '';
+  stderr = '';
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }));
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  get isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** The process that starts programs for it. */
+  launcher(): number | undefined {
+    return processes().find(({ ppid, argv }) => ppid === this.pid && argv.some(word => word.endsWith('launcher.js')))
+      ?.pid;
+  }
+}
+
+interface Process {
+  readonly pid: number;
+  readonly ppid: number;
+  readonly argv: readonly string[];
+}
+
+/** All processes of this machine that are alive. */
+function processes(): Process[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .flatMap(name => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        const ppid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+        const argv = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').slice(0, -1);
+        return isAlive(Number(name)) ? [{ pid: Number(name), ppid, argv }] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
+
+/** Waits for something that must come true. */
+export async function until(what: string, isTrue: () => boolean, timeoutMs = 15_000): Promise<void> {
+  for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
+    if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
+    await wait(10);
+  }
+}
+
+/** The control groups of ours on this machine, by which one sees what a run has left. */
+export function cgroupsOfOurs(): string[] {
+  return readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .filter(line => /^\S+ \S+ cgroup2? /.test(line))
+    .flatMap(line => groupsBelow(line.split(' ')[1] ?? '', 4));
+}
+
+function groupsBelow(folder: string, depth: number): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter(entry => entry.isDirectory())
+      .flatMap(({ name }) => {
+        const child = path.join(folder, name);
+        const below = depth > 1 ? groupsBelow(child, depth - 1) : [];
+        return name.startsWith('proctor-') && name !== 'proctor-self' ? [child].concat(below) : below;
+      });
+  } catch {
+    return [];
+  }
+}
+
+/** Control groups that were made since, and whose launcher is dead. Others on this machine make some, too. */
+export function groupsLeft(before: ReadonlySet<string>): string[] {
+  return cgroupsOfOurs().filter(group => {
+    const [, launcher] = /proctor-(?:probe-)?\d+\.(\d+)\.\d+-/.exec(path.basename(group)) ?? [];
+    return !before.has(group) && launcher !== undefined && !isAlive(Number(launcher));
+  });
+}
+
+export const mounts = (): string => readFileSync('/proc/self/mounts', 'utf8');
+
+/** What a run folder says of its end. */
+export function outcomeIn(folder: string): { status: string; reason: string | null; ending: { how: string } } {
+  return JSON.parse(readFileSync(path.join(folder, 'evidence', 'outcome.json'), 'utf8')) as never;
+}
