@@ -7,6 +7,7 @@ import { writeAtomic } from '../src/base/atomic.ts';
 import { ingestOutput } from '../src/evidence/ingest/output.ts';
 import { openLauncher } from '../src/execute/launch.ts';
 import { makeStage, removeStage } from '../src/execute/workspace.ts';
+import { ends } from '../src/policy/caps.ts';
 import { runScript } from '../src/run/script.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 60);
@@ -53,8 +54,7 @@ const limits = {
   openFiles: 1_024,
   workBytes: 64 * 1024 ** 2,
   workEntries: 2_000,
-  headBytes: 150_000,
-  tailBytes: 50_000,
+  keep: { stdout: ends(200_000), stderr: ends(200_000) },
   graceMs: 2_000,
 };
 

@@ -58,7 +58,8 @@ interface Named {
   readonly termination: ReturnType<typeof terminationOf>;
 }
 
-function runnerOf({ plan, capture, completedAtMs }: ScriptRun): Runner {
+function runnerOf({ plan, capture, reading, completedAtMs }: ScriptRun): Runner {
+  const warnings = [...(plan.runner.warnings ?? []), ...reading.warnings].sort();
   const end = capture.phases.at(-1);
   const torn = end ? end.startedAtMs + end.durationMs : plan.startedAtMs;
   const phases = [
@@ -78,6 +79,7 @@ function runnerOf({ plan, capture, completedAtMs }: ScriptRun): Runner {
       })),
     },
     exit: exitOf(capture.ending),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 
@@ -26,13 +26,13 @@ export class Journal<Line> {
   /** Syncs soon, and once for all lines of the next 50 ms. */
   append(line: Line): void {
     told(() => writeSync(this.#fd, `${JSON.stringify(line)}\n`));
-    this.#timer ??= setTimeout(() => this.sync(), SYNC_AFTER_MS).unref();
+    this.#timer ??= setTimeout(() => this.#syncSoon(), SYNC_AFTER_MS).unref();
   }
 
-  sync(): void {
-    clearTimeout(this.#timer);
+  /** Where it fails, the next line will fail too, and says so. */
+  #syncSoon(): void {
     this.#timer = undefined;
-    told(() => fdatasyncSync(this.#fd));
+    fdatasync(this.#fd, () => undefined);
   }
 
   /** The run is sealed, and its folder says everything. */

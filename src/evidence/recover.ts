@@ -184,6 +184,7 @@ function unread({ ending }: CaptureNote, plan: ScriptPlan, because: Because): Sc
     artifacts: { files: 0, bytes: 0, declared_missing: [], undeclared: 0, size_mismatches: 0 },
     cuts: [],
     replaced: [],
+    warnings: [],
     remarks: [{ level: 'error', code: because.reason, detail: because.detail }],
   };
 }

@@ -32,6 +32,8 @@ export interface ScriptReading {
   readonly artifacts: ScriptOutcome['artifacts'];
   readonly cuts: ScriptOutcome['cuts'];
   readonly replaced: ScriptOutcome['replaced'];
+  /** What runner.json says besides what was planned. */
+  readonly warnings: readonly string[];
   /** For the internal log: what really happened, in words that no end user should see. */
   readonly remarks: readonly Remark[];
 }

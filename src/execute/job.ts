@@ -33,9 +33,8 @@ export interface Limits {
   /** What the work folder may hold. */
   readonly workBytes: number;
   readonly workEntries: number;
-  /** What is kept of each stream. */
-  readonly headBytes: number;
-  readonly tailBytes: number;
+  /** What is kept of each stream: its beginning and, where there is more, its end. */
+  readonly keep: Readonly<Record<'stdout' | 'stderr', { readonly headBytes: number; readonly tailBytes: number }>>;
   /** Between the signal that asks and the one that does not. */
   readonly graceMs: number;
 }

@@ -3,6 +3,7 @@
  * takes time in proportion to the memory of who forks. It also outlives its owner by just as long as it takes to end
  * everything that it started.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { findCgroups } from './cgroup.ts';
@@ -81,8 +82,17 @@ async function open(job: Job): Promise<Run> {
     throw new Fault('zero_byte', 'An argument or a variable holds a zero byte, which no program can be given.');
   }
   const sandbox = job.backend === 'none' ? none : await bound;
-  return { job, openedAtMs, cell: await sandbox.open(job) };
+  const cell = await Promise.race([sandbox.open(job), tooLong()]);
+  return { job, openedAtMs, cell };
 }
+
+/** A sandbox that is not there by now will not come. */
+async function tooLong(): Promise<never> {
+  await wait(OPEN_MS_MAX, undefined, { ref: false });
+  throw new Fault('sandbox_unavailable', 'The sandbox took too long to start.');
+}
+
+const OPEN_MS_MAX = 60_000;
 
 async function close(no: number): Promise<void> {
   const run = await runs.get(no)?.catch(() => undefined);

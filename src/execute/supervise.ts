@@ -141,7 +141,7 @@ async function keepStream(
   alive: () => void,
 ): Promise<KeptStream> {
   const file = keepIn === undefined ? {} : { file: path.join(keepIn, `${name}.part`) };
-  const keeper = new StreamKeeper({ headBytes: limits.headBytes, tailBytes: limits.tailBytes, secrets, ...file });
+  const keeper = new StreamKeeper({ ...limits.keep[name], secrets, ...file });
   let shown = Promise.resolve();
   stream.on('data', (chunk: Buffer) => {
     alive();

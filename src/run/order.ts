@@ -7,6 +7,7 @@ import { isForbidden } from '../contracts/runner/variables.ts';
 import { bareNameTrouble } from '../contracts/script-request/bare-name.ts';
 import { findProgram, isExecutable, isProgram } from '../execute/programs.ts';
 import type { Requested } from '../policy/bounds.ts';
+import { type Caps, capsFrom } from '../policy/caps.ts';
 
 /** What a caller wants to be run. */
 export interface ScriptOrder {
@@ -20,6 +21,7 @@ export interface ScriptOrder {
   /** Variables that it sees and whose values are masked wherever it says them. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly bounds?: Requested;
+  readonly caps?: Partial<Caps>;
 }
 
 /** An order that can be carried out as far as its own words go. */
@@ -32,11 +34,12 @@ export interface CheckedOrder {
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly bounds: Requested;
+  readonly caps: Caps;
 }
 
 /** Doubts everything that a caller can get wrong, before anything is made. */
 export function checkOrder(order: ScriptOrder): CheckedOrder {
-  const { script, inputs = [], args = [], env = {}, secrets = {}, bounds = {} } = order;
+  const { script, inputs = [], args = [], env = {}, secrets = {}, bounds = {}, caps = {} } = order;
   const name = path.basename(script);
   const interpreter = interpreterFor(script, name);
   const variables = [...Object.entries(env), ...Object.entries(secrets)];
@@ -47,7 +50,16 @@ export function checkOrder(order: ScriptOrder): CheckedOrder {
     'variables',
     variables.map(([variable, value]) => `${variable}=${value}`),
   );
-  return { script: { source: script, name }, inputs: checked, interpreter, args, env, secrets, bounds };
+  return {
+    script: { source: script, name },
+    inputs: checked,
+    interpreter,
+    args,
+    env,
+    secrets,
+    bounds,
+    caps: capsFrom(caps),
+  };
 }
 
 /** What Linux would not hand to a program, or our own request could not hold, is refused before anything is made. */

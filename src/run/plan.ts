@@ -16,6 +16,7 @@ import { PATH_FOLDERS } from '../execute/programs.ts';
 import { startTicksOf } from '../execute/processes.ts';
 import type { StagedFile } from '../execute/workspace.ts';
 import { DEFAULTS, type Effective, type Offer } from '../policy/bounds.ts';
+import { type Caps, ends } from '../policy/caps.ts';
 import type { CheckedOrder } from './order.ts';
 
 /** What each sandbox can promise here. */
@@ -65,7 +66,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
     stage,
     staged: [order.script.name, 'input'],
     network: effective.network,
-    limits: limitsOf(effective),
+    limits: limitsOf(effective, order.caps),
     secrets: Object.values(order.secrets),
     live,
   };
@@ -73,7 +74,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
 
 const LOCALE = 'C.UTF-8';
 
-function limitsOf(effective: Effective): Limits {
+function limitsOf(effective: Effective, caps: Caps): Limits {
   const { timeoutMs, idleMs, memoryBytes, cpuSeconds, pids, outputFilesMax, outputBytesMax } = effective;
   return {
     timeoutMs,
@@ -85,8 +86,7 @@ function limitsOf(effective: Effective): Limits {
     // The exact bounds are those of output/, and are judged when it is taken; these hold for all that is written.
     workBytes: outputBytesMax + SCRATCH_BYTES,
     workEntries: 2 * outputFilesMax + SCRATCH_ENTRIES,
-    headBytes: 150_000,
-    tailBytes: 50_000,
+    keep: { stdout: ends(caps.stdoutBytes), stderr: ends(caps.stderrBytes) },
     graceMs: 2_000,
   };
 }

@@ -8,6 +8,7 @@ import { publicSentence } from '../evidence/ingest/reason.ts';
 import type { ResultReading } from '../evidence/ingest/result.ts';
 import { secretForms } from '../base/secret-forms.ts';
 import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
+import type { Caps } from '../policy/caps.ts';
 import type { Remark, ScriptReading } from '../evidence/script-run.ts';
 
 /** The facts about a script that has ended: how, and what it left. */
@@ -15,7 +16,10 @@ export interface Facts {
   readonly ending: Ending;
   readonly result: ResultReading;
   readonly output: OutputReading;
+  /** Stored files that hold a declared secret. */
+  readonly telling: readonly string[];
   readonly secrets: readonly string[];
+  readonly caps: Caps;
   readonly correlationId: string;
 }
 
@@ -25,7 +29,7 @@ export function readingOf(facts: Facts): ScriptReading {
   const verdict = verdictOf(facts);
   const files = output.ok ? output.files : [];
   const claimed = result.ok ? result.value : undefined;
-  const html = htmlOf(claimed?.html_output ?? '', secrets);
+  const html = htmlOf(claimed?.html_output ?? '', facts);
   const hide = hiding(secrets);
   const summary = summaryOf(verdict, claimed, facts);
   return {
@@ -43,6 +47,7 @@ export function readingOf(facts: Facts): ScriptReading {
     cuts: [...html.cuts, ...summary.cuts],
     replaced: summary.replaced,
     remarks: [...remarksOn(facts, verdict, hide), ...summary.remarks],
+    warnings: facts.telling.length > 0 ? [`output: ${facts.telling.length} of its files hold a declared secret`] : [],
   };
 }
 
@@ -103,7 +108,11 @@ interface Summary {
 }
 
 /** What end users read of a failure: the script's own words if they may be shown, else ours. */
-function summaryOf(verdict: Verdict, claimed: ScriptResult | undefined, { secrets, correlationId }: Facts): Summary {
+function summaryOf(
+  verdict: Verdict,
+  claimed: ScriptResult | undefined,
+  { secrets, caps, correlationId }: Facts,
+): Summary {
   const none = { cuts: [], replaced: [], remarks: [] };
   const said = claimed?.error_summary ?? null;
   if (verdict.status === 'succeeded') {
@@ -112,7 +121,7 @@ function summaryOf(verdict: Verdict, claimed: ScriptResult | undefined, { secret
     return { ...none, text: null, replaced: ['error_summary'], remarks: [note('summary_of_success', detail)] };
   }
   if (verdict.message !== undefined) return { ...none, text: `${verdict.message} Reference: ${correlationId}.` };
-  const safe = safeSummary(said, secrets);
+  const safe = safeSummary(said, secrets, caps.summaryBytes);
   const text = safe.text ?? 'The script reported a failure and gave no message.';
   if (safe.changed === 'unsafe') {
     const detail = 'The error summary held a trace, a path of a machine or a secret; the raw result has it.';
@@ -128,9 +137,9 @@ function summaryOf(verdict: Verdict, claimed: ScriptResult | undefined, { secret
 }
 
 /** What was cut is counted after masking, as in streams: a mask may be longer than what it hides. */
-function htmlOf(said: string, secrets: readonly string[]): { text: string; cuts: ScriptReading['cuts'] } {
+function htmlOf(said: string, { secrets, caps }: Facts): { text: string; cuts: ScriptReading['cuts'] } {
   const whole = safeHtml(said, secrets, Number.POSITIVE_INFINITY).text;
-  const first = safeHtml(said, secrets).text;
+  const first = safeHtml(said, secrets, caps.htmlBytes).text;
   const isFlood = Buffer.byteLength(JSON.stringify(first)) > JSON_BYTES_MAX;
   const text = isFlood ? clip(first, JSON_BYTES_MAX / ESCAPE_BYTES).text : first;
   if (text === whole) return { text, cuts: [] };
@@ -183,13 +192,17 @@ function normal(path: string): string {
     .join('/');
 }
 
-function remarksOn({ result, output }: Facts, { reason }: Verdict, hide: (text: string) => string): Remark[] {
+function remarksOn({ result, output, telling }: Facts, { reason }: Verdict, hide: (text: string) => string): Remark[] {
   const remarks: Remark[] = [];
   if (!result.ok) {
     const level = reason === result.code ? 'error' : 'warning';
     remarks.push({ level, code: result.code, detail: hide(result.detail) });
   }
   if (!output.ok) remarks.push({ level: 'error', code: output.code, detail: hide(output.detail) });
+  if (telling.length > 0) {
+    const detail = `A declared secret stands in ${telling.slice(0, MISSING_MAX).map(hide).join(', ')}.`;
+    remarks.push({ level: 'warning', code: 'secret_in_output', detail });
+  }
   return remarks;
 }
 

@@ -8,6 +8,7 @@ import type { Capture } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import { documentsOf } from '../evidence/documents.ts';
 import { finish } from '../evidence/finish.ts';
+import { filesWithSecrets } from '../evidence/ingest/flags.ts';
 import { ingestOutput } from '../evidence/ingest/output.ts';
 import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
 import { readResult } from '../evidence/ingest/result.ts';
@@ -24,6 +25,7 @@ import { takeSlot } from '../execute/slots.ts';
 import { sweep } from '../execute/sweep.ts';
 import { makeStage, removeStage, stageFile, stageTools } from '../execute/workspace.ts';
 import { effectiveBounds } from '../policy/bounds.ts';
+import type { Caps } from '../policy/caps.ts';
 import { checkOrder, type CheckedOrder, type ScriptOrder } from './order.ts';
 import { jobFor, offersOf, planOf } from './plan.ts';
 import { readingOf } from './reading.ts';
@@ -78,7 +80,7 @@ async function runChecked(checked: CheckedOrder, around: Around): Promise<Script
     const observed = job.backend === 'none' ? [] : await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);
     const plan = planOf({ id, order: checked, effective, machine, job, script, inputs, observed, startedAtMs });
-    return await record(prepared, job, plan, around);
+    return await record({ prepared, job, plan, caps: checked.caps, around });
   } finally {
     if (stage !== undefined) removeStage(stage);
     free();
@@ -94,21 +96,29 @@ function layOut({ script, inputs }: CheckedOrder, stage: string) {
   };
 }
 
+/** A run whose sandbox is made. */
+interface Going {
+  readonly prepared: Prepared;
+  readonly job: Job;
+  readonly plan: ScriptPlan;
+  readonly caps: Caps;
+  readonly around: Around;
+}
+
 /** From here on there is a journal, and whatever happens, the folder can be completed. */
-async function record(prepared: Prepared, job: Job, plan: ScriptPlan, around: Around): Promise<ScriptAnswer> {
+async function record(going: Going): Promise<ScriptAnswer> {
+  const { prepared, job, plan, around } = going;
   let place: RunPlace | undefined;
   try {
-    // Nothing has run yet, so there is nothing to tell.
-    if (around.signal?.aborted) throw new Fault('cancelled', 'The run was cancelled before it began.');
     place = makeRunFolder(around.home, 'script', job.id);
-    mkdirSync(path.join(place.folder, 'evidence'));
-    mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: 0o700 });
     const journal = Journal.open<ScriptLine>(place.folder);
     try {
       journal.append({ is: 'planned', plan });
       journal.append({ is: 'opened', leftovers: prepared.leftovers });
+      mkdirSync(path.join(place.folder, 'evidence'));
+      mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: 0o700 });
       around.onFolder?.(place);
-      const answer = await carryOut(prepared, job, plan, place, journal, around);
+      const answer = await carryOut(going, place, journal);
       journal.remove();
       return answer;
     } catch (error) {
@@ -123,14 +133,8 @@ async function record(prepared: Prepared, job: Job, plan: ScriptPlan, around: Ar
   }
 }
 
-async function carryOut(
-  prepared: Prepared,
-  job: Job,
-  plan: ScriptPlan,
-  place: RunPlace,
-  journal: Journal<ScriptLine>,
-  around: Around,
-): Promise<ScriptAnswer> {
+async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLine>): Promise<ScriptAnswer> {
+  const { prepared, job, plan, around } = going;
   const { folder } = place;
   journal.append({ is: 'started', atMs: systemClock.now() });
   const capture = await watched(prepared, around);
@@ -138,14 +142,15 @@ async function carryOut(
   const streams = { stdout: storedStream(stdout), stderr: storedStream(stderr) };
   const noted = { ...rest, stdout: streams.stdout.note, stderr: streams.stderr.note };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
-  const reading = await take(prepared.workFolder, folder, job, capture, plan);
+  const reading = await take(going, folder, capture);
   // A sandbox that died meanwhile took its files along: that they are missing says nothing of the script. Where memory
   // ran out, the kernel may have ended the sandbox with the script, and the verdict is clear without them.
   if (job.backend !== 'none' && capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // Who cannot close it any more is dead; what is left of it goes all the same.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
-  const completedAtMs = systemClock.now();
+  // The clock of the machine may have been set back meanwhile.
+  const completedAtMs = Math.max(systemClock.now(), plan.startedAtMs);
   journal.append({ is: 'read', atMs: completedAtMs, reading });
   await finish(folder, {
     runId: job.id,
@@ -175,25 +180,20 @@ async function watched(prepared: Prepared, { signal, onOutput }: Around): Promis
 }
 
 /** Takes what the script left, while its file system is still there. */
-async function take(
-  workFolder: string,
-  folder: string,
-  job: Job,
-  { ending }: Capture,
-  plan: ScriptPlan,
-): Promise<ScriptReading> {
+async function take({ prepared, job, plan, caps }: Going, folder: string, { ending }: Capture): Promise<ScriptReading> {
+  const { secrets } = job;
   const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
   const internal = path.join(folder, 'evidence', 'internal');
-  const result = readResult(workFolder);
-  const output = await ingestOutput(workFolder, path.join(folder, 'output'), {
+  const result = readResult(prepared.workFolder);
+  const output = await ingestOutput(prepared.workFolder, path.join(folder, 'output'), {
     filesMax,
     bytesMax,
     fileBytesMax: bytesMax,
   });
-  if (result.bytes)
-    writeFileSync(path.join(internal, 'result.raw'), masked(result.bytes, job.secrets), { mode: 0o600 });
-  if (!output.ok) await quarantineOutput(workFolder, path.join(internal, 'quarantine'));
-  return readingOf({ ending, result, output, secrets: job.secrets, correlationId: plan.correlationId });
+  if (result.bytes) writeFileSync(path.join(internal, 'result.raw'), masked(result.bytes, secrets), { mode: 0o600 });
+  if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'));
+  const telling = output.ok ? filesWithSecrets(folder, output.files, secrets) : [];
+  return readingOf({ ending, result, output, telling, secrets, caps, correlationId: plan.correlationId });
 }
 
 function masked(bytes: Buffer, secrets: readonly string[]): Buffer {

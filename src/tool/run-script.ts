@@ -5,8 +5,10 @@ import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { Launcher } from '../execute/launch.ts';
 import type { Requested } from '../policy/bounds.ts';
+import type { Caps } from '../policy/caps.ts';
 import type { Around, ScriptAnswer } from '../run/script.ts';
 import { profileOf } from './profile.ts';
+import { settingsIn } from './settings.ts';
 
 /** What to run, and within which bounds. What is not said takes its default. */
 export interface RunScriptOptions extends Omit<Requested, 'profile'> {
@@ -25,6 +27,8 @@ export interface RunScriptOptions extends Omit<Requested, 'profile'> {
   readonly copyOutputTo?: string;
   /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
   readonly cwd?: string;
+  /** How much is kept of what the script says; else what settings.json in `.proctor` says, else the defaults. */
+  readonly caps?: Partial<Caps>;
   readonly signal?: AbortSignal;
   readonly onOutput?: Around['onOutput'];
   readonly onWait?: Around['onWait'];
@@ -57,15 +61,24 @@ export interface ScriptRunResult {
 /** Runs a script inside bounds that are enforced, and leaves evidence of it that anyone can verify. */
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
-  const { signal, onOutput, onWait, onFolder, ...bounds } = rest;
+  const { signal, onOutput, onWait, onFolder, caps, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const [{ runScript: run }, { homeFrom }] = await Promise.all([
     import('../run/script.ts'),
     import('../evidence/runs.ts'),
   ]);
-  const order = defined({ script, inputs, args, env, secrets, bounds: defined({ ...bounds, profile: loaded }) });
-  const around = defined({ launcher: await sharedLauncher(), home: homeFrom(cwd), signal, onOutput, onWait, onFolder });
+  const home = homeFrom(cwd);
+  const order = defined({
+    script,
+    inputs,
+    args,
+    env,
+    secrets,
+    bounds: defined({ ...bounds, profile: loaded }),
+    caps: { ...settingsIn(home), ...caps },
+  });
+  const around = defined({ launcher: await sharedLauncher(), home, signal, onOutput, onWait, onFolder });
   const answer = await run(order, around);
   if (copyOutputTo !== undefined) copyOutput(answer.place.folder, copyOutputTo);
   return resultOf(answer);

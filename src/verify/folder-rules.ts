@@ -73,6 +73,15 @@ export const FD = {
       'where metadata.json says why there is no runner.json, there is none',
     ],
   },
+  FD9: {
+    id: 'FD9',
+    title: 'Run Agrees',
+    why: 'Documents of one folder that tell of two runs, or of two ends, were not written by one run.',
+    asks: [
+      'every document in evidence/ that names a run names the same one, the seal and each event included',
+      'the outcome of a script has the status of its result.json, and the ending that its runner.json tells',
+    ],
+  },
 } as const;
 
 /** The rules of a sealed run folder; those of the seal alone, SL1 to SL4, stand with its contract. */

@@ -7,6 +7,7 @@ import { caseInspector } from './cases.ts';
 import { claimInspector } from './claims.ts';
 import { BYTES_MAX, type Examined, examine, type Options, readProfile } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
+import { agreementInspector } from './agreement.ts';
 import { environmentInspector } from './environments.ts';
 import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
@@ -57,6 +58,7 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     caseInspector(surroundings),
     failureInspector(surroundings),
     environmentInspector(surroundings),
+    agreementInspector(surroundings),
     hostPathInspector(report),
   ];
   const sum = new Sum(folder);

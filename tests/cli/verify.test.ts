@@ -174,7 +174,7 @@ test('explain knows rules, families, formats and folders, and says what it does 
   );
   expect(proctor(['explain', 'RN']).stdout.match(/^RN\d+ {2}/gm)).toHaveLength(12);
   expect(proctor(['explain', 'script-result']).stdout).toMatch(/SR1[\s\S]*SR6/);
-  expect(proctor(['explain', 'folders', 'FD2']).stdout.match(/^FD\d {2}/gm)).toHaveLength(9);
+  expect(proctor(['explain', 'folders', 'FD2']).stdout.match(/^FD\d {2}/gm)).toHaveLength(10);
   expect(proctor(['explain']).stdout).toMatch(/^runner[\s\S]*folders/);
   expect(proctor(['explain', 'RN7', 'XY9'])).toMatchObject({
     code: 2,

@@ -110,7 +110,12 @@ const LIMITS: Limits = {
   openFiles: 256,
   workBytes: 16 * MB,
   workEntries: 100,
-  headBytes: 256 * 1024,
-  tailBytes: 64 * 1024,
+  keep: keeping(256 * 1024, 64 * 1024),
   graceMs: 300,
 };
+
+/** The same of both streams. */
+export function keeping(headBytes: number, tailBytes: number): Limits['keep'] {
+  const ends = { headBytes, tailBytes };
+  return { stdout: ends, stderr: ends };
+}

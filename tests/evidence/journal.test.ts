@@ -23,7 +23,6 @@ describe('a journal', () => {
       journal.append(line);
       expect(readJournal(folder)).toEqual(LINES.slice(0, index + 1));
     }
-    journal.sync();
     journal.close();
     expect(readJournal(folder)).toEqual(LINES);
   });

@@ -136,5 +136,6 @@ export function succeeded(files: Record<string, string> = {}): ScriptReading {
     cuts: [],
     replaced: [],
     remarks: [],
+    warnings: [],
   };
 }

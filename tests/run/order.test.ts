@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, symlinkSync, truncateSync, writeFileSy
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
+import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
 import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -136,6 +137,7 @@ describe('a script', () => {
       env: {},
       secrets: {},
       bounds: {},
+      caps: DEFAULT_CAPS,
     });
   });
 });

@@ -9,6 +9,7 @@ import type { OutputReading } from '../../src/evidence/ingest/output.ts';
 import { breach } from '../../src/evidence/ingest/reason.ts';
 import type { ResultReading } from '../../src/evidence/ingest/result.ts';
 import type { ScriptReading } from '../../src/evidence/script-run.ts';
+import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
 import { type Facts, readingOf } from '../../src/run/reading.ts';
 import { captureOf, CORRELATION, expectValid, finishRun, put } from '../evidence/script-world.ts';
 import { temporaryFolder } from '../support.ts';
@@ -53,7 +54,9 @@ const read = (facts: Partial<Facts>): ScriptReading =>
     ending: { how: 'exited', code: 0 },
     result: RESULTS.succeeded,
     output: OUTPUTS.empty,
+    telling: [],
     secrets: [],
+    caps: DEFAULT_CAPS,
     correlationId: CORRELATION,
     ...facts,
   });

@@ -184,6 +184,9 @@ const LATE = { 'evidence/events.ndjson': `${line({})}\n${line({ artifact_path: '
 const otherHash = { environment_hash: bytesHash('another') };
 const meta = (changes: object): object => ({ ...(unsealed()['evidence/metadata.json'] as object), ...changes });
 
+const outcomeWith = (changes: object): object => ({ ...(scriptOutcome.example as object), run_id: RUN, ...changes });
+const FAILED = { status: 'failed', claimed_status: 'failed', reason: 'script_failed', public_message: 'It failed.' };
+
 const breaches: [string, Files, string[]][] = [
   ['a file of the program that grew', sealed({ 'output/report.txt': 'hello!' }), ['SL5 output/report.txt']],
   ['a file that was exchanged', sealed({ 'output/report.txt': 'hullo' }), ['SL5 output/report.txt']],
@@ -230,6 +233,26 @@ const breaches: [string, Files, string[]][] = [
     sealed({}, { 'evidence/metadata.json': meta(otherHash) }),
     ['FD8 evidence/metadata.json#environment_hash'],
   ],
+  [
+    'the request of another run',
+    sealed({}, { 'evidence/request.json': { ...(scriptRequest.example as object), run_id: 'script_other' } }),
+    ['FD9 evidence/request.json'],
+  ],
+  [
+    'an event of another run',
+    sealed({}, { 'evidence/events.ndjson': `${line({})}\n${line({ run_id: 'script_other' })}\n` }),
+    ['FD9 evidence/events.ndjson:2'],
+  ],
+  [
+    'an outcome that its result denies',
+    sealed({}, { 'evidence/outcome.json': outcomeWith(FAILED) }),
+    ['FD9 evidence/outcome.json#status'],
+  ],
+  [
+    'an outcome whose ending is not on record',
+    sealed({}, { 'evidence/outcome.json': outcomeWith({ ...FAILED, ending: { how: 'exited', code: 7 } }) }),
+    ['FD9 evidence/outcome.json#ending', 'FD9 evidence/outcome.json#status'],
+  ],
 ];
 
 describe('the folder of a run with', () => {
@@ -239,9 +262,9 @@ describe('the folder of a run with', () => {
 
   test('every rule that only a run folder can break is broken here', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
-    const needed = folderRules.map(({ id }) => id).filter(id => id === 'FD8' || id.startsWith('SL'));
+    const needed = folderRules.map(({ id }) => id).filter(id => id === 'FD8' || id === 'FD9' || id.startsWith('SL'));
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
-    expect(needed).toEqual(['FD8', 'SL5', 'SL6', 'SL7']);
+    expect(needed).toEqual(['FD8', 'FD9', 'SL5', 'SL6', 'SL7']);
   });
 });
 

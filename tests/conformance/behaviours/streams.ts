@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Behaviour } from '../backends.ts';
-import { MB, python, shell } from '../jobs.ts';
+import { keeping, MB, python, shell } from '../jobs.ts';
 
 const SECRET = 'correct-horse-battery-staple';
 
@@ -46,7 +46,7 @@ import os
 for number in range(80000): os.write(1, b'%063d\\n' % number)`;
       const { ending, stdout } = await world.run({
         argv: python(code),
-        limits: { headBytes: 1_000, tailBytes: 2_000 },
+        limits: { keep: keeping(1_000, 2_000) },
       });
       const whole = Buffer.from(
         Array.from({ length: 80_000 }, (_, number) => `${String(number).padStart(63, '0')}\n`).join(''),
@@ -66,7 +66,7 @@ for number in range(80000): os.write(1, b'%063d\\n' % number)`;
       const said = async (length: number) => {
         const { stdout } = await world.run({
           argv: python(`import os; os.write(1, b'a' * ${length - 1} + b'z')`),
-          limits: { headBytes: 100, tailBytes: 10 },
+          limits: { keep: keeping(100, 10) },
         });
         return [stdout.head.length, Buffer.from(stdout.tail).toString()];
       };
@@ -90,7 +90,7 @@ os.write(2, secret * 3)`;
       const keepIn = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
       const live: string[] = [];
       const { stdout, stderr } = await world.run(
-        { argv: python(code), secrets: [SECRET], keepIn, limits: { headBytes: 200, tailBytes: 100 } },
+        { argv: python(code), secrets: [SECRET], keepIn, limits: { keep: keeping(200, 100) } },
         { show: (name, bytes) => void live.push(`${name} ${Buffer.from(bytes).toString()}`) },
       );
       const kept = readFileSync(path.join(keepIn, 'stdout.part'), 'utf8');

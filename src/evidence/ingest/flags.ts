@@ -1,0 +1,31 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { Masker } from '../../base/masker.ts';
+
+/** Which stored files hold a declared secret. They are the script's own and are not altered, only named. */
+export function filesWithSecrets(
+  folder: string,
+  files: readonly { readonly path: string }[],
+  secrets: readonly string[],
+): string[] {
+  if (secrets.every(secret => secret === '')) return [];
+  return files.map(file => file.path).filter(file => holdsSecret(path.join(folder, file), secrets));
+}
+
+function holdsSecret(file: string, secrets: readonly string[]): boolean {
+  const masker = new Masker(secrets);
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  const fd = openSync(file, 'r');
+  try {
+    for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
+      masker.take(chunk.subarray(0, length));
+      if (masker.masked > 0) return true;
+    }
+    masker.end();
+    return masker.masked > 0;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024;

@@ -1,0 +1,56 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openLauncher } from '../../src/execute/launch.ts';
+import { runScript } from '../../src/run/script.ts';
+import { expectValid } from '../evidence/script-world.ts';
+import { temporaryFolder } from '../support.ts';
+
+const launcher = openLauncher();
+afterAll(() => launcher.close());
+
+const read = (folder: string, file: string): string => readFileSync(path.join(folder, file), 'utf8');
+
+describe('what is kept of a script', () => {
+  test('is as much as the caps say, and every cut is told with its full size', async () => {
+    const cwd = temporaryFolder();
+    const script = path.join(cwd, 'talks.py');
+    writeFileSync(
+      script,
+      `import json, sys
+print('ä' * 5000, end='')
+print('e' * 1500, end='', file=sys.stderr)
+json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, 'error_summary': 's' * 300, 'artifacts': []}, open('result.json', 'w'))
+`,
+    );
+    const caps = { stdoutBytes: 1_001, stderrBytes: 1_000, htmlBytes: 20, summaryBytes: 100 };
+    const { place } = await runScript({ script, caps }, { launcher, home: path.join(cwd, '.proctor') });
+    await expectValid(place.folder);
+    const { cuts } = JSON.parse(read(place.folder, 'evidence/outcome.json')) as { cuts: object[] };
+    expect(cuts).toEqual([
+      { what: 'stdout', bytes_total: 10_000, bytes_kept: 1_000 },
+      { what: 'stderr', bytes_total: 1_500, bytes_kept: 1_000 },
+      { what: 'html_output', bytes_total: 50, bytes_kept: 20 },
+      { what: 'error_summary', bytes_total: 300, bytes_kept: 100 },
+    ]);
+    expect(read(place.folder, 'evidence/steps/script/stdout.txt')).toMatch(/^ä+\n\[9000 bytes are missing here\]\nä+$/);
+  });
+
+  test('is told where a declared secret stands in its files, which are kept as they are', async () => {
+    const cwd = temporaryFolder();
+    const script = path.join(cwd, 'tells.sh');
+    writeFileSync(
+      script,
+      'echo "token $TOKEN" > output/told.txt; echo fine > output/fine.txt; printf %s "$TOKEN" | base64 > output/coded.txt\n',
+    );
+    const secrets = { TOKEN: 'correct horse battery' };
+    const { place, reading } = await runScript({ script, secrets }, { launcher, home: path.join(cwd, '.proctor') });
+    await expectValid(place.folder);
+    expect(read(place.folder, 'output/told.txt')).toBe('token correct horse battery\n');
+    expect(reading.warnings).toEqual(['output: 2 of its files hold a declared secret']);
+    expect(read(place.folder, 'evidence/runner.json')).toContain('output: 2 of its files hold a declared secret');
+    expect(read(place.folder, 'evidence/internal/log.ndjson')).toMatch(
+      /secret_in_output.*|output\/coded\.txt, output\/told\.txt/,
+    );
+  });
+});

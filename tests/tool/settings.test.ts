@@ -1,0 +1,43 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { settingsIn } from '../../src/tool/settings.ts';
+import { temporaryFolder } from '../support.ts';
+
+function homeWith(text: string): string {
+  const home = temporaryFolder();
+  writeFileSync(path.join(home, 'settings.json'), text);
+  return home;
+}
+
+describe('settings', () => {
+  test('are those of the file, under their own names', () => {
+    const text = '{"kept_stdout_bytes":1000,"kept_stderr_bytes":2000,"kept_html_bytes":3,"kept_summary_bytes":400}';
+    expect(settingsIn(homeWith(text))).toEqual({
+      stdoutBytes: 1000,
+      stderrBytes: 2000,
+      htmlBytes: 3,
+      summaryBytes: 400,
+    });
+  });
+
+  test('say nothing where there is no file, or only a link or a folder', () => {
+    const home = temporaryFolder();
+    expect(settingsIn(home)).toEqual({});
+    symlinkSync(path.join(homeWith('{"x":1}'), 'settings.json'), path.join(home, 'settings.json'));
+    expect(settingsIn(home)).toEqual({});
+    const other = temporaryFolder();
+    mkdirSync(path.join(other, 'settings.json'));
+    expect(settingsIn(other)).toEqual({});
+  });
+
+  test.each([
+    ['{"kept_stdout_bytes":1', /^settings\.json is not one acceptable JSON document: /],
+    ['{"kept_stdout_bytes":1,"kept_stdout_bytes":2}', /^settings\.json is not one acceptable JSON document: /],
+    ['[]', /^settings\.json must be an object\.$/],
+    ['{"stdout":1}', /^settings\.json has a key that is not known: "stdout"\. There are: kept_stdout_bytes, /],
+    ['{"__proto__":1}', /^settings\.json has a key that is not known: "__proto__"\./],
+  ])('of %s are refused in a sentence', (text, sentence) => {
+    expect(() => settingsIn(homeWith(text))).toThrow(sentence);
+  });
+});
