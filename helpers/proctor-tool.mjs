@@ -105,7 +105,8 @@ function endedWith(code) {
 
 function broke(error) {
   try {
-    process.stderr.write(`${inspect(error)}\n`);
+    // What was foreseen needs no trace.
+    process.stderr.write(`${error instanceof UserError ? error.message : inspect(error)}\n`);
   } catch {
     note('the error could not be printed');
   }

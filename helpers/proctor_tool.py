@@ -80,7 +80,8 @@ def _settle(call):
             _end()
         _end(summary=_failure(error), error=error)
     except UserError as error:
-        _end(summary=str(error), error=error)
+        _note(str(error))
+        _end(summary=str(error))
     except BaseException as error:  # KeyboardInterrupt too: whatever ends the tool, people get a result.
         _end(summary=_failure(error), error=error)
     _end(html=html)

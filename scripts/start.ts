@@ -18,8 +18,6 @@ step('A good script. It gets a table, and leaves another one and a result.', 0, 
   example('report.py'),
   '--input',
   example('orders.csv'),
-  '--isolation',
-  'strict',
 ]);
 step('A hostile one. It tries what it must not do, and claims success all the same.', 1, [
   'run',
@@ -37,7 +35,7 @@ step('What was kept of the last one, and within which bounds it ran:', 0, ['show
 step('Whether the evidence may be believed, offline, on any machine:', 0, ['verify', 'latest']);
 step('All runs of this place:', 0, ['list']);
 
-console.log(`Now with something of your own:
+console.log(`These runs lay in a temporary folder, and are gone. Now with something of your own:
 
   npx proctor run script FILE       docs/scripts.md says what a script finds and leaves
   npx proctor doctor                which sandboxes work here, and what each enforces

@@ -7,9 +7,18 @@ export interface Interpreter {
   readonly args: readonly string[];
 }
 
-/** Which interpreter a script asks for; undefined if it does not say. Only its first bytes are looked at. */
-export function interpreterOf(fileName: string, head: Uint8Array): Interpreter | undefined {
-  return byFirstLine(head) ?? byEnding(fileName);
+/** Which interpreter a script asks for; undefined if it does not say. Its text need not be whole. */
+export function interpreterOf(fileName: string, text: Uint8Array): Interpreter | undefined {
+  const interpreter = byFirstLine(text) ?? byEnding(fileName);
+  if (!interpreter || !path.posix.basename(interpreter.program).startsWith('python') || !isBareTool(text))
+    return interpreter;
+  return { ...interpreter, args: [...interpreter.args, '-m', 'proctor_tool'] };
+}
+
+/** A file that defines `run_tool` and never calls it, as tools of other systems do: our helper calls it. */
+function isBareTool(text: Uint8Array): boolean {
+  const source = Buffer.from(text).toString();
+  return /^def run_tool\s*\(/m.test(source) && !/\bproctor_tool\b|\b__name__\b|^run_tool\s*\(/m.test(source);
 }
 
 /** `#!/usr/bin/env -S node --no-warnings`, `#!/bin/bash -e`. */

@@ -29,9 +29,9 @@ function sandboxText(
   { name, works, isolation, enforces, lacks, observed, trouble, advice }: SandboxDiagnosis,
   paint: Paint,
 ): string {
-  const mark = works ? paint('good', '✓') : paint('bad', '✗');
+  const mark = name === 'none' ? paint('note', '!') : works ? paint('good', '✓') : paint('bad', '✗');
   const lines = [
-    `${mark} ${paint('strong', `sandbox ${name}`)}  ${works ? `isolation ${isolation}` : 'does not work here'}`,
+    `${mark} ${paint('strong', `sandbox ${name}`)}  ${name === 'none' ? 'isolates nothing' : works ? `isolation ${isolation}` : 'does not work here'}`,
     ...(trouble === undefined ? [] : [`    ${printable(trouble)}`]),
     ...enforces.map(what => `    enforces  ${what}`),
     ...observed.map(

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { addRunCommands } from './run-commands.ts';
-import { printable } from '../base/printable.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { Fault } from '../base/fault.ts';
 import { stderr, stdout } from './out.ts';
 
@@ -84,6 +84,9 @@ export async function main(args: readonly string[], version: string): Promise<nu
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Fault) {
+      if (args.includes('--json')) {
+        stdout.write(`${printableJson({ ok: false, error: { code: error.code, message: error.message } })}\n`);
+      }
       stderr.write(`error: ${error.message}\n`);
       return 2;
     }

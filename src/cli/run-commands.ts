@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RunScriptFlags } from './run-script.ts';
-import { duration, size, wholeNumber } from './units.ts';
+import { atLeastOne, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run something, and those that look after the runs. */
 export function addRunCommands(program: Command, ended: (code: number) => void): void {
@@ -42,17 +42,17 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
     .command('show')
     .description('Show what a run did, within which bounds, and what it left.')
     .argument('[run]', 'a path, an id, the beginning of one, or latest', 'latest')
-    .option('--internal', 'name the files that are not for end users, too')
+    .option('--internal', 'show the internal log, too, which is not for end users')
     .option('--json', 'answer with one JSON document')
     .action(async (word: string, flags) => {
-      const { showCommand } = await import('./runs.ts');
+      const { showCommand } = await import('./show.ts');
       ended(await showCommand(word, flags));
     });
 
   program
     .command('list')
     .description('List the runs of this place, the newest first.')
-    .option('--limit <count>', 'how many', wholeNumber, 20)
+    .option('--limit <count>', 'how many', atLeastOne, 20)
     .option('--json', 'answer with one JSON document')
     .action(async flags => {
       const { listCommand } = await import('./runs.ts');

@@ -5,7 +5,7 @@ import { closeLauncher, runScript, type RunScriptOptions, type ScriptRunResult }
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { boundsText, endingText } from './run-text.ts';
+import { endingText, limitsText, sandboxText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export interface RunScriptFlags {
@@ -32,9 +32,8 @@ export async function runScriptCommand(
   flags: RunScriptFlags,
 ): Promise<number> {
   const paint = paintFor(2);
-  const live = { stdout: new LiveText(), stderr: new LiveText() };
   // The answer of --json is alone on standard output.
-  const out = { stdout: flags.json ? stderr : stdout, stderr };
+  const live = { stdout: new LiveText((flags.json ? stderr : stdout).write), stderr: new LiveText(stderr.write) };
   const interrupt = interruptions();
   const options: RunScriptOptions = {
     ...boundsOf(flags),
@@ -44,14 +43,15 @@ export async function runScriptCommand(
     env: variables(flags.env ?? [], true),
     secrets: variables(flags.secret ?? [], false),
     signal: interrupt.signal,
-    onOutput: (stream, bytes) => out[stream].write(live[stream].take(bytes)),
+    onOutput: (stream, bytes) => live[stream].take(bytes),
     onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
     ...(flags.profile !== undefined && { profile: flags.profile }),
     ...(flags.copyOutput !== undefined && { copyOutputTo: flags.copyOutput }),
   };
   try {
     const result = await runScript(options);
-    for (const stream of ['stdout', 'stderr'] as const) out[stream].write(live[stream].end());
+    live.stdout.end();
+    live.stderr.end();
     if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
     else stderr.write(summary(result, script, flags, paint));
     return interrupt.exit() ?? (result.status === 'succeeded' ? 0 : 1);
@@ -133,36 +133,55 @@ function asJson(result: ScriptRunResult): object {
     message: result.message,
     correlation_id: result.correlationId,
     sandbox: result.runner.sandbox,
+    limits: { ...result.runner.limits, ...result.limits },
+    warnings: result.warnings,
     output: result.files,
     duration_ms: result.durationMs,
   };
 }
 
 function summary(result: ScriptRunResult, script: string, flags: RunScriptFlags, paint: Paint): string {
-  const { status, reason, message, files, runner, observed, durationMs } = result;
+  const { status, message, files, runner, observed, limits, enforcement, warnings, durationMs } = result;
   const folder = path.relative(process.cwd(), result.folder);
   const mark = status === 'succeeded' ? paint('good', '✓') : paint('bad', '✗');
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const copied = flags.copyOutput === undefined ? '' : `, copied to ${printable(flags.copyOutput)}`;
+  const hint = hintFor(result);
   const lines = [
     '',
     `${mark} ${paint('strong', status.replace('_', ' '))}  ${printable(path.basename(script))}  ${endingText(result.ending)}, ${durationText(durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
-    ...(reason !== null && HINTS[reason] ? [`  ${paint('note', 'hint')}      ${HINTS[reason]}`] : []),
-    `  sandbox   ${boundsText(runner, observed)}`,
-    ...(runner.warnings ?? []).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
+    ...(hint === undefined ? [] : [`  ${paint('note', 'hint')}      ${hint}`]),
+    `  sandbox   ${sandboxText(runner, observed)}`,
+    `  limits    ${limitsText(runner, limits, enforcement.memory)}`,
+    ...warnings.map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  output    ${files.length === 0 ? 'no files' : `${counted(files.length, 'file')}, ${sizeText(bytes)}${copied}`}`,
-    `  evidence  ${printable(folder)}  ${paint('faint', 'sealed, not signed')}`,
-    paint('faint', '            proctor show latest · proctor verify latest'),
+    `  evidence  ${printable(folder)}`,
+    paint('faint', '            sealed, not signed · proctor show latest · proctor verify latest'),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 /** What people stumble over first. */
+function hintFor({ reason, interpreter, ending, forksDenied, limits }: ScriptRunResult): string | undefined {
+  if (reason === null) return undefined;
+  if (forksDenied > 0) return `It was refused further processes; --pids allows more than ${limits.pids}.`;
+  if (reason === 'result_missing') {
+    if (ending.how === 'exited' && ending.code !== 0) return 'What it said last, above, tells why.';
+    if (interpreter.startsWith('python')) return 'End it with: import proctor_tool; proctor_tool.succeed()';
+    if (interpreter === 'node') return 'End it with: (await import(process.env.PROCTOR_TOOL)).succeed()';
+    return "A script says how it went in result.json. In a shell: python3 -c 'import proctor_tool; proctor_tool.succeed()'";
+  }
+  return HINTS[reason] ?? (reason.startsWith('script_') ? undefined : 'proctor show latest --internal says more.');
+}
+
 const HINTS: Readonly<Record<string, string>> = {
-  result_missing: 'A script says how it went in result.json. In Python: import proctor_tool; proctor_tool.succeed()',
   oom_killed: '--memory gives it more, such as --memory 2g. Files in its work folder count as memory, too.',
   wall_timeout: '--timeout gives it more time, up to 10m.',
+  idle_timeout: '--idle-timeout lets it be silent for longer.',
+  cpu_timeout: '--cpu-seconds gives it more processor time.',
   artifact_limit_count: '--max-files allows more files.',
   artifact_limit_total: '--max-bytes allows more bytes.',
+  artifact_limit_file: '--max-bytes allows more bytes.',
+  cancelled: 'What it had done by then is kept.',
 };

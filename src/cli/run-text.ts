@@ -1,6 +1,7 @@
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import { durationText, sizeText } from './units.ts';
+import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import { counted, durationText, sizeText } from './units.ts';
 
 /** An ending in a few words. */
 export function endingText(ending: Ending): string {
@@ -19,20 +20,37 @@ const STOPPED_BY = {
   policy: 'stopped: policy',
 } as const;
 
-/** How a run was bounded, in a line. */
-export function boundsText(
-  { sandbox, limits }: Pick<Runner, 'sandbox' | 'limits'>,
+/** How a run was kept in, and what was tried of it before. */
+export function sandboxText(
+  { sandbox }: Pick<Runner, 'sandbox'>,
   observed: readonly { readonly held: boolean }[],
 ): string {
-  if (sandbox.backend === 'none')
-    return `none: nothing is isolated, only stopped after ${durationText(limits.timeout_ms)}`;
-  const memory = limits.max_memory_bytes === undefined ? [] : [`memory ${sizeText(limits.max_memory_bytes)}`];
+  if (sandbox.backend === 'none') return 'none: nothing is isolated';
   const parts = [
     sandbox.network_blocked ? 'network blocked' : 'network open',
     ...(sandbox.filesystem_readonly ? ['files read-only'] : []),
-    ...memory,
-    `at most ${durationText(limits.timeout_ms)}`,
   ];
-  const proof = observed.length > 0 && observed.every(({ held }) => held) ? ' (tried from inside, and held)' : '';
+  const proof = observed.length > 0 && observed.every(({ held }) => held) ? ' (tried beforehand, and held)' : '';
   return `${sandbox.backend}, ${sandbox.isolation_level}: ${parts.join(', ')}${proof}`;
+}
+
+/** What a run was allowed. */
+export function limitsText(
+  { limits }: Pick<Runner, 'limits'>,
+  besides: ScriptOutcome['limits'],
+  memoryBy: string,
+): string {
+  const { timeout_ms, max_memory_bytes, max_cpu_seconds, max_output_files, max_total_output_bytes } = limits;
+  const memory =
+    max_memory_bytes === undefined
+      ? []
+      : [`${sizeText(max_memory_bytes)}${memoryBy === 'rlimit' ? ' for each process alone' : ''}`];
+  return [
+    durationText(timeout_ms),
+    ...(besides.idle_timeout_ms === null ? [] : [`${durationText(besides.idle_timeout_ms)} without a word`]),
+    ...(max_cpu_seconds === undefined ? [] : [`${durationText(max_cpu_seconds * 1_000)} of processor time`]),
+    ...memory,
+    ...(besides.pids === null ? [] : [`${besides.pids} processes`]),
+    `${counted(max_output_files, 'file')} and ${sizeText(max_total_output_bytes)} of output`,
+  ].join(', ');
 }

@@ -22,6 +22,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function atLeastOne(text: string): number {
+  const number = wholeNumber(text);
+  if (number < 1) throw new InvalidArgumentError('It takes a whole number from 1 up.');
+  return number;
+}
+
 /** `1.5 s`, `12 ms`, `3 min`. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;

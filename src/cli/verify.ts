@@ -139,12 +139,22 @@ const WORDS: Readonly<Record<Outcome, string>> = {
 function summary({ outcome, contract, documents, violations }: Verdict): string {
   if (documents) {
     const formats = Object.entries(documents.contracts).map(([name, count]) => `${number(count)} ${name}`);
+    const listed = formats.length > 0 && formats.length <= FORMATS_SHOWN ? ` (${formats.join(', ')})` : '';
     const advised = documents.advised > 0 ? `; ${number(documents.advised)} with advice, which --json lists` : '';
-    return `${counted(documents.outcomes)}${formats.length > 0 ? ` (${formats.join(', ')})` : ''}${advised}`;
+    const isSealed = documents.contracts['seal'] !== undefined && outcome === 'valid';
+    const before =
+      violations.length > 0 ? `${brokenIn(violations)} between its files; ` : isSealed ? 'as it was sealed; ' : '';
+    return `${before}${before === '' ? '' : 'documents: '}${counted(documents.outcomes)}${listed}${advised}`;
   }
-  if (outcome === 'valid') return `valid ${contract}`;
+  return outcome === 'valid' ? `valid ${contract}` : `not a valid ${contract}: ${brokenIn(violations)}`;
+}
+
+/** A list of more kinds than this is for programs. */
+const FORMATS_SHOWN = 5;
+
+function brokenIn(violations: Verdict['violations']): string {
   const rules = new Set(violations.map(({ rule_id }) => rule_id)).size;
-  return `not a valid ${contract}: ${rules === 1 ? 'one rule' : `${rules} rules`} broken`;
+  return `${rules === 1 ? 'one rule' : `${rules} rules`} broken`;
 }
 
 /** "all 3 valid", or "1 valid, 2 refused". */

@@ -26,4 +26,6 @@ export interface Capture {
   readonly stderr: KeptStream;
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
+  /** How often it was refused another process. */
+  readonly forksDenied?: number;
 }

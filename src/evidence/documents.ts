@@ -123,9 +123,11 @@ function outcomeOf({ plan, capture, reading }: ScriptRun): ScriptOutcome {
     artifacts: reading.artifacts,
     enforcement: plan.enforcement,
     observed: plan.observed,
+    limits: plan.limits,
     usage: {
       cpu_ms: capture.cpuMs === undefined ? null : Math.round(capture.cpuMs),
       memory_peak_bytes: capture.memoryPeakBytes ?? null,
+      forks_denied: capture.forksDenied ?? null,
     },
   };
 }

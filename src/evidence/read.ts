@@ -40,3 +40,23 @@ function documentIn(folder: string, file: string, contract: Contract): unknown {
   const { violations } = check(contract, reading.value, { strict: false, internal: false });
   return violations.length === 0 ? reading.value : undefined;
 }
+
+/** A line of the internal log. */
+export interface LogLine {
+  readonly level: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export function readLog(folder: string): LogLine[] {
+  const text = readRegular(path.join(folder, 'evidence/internal/log.ndjson'), LOG_BYTES_MAX)?.toString() ?? '';
+  return text.split('\n').flatMap(line => {
+    const reading = readJson(Buffer.from(line), { bytesMax: LOG_BYTES_MAX });
+    const { level, code, detail } = (reading.ok ? reading.value : {}) as Record<string, unknown>;
+    return typeof level === 'string' && typeof code === 'string' && typeof detail === 'string'
+      ? [{ level, code, detail }]
+      : [];
+  });
+}
+
+const LOG_BYTES_MAX = 16 * 1024 * 1024;

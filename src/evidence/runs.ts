@@ -44,10 +44,21 @@ export function listRuns(home: string): RunPlace[] {
   const root = path.join(home, 'runs');
   return foldersIn(root)
     .flatMap(lane => foldersIn(path.join(root, lane)).map(id => ({ id, lane, folder: path.join(root, lane, id) })))
-    .sort((a, b) => (timeIn(a.id) < timeIn(b.id) ? -1 : 1));
+    .sort(byAge);
 }
 
-/** `20260106_120000_…` of an id; ids of one second are in no order, so the folder's own time would not help either. */
+/** By the second in their names; within one, by when their folders were made. */
+function byAge(a: RunPlace, b: RunPlace): number {
+  const [first, second] = [secondIn(a.id), secondIn(b.id)];
+  if (first !== second) return first < second ? -1 : 1;
+  return madeAt(a.folder) < madeAt(b.folder) ? -1 : 1;
+}
+
+function secondIn(id: string): string {
+  return timeIn(id).slice(0, '20260106_120000'.length);
+}
+
+/** `20260106_120000_…` of an id. */
 function timeIn(id: string): string {
   return /\d{8}_\d{6}_.*$/.exec(id)?.[0] ?? id;
 }
@@ -66,7 +77,7 @@ function foldersIn(folder: string): string[] {
 export function findRun(home: string, word: string): RunPlace {
   const runs = listRuns(home);
   if (word === 'latest') {
-    const last = latestOf(runs);
+    const last = runs.at(-1);
     if (!last) throw new Fault('no_run', 'There is no run yet. proctor run script FILE makes one.');
     return last;
   }
@@ -74,26 +85,18 @@ export function findRun(home: string, word: string): RunPlace {
   if (exact) return exact;
   const matches = runs.filter(({ id }) => id.startsWith(word) || timeIn(id).startsWith(word) || id.endsWith(word));
   if (matches.length === 1 && matches[0]) return matches[0];
-  if (matches.length > 1) throw new Fault('ambiguous_run', `${matches.length} runs begin with "${printable(word)}".`);
+  if (matches.length > 1)
+    throw new Fault(
+      'ambiguous_run',
+      `${matches.length} runs begin with "${printable(word)}". Give more of the id; proctor list shows them.`,
+    );
   if (existsSync(word) && statSync(word).isDirectory()) return placeAt(path.resolve(word));
   throw new Fault('no_run', `No run is called "${printable(word)}". proctor list shows them.`);
-}
-
-/** The run that began last; of those of one second, the one whose folder was made last. */
-function latestOf(runs: readonly RunPlace[]): RunPlace | undefined {
-  const second = timeIn(runs.at(-1)?.id ?? '').slice(0, SECOND_LENGTH);
-  const last = runs.filter(({ id }) => timeIn(id).startsWith(second));
-  return last.reduce<RunPlace | undefined>(
-    (best, run) => (best && madeAt(best.folder) >= madeAt(run.folder) ? best : run),
-    undefined,
-  );
 }
 
 function madeAt(folder: string): bigint {
   return statSync(folder, { bigint: true }).birthtimeNs;
 }
-
-const SECOND_LENGTH = '20260106_120000'.length;
 
 function placeAt(folder: string): RunPlace {
   return { id: path.basename(folder), lane: path.basename(path.dirname(folder)), folder };

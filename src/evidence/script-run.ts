@@ -10,6 +10,7 @@ export interface ScriptPlan {
   /** The runner record, but for what only the run can tell. */
   readonly runner: Omit<Runner, 'timing' | 'exit'>;
   readonly enforcement: ScriptOutcome['enforcement'];
+  readonly limits: ScriptOutcome['limits'];
   readonly observed: ScriptOutcome['observed'];
   readonly correlationId: string;
   readonly startedAtMs: number;

@@ -15,10 +15,10 @@ export async function removeAbandoned(): Promise<void> {
   await removeGroups();
 }
 
-/** The same for a launcher that has just died, as far as its owner does not do it anyway. */
+/** The same, once a launcher that has just died is quite dead. */
 export async function removeAfter(launcher: number): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX && isAlive(launcher); round++) await wait(10);
-  await removeGroups();
+  await removeAbandoned();
 }
 
 /** About two seconds. A process closes its line before it is dead. */

@@ -34,6 +34,7 @@ export interface Counters {
   readonly oomKills: number;
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
+  readonly forksDenied?: number;
 }
 
 /** A kind of sandbox. */

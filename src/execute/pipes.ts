@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { Fault } from '../base/fault.ts';
+import { stagePath } from './workspace.ts';
 
 /** The way out for what a program says: an end to read from, and one to hand to the program. */
 export interface Pipe {
@@ -18,7 +18,7 @@ export interface Pipe {
  * /dev/stdout and /dev/stderr, as many scripts do.
  */
 export async function makePipes(count: number): Promise<Pipe[]> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'proctor-pipes-'));
+  const folder = mkdtempSync(stagePath('pipes-'));
   try {
     const names = Array.from({ length: count }, (_, index) => path.join(folder, String(index)));
     // Anybody may open it who already holds it; nobody else can get there.

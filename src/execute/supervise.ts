@@ -104,7 +104,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         { name: 'setup', startedAtMs: openedAtMs, durationMs: startedAtMs - openedAtMs },
         { name: 'execute', startedAtMs, durationMs: Math.round(diedAt - began) },
       ];
-      const { cpuMs, memoryPeakBytes } = counters;
+      const { cpuMs, memoryPeakBytes, forksDenied } = counters;
       return {
         ending: endingOf(end, stopped, counters),
         phases,
@@ -112,6 +112,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         stderr,
         ...(cpuMs !== undefined && { cpuMs }),
         ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
+        ...(forksDenied !== undefined && { forksDenied }),
       };
     } finally {
       for (const timer of timers) clearTimeout(timer);

@@ -27,7 +27,7 @@ import { ETC_FILES } from './sandboxes/root.ts';
  * offers it, `etc/` for what its sandbox shows as /etc. Outside of the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
-  const stage = path.join(tmpdir(), `${STAGE_PREFIX}${ownName()}-${id}`);
+  const stage = stagePath(id);
   let isMade = false;
   try {
     mkdirSync(stage, { mode: 0o700 });
@@ -42,6 +42,11 @@ export function makeStage(id: string): string {
 }
 
 const STAGE_PREFIX = 'proctor-stage-';
+
+/** A temporary folder of this process, by a name that tells whose it was when it is found after our death. */
+export function stagePath(word: string): string {
+  return path.join(tmpdir(), `${STAGE_PREFIX}${ownName()}-${word}`);
+}
 
 /** Whether a name is that of a stage whose owner is dead. */
 export function isAbandoned(name: string): boolean {

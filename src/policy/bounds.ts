@@ -70,7 +70,7 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
   ): number => {
     if (byProfile === undefined) return asked ?? byDefault;
     if (asked !== undefined && asked > byProfile) {
-      warnings.push(`${name}: the profile ${profile?.name} allows less than was asked for`);
+      warnings.push(`${name}: ${asked} asked for, the profile ${profile?.name} allows ${byProfile}`);
     }
     return Math.min(asked ?? byProfile, byProfile);
   };
@@ -101,7 +101,11 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
       pids: requested.pids ?? DEFAULTS.pids,
       ...(cpuSeconds !== undefined && { cpuSeconds }),
     }),
-    warnings: [...warnings, ...offer.lacks.map(lack => `not strict: ${lack}`)].sort(),
+    warnings: [
+      ...warnings,
+      ...notBinding(profile),
+      ...offer.lacks.map(lack => `standard, not strict: there are no ${lack}`),
+    ].sort(),
   };
 }
 
@@ -122,10 +126,16 @@ function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer;
   if (wanted === 'strict' && offer.isolation !== 'strict') {
     throw new Fault(
       'not_enforceable',
-      `Strict isolation cannot be enforced on this machine: it lacks ${offer.lacks.join(' and ')}. proctor doctor says what to do.`,
+      `Strict isolation cannot be enforced here: there are no ${offer.lacks.join(' and no ')}. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more.`,
     );
   }
   return { offer, isolation: offer.isolation };
+}
+
+/** A profile is made for intents, too. What of it does not bind a script must not look as if it did. */
+function notBinding(profile: Profile | undefined): string[] {
+  if (!profile || profile.allowed_commands.length + profile.allowed_write_roots.length === 0) return [];
+  return [`profile ${profile.name}: its allowed commands and write roots do not bind scripts`];
 }
 
 /** What was asked for by name and a bare process cannot give. */

@@ -22,7 +22,10 @@ export function capsFrom(given: Partial<Caps>): Caps {
     const value: unknown = caps[name];
     if (!Number.isInteger(value) || (value as number) < minimum || (value as number) > maximum) {
       const range = `from ${minimum.toLocaleString('en-US')} to ${maximum.toLocaleString('en-US')}`;
-      throw new Fault('out_of_bounds', `The cap ${name} must be a whole number ${range}.`);
+      throw new Fault(
+        'out_of_bounds',
+        `The cap ${name} (kept_${name.replace('Bytes', '_bytes')}) must be a whole number ${range}.`,
+      );
     }
   }
   return caps;

@@ -91,9 +91,6 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
       `It is not known what runs ${shown}: give it a first line such as "#!/usr/bin/env python3", or an ending such as .py, .mjs, .js or .sh.`,
     );
   }
-  if (!hasKnownEnding(name) && !isExecutable(script)) {
-    throw new Fault('usage', `${shown} is not executable. chmod +x makes it so.`);
-  }
   const isPath = wanted.program.includes('/');
   const found = isPath ? (isProgram(wanted.program) ? wanted.program : undefined) : findProgram(wanted.program);
   if (found === undefined || !NAME.test(path.basename(found))) {
@@ -103,11 +100,14 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
       `${shown} asks for ${program}, which is not installed where a sandbox could see it. proctor doctor lists what is.`,
     );
   }
+  if (!hasKnownEnding(name) && !isExecutable(script)) {
+    throw new Fault('usage', `${shown} is not executable. chmod +x makes it so.`);
+  }
   return { name: path.basename(found), path: found, args: wanted.args };
 }
 
 const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
-const HEAD_BYTES = 4096;
+const HEAD_BYTES = 1024 * 1024;
 
 /** A program whose name a request can hold. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
@@ -119,7 +119,7 @@ function headOf(file: string, shown: string): Buffer {
   try {
     const fd = openSync(file, 'r');
     try {
-      const head = Buffer.alloc(HEAD_BYTES);
+      const head = Buffer.allocUnsafe(HEAD_BYTES);
       return head.subarray(0, readSync(fd, head));
     } finally {
       closeSync(fd);
@@ -138,13 +138,19 @@ function checkInputs(inputs: readonly string[]): CheckedOrder['inputs'] {
     const shown = printable(name);
     const stat = lookAt(source, `The input ${shown}`, true);
     if (stat.isSymbolicLink()) throw new Fault('usage', `The input ${shown} is a link. Give the file itself.`);
-    if (!stat.isFile()) throw new Fault('usage', `The input ${shown} is not a regular file.`);
+    if (!stat.isFile())
+      throw new Fault(
+        'usage',
+        stat.isDirectory()
+          ? `The input ${shown} is a folder. Give its files, or an archive of it.`
+          : `The input ${shown} is not a regular file.`,
+      );
     bytes += stat.size;
     if (bytes > INPUT_BYTES_MAX) throw new Fault('usage', 'The inputs are too large: together at most 1 GiB.');
     const trouble = bareNameTrouble(name);
     if (trouble) throw new Fault('usage', `The name of the input ${shown} ${trouble}.`);
     const key = name.normalize('NFKC').toLowerCase();
-    if (names.has(key)) throw new Fault('usage', `Two inputs are called ${shown}.`);
+    if (names.has(key)) throw new Fault('usage', `Two inputs are called ${shown}. Rename one.`);
     names.add(key);
     return { source, name };
   });

@@ -15,7 +15,7 @@ import type { Machine } from '../execute/machine.ts';
 import { PATH_FOLDERS } from '../execute/programs.ts';
 import { startTicksOf } from '../execute/processes.ts';
 import type { StagedFile } from '../execute/workspace.ts';
-import { DEFAULTS, type Effective, type Offer } from '../policy/bounds.ts';
+import { type Effective, type Offer } from '../policy/bounds.ts';
 import { type Caps, ends } from '../policy/caps.ts';
 import type { CheckedOrder } from './order.ts';
 
@@ -24,9 +24,9 @@ export function offersOf(machine: Machine): Offer[] {
   const { cgroups, seccomp, missing } = machine;
   const lacks = [
     ...(cgroups === 'none'
-      ? ['limits on memory and processes over the whole tree, for which control groups are needed']
+      ? ['limits on memory and processes of a whole run, for which control groups are needed']
       : []),
-    ...(seccomp ? [] : ['a system call filter for this processor']),
+    ...(seccomp ? [] : ['system call filters for this processor']),
   ];
   const parts = missing.map(part => path.basename(part)).join(', ');
   return [
@@ -82,7 +82,7 @@ function limitsOf(effective: Effective, caps: Caps): Limits {
     ...(memoryBytes !== undefined && { memoryBytes }),
     ...(cpuSeconds !== undefined && { cpuSeconds }),
     ...(pids !== undefined && { pids }),
-    openFiles: 1_024,
+    openFiles: OPEN_FILES,
     // The exact bounds are those of output/, and are judged when it is taken; these hold for all that is written.
     workBytes: outputBytesMax + SCRATCH_BYTES,
     workEntries: 2 * outputFilesMax + SCRATCH_ENTRIES,
@@ -91,6 +91,7 @@ function limitsOf(effective: Effective, caps: Caps): Limits {
   };
 }
 
+const OPEN_FILES = 1_024;
 const SCRATCH_BYTES = 16 * 1024 * 1024;
 const SCRATCH_ENTRIES = 256;
 
@@ -113,6 +114,11 @@ export function planOf(planned: Planned): ScriptPlan {
     request: requestOf(planned),
     runner: runnerOf(planned),
     enforcement: enforcementOf(effective, machine),
+    limits: {
+      pids: effective.pids ?? null,
+      idle_timeout_ms: effective.idleMs ?? null,
+      open_files: effective.sandbox === 'none' ? null : OPEN_FILES,
+    },
     observed: [...planned.observed],
     correlationId: newCorrelationId(),
     startedAtMs,
@@ -138,13 +144,13 @@ function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
       profile: bounds.profile?.name ?? null,
       sandbox: bounds.sandbox ?? null,
       isolation: bounds.isolation ?? null,
-      timeout_ms: bounds.timeoutMs ?? DEFAULTS.timeoutMs,
+      timeout_ms: bounds.timeoutMs ?? null,
       idle_timeout_ms: bounds.idleMs ?? null,
-      memory_bytes: bounds.memoryBytes ?? DEFAULTS.memoryBytes,
+      memory_bytes: bounds.memoryBytes ?? null,
       cpu_seconds: bounds.cpuSeconds ?? null,
-      pids: bounds.pids ?? DEFAULTS.pids,
-      max_output_files: bounds.outputFilesMax ?? DEFAULTS.outputFilesMax,
-      max_total_output_bytes: bounds.outputBytesMax ?? DEFAULTS.outputBytesMax,
+      pids: bounds.pids ?? null,
+      max_output_files: bounds.outputFilesMax ?? null,
+      max_total_output_bytes: bounds.outputBytesMax ?? null,
     },
   };
 }

@@ -47,7 +47,12 @@ export function readingOf(facts: Facts): ScriptReading {
     cuts: [...html.cuts, ...summary.cuts],
     replaced: summary.replaced,
     remarks: [...remarksOn(facts, verdict, hide), ...summary.remarks],
-    warnings: facts.telling.length > 0 ? [`output: ${facts.telling.length} of its files hold a declared secret`] : [],
+    warnings:
+      facts.telling.length > 0
+        ? [
+            `output: a declared secret stands in ${facts.telling.length === 1 ? 'one file' : `${facts.telling.length} files`}`,
+          ]
+        : [],
   };
 }
 
@@ -65,7 +70,10 @@ function verdictOf({ ending, result, output }: Facts): Verdict {
   if (isTime(ending)) return { status: 'timed_out', timeoutSource: 'proctor', ...timeReason(ending) };
   const byEnding = failedBy(ending);
   if (byEnding) return { status: 'failed', ...byEnding };
-  if (!result.ok) return { status: 'failed', reason: result.code, message: publicSentence(result.code) };
+  if (!result.ok) {
+    const hasCrashed = result.code === 'result_missing' && ending.how === 'exited' && ending.code !== 0;
+    return { status: 'failed', reason: result.code, message: hasCrashed ? CRASHED : publicSentence(result.code) };
+  }
   if (!output.ok) return { status: 'failed', reason: output.code, message: publicSentence(output.code) };
   const { status } = result.value;
   if (status === 'timed_out') return { status, reason: 'script_timed_out', timeoutSource: 'script', isClaim: true };
@@ -76,6 +84,8 @@ function verdictOf({ ending, result, output }: Facts): Verdict {
   }
   return { status, reason: null, isClaim: true };
 }
+
+const CRASHED = 'The script ended with an error before it wrote a result.';
 
 function timeReason(ending: Ending): { reason: string; message: string } {
   const by = ending.how === 'killed' ? ending.by : 'timeout';

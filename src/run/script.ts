@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
@@ -8,9 +8,10 @@ import type { Capture } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import { documentsOf } from '../evidence/documents.ts';
 import { finish } from '../evidence/finish.ts';
-import { filesWithSecrets } from '../evidence/ingest/flags.ts';
-import { ingestOutput } from '../evidence/ingest/output.ts';
+import { filesWithSecrets, hasTellingName } from '../evidence/ingest/flags.ts';
+import { ingestOutput, type OutputReading } from '../evidence/ingest/output.ts';
 import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
+import { breach } from '../evidence/ingest/reason.ts';
 import { readResult } from '../evidence/ingest/result.ts';
 import { Journal } from '../evidence/journal.ts';
 import { PASSING, recoverRun } from '../evidence/recover.ts';
@@ -51,6 +52,7 @@ export interface ScriptAnswer {
   readonly plan: ScriptPlan;
   readonly ending: Ending;
   readonly reading: ScriptReading;
+  readonly forksDenied: number;
   readonly completedAtMs: number;
 }
 
@@ -164,7 +166,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
     sealedAtMs: completedAtMs,
   });
   await closed;
-  return { place, plan, ending: capture.ending, reading, completedAtMs };
+  return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };
 }
 
 async function watched(prepared: Prepared, { signal, onOutput }: Around): Promise<Capture> {
@@ -185,15 +187,26 @@ async function take({ prepared, job, plan, caps }: Going, folder: string, { endi
   const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
   const internal = path.join(folder, 'evidence', 'internal');
   const result = readResult(prepared.workFolder);
-  const output = await ingestOutput(prepared.workFolder, path.join(folder, 'output'), {
-    filesMax,
-    bytesMax,
-    fileBytesMax: bytesMax,
-  });
+  const target = path.join(folder, 'output');
+  const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
+  const output = unnamed(await ingestOutput(prepared.workFolder, target, limits), target, secrets);
   if (result.bytes) writeFileSync(path.join(internal, 'result.raw'), masked(result.bytes, secrets), { mode: 0o600 });
-  if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'));
+  if (!output.ok) {
+    const quarantine = path.join(internal, 'quarantine');
+    await quarantineOutput(prepared.workFolder, quarantine);
+    const index = path.join(quarantine, 'index.json');
+    if (existsSync(index)) writeFileSync(index, masked(readFileSync(index), secrets));
+  }
   const telling = output.ok ? filesWithSecrets(folder, output.files, secrets) : [];
   return readingOf({ ending, result, output, telling, secrets, caps, correlationId: plan.correlationId });
+}
+
+/** Output in which a name tells a secret is not kept. */
+function unnamed(output: OutputReading, target: string, secrets: readonly string[]): OutputReading {
+  if (!output.ok || !hasTellingName(output.files, secrets)) return output;
+  rmSync(target, { recursive: true, force: true });
+  const seen = { files: output.files.length, bytes: output.bytesTotal };
+  return { ...breach('artifact_name_invalid', 'the name of a file in output/ holds a declared secret'), seen };
 }
 
 function masked(bytes: Buffer, secrets: readonly string[]): Buffer {

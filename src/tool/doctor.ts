@@ -57,7 +57,7 @@ export async function diagnose(): Promise<Diagnosis> {
         name: 'none',
         works: true,
         isolation: 'none',
-        enforces: ['wall clock', 'idle time', 'kept output'],
+        enforces: ['wall clock, idle time, a clean environment, and how much is kept of what it prints'],
         lacks: [],
         observed: [],
         advice: [],

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { Launcher } from '../execute/launch.ts';
@@ -55,11 +56,20 @@ export interface ScriptRunResult {
   /** How it was bounded, as written in runner.json. */
   readonly runner: ScriptAnswer['plan']['runner'];
   readonly observed: ScriptAnswer['plan']['observed'];
+  /** What held each limit, and the limits that runner.json has no place for. */
+  readonly enforcement: ScriptAnswer['plan']['enforcement'];
+  readonly limits: ScriptAnswer['plan']['limits'];
+  readonly warnings: readonly string[];
+  /** How often it was refused another process, where that is counted. */
+  readonly forksDenied: number;
+  /** The program that ran it. */
+  readonly interpreter: string;
   readonly durationMs: number;
 }
 
 /** Runs a script inside bounds that are enforced, and leaves evidence of it that anyone can verify. */
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
+  checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
   const { signal, onOutput, onWait, onFolder, caps, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
@@ -84,6 +94,41 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
   return resultOf(answer);
 }
 
+/** A bound that is misspelt would silently not bound. */
+function checkOptions(options: RunScriptOptions): void {
+  if (typeof options?.script !== 'string') throw new Fault('usage', 'runScript needs script: the path of a file.');
+  const unknown = Object.keys(options).find(key => !Object.hasOwn(OPTIONS, key));
+  if (unknown !== undefined) {
+    const names = Object.keys(OPTIONS).join(', ');
+    throw new Fault('usage', `runScript does not know the option "${printable(unknown)}". There are: ${names}.`);
+  }
+}
+
+const OPTIONS: Record<keyof RunScriptOptions, true> = {
+  script: true,
+  inputs: true,
+  args: true,
+  env: true,
+  secrets: true,
+  profile: true,
+  sandbox: true,
+  isolation: true,
+  timeoutMs: true,
+  idleMs: true,
+  memoryBytes: true,
+  cpuSeconds: true,
+  pids: true,
+  outputFilesMax: true,
+  outputBytesMax: true,
+  copyOutputTo: true,
+  cwd: true,
+  caps: true,
+  signal: true,
+  onOutput: true,
+  onWait: true,
+  onFolder: true,
+};
+
 let shared: Promise<Launcher> | undefined;
 
 /** One launcher for all runs of this process. It ends with the process. */
@@ -102,7 +147,7 @@ export async function closeLauncher(): Promise<void> {
   await launcher?.close();
 }
 
-function resultOf({ place, plan, ending, reading, completedAtMs }: ScriptAnswer): ScriptRunResult {
+function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: ScriptAnswer): ScriptRunResult {
   return {
     kind: 'script',
     runId: place.id,
@@ -116,6 +161,11 @@ function resultOf({ place, plan, ending, reading, completedAtMs }: ScriptAnswer)
     files: reading.files,
     runner: plan.runner,
     observed: plan.observed,
+    enforcement: plan.enforcement,
+    limits: plan.limits,
+    warnings: [...(plan.runner.warnings ?? []), ...reading.warnings],
+    forksDenied,
+    interpreter: plan.request.interpreter.name,
     durationMs: completedAtMs - plan.startedAtMs,
   };
 }
@@ -123,7 +173,11 @@ function resultOf({ place, plan, ending, reading, completedAtMs }: ScriptAnswer)
 function checkTarget(folder: string): void {
   if (!existsSync(folder)) return;
   if (!statSync(folder).isDirectory()) throw new Fault('usage', 'The place to copy the output to is not a folder.');
-  if (readdirSync(folder).length > 0) throw new Fault('usage', 'The folder to copy the output to is not empty.');
+  if (readdirSync(folder).length > 0)
+    throw new Fault(
+      'usage',
+      'The folder to copy the output to is not empty. Give an empty one, or one that is not there yet.',
+    );
 }
 
 function copyOutput(folder: string, target: string): void {

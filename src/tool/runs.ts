@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { ScriptFolder } from '../evidence/read.ts';
+import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { isRunning, recoverIfDead } from './recover.ts';
 
@@ -48,13 +48,18 @@ async function listed({ id, lane, folder }: RunPlace): Promise<Listed> {
 
 export interface Shown extends ScriptFolder {
   readonly place: RunPlace;
+  /** The folder verifies: it is as it was sealed. */
+  readonly isWhole: boolean;
+  /** What only those who run Proctor should read. */
+  readonly log?: readonly LogLine[];
 }
 
 /** One run, by path, id, beginning of one, or `latest`. */
-export async function showRun(cwd: string, word: string): Promise<Shown> {
+export async function showRun(cwd: string, word: string, withLog: boolean): Promise<Shown> {
   const place = await placeOf(cwd, word);
-  const { readScriptFolder } = await import('../evidence/read.ts');
-  const shown = { place, ...readScriptFolder(place.folder) };
+  const { readLog, readScriptFolder } = await import('../evidence/read.ts');
+  const isWhole = await verifies(place.folder);
+  const shown = { place, isWhole, ...readScriptFolder(place.folder), ...(withLog && { log: readLog(place.folder) }) };
   if (!shown.outcome && !shown.isOpen) {
     throw new Fault(
       'unreadable_run',
@@ -62,6 +67,12 @@ export async function showRun(cwd: string, word: string): Promise<Shown> {
     );
   }
   return shown;
+}
+
+async function verifies(folder: string): Promise<boolean> {
+  const { verify } = await import('../verify/index.ts');
+  for await (const { outcome } of verify([folder])) if (outcome !== 'valid') return false;
+  return true;
 }
 
 /** Where a run lies, completed if it was dead. */
@@ -85,11 +96,19 @@ export async function pruneRuns(cwd: string, olderThanMs: number, isTrial: boole
     if (!isTrial) {
       await recoverIfDead(place);
       if (hasJournal(place.folder)) continue;
-      rmSync(place.folder, { recursive: true, force: true });
+      removeFolder(place);
     }
     removed.push(place.id);
   }
   return removed;
+}
+
+function removeFolder({ id, folder }: RunPlace): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (cause) {
+    throw new Fault('not_removed', `${id} could not be removed; perhaps it belongs to another user.`, { cause });
+  }
 }
 
 /** The time in an id; one without is never old. */

@@ -91,6 +91,7 @@ export const SL = {
     title: 'Folder Whole',
     why: 'What was sealed is what is shown, byte for byte, wherever the folder was copied to.',
     asks: [
+      'the run of a script has its seal, unless it is not finished',
       'every file that evidence/seal.json names is there, with the size and the SHA-256 that it states',
       'the files in evidence/internal/ are there all, or none of them is',
       'a file that another document was found wrong about (FD2, FD3) is not told of again',

@@ -28,6 +28,8 @@ export function sealInspector(
   const seals: Seal[] = [];
   const sealed = new Set<string>();
   const notChecked: string[] = [];
+  /** Folders of evidence that Proctor itself wrote, which it seals without exception. */
+  const runs = new Set<string>();
   let outside = 0;
 
   function* changed({ below, subjects }: Seal): Generator<FolderFinding> {
@@ -72,6 +74,7 @@ export function sealInspector(
       return outside;
     },
     take({ file, contract, value }) {
+      if (contract.name === 'script-outcome' || contract.name === 'script-request') runs.add(path.posix.dirname(file));
       if (contract.name !== 'seal') return;
       const opened = openSeal(value);
       if (!opened.ok) return;
@@ -91,12 +94,19 @@ export function sealInspector(
         for (const finding of changed(seal)) report(finding);
         for (const finding of extra(seal)) report(finding);
       }
+      for (const folder of runs) {
+        const file = path.posix.join(folder, 'seal.json');
+        const isFinished = !journals.has(path.posix.join(path.posix.dirname(folder), 'journal.ndjson'));
+        if (isFinished && !tree.files.has(file)) report({ rule: SL.SL5.id, level: 'must', file, message: UNSEALED });
+      }
       for (const file of journals) report({ rule: SL.SL7.id, level: 'must', file, message: UNFINISHED });
       if (tree.paths.some(isEvidence) && !isSealed())
         notChecked.push('whether a file was exchanged, added or lost: there is no seal');
     },
   };
 }
+
+const UNSEALED = 'is missing: any file may have been changed, added or taken away';
 
 const UNFINISHED = 'is the journal of a run that is not finished: proctor recover finishes it';
 

@@ -22,11 +22,12 @@ export const CORRELATION = '0123456789abcdef';
 /** What was decided before some script started. */
 export function plan(): ScriptPlan {
   const { timing: _, exit: __, ...record } = structuredClone(runner.example) as Runner;
-  const { enforcement, observed } = structuredClone(scriptOutcome.example) as ScriptOutcome;
+  const { enforcement, limits, observed } = structuredClone(scriptOutcome.example) as ScriptOutcome;
   return {
     request: structuredClone(scriptRequest.example) as ScriptRequest,
     runner: record,
     enforcement,
+    limits,
     observed,
     correlationId: CORRELATION,
     startedAtMs: STARTED_AT,

@@ -47,8 +47,8 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
     const { place, reading } = await runScript({ script, secrets }, { launcher, home: path.join(cwd, '.proctor') });
     await expectValid(place.folder);
     expect(read(place.folder, 'output/told.txt')).toBe('token correct horse battery\n');
-    expect(reading.warnings).toEqual(['output: 2 of its files hold a declared secret']);
-    expect(read(place.folder, 'evidence/runner.json')).toContain('output: 2 of its files hold a declared secret');
+    expect(reading.warnings).toEqual(['output: a declared secret stands in 2 files']);
+    expect(read(place.folder, 'evidence/runner.json')).toContain('output: a declared secret stands in 2 files');
     expect(read(place.folder, 'evidence/internal/log.ndjson')).toMatch(
       /secret_in_output.*|output\/coded\.txt, output\/told\.txt/,
     );

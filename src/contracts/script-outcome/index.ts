@@ -54,7 +54,8 @@ const example: ScriptOutcome = {
     { what: 'network', held: true, note: 'A connection to an outside address was refused.' },
     { what: 'file_system', held: true, note: 'A write outside the write roots was refused.' },
   ],
-  usage: { cpu_ms: 1_240, memory_peak_bytes: 38_797_312 },
+  limits: { pids: 256, idle_timeout_ms: null, open_files: 1_024 },
+  usage: { cpu_ms: 1_240, memory_peak_bytes: 38_797_312, forks_denied: 0 },
 };
 
 export const scriptOutcome: Contract = {

@@ -190,9 +190,10 @@ const SO11 = rule({
   asks: [
     'memory, pids and cpu of enforcement are cgroup_v1, cgroup_v2, rlimit or none',
     'output is tmpfs or none, kill is pid_namespace or process_group, seccomp and user are true or false',
-    'cpu_ms and memory_peak_bytes of usage are whole numbers from 0 up, or null',
+    'cpu_ms, memory_peak_bytes and forks_denied of usage are whole numbers from 0 up, or null',
+    'pids, idle_timeout_ms and open_files of limits are whole numbers from 0 up, or null where nothing bounded it',
   ],
-  fields: ['enforcement', 'usage'],
+  fields: ['enforcement', 'limits', 'usage'],
   breach: outcome => ({ ...outcome, enforcement: { ...outcome.enforcement, kill: 'none' } }),
 });
 

@@ -93,7 +93,18 @@ export const scriptOutcomeShape = record({
       }),
     )
     .check(z.maxLength(100)),
-  usage: record({ cpu_ms: z.nullable(count()), memory_peak_bytes: z.nullable(count()) }),
+  /** Bounds that held besides those in runner.json, which has no place for them. */
+  limits: record({
+    pids: z.nullable(count()),
+    idle_timeout_ms: z.nullable(count()),
+    open_files: z.nullable(count()),
+  }),
+  usage: record({
+    cpu_ms: z.nullable(count()),
+    memory_peak_bytes: z.nullable(count()),
+    /** How often it was refused another process. */
+    forks_denied: z.nullable(count()),
+  }),
 });
 
 export type ScriptOutcome = z.infer<typeof scriptOutcomeShape>;

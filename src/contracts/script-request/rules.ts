@@ -114,8 +114,9 @@ const SQ7 = rule({
   asks: [
     'requested has profile, a string that is not blank or null',
     'sandbox is none, process, container, vm or null; isolation is strict, standard, none or null',
-    'timeout_ms, memory_bytes, pids, max_output_files and max_total_output_bytes are whole numbers from 1 up',
-    'idle_timeout_ms and cpu_seconds are whole numbers from 1 up, or null',
+    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are whole numbers from 1 up, or null',
+    'max_output_files and max_total_output_bytes are whole numbers from 1 up, or null',
+    'null is what was not asked for, so that a default is not taken for a wish',
   ],
   fields: ['requested'],
   breach: request => ({ ...request, requested: { ...request.requested, timeout_ms: 0 } }),

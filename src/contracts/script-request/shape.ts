@@ -28,13 +28,13 @@ export const scriptRequestShape = record({
     profile: z.nullable(wordyText()),
     sandbox: z.nullable(z.enum(['none', 'process', 'container', 'vm'])),
     isolation: z.nullable(z.enum(['strict', 'standard', 'none'])),
-    timeout_ms: limit(),
+    timeout_ms: z.nullable(limit()),
     idle_timeout_ms: z.nullable(limit()),
-    memory_bytes: limit(),
+    memory_bytes: z.nullable(limit()),
     cpu_seconds: z.nullable(limit()),
-    pids: limit(),
-    max_output_files: limit(),
-    max_total_output_bytes: limit(),
+    pids: z.nullable(limit()),
+    max_output_files: z.nullable(limit()),
+    max_total_output_bytes: z.nullable(limit()),
   }),
 });
 

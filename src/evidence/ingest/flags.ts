@@ -1,6 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { Masker } from '../../base/masker.ts';
+import { secretForms } from '../../base/secret-forms.ts';
+
+/** Whether the name of a file holds a declared secret. It would stand in every list of the run, where nothing can be masked. */
+export function hasTellingName(files: readonly { readonly path: string }[], secrets: readonly string[]): boolean {
+  const forms = secretForms(secrets);
+  return files.some(({ path: file }) => forms.some(form => file.includes(form)));
+}
 
 /** Which stored files hold a declared secret. They are the script's own and are not altered, only named. */
 export function filesWithSecrets(

@@ -1,0 +1,137 @@
+import path from 'node:path';
+import { printable, printableJson } from '../base/printable.ts';
+import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { ScriptRequest } from '../contracts/script-request/shape.ts';
+import { type Shown, showRun } from '../tool/runs.ts';
+import { stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+import { endingText, limitsText, sandboxText } from './run-text.ts';
+import { counted, durationText, sizeText } from './units.ts';
+
+export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
+  const shown = await showRun(process.cwd(), word, internal === true);
+  if (json) stdout.write(`${printableJson(asJson(shown))}\n`);
+  else stdout.write(showText(shown, paintFor(1)));
+  return 0;
+}
+
+function asJson({ place, isOpen, isWhole, request, runner, outcome, result, log }: Shown): object {
+  const folder = path.relative(process.cwd(), place.folder);
+  const documents = { request, runner, outcome, result };
+  return {
+    kind: 'script',
+    run_id: place.id,
+    folder,
+    is_open: isOpen,
+    is_whole: isWhole,
+    ...documents,
+    ...(log && { log }),
+  };
+}
+
+function showText(shown: Shown, paint: Paint): string {
+  const { place, request, runner, outcome, result, isOpen, isWhole, log } = shown;
+  const folder = printable(path.relative(process.cwd(), place.folder) || '.');
+  if (!outcome || !runner || !request || !result) {
+    return `${paint('strong', place.id)}  ${isOpen ? 'is still running' : 'cannot be read'}\n  evidence  ${folder}\n`;
+  }
+  const mark = outcome.status === 'succeeded' ? paint('good', '✓') : paint('bad', '✗');
+  const reason = outcome.reason === null ? '' : ` (${outcome.reason})`;
+  const words = request.args.map(printable).join(' ');
+  const lines = [
+    `${mark} ${paint('strong', outcome.status.replace('_', ' '))}  ${printable(request.script.name)} ${words}`.trimEnd(),
+    ...(result.error_summary === null ? [] : [`  ${printable(result.error_summary)}`]),
+    `  run       ${request.run_id}`,
+    `  script    ${printable(request.script.name)}, run by ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
+    `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
+    `  sees      ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variable of the caller'}`,
+    `  when      ${runner.timing.started_at}, took ${durationText(runner.timing.duration_ms)}`,
+    `  ended     ${endingText(outcome.ending)}${reason}; the script itself ${claimOf(outcome)}`,
+    `  used      ${usedBy(outcome)}`,
+    '',
+    `  ${paint('strong', 'bounds')}`,
+    `    asked     ${askedOf(request)}`,
+    `    sandbox   ${sandboxText(runner, [])}`,
+    `    limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
+    ...enforcedBy(outcome).map(line => `    ${line}`),
+    ...outcome.observed.map(
+      ({ what, held, note }) =>
+        `    tried     ${held ? paint('good', '✓') : paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`,
+    ),
+    ...(runner.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
+    '',
+    `  ${paint('strong', 'left behind')}`,
+    ...outcome.streams.map(stream => `    ${streamText(stream)}`),
+    ...result.artifacts
+      .slice(0, FILES_SHOWN)
+      .map(({ path: file, bytes }) => `    ${printable(file)}  ${paint('faint', sizeText(bytes))}`),
+    ...(result.artifacts.length > FILES_SHOWN ? [`    ${result.artifacts.length - FILES_SHOWN} more files`] : []),
+    ...(outcome.salvaged
+      ? [paint('note', '    salvaged: the run did not succeed, its files are kept all the same')]
+      : []),
+    ...outcome.cuts
+      .filter(({ what }) => what !== 'stdout' && what !== 'stderr')
+      .map(({ what, bytes_total, bytes_kept }) =>
+        paint('note', `    ${what.replace('_', ' ')} is cut: ${sizeText(bytes_kept)} of ${sizeText(bytes_total)}`),
+      ),
+    ...outcome.replaced.map(what => paint('note', `    ${what.replace('_', ' ')} is replaced: not fit to be shown`)),
+    ...(log ?? []).map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`),
+    '',
+    `  evidence  ${folder}`,
+    isWhole
+      ? `            ${paint('good', 'as it was sealed')}${paint('faint', ', not signed')}`
+      : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const FILES_SHOWN = 50;
+
+function claimOf({ claimed_status }: ScriptOutcome): string {
+  return claimed_status === null ? 'wrote no valid result' : `said: ${claimed_status}`;
+}
+
+function usedBy({ usage }: ScriptOutcome): string {
+  const used = [
+    ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of processor time`]),
+    ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} of memory at most`]),
+    ...(usage.forks_denied ? [`refused a further process ${counted(usage.forks_denied, 'time')}`] : []),
+  ];
+  return used.join(', ') || 'not measured';
+}
+
+/** What the caller said; a default is not a wish. */
+function askedOf({ requested }: ScriptRequest): string {
+  const { profile, sandbox, isolation, timeout_ms, idle_timeout_ms, memory_bytes, cpu_seconds, pids } = requested;
+  const { max_output_files, max_total_output_bytes } = requested;
+  const asked = [
+    profile && `profile ${profile}`,
+    sandbox && `sandbox ${sandbox}`,
+    isolation && `isolation ${isolation}`,
+    timeout_ms && durationText(timeout_ms),
+    idle_timeout_ms && `${durationText(idle_timeout_ms)} without a word`,
+    cpu_seconds && `${durationText(cpu_seconds * 1_000)} of processor time`,
+    memory_bytes && sizeText(memory_bytes),
+    pids && `${pids} processes`,
+    max_output_files && `${counted(max_output_files, 'file')} of output`,
+    max_total_output_bytes && `${sizeText(max_total_output_bytes)} of output`,
+  ].filter(Boolean);
+  return asked.length === 0 ? 'nothing, all by default' : `${asked.join(', ')}; the rest by default`;
+}
+
+function enforcedBy({ enforcement }: ScriptOutcome): string[] {
+  const { memory, pids, cpu, output, seccomp, user, kill } = enforcement;
+  const by = Object.entries({ memory, processes: pids, 'processor time': cpu, output: output }).filter(
+    ([, who]) => who !== 'none',
+  );
+  return [
+    `held by   ${[...by.map(([what, who]) => `${what}: ${who.replace('_', ' ')}`), `end: ${kill.replace('_', ' ')}`].join(', ')}`,
+    `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root of this machine'}`,
+  ];
+}
+
+function streamText({ name, bytes_total, bytes_kept, truncated, masked }: ScriptOutcome['streams'][number]): string {
+  const cut = truncated ? `, ${sizeText(bytes_kept)} kept` : '';
+  const hidden = masked > 0 ? `, ${counted(masked, 'secret')} masked` : '';
+  return `${name}    ${sizeText(bytes_total)}${cut}${hidden}  evidence/steps/script/${name}.txt`;
+}
