@@ -264,7 +264,7 @@ function isFit(file) {
 const UNFIT = new RegExp(
   [
     // Invisible, reordering, or half a character.
-    /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/u,
+    /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffd]/u,
     /[\u{e0000}-\u{e007f}]|\p{Cs}/u,
     /[\\:*?"<>|]|\/ |[ .](?:\/|$)/u,
     /\/(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|$)/u,

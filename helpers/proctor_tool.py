@@ -250,7 +250,7 @@ def _is_fit(path):
 
 
 _UNFIT = re.compile(
-    r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]'
+    r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffd]'
     r'|[\U000e0000-\U000e007f\ud800-\udfff]'  # Invisible, reordering, or not UTF-8 at all.
     r'|[\\:*?"<>|]|/ |[ .](?:/|\Z)'
     r'|/(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)',

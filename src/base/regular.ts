@@ -1,12 +1,19 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
-/** The bytes of a regular file of at most `bytesMax`, or undefined: it is missing, larger, a link, or no file at all. */
-export function readRegular(file: string, bytesMax: number): Buffer | undefined {
+/**
+ * The bytes of a regular file of at most `bytesMax`, or undefined: it is missing, larger, a link, or no file at all.
+ * `isWanted` judges the very file that is read, which somebody may have put there a moment ago.
+ */
+export function readRegular(
+  file: string,
+  bytesMax: number,
+  isWanted: (stat: Stats) => boolean = () => true,
+): Buffer | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
     const stat = fstatSync(fd);
-    if (!stat.isFile() || stat.size > bytesMax) return undefined;
+    if (!stat.isFile() || stat.size > bytesMax || !isWanted(stat)) return undefined;
     const bytes = Buffer.allocUnsafe(stat.size);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {

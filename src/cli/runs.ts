@@ -21,12 +21,13 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     return 0;
   }
   if (runs.length === 0) stdout.write('No run yet. proctor run script FILE makes one.\n');
-  for (const { id, startedAt, status, subject, durationMs } of runs) {
+  for (const { id, startedAt, status, subject, durationMs, renamed, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
+    const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
     const style = status === 'succeeded' ? 'good' : status === 'running' ? 'note' : 'bad';
     stdout.write(
-      `${paint(style, status.replace('_', ' ').padEnd(10))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}\n`,
+      `${paint(style, status.replace('_', ' ').padEnd(10))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
     );
   }
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
@@ -55,7 +56,9 @@ export async function recoverCommand({ json }: { json?: true }): Promise<number>
   const recovered = await recover(process.cwd());
   if (json) stdout.write(`${printableJson({ runs: recovered.map(({ id, became }) => ({ run_id: id, became })) })}\n`);
   else {
-    for (const { id, became } of recovered) stdout.write(`${id}  ${BECAME[became]}\n`);
+    for (const { id, became, why } of recovered) {
+      stdout.write(`${printable(id)}  ${BECAME[became]}${why === undefined ? '' : `: ${why}`}\n`);
+    }
     if (recovered.length === 0) stdout.write('Every run here is finished.\n');
   }
   return 0;
@@ -66,4 +69,5 @@ const BECAME = {
   sealed: 'was finished already, only its journal was left',
   removed: 'had not begun; nothing is left of it',
   alive: 'is still running',
+  odd: 'is left alone',
 } as const;

@@ -30,10 +30,11 @@ function asJson({ place, isOpen, isWhole, request, runner, outcome, result, log 
 }
 
 function showText(shown: Shown, paint: Paint): string {
-  const { place, request, runner, outcome, result, isOpen, isWhole, log } = shown;
+  const { place, request, runner, outcome, result, isOpen, isRunning, isWhole, log } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!outcome || !runner || !request || !result) {
-    return `${paint('strong', place.id)}  ${isOpen ? 'is still running' : 'cannot be read'}\n  evidence  ${folder}\n`;
+    const open = isRunning ? 'is still running' : 'is not finished: it is running elsewhere, or was interrupted';
+    return `${paint('strong', printable(place.id))}  ${isOpen ? open : 'cannot be read'}\n  evidence  ${folder}\n`;
   }
   const mark = outcome.status === 'succeeded' ? paint('good', '✓') : paint('bad', '✗');
   const reason = outcome.reason === null ? '' : ` (${outcome.reason})`;

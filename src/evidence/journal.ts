@@ -1,6 +1,8 @@
-import { closeSync, fdatasync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, lstatSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { isMineAlone } from '../base/owner.ts';
+import { readRegular } from '../base/regular.ts';
 
 export const JOURNAL = 'journal.ndjson';
 
@@ -52,9 +54,12 @@ const SYNC_AFTER_MS = 50;
 /** The lines of a journal; the last may be a part of one, or anything after a power cut, and is then left out. */
 export function readJournal<Line>(folder: string): Line[] {
   const file = path.join(folder, JOURNAL);
-  if (statSync(file).size > JOURNAL_BYTES_MAX)
+  if (lstatSync(file).size > JOURNAL_BYTES_MAX)
     throw new Fault('journal_too_large', 'The journal of the run is too large.');
-  return readFileSync(file, 'utf8')
+  const bytes = readRegular(file, JOURNAL_BYTES_MAX, isMineAlone);
+  if (!bytes) throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
+  return bytes
+    .toString()
     .split('\n')
     .flatMap(line => {
       try {

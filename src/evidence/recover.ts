@@ -1,60 +1,107 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { documentsOf } from './documents.ts';
+import { readRegular } from '../base/regular.ts';
+import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
 import { finish, SEAL } from './finish.ts';
 import { JOURNAL, readJournal } from './journal.ts';
+import { RUN_ID } from './runs.ts';
+import { areSound, isScriptLine } from './script-line.ts';
 import type { CaptureNote, ScriptLine, ScriptPlan, ScriptReading, StreamNote } from './script-run.ts';
 import { storedStream } from './stored-stream.ts';
 
 /** A run whose journal is still there. */
 export interface OpenRun {
   readonly plan: ScriptPlan | undefined;
-  /** What its launcher may have left on the machine. */
-  readonly leftovers: unknown;
   readonly isSealed: boolean;
 }
 
+/** Whether something lies where a run that is open has its journal. */
 export function hasJournal(folder: string): boolean {
-  return existsSync(path.join(folder, JOURNAL));
+  return lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false }) !== undefined;
 }
 
 export function openRun(folder: string): OpenRun {
-  const lines = readJournal<ScriptLine>(folder);
-  return {
-    plan: lineOf(lines, 'planned')?.plan,
-    leftovers: lineOf(lines, 'opened')?.leftovers,
-    isSealed: existsSync(path.join(folder, SEAL)),
-  };
+  return { plan: lineOf(linesIn(folder), 'planned')?.plan, isSealed: isSealed(folder) };
+}
+
+function isSealed(folder: string): boolean {
+  return lstatSync(path.join(folder, SEAL), { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** The lines of the journal that say what they should; the others are as good as not written. */
+function linesIn(folder: string): ScriptLine[] {
+  return readJournal<unknown>(folder).filter(isScriptLine);
 }
 
 /**
  * Turns what is left of an interrupted run into a folder that is valid and says what happened. Returns what it became;
- * `removed` if the run had not even begun to be written down, so that nothing had run.
+ * `removed` if the run had not even begun to be written down, so that nothing had run. What cannot be a run of ours is
+ * left as it is.
  */
 export async function recoverRun(
   folder: string,
   nowMs: number,
   because = INTERRUPTED,
 ): Promise<'sealed' | 'recovered' | 'removed'> {
-  // A folder with a seal is whole, whatever became of its journal.
-  if (existsSync(path.join(folder, SEAL))) {
+  try {
+    // A folder with a seal is whole, whatever became of its journal.
+    if (isSealed(folder)) {
+      rmSync(path.join(folder, JOURNAL), { force: true });
+      return 'sealed';
+    }
+    if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
+    refuseOdd(folder);
+    const lines = linesIn(folder);
+    const plan = lineOf(lines, 'planned')?.plan;
+    if (!plan) {
+      removeEmpty(folder);
+      return 'removed';
+    }
+    await complete(folder, lines, plan, nowMs, because);
     rmSync(path.join(folder, JOURNAL), { force: true });
-    return 'sealed';
+    return 'recovered';
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault('recovery_failed', 'The folder of the run could not be completed.', { cause });
   }
-  if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
-  const lines = readJournal<ScriptLine>(folder);
-  const plan = lineOf(lines, 'planned')?.plan;
-  if (!plan) {
-    rmSync(folder, { recursive: true, force: true });
-    return 'removed';
-  }
-  await complete(folder, lines, plan, nowMs, because);
-  rmSync(path.join(folder, JOURNAL), { force: true });
-  return 'recovered';
 }
+
+/** A run leaves files and folders. Whatever else is here was put here by somebody, perhaps for us to follow it. */
+function refuseOdd(folder: string): void {
+  const pending = [{ at: folder, depth: 0 }];
+  let count = 0;
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { at, depth } = next;
+    if (depth > DEPTH_MAX || !lstatSync(at).isDirectory()) throw new Fault('odd_folder', ODD);
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      if (++count > ENTRIES_MAX) throw new Fault('odd_folder', ODD);
+      if (entry.isDirectory()) pending.push({ at: path.join(at, entry.name), depth: depth + 1 });
+      else if (!entry.isFile()) throw new Fault('odd_folder', ODD);
+    }
+  }
+}
+
+/** More than any run leaves. */
+const ENTRIES_MAX = 1_000_000;
+const DEPTH_MAX = 100;
+
+/** Takes away the folder of a run that had not begun: its journal and empty folders, and nothing that holds more. */
+function removeEmpty(folder: string): void {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const isUnbegun = RUN_ID.test(path.basename(folder)) && names.every(name => EMPTY_RUN.has(name));
+  if (!isUnbegun) throw new Fault('odd_folder', ODD);
+  rmSync(path.join(folder, JOURNAL));
+  for (const below of ['evidence/internal', 'evidence', '.']) {
+    const within = path.join(folder, below);
+    if (existsSync(within)) rmdirSync(within);
+  }
+}
+
+const EMPTY_RUN: ReadonlySet<string> = new Set([JOURNAL, 'evidence', 'evidence/internal']);
+const ODD = 'The folder of a run holds what no run leaves there. It is left as it is.';
 
 interface Because {
   readonly reason: string;
@@ -82,21 +129,35 @@ async function complete(
   const capture = captured
     ? { ...captured.capture, stdout: stdout.note, stderr: stderr.note }
     : lostCapture(lines, plan, stdout.note, stderr.note, nowMs);
-  removeUnfinished(folder);
-  // What was stored without having been judged to the end is not shown.
-  if (!read) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
   const reading = read?.reading ?? unread(capture, plan, because);
   const completedAtMs = Math.max(read?.atMs ?? captured?.atMs ?? nowMs, plan.startedAtMs);
   const streams = { stdout: stdout.bytes, stderr: stderr.bytes };
+  const documents = soundly(() => documentsOf({ plan, capture, reading, completedAtMs }, streams));
+  removeUnfinished(folder);
+  // What was stored without having been judged to the end is not shown.
+  if (!read) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
   await finish(folder, {
     runId: plan.request.run_id,
     kind: 'script',
-    documents: documentsOf({ plan, capture, reading, completedAtMs }, streams),
+    documents,
     stored: [],
     passing: PASSING,
     sealedAtMs: nowMs,
   });
 }
+
+/** Nothing is touched for a journal of which no evidence can be made: a run of ours has not written it. */
+function soundly(make: () => Document[]): Document[] {
+  try {
+    const documents = make();
+    if (areSound(documents)) return documents;
+  } catch (cause) {
+    throw new Fault('odd_journal', ODD_JOURNAL, { cause });
+  }
+  throw new Fault('odd_journal', ODD_JOURNAL);
+}
+
+const ODD_JOURNAL = 'The journal of the run does not say what that of a run does.';
 
 /** Files that are there only until the documents are. */
 export const PASSING: readonly string[] = ['evidence/internal/stdout.part', 'evidence/internal/stderr.part'];
@@ -119,14 +180,16 @@ function removeUnfinished(folder: string): void {
 }
 
 const STREAMS = 'evidence/steps/script';
+const STREAM_BYTES_MAX = 128 * 1024 * 1024;
 
 /** A stream as far as it was stored: as a document already, else as the part that was kept while the program lived. */
 function streamLeft(folder: string, name: 'stdout' | 'stderr', captured?: StreamNote): Stored {
   const document = path.join(folder, STREAMS, `${name}.txt`);
   const part = path.join(folder, 'evidence/internal', `${name}.part`);
-  const left = existsSync(part) ? storedPart(readFileSync(part), captured) : undefined;
-  if (!existsSync(document)) return left ?? storedPart(Buffer.alloc(0), captured);
-  const bytes = readFileSync(document);
+  const bytesLeft = readRegular(part, STREAM_BYTES_MAX);
+  const left = bytesLeft && storedPart(bytesLeft, captured);
+  const bytes = readRegular(document, STREAM_BYTES_MAX);
+  if (!bytes) return left ?? storedPart(Buffer.alloc(0), captured);
   // A recovery that was interrupted, too, made the document of no more than the part.
   if (left && bytes.equals(left.bytes)) return left;
   return captured ? { bytes, note: captured } : storedPart(bytes);

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
 
 /** Where a run lies. */
@@ -11,25 +12,57 @@ export interface RunPlace {
   readonly folder: string;
 }
 
-/** The folder of everything that Proctor keeps: the nearest one upwards, else a new one here. */
+/**
+ * The folder of everything that Proctor keeps: the nearest one upwards, else a new one here. What another user has put
+ * there, or could change, is passed over: it is believed when it says that a sandbox holds, or that a run has died.
+ */
 export function homeFrom(cwd: string): string {
   for (let folder = cwd; ; folder = path.dirname(folder)) {
-    if (existsSync(path.join(folder, HOME, 'runs'))) return path.join(folder, HOME);
-    if (folder === path.dirname(folder)) return path.join(cwd, HOME);
+    const home = path.join(folder, HOME);
+    if (isOwnFolder(home) && isOwnFolder(path.join(home, 'runs'))) return home;
+    if (folder === path.dirname(folder)) break;
   }
+  const here = path.join(cwd, HOME);
+  if ([here, path.join(here, 'runs')].some(folder => isFolder(folder) && !isOwnFolder(folder))) {
+    throw new Fault('foreign_home', `What is called ${HOME} here is not a folder of yours alone. ${ELSEWHERE}`);
+  }
+  return here;
 }
 
 const HOME = '.proctor';
+const ELSEWHERE = 'Change to a folder of your own, which you can write to.';
+
+/** Whoever owns a link decides where it leads to, so both must be right. */
+function isOwnFolder(folder: string): boolean {
+  try {
+    const stat = statSync(folder);
+    const isOpenToAll = (stat.mode & 0o002) !== 0;
+    return isMineOrRoots(lstatSync(folder)) && isMineOrRoots(stat) && stat.isDirectory() && !isOpenToAll;
+  } catch {
+    return false;
+  }
+}
+
+function isFolder(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+}
 
 /** Makes the folder of a new run. */
 export function makeRunFolder(home: string, lane: string, id: string): RunPlace {
-  const folder = path.join(home, 'runs', lane, id);
+  const within = path.join(home, 'runs', lane);
+  const folder = path.join(within, id);
   try {
-    if (mkdirSync(path.dirname(folder), { recursive: true }) !== undefined) keepOutOfGit(home);
+    // Not open to others even where the user makes everything so: it would not be believed the next time.
+    if (mkdirSync(within, { recursive: true, mode: 0o755 }) !== undefined) keepOutOfGit(home);
+    // Lists do not follow it, so nobody would find the run again.
+    if (!lstatSync(within).isDirectory()) {
+      throw new Fault('folder_failed', `${HOME}/runs/${lane} is a link, and runs are not written through one.`);
+    }
     mkdirSync(folder);
     return { id, lane, folder };
   } catch (cause) {
-    throw new Fault('folder_failed', 'The folder of the run could not be made here.', { cause });
+    if (cause instanceof Fault) throw cause;
+    throw new Fault('folder_failed', `The folder of the run could not be made here. ${ELSEWHERE}`, { cause });
   }
 }
 
@@ -46,6 +79,14 @@ export function listRuns(home: string): RunPlace[] {
     .flatMap(lane => foldersIn(path.join(root, lane)).map(id => ({ id, lane, folder: path.join(root, lane, id) })))
     .sort(byAge);
 }
+
+/** Whether a place is one of a home, and not merely a path that somebody gave. */
+export function isAtHome(home: string, { folder }: RunPlace): boolean {
+  return listRuns(home).some(place => place.folder === folder);
+}
+
+/** A name that only a run of ours has: see `newRunId`. */
+export const RUN_ID = /^(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}$/;
 
 /** By the second in their names; within one, by when their folders were made. */
 function byAge(a: RunPlace, b: RunPlace): number {

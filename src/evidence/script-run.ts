@@ -56,8 +56,6 @@ export type StreamNote = Omit<KeptStream, 'head' | 'tail'> & { readonly bytesKep
 /** A line of the journal of a script's run. */
 export type ScriptLine =
   | { readonly is: 'planned'; readonly plan: ScriptPlan }
-  /** What may have to be cleaned up on the machine. */
-  | { readonly is: 'opened'; readonly leftovers: unknown }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
   | { readonly is: 'read'; readonly atMs: number; readonly reading: ScriptReading };

@@ -1,4 +1,4 @@
-import type { Dirent } from 'node:fs';
+import { type Dirent, mkdtempSync, renameSync, rmdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,12 +7,38 @@ import { removeCgroups } from './cgroup.ts';
 import { PREFIX } from './cgroup-group.ts';
 import { cgroupMounts } from './cgroup-mounts.ts';
 import { isAlive, isDead, NAME } from './processes.ts';
-import { isAbandoned, removeStage } from './workspace.ts';
+import { isAbandoned, isStageOfOurs, removeStage, stagePath } from './workspace.ts';
 
 /** Takes away what was left by processes of ours that died before they could write down what they had made. */
 export async function removeAbandoned(): Promise<void> {
-  for (const { name } of await entriesOf(tmpdir())) if (isAbandoned(name)) removeStage(path.join(tmpdir(), name));
+  for (const { name } of await entriesOf(tmpdir())) {
+    if (!isAbandoned(name)) continue;
+    try {
+      removeFound(path.join(tmpdir(), name));
+    } catch {
+      // It is another user's, or somebody else has removed it. One that stays must not keep the others.
+    }
+  }
   await removeGroups();
+}
+
+/**
+ * Removes a stage that was found among the temporary files of everybody. Root moves it first to where nobody else can
+ * reach it, and looks at it there: what had the name of a stage may by now be a link, or another user's trap.
+ */
+function removeFound(stage: string): void {
+  if (process.getuid?.() !== 0) return removeStage(stage);
+  if (!isStageOfOurs(stage)) return;
+  const apart = mkdtempSync(stagePath('apart-'));
+  const moved = path.join(apart, path.basename(stage));
+  try {
+    renameSync(stage, moved);
+    if (isStageOfOurs(moved)) removeStage(moved);
+    else renameSync(moved, stage);
+  } finally {
+    // Only if nothing is left in it.
+    rmdirSync(apart);
+  }
 }
 
 /** The same, once a launcher that has just died is quite dead. */

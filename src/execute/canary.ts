@@ -1,9 +1,11 @@
 import { createServer } from 'node:net';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
 import { contentHash } from '../base/hash.ts';
+import { isMineAlone } from '../base/owner.ts';
+import { readRegular } from '../base/regular.ts';
 import { bootId } from './machine.ts';
 import type { Job } from './job.ts';
 import type { Launcher } from './launch.ts';
@@ -25,7 +27,7 @@ export interface Observation {
  */
 export async function observe(launcher: Launcher, job: Job, rememberIn?: string): Promise<readonly Observation[]> {
   const file = rememberIn && path.join(rememberIn, `canary-${digestOf(job).slice('sha256:'.length, 23)}.json`);
-  const remembered = file === undefined ? undefined : rememberedIn(file);
+  const remembered = file === undefined ? undefined : rememberedIn(file, triedIn(job));
   if (remembered) return remembered;
   const observations = await tryOut(launcher, job);
   const broken = observations.filter(({ held }) => !held);
@@ -37,26 +39,37 @@ export async function observe(launcher: Launcher, job: Job, rememberIn?: string)
   return observations;
 }
 
-/** A memory that cannot be read, or that tells of anything but a sandbox that held, is none. */
-function rememberedIn(file: string): Observation[] | undefined {
-  try {
-    const observations = JSON.parse(readFileSync(file, 'utf8')) as Observation[];
-    return observations.every(({ what, held, note }) => typeof what === 'string' && held && typeof note === 'string')
-      ? observations
-      : undefined;
-  } catch {
-    return undefined;
-  }
+/** A memory that somebody else could have written, or that tells of anything but a sandbox that held, is none. */
+function rememberedIn(file: string, tried: readonly Tried[]): Observation[] | undefined {
+  if (readRegular(file, MEMORY_BYTES_MAX, isMineAlone)?.toString() !== JSON.stringify(tried)) return undefined;
+  return tried.map(what => ({ what, held: true, note: NOTES[what] }));
 }
 
+const MEMORY_BYTES_MAX = 1_000;
+
+/** Only what held; what was tried is known. */
 function remember(folder: string, file: string, observations: readonly Observation[]): void {
   try {
     mkdirSync(folder, { recursive: true });
-    writeAtomic(file, JSON.stringify(observations));
+    writeAtomic(file, JSON.stringify(observations.map(({ what }) => what)));
   } catch {
     // The next run tries again. Whether there is a place for the evidence is judged where that is made.
   }
 }
+
+type Tried = Observation['what'];
+
+/** A network that is open need not be tried. */
+function triedIn({ network }: Job): readonly Tried[] {
+  return [...(network === 'blocked' ? (['network'] as const) : []), 'file_system', 'environment', 'privileges'];
+}
+
+const NOTES: Readonly<Record<Observation['what'], string>> = {
+  network: 'A connection to a server on this machine was refused.',
+  file_system: 'Writes outside the work folder failed, and folders of this machine are not there.',
+  environment: 'No process inside shows a variable of a process outside.',
+  privileges: 'No capability, no new privileges, a system call filter, not the root user.',
+};
 
 /** All that makes two sandboxes the same, but for the files that lie in them. */
 function digestOf(job: Job): string {
@@ -112,24 +125,13 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
         });
       }
       const said = new Set(Buffer.from(stdout.head).toString().split('\n'));
-      return [
-        ...(job.network === 'blocked'
-          ? [seen('network', said, 'A connection to a server on this machine was refused.')]
-          : []),
-        seen('file_system', said, 'Writes outside the work folder failed, and folders of this machine are not there.'),
-        seen('environment', said, 'No process inside shows a variable of a process outside.'),
-        seen('privileges', said, 'No capability, no new privileges, a system call filter, not the root user.'),
-      ];
+      return triedIn(job).map(what => ({ what, held: said.has(`${what} held`), note: NOTES[what] }));
     } finally {
       await prepared.close().finally(() => removeStage(stage));
     }
   } finally {
     server.close();
   }
-}
-
-function seen(what: Observation['what'], said: ReadonlySet<string>, note: string): Observation {
-  return { what, held: said.has(`${what} held`), note };
 }
 
 /** For bash, of which nothing but builtins is used. Arguments: a port of this machine, a folder of it, a pid of it. */

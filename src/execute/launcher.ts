@@ -29,7 +29,7 @@ interface Run {
 closeInherited();
 
 const runs = new Map<number, Promise<Run>>();
-/** From the second run on there is likely to be a third, and its sandbox is made while this one is being judged. */
+/** From the second run on there is likely to be a third, and its sandbox is made while nobody waits for one. */
 let hasSeries = false;
 const cgroups = findCgroups();
 const bound = cgroups.then(processSandbox);
@@ -65,7 +65,6 @@ async function answer(message: Ask): Promise<void> {
       });
     run.watched = supervise(run.cell, run.job, run.openedAtMs, run.job.live ? oneByOne(show) : undefined);
     say({ say: 'captured', no, capture: await run.watched.captured });
-    if (hasSeries) await warm();
   } else if (message.ask === 'stop') {
     run.watched?.stop(message.by);
   } else if (message.ask === 'more') {
@@ -73,6 +72,8 @@ async function answer(message: Ask): Promise<void> {
   } else {
     await close(no);
     say({ say: 'closed', no });
+    // Not at once: the run is still being written down, and needs the machine more.
+    if (hasSeries) setTimeout(() => void warm(), REST_MS).unref();
   }
 }
 
@@ -82,8 +83,14 @@ async function open(job: Job): Promise<Run> {
     throw new Fault('zero_byte', 'An argument or a variable holds a zero byte, which no program can be given.');
   }
   const sandbox = job.backend === 'none' ? none : await bound;
-  const cell = await Promise.race([sandbox.open(job), tooLong()]);
-  return { job, openedAtMs, cell };
+  const opening = sandbox.open(job);
+  try {
+    return { job, openedAtMs, cell: await Promise.race([opening, tooLong()]) };
+  } catch (error) {
+    // Should it come after all, nobody is there to use it.
+    void opening.then(cell => cell.close()).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** A sandbox that is not there by now will not come. */
@@ -140,6 +147,7 @@ function end(): void {
 }
 
 const END_MS = 10_000;
+const REST_MS = 30;
 
 process.on('disconnect', end);
 

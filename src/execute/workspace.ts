@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   lchownSync,
+  lstatSync,
   closeSync,
   constants,
   copyFileSync,
@@ -19,6 +20,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
+import { isMine } from '../base/owner.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 import { ETC_FILES } from './sandboxes/root.ts';
 
@@ -45,7 +47,7 @@ const STAGE_PREFIX = 'proctor-stage-';
 
 /** A temporary folder of this process, by a name that tells whose it was when it is found after our death. */
 export function stagePath(word: string): string {
-  return path.join(tmpdir(), `${STAGE_PREFIX}${ownName()}-${word}`);
+  return path.join(path.resolve(tmpdir()), `${STAGE_PREFIX}${ownName()}-${word}`);
 }
 
 /** Whether a name is that of a stage whose owner is dead. */
@@ -55,6 +57,19 @@ export function isAbandoned(name: string): boolean {
 }
 
 const STAGE = new RegExp(`^${STAGE_PREFIX}(${NAME.source})-`);
+
+/** The range that systemd keeps for users that exist only while a service runs; as root, every run is one of them. */
+export const RUN_UIDS = { first: 61_184, count: 4_336 } as const;
+
+/** Whether a real folder lies there that we, or as root a run of ours, own. */
+export function isStageOfOurs(stage: string): boolean {
+  const stat = lstatSync(stage, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true && (isMine(stat) || (process.geteuid?.() === 0 && isUidOfRun(stat.uid)));
+}
+
+function isUidOfRun(uid: number): boolean {
+  return uid >= RUN_UIDS.first && uid < RUN_UIDS.first + RUN_UIDS.count;
+}
 
 /** Hands a stage to the user that the program will be. */
 export function giveStage(stage: string, uid: number): void {
@@ -67,6 +82,8 @@ export function giveStage(stage: string, uid: number): void {
 /** Removes a stage, and nothing that is not one. */
 export function removeStage(stage: string): void {
   if (!path.basename(stage).startsWith(STAGE_PREFIX)) return;
+  if (lstatSync(stage, { throwIfNoEntry: false }) === undefined) return;
+  if (!isStageOfOurs(stage)) throw new Fault('stage_left', 'Temporary files of the run are not its own any more.');
   try {
     rmSync(stage, { recursive: true, force: true, maxRetries: 3 });
   } catch {

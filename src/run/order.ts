@@ -3,6 +3,7 @@ import path from 'node:path';
 import { hasKnownEnding, interpreterOf } from '../adapters/script.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { secretForms } from '../base/secret-forms.ts';
 import { isForbidden } from '../contracts/runner/variables.ts';
 import { bareNameTrouble } from '../contracts/script-request/bare-name.ts';
 import { findProgram, isExecutable, isProgram } from '../execute/programs.ts';
@@ -45,6 +46,7 @@ export function checkOrder(order: ScriptOrder): CheckedOrder {
   const variables = [...Object.entries(env), ...Object.entries(secrets)];
   for (const [variable] of variables) checkVariable(variable);
   const checked = checkInputs(inputs);
+  checkNames([name, ...checked.map(input => input.name)], Object.values(secrets));
   checkTexts('arguments', args);
   checkTexts(
     'variables',
@@ -166,6 +168,14 @@ function lookAt(file: string, what: string, isLinkShown = false): Stats {
     const code = cause instanceof Error && 'code' in cause ? cause.code : '';
     const why = code === 'EACCES' ? 'may not be read' : 'does not exist';
     throw new Fault('usage', `${what} ${why}.`, { cause });
+  }
+}
+
+/** Names stand in the evidence as they are, where nothing can be masked. */
+function checkNames(names: readonly string[], secrets: readonly string[]): void {
+  const forms = secretForms(secrets);
+  if (names.some(name => forms.some(form => name.includes(form)))) {
+    throw new Fault('usage', 'The name of the script or of an input holds the value of a secret. Rename it.');
   }
 }
 

@@ -1,5 +1,7 @@
 import { clip } from '../base/clip.ts';
-import { redact } from '../base/redact.ts';
+import { bytesHash } from '../base/hash.ts';
+import { Masker } from '../base/masker.ts';
+import { redactCut } from '../base/redact.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
 import { isTime } from '../evidence/endings.ts';
@@ -41,7 +43,7 @@ export function readingOf(facts: Facts): ScriptReading {
     salvaged: verdict.status !== 'succeeded' && files.length > 0 && !(claimed && verdict.isClaim),
     htmlOutput: html.text,
     errorSummary: summary.text,
-    result: noteOf(result, hide),
+    result: noteOf(facts, hide),
     files,
     artifacts: compared(claimed?.artifacts ?? [], files, hide),
     cuts: [...html.cuts, ...summary.cuts],
@@ -161,15 +163,17 @@ function htmlOf(said: string, { secrets, caps }: Facts): { text: string; cuts: S
 const JSON_BYTES_MAX = 1_000_000;
 const ESCAPE_BYTES = 6;
 
-/** Names that a script chose may be secrets, too. */
+/** Names that a script chose may be secrets, too, and long ones are cut before they come here. */
 function hiding(secrets: readonly string[]): (text: string) => string {
   const forms = secretForms(secrets);
-  return text => redact(text, forms).text;
+  return text => redactCut(text, forms).text;
 }
 
-function noteOf(result: ResultReading, hide: (text: string) => string): ScriptReading['result'] {
+/** Of the result as it is stored: a digest over a secret would let everybody try their guesses. */
+function noteOf({ result, secrets }: Facts, hide: (text: string) => string): ScriptReading['result'] {
   if (!result.ok) return null;
-  return { sha256: result.sha256, bytes: result.bytes.length, unknown_keys: result.notes.unknown_keys.map(hide) };
+  const bytes = new Masker(secrets).whole(result.bytes);
+  return { sha256: bytesHash(bytes), bytes: bytes.length, unknown_keys: result.notes.unknown_keys.map(hide) };
 }
 
 /** The list of a script is a hint; the files are the truth. Where they differ is worth a note. */

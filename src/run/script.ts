@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
@@ -82,7 +82,10 @@ async function runChecked(checked: CheckedOrder, around: Around): Promise<Script
     const observed = job.backend === 'none' ? [] : await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);
     const plan = planOf({ id, order: checked, effective, machine, job, script, inputs, observed, startedAtMs });
-    return await record({ prepared, job, plan, caps: checked.caps, around });
+    const onlooker = new Onlooker(around.onOutput);
+    const answer = await record({ prepared, job, plan, caps: checked.caps, around, onlooker });
+    if (onlooker.failure) throw onlooker.failure.error;
+    return answer;
   } finally {
     if (stage !== undefined) removeStage(stage);
     free();
@@ -105,6 +108,7 @@ interface Going {
   readonly plan: ScriptPlan;
   readonly caps: Caps;
   readonly around: Around;
+  readonly onlooker: Onlooker;
 }
 
 /** From here on there is a journal, and whatever happens, the folder can be completed. */
@@ -116,7 +120,6 @@ async function record(going: Going): Promise<ScriptAnswer> {
     const journal = Journal.open<ScriptLine>(place.folder);
     try {
       journal.append({ is: 'planned', plan });
-      journal.append({ is: 'opened', leftovers: prepared.leftovers });
       mkdirSync(path.join(place.folder, 'evidence'));
       mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: 0o700 });
       around.onFolder?.(place);
@@ -139,7 +142,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
   const { prepared, job, plan, around } = going;
   const { folder } = place;
   journal.append({ is: 'started', atMs: systemClock.now() });
-  const capture = await watched(prepared, around);
+  const capture = await watched(prepared, around, going.onlooker.show);
   const { stdout, stderr, ...rest } = capture;
   const streams = { stdout: storedStream(stdout), stderr: storedStream(stderr) };
   const noted = { ...rest, stdout: streams.stdout.note, stderr: streams.stderr.note };
@@ -169,15 +172,34 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
   return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };
 }
 
-async function watched(prepared: Prepared, { signal, onOutput }: Around): Promise<Capture> {
+async function watched(prepared: Prepared, { signal }: Around, show: Around['onOutput']): Promise<Capture> {
   const cancel = (): void => prepared.stop('cancel');
-  const capturing = prepared.start(onOutput);
+  const capturing = prepared.start(show);
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   try {
     return await capturing;
   } finally {
     signal?.removeEventListener('abort', cancel);
+  }
+}
+
+/** Who looks on may fail, and is then shown nothing more; the run goes on, and its failure is told when it is over. */
+class Onlooker {
+  readonly show: Around['onOutput'];
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(onOutput: Around['onOutput']) {
+    this.show =
+      onOutput &&
+      (async (stream, bytes) => {
+        if (this.failure) return;
+        try {
+          await onOutput(stream, bytes);
+        } catch (error) {
+          this.failure = { error };
+        }
+      });
   }
 }
 
@@ -190,13 +212,9 @@ async function take({ prepared, job, plan, caps }: Going, folder: string, { endi
   const target = path.join(folder, 'output');
   const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
   const output = unnamed(await ingestOutput(prepared.workFolder, target, limits), target, secrets);
-  if (result.bytes) writeFileSync(path.join(internal, 'result.raw'), masked(result.bytes, secrets), { mode: 0o600 });
-  if (!output.ok) {
-    const quarantine = path.join(internal, 'quarantine');
-    await quarantineOutput(prepared.workFolder, quarantine);
-    const index = path.join(quarantine, 'index.json');
-    if (existsSync(index)) writeFileSync(index, masked(readFileSync(index), secrets));
-  }
+  const raw = path.join(internal, 'result.raw');
+  if (result.bytes) writeFileSync(raw, new Masker(secrets).whole(result.bytes), { mode: 0o600 });
+  if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'), secrets);
   const telling = output.ok ? filesWithSecrets(folder, output.files, secrets) : [];
   return readingOf({ ending, result, output, telling, secrets, caps, correlationId: plan.correlationId });
 }
@@ -209,16 +227,14 @@ function unnamed(output: OutputReading, target: string, secrets: readonly string
   return { ...breach('artifact_name_invalid', 'the name of a file in output/ holds a declared secret'), seen };
 }
 
-function masked(bytes: Buffer, secrets: readonly string[]): Buffer {
-  const masker = new Masker(secrets);
-  return Buffer.concat([masker.take(bytes), masker.end()]);
-}
-
 /** A fault of ours must not leave a run open, and must not be told as the script's. */
 async function completeAfter(error: unknown, { folder }: RunPlace): Promise<void> {
   const fault =
     error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
   try {
+    // What a sandbox that did not start said is not the script's.
+    if (fault.code === 'sandbox_unavailable')
+      for (const part of PASSING) rmSync(path.join(folder, part), { force: true });
     await recoverRun(folder, systemClock.now(), {
       reason: fault.code,
       message: 'The run could not be completed, which was not its own doing.',

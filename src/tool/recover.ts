@@ -1,20 +1,23 @@
 import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import type { OpenRun } from '../evidence/recover.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import type { Leftovers } from '../execute/job.ts';
 
 /** What became of a run that was met with its journal still there. */
 export interface Recovered {
   readonly id: string;
-  readonly became: 'recovered' | 'sealed' | 'removed' | 'alive';
+  readonly became: 'recovered' | 'sealed' | 'removed' | 'alive' | 'odd';
+  /** Why it was left as it is, in a sentence. */
+  readonly why?: string;
 }
 
 /** Completes every dead run of this place, and takes away what dead ones have left on this machine. */
 export async function recover(cwd: string): Promise<Recovered[]> {
   const { homeFrom, listRuns } = await import('../evidence/runs.ts');
+  const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
-  for (const place of listRuns(homeFrom(cwd))) {
-    const one = await recoverIfDead(place);
+  for (const place of listRuns(home)) {
+    const one = await recoverIfDead(home, place, 'may remove');
     if (one) recovered.push(one);
   }
   const { removeAbandoned } = await import('../execute/abandoned.ts');
@@ -22,30 +25,64 @@ export async function recover(cwd: string): Promise<Recovered[]> {
   return recovered;
 }
 
-/** Completes a run if it is dead. One that is finished is left as it is, and one that is alive, too. */
-export async function recoverIfDead(place: RunPlace): Promise<Recovered | undefined> {
-  const { hasJournal, openRun, recoverRun } = await import('../evidence/recover.ts');
-  if (!hasJournal(place.folder)) return undefined;
+/**
+ * Completes a run if it is dead. One that is finished is left as it is, one that is alive, and one that is not certainly
+ * a run of this home: a folder may come from anywhere, and looking at it must do no harm. Who only looks removes nothing.
+ */
+export async function recoverIfDead(
+  home: string,
+  place: RunPlace,
+  may: 'may remove' | 'only looks' = 'only looks',
+): Promise<Recovered | undefined> {
+  const { id, folder } = place;
+  const { hasJournal, recoverRun } = await import('../evidence/recover.ts');
+  if (!hasJournal(folder)) return undefined;
+  const { isAtHome, RUN_ID } = await import('../evidence/runs.ts');
+  if (!RUN_ID.test(id) || !isAtHome(home, place)) return { id, became: 'odd', why: ELSEWHERE };
   const { holdName } = await import('../execute/slots.ts');
   // Two that recover the same run would write over each other.
-  const lock = await holdName(`recover-${place.id}`);
-  if (!lock) return { id: place.id, became: 'alive' };
+  const lock = await holdName(`recover-${id}`);
+  if (!lock) return { id, became: 'alive' };
   try {
-    if (!hasJournal(place.folder)) return undefined;
-    const run = openRun(place.folder);
-    if (await isAlive(run)) return { id: place.id, became: 'alive' };
-    const { sweep } = await import('../execute/sweep.ts');
-    if (run.leftovers) await sweep(run.leftovers as Leftovers);
-    return { id: place.id, became: await recoverRun(place.folder, systemClock.now()) };
+    if (!hasJournal(folder)) return undefined;
+    const run = await ownRun(place);
+    if (await isAlive(run)) return { id, became: 'alive' };
+    if (!run.plan && !run.isSealed && may === 'only looks') return { id, became: 'odd', why: UNBEGUN };
+    const { sweepBare } = await import('../execute/sweep.ts');
+    if (run.plan) await sweepBare(id);
+    return { id, became: await recoverRun(folder, systemClock.now()) };
+  } catch (error) {
+    // One that cannot be completed must not keep the others from it.
+    if (!(error instanceof Fault)) throw error;
+    return { id, became: 'odd', why: error.message };
   } finally {
     lock.close();
   }
 }
 
-/** Whether a run is under way. */
-export async function isRunning({ folder }: RunPlace): Promise<boolean> {
-  const { hasJournal, openRun } = await import('../evidence/recover.ts');
-  return hasJournal(folder) && (await isAlive(openRun(folder)));
+const ELSEWHERE = 'It is not finished, and not one of the runs of this place.';
+const UNBEGUN = 'It had not begun when it was interrupted. proctor recover removes it.';
+
+/** What a journal says, if it is that of the folder that it lies in. */
+async function ownRun({ id, folder }: RunPlace): Promise<OpenRun> {
+  const { openRun } = await import('../evidence/recover.ts');
+  const run = openRun(folder);
+  if (run.plan && run.plan.request.run_id !== id) {
+    throw new Fault('foreign_journal', 'The journal in it is that of another run.');
+  }
+  return run;
+}
+
+/** How far a run has come. Of one whose journal is not to be believed, nobody knows. */
+export async function lifeOf(place: RunPlace): Promise<'finished' | 'alive' | 'dead' | 'unknown'> {
+  const { hasJournal } = await import('../evidence/recover.ts');
+  if (!hasJournal(place.folder)) return 'finished';
+  try {
+    return (await isAlive(await ownRun(place))) ? 'alive' : 'dead';
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return 'unknown';
+  }
 }
 
 async function isAlive({ plan }: OpenRun): Promise<boolean> {

@@ -3,10 +3,11 @@ import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import { isRunning, recoverIfDead } from './recover.ts';
+import { lifeOf, type Recovered, recoverIfDead } from './recover.ts';
 
 /** A run as a list shows it. */
 export interface Listed {
+  /** As the run itself has it; its folder may have been given another name. */
   readonly id: string;
   readonly kind: string;
   readonly folder: string;
@@ -15,39 +16,43 @@ export interface Listed {
   readonly status: string;
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
+  /** The folder has the name of another run, or of none. */
+  readonly renamed?: true;
 }
 
-/** All runs, the newest first. A dead one that is met is completed. */
+/** All runs, the newest first. A dead one that is met is completed, and none is removed. */
 export async function listRuns(
   cwd: string,
   limit: number,
 ): Promise<{ readonly runs: Listed[]; readonly total: number }> {
   const room = await import('../evidence/runs.ts');
-  const places = room.listRuns(room.homeFrom(cwd)).reverse();
+  const home = room.homeFrom(cwd);
+  const places = room.listRuns(home).reverse();
   const runs: Listed[] = [];
-  for (const place of places.slice(0, limit)) {
-    const recovered = await recoverIfDead(place);
-    if (recovered?.became !== 'removed') runs.push(await listed(place));
-  }
+  for (const place of places.slice(0, limit)) runs.push(await listed(place, await recoverIfDead(home, place)));
   return { runs, total: places.length };
 }
 
-async function listed({ id, lane, folder }: RunPlace): Promise<Listed> {
+async function listed({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
   const { readScriptFolder } = await import('../evidence/read.ts');
   const { isOpen, request, runner, outcome } = readScriptFolder(folder);
+  const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
   return {
-    id,
+    id: request?.run_id ?? id,
     kind: lane,
     folder,
     startedAt: runner?.timing.started_at,
-    status: outcome?.status ?? (isOpen ? 'running' : 'unreadable'),
+    status: outcome?.status ?? (isOpen ? open : 'unreadable'),
     subject: request?.script.name,
     durationMs: runner?.timing.duration_ms,
+    ...(request && request.run_id !== id && { renamed: true }),
   };
 }
 
 export interface Shown extends ScriptFolder {
   readonly place: RunPlace;
+  /** It is under way on this machine. */
+  readonly isRunning: boolean;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
   /** What only those who run Proctor should read. */
@@ -59,7 +64,11 @@ export async function showRun(cwd: string, word: string, withLog: boolean): Prom
   const place = await placeOf(cwd, word);
   const { readLog, readScriptFolder } = await import('../evidence/read.ts');
   const isWhole = await verifies(place.folder);
-  const shown = { place, isWhole, ...readScriptFolder(place.folder), ...(withLog && { log: readLog(place.folder) }) };
+  const read = readScriptFolder(place.folder);
+  const id = read.request?.run_id ?? place.id;
+  const isRunning = read.isOpen && (await lifeOf(place)) === 'alive';
+  const log = withLog ? { log: readLog(place.folder) } : {};
+  const shown = { place: { ...place, id }, isRunning, isWhole, ...read, ...log };
   if (!shown.outcome && !shown.isOpen) {
     throw new Fault(
       'unreadable_run',
@@ -75,26 +84,29 @@ async function verifies(folder: string): Promise<boolean> {
   return true;
 }
 
-/** Where a run lies, completed if it was dead. */
+/** Where a run lies, completed if it was dead and is one of this place. */
 export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
   const { findRun, homeFrom } = await import('../evidence/runs.ts');
-  const place = findRun(homeFrom(cwd), word);
-  const recovered = await recoverIfDead(place);
-  if (recovered?.became === 'removed')
-    throw new Fault('no_run', 'The run had not begun when it was interrupted; nothing is left of it.');
+  const home = homeFrom(cwd);
+  const place = findRun(home, word);
+  await recoverIfDead(home, place);
   return place;
 }
 
 /** Removes the runs that began longer ago than that, and says which. One that is alive stays. */
 export async function pruneRuns(cwd: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const room = await import('../evidence/runs.ts');
+  const { homeFrom, listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
   const { hasJournal } = await import('../evidence/recover.ts');
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
-  for (const place of room.listRuns(room.homeFrom(cwd))) {
-    if (beganAt(place.id) >= before || (await isRunning(place))) continue;
+  const home = homeFrom(cwd);
+  for (const place of placesIn(home)) {
+    // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
+    if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
+    const life = await lifeOf(place);
+    if (life === 'alive' || life === 'unknown') continue;
     if (!isTrial) {
-      await recoverIfDead(place);
+      await recoverIfDead(home, place, 'may remove');
       if (hasJournal(place.folder)) continue;
       removeFolder(place);
     }

@@ -54,6 +54,34 @@ describe('the first line of a script', () => {
   });
 });
 
+describe('a Python file that only defines run_tool', () => {
+  const TOOL = 'def run_tool(input_dir, output_dir):\n    return None\n';
+  const rows: [string, string, string, string][] = [
+    ['by its ending', 'a.py', TOOL, 'python3 -m proctor_tool'],
+    ['by its first line', 'a', `#!/usr/bin/env python3\n${TOOL}`, 'python3 -m proctor_tool'],
+    ['by a full path', 'a', `#!/usr/bin/python3\n${TOOL}`, '/usr/bin/python3 -m proctor_tool'],
+    ['after words of its own', 'a', `#!/usr/bin/python3 -B\n${TOOL}`, '/usr/bin/python3 -B -m proctor_tool'],
+    ['below other lines', 'a.py', `import os\n\n${TOOL}`, 'python3 -m proctor_tool'],
+    ['with line ends of Windows', 'a.py', TOOL.replaceAll('\n', '\r\n'), 'python3 -m proctor_tool'],
+    ['that is indented', 'a.py', `class A:\n    ${TOOL}`, 'python3'],
+    ['that has a longer name', 'a.py', 'def run_tools(a, b): pass\n', 'python3'],
+    ['that is only told of', 'a.py', '# def run_tool(a, b): ...\n', 'python3'],
+    ['that the file calls itself', 'a.py', `${TOOL}run_tool('input', 'output')\n`, 'python3'],
+    ['that the file calls as a program', 'a.py', `${TOOL}if __name__ == '__main__':\n    main()\n`, 'python3'],
+    [
+      'that the file gives to the helper',
+      'a.py',
+      `import proctor_tool\n${TOOL}proctor_tool.run(run_tool)\n`,
+      'python3',
+    ],
+    ['in another language', 'a.sh', TOOL, 'sh'],
+    ['with a first line of another language', 'a.py', `#!/usr/bin/env node\n${TOOL}`, 'node'],
+  ];
+  test.each(rows)('%s', (_, name, text, expected) => {
+    expect(asked(name, text)).toBe(expected);
+  });
+});
+
 describe('the ending of a name', () => {
   test.each([
     ['a.py', 'python3'],

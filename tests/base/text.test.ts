@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { clip } from '../../src/base/clip.ts';
 import { printable, printableJson } from '../../src/base/printable.ts';
-import { holdsSecret, redact } from '../../src/base/redact.ts';
+import { holdsSecret, redact, redactCut } from '../../src/base/redact.ts';
 
 describe('clipped text', () => {
   test('that fits is left alone', () => {
@@ -72,6 +72,15 @@ describe('redaction', () => {
       masked: 2,
     });
     expect(redact('a.b (c) [d] $e', ['a.b', '(c)', '[d]', '$e']).text).toBe('[masked] [masked] [masked] [masked]');
+  });
+
+  test('of a text that was cut masks the beginning of a secret, too', () => {
+    const secret = 'correct-horse-battery-staple';
+    expect(redactCut(`a["${secret.slice(0, 20)}"] and ${secret}`, [secret, 'correct-house'])).toEqual({
+      text: 'a["[masked]"] and [masked]',
+      masked: 2,
+    });
+    expect(redactCut('correct, correct', [secret]).masked).toBe(0);
   });
 
   test('leaves ordinary words alone', () => {

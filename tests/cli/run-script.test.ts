@@ -44,6 +44,11 @@ describe('somebody who is new here', () => {
     const ran = here.proctor(['run', 'script', 'report.py', '--input', 'data.csv', '--', 'amount']);
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stderr).toMatch(/✓ succeeded {2}report\.py {2}exit 0/);
+    expect(ran.stderr).toContain(
+      `  sandbox   process, strict: network blocked, files read-only (tried beforehand, and held)
+  limits    60 s, 1 GiB, 256 processes, 1,000 files and 500 MiB of output
+  output    1 file, `,
+    );
     expect(ran.stderr).toMatch(/output {4}1 file, 1[0-9] B/);
     expect(readFileSync(path.join(here.runFolders()[0] ?? '', 'output', 'missing.csv'), 'utf8')).toMatch(/^b,/m);
     expect(here.proctor(['show']).stdout).toMatch(/✓ succeeded {2}report\.py amount\n/);
@@ -99,6 +104,31 @@ proctor_tool.succeed()`;
     expect(ran.stderr).toContain('none: nothing is isolated');
     expect(readFileSync(path.join(here.runFolders()[0] ?? '', 'output/seen.json'), 'utf8')).not.toContain('hidden');
     expect(evidence(here, 'evidence/runner.json').sandbox).toMatchObject({ backend: 'none', isolation_level: 'none' });
+  });
+
+  test('a file that only defines run_tool is called by the helper', () => {
+    const here = place();
+    here.file('data.csv', 'a\nb\n');
+    here.file(
+      'tool.py',
+      `def run_tool(input_dir, output_dir):
+    lines = open(input_dir + '/data.csv').read().split()
+    open(output_dir + '/count.txt', 'w').write(str(len(lines)))
+    return {'html': '<p>%d rows</p>' % len(lines)}
+`,
+    );
+    const ran = here.proctor(['run', 'script', 'tool.py', '--input', 'data.csv']);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(readFileSync(path.join(here.runFolders()[0] ?? '', 'output', 'count.txt'), 'utf8')).toBe('2');
+    expect(evidence(here, 'result.json')).toMatchObject({
+      status: 'succeeded',
+      html_output: '<p>2 rows</p>',
+      artifacts: [{ path: 'output/count.txt', bytes: 1 }],
+    });
+    expect(evidence(here, 'evidence/request.json')).toMatchObject({
+      script: { name: 'tool.py' },
+      interpreter: { name: expect.stringMatching(/^python3/) },
+    });
   });
 
   test('a folder to copy to may be there if it is empty', () => {
@@ -167,6 +197,16 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
       message: null,
       correlation_id: expect.stringMatching(/^[0-9a-f]{16}$/),
       sandbox: { backend: 'process', isolation_level: 'strict', network_blocked: true, filesystem_readonly: true },
+      limits: {
+        timeout_ms: 60_000,
+        idle_timeout_ms: null,
+        max_memory_bytes: 1024 ** 3,
+        max_output_files: 1_000,
+        max_total_output_bytes: 500 * 1024 ** 2,
+        open_files: 1_024,
+        pids: 256,
+      },
+      warnings: [],
       output: [{ path: 'output/a', bytes: 3, sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) }],
       duration_ms: expect.any(Number),
     });
@@ -183,6 +223,11 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
         `import json, sys\njson.dump(${claim}, open('result.json', 'w'))\nsys.exit(3)`,
         'exit_code',
         /ended with an error/,
+      ],
+      [
+        `import os\nos._exit(4)`,
+        'result_missing',
+        /^The script ended with an error before it wrote a result\. Reference: /,
       ],
       [`import os\nos.abort()`, 'result_missing', /./],
     ];
@@ -247,12 +292,57 @@ ${end}`,
     }
     expect(evidence(here, 'evidence/request.json')).toMatchObject({ secret_names: ['TOKEN'] });
   });
+
+  const names: [string, string][] = [
+    ['a file', `open('output/' + value + '.csv', 'w').write('x')`],
+    ['a folder', `os.makedirs('output/a/' + value)\nopen('output/a/' + value + '/b.csv', 'w').write('x')`],
+    ['a file, in base64', `import base64\nopen('output/' + base64.b64encode(value.encode()).decode(), 'w').write('x')`],
+  ];
+  test.each(names)('in the name of %s of the output ends the run, and is nowhere to be found', (_, write) => {
+    const here = place();
+    const value = 'correct-horse-battery-9';
+    here.file(
+      'name.py',
+      `import os, proctor_tool\nvalue = os.environ['TOKEN']\nopen('output/good.txt', 'w').write('x')\n${write}\nproctor_tool.succeed()\n`,
+    );
+    const ran = here.proctor(['run', 'script', 'name.py', '--secret', 'TOKEN'], { env: { TOKEN: value } });
+    expect(ran.code, ran.stderr).toBe(1);
+    const [folder = ''] = here.runFolders();
+    expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'artifact_name_invalid' });
+    expect(evidence(here, 'result.json')).toMatchObject({ status: 'failed', artifacts: [] });
+    expect(existsSync(path.join(folder, 'output', 'good.txt'))).toBe(false);
+    const shown = [
+      ran,
+      ...[['show'], ['show', '--internal'], ['show', '--json', '--internal']].map(args => here.proctor(args)),
+    ];
+    const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    expect(entries).toContain('evidence/internal/quarantine/index.json');
+    const texts = entries
+      .map(entry => path.join(folder, entry))
+      .filter(file => lstatSync(file).isFile())
+      .map(file => readFileSync(file, 'utf8'));
+    for (const form of [value, Buffer.from(value).toString('base64')]) {
+      for (const text of [...entries, ...texts, ...shown.map(({ stdout, stderr }) => stdout + stderr)]) {
+        expect(text).not.toContain(form);
+      }
+    }
+  });
 });
 
 describe('bounds', () => {
   const STRICT = { backend: 'process', isolation_level: 'strict', network_blocked: true, filesystem_readonly: true };
   const asked: [string[], object][] = [
-    [['--profile', 'strict', '--timeout', '9m'], { sandbox: STRICT, limits: { timeout_ms: 30_000 } }],
+    [
+      ['--profile', 'strict', '--timeout', '9m'],
+      {
+        sandbox: STRICT,
+        limits: { timeout_ms: 30_000 },
+        warnings: [
+          'profile strict: its allowed commands and write roots do not bind scripts',
+          'timeout: 540000 asked for, the profile strict allows 30000',
+        ],
+      },
+    ],
     [['--profile', 'default', '--timeout', '9m'], { sandbox: STRICT, limits: { timeout_ms: 60_000 } }],
     [['--profile', 'dev', '--timeout', '9m'], { sandbox: STRICT, limits: { timeout_ms: 300_000 } }],
     [['--profile', 'dev', '--timeout', '2s'], { sandbox: STRICT, limits: { timeout_ms: 2_000 } }],
@@ -345,7 +435,7 @@ describe('what cannot be run as asked', () => {
     [['fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'missing.csv'], /input missing\.csv does not exist/],
     [['ok.py', '--input', 'link.csv'], /is a link/],
-    [['ok.py', '--input', 'folder.py'], /not a regular file/],
+    [['ok.py', '--input', 'folder.py'], /The input folder\.py is a folder\. Give its files, or an archive of it\./],
     [['ok.py', '--input', 'fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'large'], /too large/],
     [['ok.py', '--input', 'a.csv', '--input', 'other/A.csv'], /Two inputs are called A\.csv/],
@@ -403,6 +493,31 @@ describe('what cannot be run as asked', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
+  test('is refused with --json in JSON, too', () => {
+    const here = place();
+    here.file('ok.py', OK);
+    const faults: [string[], string, string][] = [
+      [['run', 'script', 'nope.py'], 'usage', 'The script nope.py does not exist.'],
+      [
+        ['run', 'script', 'ok.py', '--pids', '0'],
+        'out_of_bounds',
+        'The number of processes must be from 1 to 100,000.',
+      ],
+      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". proctor list shows them.'],
+      [['show'], 'no_run', 'There is no run yet. proctor run script FILE makes one.'],
+    ];
+    for (const [args, code, message] of faults) {
+      const ran = here.proctor([...args, '--json']);
+      expect(ran, args.join(' ')).toEqual({
+        code: 2,
+        stdout: `${JSON.stringify({ ok: false, error: { code, message } })}\n`,
+        stderr: `error: ${message}\n`,
+      });
+      expect(here.proctor(args), args.join(' ')).toEqual({ ...ran, stdout: '' });
+    }
+    expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
+  });
+
   test('by somebody who may not make control groups: strict is refused, and it is said what is missing', () => {
     const here = place();
     here.file('ok.py', OK);
@@ -410,13 +525,15 @@ describe('what cannot be run as asked', () => {
     const nobody = { uid: 65_534 };
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--isolation', 'strict'], nobody),
-      /Strict isolation cannot be enforced .* lacks limits on memory and processes over the whole tree/,
+      /Strict isolation cannot be enforced here: there are no limits on memory and processes of a whole run, for which control groups are needed\. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more\./,
     );
     expectRefusal(here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody), /Strict isolation cannot/);
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
     const ran = here.proctor(['run', 'script', 'ok.py'], nobody);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain('warning   not strict: limits on memory');
+    expect(ran.stderr).toContain(
+      'warning   standard, not strict: there are no limits on memory and processes of a whole run, for which',
+    );
     chmodSync(here.file('unreadable.py', OK), 0o000);
     expectRefusal(here.proctor(['run', 'script', 'unreadable.py'], nobody), /may not be read/);
     expectRefusal(here.proctor(['run', 'script', 'ok.py', '--input', 'unreadable.py'], nobody), /unreadable\.py/);
@@ -428,7 +545,7 @@ describe('odd places and scripts', () => {
   test('a folder that may not be written to', () => {
     const here = place();
     here.file('ok.py', OK);
-    expectRefusal(here.proctor(['run', 'script', 'ok.py'], { uid: 65_534 }), /could not be made here/);
+    expectRefusal(here.proctor(['run', 'script', 'ok.py'], { uid: 65_534 }), /could not be made/);
   });
 
   test('a folder that has vanished', () => {
@@ -455,7 +572,7 @@ describe('odd places and scripts', () => {
     here.file('ok.py', OK);
     make(path.join(here.cwd, '.proctor'));
     const ran = here.proctor(['run', 'script', 'ok.py']);
-    if (code === 2) expectRefusal(ran, /could not be made here/);
+    if (code === 2) expectRefusal(ran, /is not a folder of yours alone|could not be made/);
     else expect(ran.code, ran.stderr).toBe(0);
     expect(here.runFolders()).toHaveLength(code === 0 ? 1 : 0);
   });
@@ -464,7 +581,7 @@ describe('odd places and scripts', () => {
     const here = place();
     here.file('ok.py', OK);
     here.file('.proctor', 'mine');
-    expectRefusal(here.proctor(['run', 'script', 'ok.py']), /could not be made here/);
+    expectRefusal(here.proctor(['run', 'script', 'ok.py']), /is not a folder of yours alone|could not be made/);
     expect(here.proctor(['list']).stdout).toMatch(/^No run yet/);
   });
 
@@ -477,7 +594,9 @@ describe('odd places and scripts', () => {
       here.file(`.proctor/cache/${name}`, text);
       const ran = here.proctor(['run', 'script', 'ok.py']);
       expect(ran.code, ran.stderr).toBe(0);
-      expect(ran.stderr).toContain('tried from inside, and held');
+      expect(ran.stderr).toContain(
+        '  sandbox   process, strict: network blocked, files read-only (tried beforehand, and held)\n',
+      );
     }
   });
 

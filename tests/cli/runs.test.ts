@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { outcomeIn, type Place, place, processesWith, until } from '../runs-support.ts';
@@ -55,6 +55,11 @@ describe('runs that are finished', () => {
 
     expect(here.proctor(['show']).stdout).toMatch(/✗ failed {2}fails\.py\n {2}No rows\./);
     expect(here.proctor(['show', 'latest']).stdout).toContain(idOf(second));
+    const whole = here.proctor(['show', idOf(first)]).stdout;
+    expect(whole).toMatch(/ {4}asked {5}nothing, all by default\n/);
+    expect(whole).toMatch(/ {4}tried {5}✓ network: A connection to a server on this machine was refused\.\n/);
+    expect(whole).toMatch(/ {12}as it was sealed, not signed\n$/);
+    expect(whole).not.toContain('observed');
     const bySpelling = [
       idOf(first),
       idOf(first).slice(0, -3),
@@ -67,7 +72,7 @@ describe('runs that are finished', () => {
       expect(here.proctor(['show', word]).stdout, word).toMatch(/✓ succeeded {2}ok\.py one\n/);
     expect(here.proctor(['show', 'script_'])).toMatchObject({
       code: 2,
-      stderr: 'error: 2 runs begin with "script_".\n',
+      stderr: 'error: 2 runs begin with "script_". Give more of the id; proctor list shows them.\n',
     });
     expect(here.proctor(['show', here.cwd])).toMatchObject({
       code: 2,
@@ -80,18 +85,17 @@ describe('runs that are finished', () => {
       run_id: idOf(first),
       folder: path.relative(here.cwd, first),
       is_open: false,
+      is_whole: true,
       request: { run_id: idOf(first), args: ['one'] },
       runner: { runner_schema_version: '1.0.0' },
       outcome: { status: 'succeeded' },
       result: { html_output: '<p>done</p>', artifacts: [{ path: 'output/a.txt', bytes: 3 }] },
     });
-    const internal = here.proctor(['show', '--internal']).stdout;
-    expect(internal).toContain(`internal  ${path.relative(here.cwd, second)}/evidence/internal`);
-    expect(here.proctor(['show']).stdout).not.toContain('evidence/internal');
 
     const lines = here.proctor(['list']).stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
-    expect(lines.find(line => line.includes(idOf(second)))).toMatch(/^failed .* fails\.py$/);
+    expect(lines[0]).toMatch(new RegExp(`^failed .* ${idOf(second)} {2}fails\\.py$`));
+    expect(lines[1]).toMatch(new RegExp(`^succeeded .* ${idOf(first)} {2}ok\\.py$`));
     expect(here.proctor(['list', '--limit', '1']).stdout).toMatch(/^[^\n]+\n1 older ones: --limit shows more\n$/);
     const list = JSON.parse(here.proctor(['list', '--json']).stdout) as { runs: object[]; total: number };
     expect(list.total).toBe(2);
@@ -115,13 +119,37 @@ describe('runs that are finished', () => {
     expect(here.proctor(['prune', '--older-than', '1h']).stdout).toBe('0 runs removed.\n');
     const trial = here.proctor(['prune', '--older-than', '0s', '--dry-run']).stdout;
     expect(trial).toMatch(/^(?:would remove {2}script_\w+\n){2}2 runs would be removed\.\n$/);
+    expect(JSON.parse(here.proctor(['prune', '--older-than', '0s', '--dry-run', '--json']).stdout)).toEqual({
+      would_remove: [idOf(first), idOf(second)],
+    });
     expect(here.runFolders()).toHaveLength(2);
     const pruned = here.proctor(['prune', '--older-than', '0s', '--json']).stdout;
     expect(JSON.parse(pruned)).toEqual({
-      removed: expect.arrayContaining([idOf(first), idOf(second)]),
-      dry_run: false,
+      removed: [idOf(first), idOf(second)],
     });
     expect(here.runFolders()).toEqual([]);
+  });
+
+  test('what is only for those who run Proctor is shown when asked for', () => {
+    const here = place();
+    here.file('link.py', `import os\nos.symlink('/etc/passwd', 'output/stolen')\n${OK}`);
+    expect(here.proctor(['run', 'script', 'link.py']).code).toBe(1);
+    const [folder = ''] = here.runFolders();
+    const log = readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as { level: string; code: string; detail: string });
+    const { code, detail } = log.find(({ level }) => level === 'error') ?? { code: '', detail: '' };
+    expect(code).toBe('artifact_type_forbidden');
+    expect(detail).toContain('output/stolen');
+    const usual = here.proctor(['show']).stdout;
+    expect(usual).not.toContain('stolen');
+    const internal = here.proctor(['show', '--internal']).stdout;
+    expect(internal).toContain(`    error     ${code}: ${detail}\n`);
+    for (const line of usual.trimEnd().split('\n')) expect(internal).toContain(line);
+    const asJson = (...args: string[]) => JSON.parse(here.proctor(['show', '--json', ...args]).stdout);
+    expect(asJson('--internal').log).toEqual(log.map(({ level, code, detail }) => ({ level, code, detail })));
+    expect(asJson()).not.toHaveProperty('log');
   });
 
   test('what was changed in one afterwards is found', () => {
@@ -133,6 +161,19 @@ describe('runs that are finished', () => {
     expect(here.proctor(['verify', 'latest'])).toMatchObject({
       code: 3,
       stdout: expect.stringMatching(/output\/a\.txt/),
+    });
+    const shown = here.proctor(['show']);
+    expect(shown.code, shown.stderr).toBe(0);
+    expect(shown.stdout).toMatch(/ {12}does not hold: proctor verify says why\n$/);
+    expect(shown.stdout).not.toContain('as it was sealed');
+    expect(JSON.parse(here.proctor(['show', '--json']).stdout)).toMatchObject({ is_open: false, is_whole: false });
+    writeFileSync(path.join(folder, 'output', 'a.txt'), 'abc');
+    expect(here.proctor(['show']).stdout).toMatch(/ {12}as it was sealed, not signed\n$/);
+    rmSync(path.join(folder, 'evidence', 'seal.json'));
+    expect(here.proctor(['show']).stdout).toMatch(/does not hold: proctor verify says why\n$/);
+    expect(here.proctor(['verify', 'latest'])).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(/SL5.*evidence\/seal\.json|evidence\/seal\.json.*SL5/s),
     });
     rmSync(folder, { recursive: true });
   });
@@ -205,10 +246,10 @@ describe('a run that was interrupted', () => {
     const [folder = ''] = here.runFolders();
     const seal = readFileSync(path.join(folder, 'evidence', 'seal.json'));
     const dead = await killed(here);
-    cpSync(path.join(dead, 'journal.ndjson'), path.join(folder, 'journal.ndjson'));
     const journal = readFileSync(path.join(dead, 'journal.ndjson'), 'utf8');
+    writeFileSync(path.join(folder, 'journal.ndjson'), journal.replaceAll(idOf(dead), idOf(folder)));
     const unplanned = `${dead.slice(0, -1)}${dead.endsWith('0') ? '1' : '0'}`;
-    cpSync(dead, unplanned, { recursive: true });
+    mkdirSync(path.join(unplanned, 'evidence'), { recursive: true });
     writeFileSync(path.join(unplanned, 'journal.ndjson'), journal.slice(0, 100));
     const { code, stdout } = here.proctor(['recover', '--json']);
     expect(code).toBe(0);
@@ -235,7 +276,7 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/✓ sandbox process {2}isolation strict\n/);
     expect(stdout).toMatch(/tried {5}held: network\./);
-    expect(stdout).toMatch(/✓ sandbox none {2}isolation none\n/);
+    expect(stdout).toMatch(/! sandbox none {2}isolates nothing\n/);
     expect(stdout).toMatch(/interpreters {2}in a sandbox: python3 ✓/);
     const told = JSON.parse(here.proctor(['doctor', '--json']).stdout);
     expect(told).toMatchObject({
@@ -255,7 +296,9 @@ describe('doctor', () => {
     const { code, stdout } = here.proctor(['doctor'], { uid: 65_534 });
     expect(code).toBe(0);
     expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
-    expect(stdout).toMatch(/lacks {5}limits on memory and processes over the whole tree/);
+    expect(stdout).toMatch(
+      /lacks {5}limits on memory and processes of a whole run, for which control groups are needed\n/,
+    );
     expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in a group of its own/);
     const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);
     expect(told.sandboxes[0]).toMatchObject({ name: 'process', works: true, isolation: 'standard' });

@@ -42,9 +42,15 @@ const requests: Row[] = [
   ['a profile without a name', { 'requested.profile': ' ' }, ['SQ7 requested.profile']],
   ['a sandbox that nobody knows', { 'requested.sandbox': 'jail' }, ['SQ7 requested.sandbox']],
   ['no wish at all', { 'requested.sandbox': null, 'requested.isolation': null, 'requested.idle_timeout_ms': null }, []],
-  ['no time limit', { 'requested.timeout_ms': null }, ['SQ7 requested.timeout_ms']],
+  ...[
+    ...['timeout_ms', 'idle_timeout_ms', 'memory_bytes', 'cpu_seconds', 'pids'],
+    ...['max_output_files', 'max_total_output_bytes'],
+  ].flatMap((key): Row[] => [
+    [`no wish for ${key}`, { [`requested.${key}`]: null }, []],
+    [`nothing of ${key}`, { [`requested.${key}`]: 0 }, [`SQ7 requested.${key}`]],
+    [`no word on ${key}`, { [`requested.${key}`]: undefined }, [`SQ7 requested.${key}`]],
+  ]),
   ['half a process', { 'requested.pids': 0.5 }, ['SQ7 requested.pids']],
-  ['no processor time', { 'requested.cpu_seconds': 0 }, ['SQ7 requested.cpu_seconds']],
 ];
 
 const FAILED = { status: 'failed', reason: 'exit_code', public_message: 'The script failed.' };

@@ -7,6 +7,7 @@ import { descriptors, fifo, hollow, newWorld, write } from './ingest-world.ts';
 
 interface Index {
   readonly complete: boolean;
+  readonly masked: number;
   readonly entries: readonly Record<string, unknown>[];
 }
 
@@ -54,6 +55,31 @@ describe('an output that is set aside', () => {
     }
     expect(readdirSync(target)).toHaveLength(3);
     expect(statSync(target).mode & 0o777).toBe(0o700);
+  });
+
+  test('holds no declared secret, neither in names nor in links nor in files', async () => {
+    const { work, output, target } = newWorld();
+    const secrets = ['correct-horse', 'over/folders', 'two\nlines'];
+    write(output, 'a-correct-horse', 'it is correct-horse, or Y29ycmVjdC1ob3JzZQ==');
+    write(output, 'over/folders', 'x');
+    write(output, 'two\nlines', 'x');
+    symlinkSync(`/${'x'.repeat(990)}/correct-horse`, path.join(output, 'link'));
+    await quarantineOutput(work, target, secrets);
+    const { entries, masked } = indexOf(target);
+    const shown = readdirSync(target).map(name => readFileSync(path.join(target, name), 'utf8'));
+    for (const trace of ['correct-', 'over/', 'two', 'Y29ycmVjdC1ob3']) expect(shown.join('')).not.toContain(trace);
+    expect(masked).toBe(6);
+    const kept = entries.find(({ name }) => name === 'output/a-[masked]');
+    const bytes = readFileSync(path.join(target, String(kept?.['file'])));
+    expect(bytes.toString()).toMatch(/^it is \[masked\], or \[masked\].?==$/);
+    expect(kept).toMatchObject({ bytes: bytes.length, sha256: bytesHash(bytes) });
+  });
+
+  test('is bounded in bytes also where masks are longer than secrets', async () => {
+    const { work, output, target } = newWorld();
+    write(output, 'a', 'x'.repeat(3 * 1024 * 1024));
+    expect(await quarantineOutput(work, target, ['x'])).toEqual({ entries: 1, bytes: 0, complete: true });
+    expect(indexOf(target).entries).toMatchObject([{ name: 'output/a', left_out: 'too large' }]);
   });
 
   test('is bounded in entries', async () => {

@@ -148,3 +148,28 @@ test('H13 what people are told of a refusal is one of few sentences, which name 
   expect(sentences.size).toBeLessThanOrEqual(4);
   for (const sentence of sentences) expect(sentence).toMatch(/^The run [a-z ]+\.$/);
 });
+
+describe('a text of a hostile script', () => {
+  test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
+    'that is a flood of %j takes about as long as any other text of its length',
+    beginning => {
+      const timeOf = (text: string): number => {
+        const before = process.cpuUsage();
+        safeSummary(text, ['correct-horse']);
+        return process.cpuUsage(before).user / 1_000;
+      };
+      const flood = beginning.repeat(500_000 / beginning.length);
+      // Read again from every beginning, it would be hundreds of times as much.
+      expect(timeOf(flood)).toBeLessThan(20 * (timeOf('All is well. '.repeat(40_000)) + 10));
+    },
+  );
+
+  test('whose secret is nothing but white space may be shown', () => {
+    expect(safeSummary('All is well.', ['          ']).text).toBe('All is well.');
+  });
+
+  test('is not shown with a secret that was read without its last line feed', () => {
+    expect(safeSummary('The key hunter2 was refused.', ['hunter2\n']).text).toBe(UNSHOWABLE);
+    expect(safeHtml('<p>hunter2</p>', ['hunter2\n']).text).toBe('<p>[masked]</p>');
+  });
+});

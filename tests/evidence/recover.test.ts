@@ -25,12 +25,10 @@ const NOW = COMPLETED_AT + 60_000;
 const OUTPUT = { 'output/a.txt': 'aaa', 'output/sub/b.tmp': 'bb' };
 const EXITED: Ending = { how: 'exited', code: 0 };
 const LATE: Ending = { how: 'killed', by: 'timeout', signal: 'SIGKILL' };
-const LEFTOVERS = { stage: 'stage', cgroups: [], processes: [] };
 
 function linesOf(ending: Ending, reading: ScriptReading): ScriptLine[] {
   return [
     { is: 'planned', plan: plan() },
-    { is: 'opened', leftovers: LEFTOVERS },
     { is: 'started', atMs: STARTED_AT + 100 },
     { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(captureOf(ending)) },
     { is: 'read', atMs: COMPLETED_AT, reading },
@@ -42,7 +40,7 @@ const journalOf = (lines: readonly ScriptLine[]): string => lines.map(line => `$
 
 /** A run folder as it is when we die. */
 function interrupted(journal: string | Uint8Array, files: Record<string, string | Uint8Array> = {}): string {
-  const folder = path.join(temporaryFolder(), 'run');
+  const folder = path.join(temporaryFolder(), plan().request.run_id);
   put(folder, JOURNAL, journal);
   for (const [file, content] of Object.entries(files)) put(folder, file, content);
   return folder;
@@ -84,9 +82,10 @@ describe('a run whose journal ends', () => {
   test.each(cuts(journal).map(cut => [wholeLines(journal, cut), cut]))(
     'after line %d, at byte %d, becomes whole',
     async (lines, cut) => {
-      const folder = interrupted(journal.subarray(0, cut), { ...PARTS, ...OUTPUT });
+      const isBegun = lines > 0;
+      const folder = interrupted(journal.subarray(0, cut), isBegun ? { ...PARTS, ...OUTPUT } : {});
       const became = await recoverRun(folder, NOW);
-      if (lines === 0) {
+      if (!isBegun) {
         expect(became).toBe('removed');
         expect(existsSync(folder)).toBe(false);
         return;
@@ -94,7 +93,7 @@ describe('a run whose journal ends', () => {
       expect(became).toBe('recovered');
       await expectWhole(folder);
       const { status, reason, ending, artifacts } = outcomeIn(folder);
-      if (lines === 5) {
+      if (lines === 4) {
         expect({ status, reason, ending, files: artifacts.files }).toEqual({
           status: 'succeeded',
           reason: null,
@@ -104,7 +103,7 @@ describe('a run whose journal ends', () => {
         expect(readFileSync(path.join(folder, 'output/sub/b.tmp'), 'utf8')).toBe('bb');
       } else {
         expect({ status, reason }).toEqual({ status: 'failed', reason: 'interrupted' });
-        expect(ending).toEqual(lines === 4 ? EXITED : { how: 'lost' });
+        expect(ending).toEqual(lines === 3 ? EXITED : { how: 'lost' });
         expect(existsSync(path.join(folder, 'output'))).toBe(false);
       }
       expect(textIn(folder, 'stdout')).toBe('hello\n');
@@ -112,7 +111,7 @@ describe('a run whose journal ends', () => {
   );
 
   test('after our clock had ended the program has timed out', async () => {
-    const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 4)), PARTS);
+    const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 3)), PARTS);
     await recoverRun(folder, NOW);
     await expectWhole(folder);
     expect(outcomeIn(folder)).toMatchObject({
@@ -124,7 +123,7 @@ describe('a run whose journal ends', () => {
   });
 
   test('and says because of what, where we know', async () => {
-    const folder = interrupted(journalOf(LINES.slice(0, 3)));
+    const folder = interrupted(journalOf(LINES.slice(0, 2)));
     await recoverRun(folder, NOW, { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' });
     await expectWhole(folder);
     expect(outcomeIn(folder)).toMatchObject({ reason: 'ingest_io', public_message: 'It could not be completed.' });
@@ -133,15 +132,15 @@ describe('a run whose journal ends', () => {
 
   test('in garbage is as good as without it', async () => {
     for (const garbage of [Buffer.alloc(4_096), Buffer.from('null\n7\n'), Buffer.from([0xff, 0xfe])]) {
-      const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 3))), garbage]));
+      const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 2))), garbage]));
       expect(await recoverRun(folder, NOW)).toBe('recovered');
       await expectWhole(folder);
     }
   });
 
   test('before it began, on a clock that was set back since, is still valid', async () => {
-    for (const lines of [1, 3, 4, 5]) {
-      const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...(lines === 5 && OUTPUT) });
+    for (const lines of [1, 2, 3, 4]) {
+      const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...(lines === 4 && OUTPUT) });
       await recoverRun(folder, STARTED_AT - 3_600_000);
       await expectWhole(folder);
     }
@@ -152,7 +151,7 @@ describe('what is left of a stream', () => {
   const long = `head${'x'.repeat(3_000)}tail`;
   const capture = captureOf(EXITED, said(long), said(`key ghp_${'a1'.repeat(18)}`));
   const lines: ScriptLine[] = [
-    ...LINES.slice(0, 3),
+    ...LINES.slice(0, 2),
     { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(capture) },
   ];
   const parts = {
@@ -202,7 +201,7 @@ describe('what is left of a stream', () => {
   test('does not end in half a character where it is known that more was said', async () => {
     const said = captureOf(EXITED, { ...capture.stdout, bytesTotal: 100 });
     const line: ScriptLine = { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(said) };
-    const folder = interrupted(journalOf([...LINES.slice(0, 3), line]), {
+    const folder = interrupted(journalOf([...LINES.slice(0, 2), line]), {
       'evidence/internal/stdout.part': Buffer.from('ab€').subarray(0, 4),
     });
     await recoverRun(folder, NOW);
@@ -226,7 +225,7 @@ describe('what an interrupted run left behind', () => {
     'result.json': '{}',
   };
 
-  test.each([1, 2, 3, 4, 5])('does not survive into the folder, after %d lines', async lines => {
+  test.each([1, 2, 3, 4])('does not survive into the folder, after %d lines', async lines => {
     const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...LEFT, ...OUTPUT });
     await recoverRun(folder, NOW);
     await expectWhole(folder);
@@ -282,7 +281,7 @@ describe('recovering twice', () => {
         .map(file => [path.relative(folder, file), readFileSync(file, 'latin1')]),
     );
 
-  test.each([1, 2, 3, 4, 5])('changes nothing, after %d lines', async lines => {
+  test.each([1, 2, 3, 4])('changes nothing, after %d lines', async lines => {
     const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
     await recoverRun(folder, NOW);
     const before = bytesOf(folder);
@@ -294,7 +293,7 @@ describe('recovering twice', () => {
   });
 
   test('also where the first time was interrupted, too', async () => {
-    for (const lines of [1, 3, 4, 5]) {
+    for (const lines of [1, 2, 3, 4]) {
       const first = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
       const again = path.join(temporaryFolder(), 'run');
       cpSync(first, again, { recursive: true });
@@ -318,12 +317,12 @@ describe('recovering twice', () => {
 
 describe('a run that is open', () => {
   test('says who owns it, what may be left of it, and whether it is sealed', async () => {
-    const folder = interrupted(journalOf(LINES.slice(0, 2)));
-    expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, leftovers: LEFTOVERS, isSealed: false });
+    const folder = interrupted(journalOf(LINES.slice(0, 1)));
+    expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, isSealed: false });
     await finishRun(folder, captureOf(EXITED), succeeded());
     expect(openRun(folder).isSealed).toBe(true);
     truncateSync(path.join(folder, JOURNAL), 3);
-    expect(openRun(folder)).toEqual({ plan: undefined, leftovers: undefined, isSealed: true });
+    expect(openRun(folder)).toEqual({ plan: undefined, isSealed: true });
   });
 
   test('is told from one that is finished', async () => {

@@ -75,7 +75,10 @@ describe('the folder of a run', () => {
   test('is never one that is there already', () => {
     const folder = home();
     expect(() => makeRunFolder(folder, 'script', A)).toThrow(
-      expect.objectContaining({ code: 'folder_failed', message: 'The folder of the run could not be made here.' }),
+      expect.objectContaining({
+        code: 'folder_failed',
+        message: expect.stringMatching(/^The folder of the run could not be made here\. /) as string,
+      }),
     );
   });
 });
@@ -83,6 +86,13 @@ describe('the folder of a run', () => {
 describe('the list of runs', () => {
   test('has the newest last, whatever their kind, and whenever their folders were made', () => {
     expect(listRuns(home()).map(({ id }) => id)).toEqual([A, B, C]);
+  });
+
+  test('has those of one second in the order in which they were made', () => {
+    const folder = home();
+    const ids = ['ffff', '0000', '8888'].map(end => `script_20260104_090000_${end}`);
+    for (const id of ids) makeRunFolder(folder, id.endsWith('0000') ? 'agent' : 'script', id);
+    expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, C, ...ids]);
   });
 
   test('has folders only', () => {
@@ -98,14 +108,16 @@ describe('the list of runs', () => {
 });
 
 describe('a run', () => {
+  const MORE = 'Give more of the id; proctor list shows them.';
+
   test.each([
     ['its id', A, A],
     ['the beginning of its id', 'agent_', C],
     ['the beginning of its time', '20260102', B],
     ['the end of its id', 'bbbb', B],
     ['latest', 'latest', C],
-    ['a word that begins two', 'script_', 'ambiguous_run: 2 runs begin with "script_".'],
-    ['a word that begins three', '2026', 'ambiguous_run: 3 runs begin with "2026".'],
+    ['a word that begins two', 'script_', `ambiguous_run: 2 runs begin with "script_". ${MORE}`],
+    ['a word that begins three', '2026', `ambiguous_run: 3 runs begin with "2026". ${MORE}`],
     ['a word that nothing has', 'zzz', 'no_run: No run is called "zzz". proctor list shows them.'],
     ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". proctor list shows them.'],
   ])('is found by %s', (_, word, expected) => {

@@ -77,7 +77,7 @@ const rows: Row[] = [
     python: "raise proctor_tool.UserError('The table has no column named amount.')",
     node: "throw new UserError('The table has no column named amount.');",
     summary: 'The table has no column named amount.',
-    stderr: /UserError/,
+    stderr: /^(?:proctor_tool: )?The table has no column named amount\.\n$/,
   },
   {
     about: 'a foreseen error without a word',

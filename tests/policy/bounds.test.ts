@@ -7,7 +7,7 @@ import { DEFAULTS, effectiveBounds, type Offer, type Requested } from '../../src
 const { strict, default: usual, dev } = builtInProfiles;
 const NONE: Offer = { sandbox: 'none', isolation: 'none', lacks: [] };
 const STRICT: Offer = { sandbox: 'process', isolation: 'strict', lacks: [] };
-const STANDARD: Offer = { sandbox: 'process', isolation: 'standard', lacks: ['a limit on memory', 'a filter'] };
+const STANDARD: Offer = { sandbox: 'process', isolation: 'standard', lacks: ['limits on memory', 'filters'] };
 const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs what is not installed here: bwrap.' };
 
 function refusal(requested: Requested, process: Offer | null = STRICT): string {
@@ -34,7 +34,10 @@ describe('a run that asks for nothing', () => {
   test('on a machine that is not strict runs there, and is told why it is not', () => {
     const { isolation, warnings } = effectiveBounds({}, [NONE, STANDARD]);
     expect(isolation).toBe('standard');
-    expect(warnings).toEqual(['not strict: a filter', 'not strict: a limit on memory']);
+    expect(warnings).toEqual([
+      'standard, not strict: there are no filters',
+      'standard, not strict: there are no limits on memory',
+    ]);
   });
 });
 
@@ -84,13 +87,13 @@ describe('what cannot be enforced', () => {
       'strict isolation where something is lacking',
       { isolation: 'strict' },
       STANDARD,
-      'not_enforceable: Strict isolation cannot be enforced on this machine: it lacks a limit on memory and a filter. proctor doctor says what to do.',
+      'not_enforceable: Strict isolation cannot be enforced here: there are no limits on memory and no filters. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more.',
     ],
     [
       'the profile strict where something is lacking',
       { profile: strict },
       STANDARD,
-      'not_enforceable: Strict isolation cannot be enforced on this machine: it lacks a limit on memory and a filter. proctor doctor says what to do.',
+      'not_enforceable: Strict isolation cannot be enforced here: there are no limits on memory and no filters. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more.',
     ],
     [
       'a sandbox and no isolation',
@@ -153,19 +156,24 @@ describe('a limit', () => {
 });
 
 describe('a profile', () => {
+  const UNBOUND = 'profile strict: its allowed commands and write roots do not bind scripts';
+
   test('gives its own limits to a run that asks for none', () => {
     expect(effectiveBounds({ profile: strict }, [NONE, STRICT])).toMatchObject({
       timeoutMs: 30_000,
       outputFilesMax: 200,
       outputBytesMax: 10_485_760,
       network: 'blocked',
-      warnings: [],
+      warnings: [UNBOUND],
     });
   });
 
   test('lets a run ask for less', () => {
     const asked = { timeoutMs: 1_000, outputFilesMax: 1, outputBytesMax: 2_048 };
-    expect(effectiveBounds({ profile: usual, ...asked }, [NONE, STRICT])).toMatchObject({ ...asked, warnings: [] });
+    expect(effectiveBounds({ profile: usual, ...asked }, [NONE, STRICT])).toMatchObject({
+      ...asked,
+      warnings: ['profile default: its allowed commands and write roots do not bind scripts'],
+    });
   });
 
   test('gives less than was asked for, and says so of each', () => {
@@ -173,10 +181,20 @@ describe('a profile', () => {
     const effective = effectiveBounds({ profile: dev, ...asked }, [NONE, STRICT]);
     expect(effective).toMatchObject({ timeoutMs: 300_000, outputFilesMax: 1_000, outputBytesMax: 104_857_600 });
     expect(effective.warnings).toEqual([
-      'output bytes: the profile dev allows less than was asked for',
-      'output files: the profile dev allows less than was asked for',
-      'timeout: the profile dev allows less than was asked for',
+      'output bytes: 1073741824 asked for, the profile dev allows 104857600',
+      'output files: 10000 asked for, the profile dev allows 1000',
+      'timeout: 600000 asked for, the profile dev allows 300000',
     ]);
+  });
+
+  test('says of its commands and write roots that they do not bind, and says nothing where it has none', () => {
+    const warningsOf = (profile: typeof dev): readonly string[] =>
+      effectiveBounds({ profile }, [NONE, STRICT]).warnings;
+    const bare = { ...strict, name: 'own', allowed_commands: [], allowed_write_roots: [] };
+    const said = ['profile own: its allowed commands and write roots do not bind scripts'];
+    expect(warningsOf(bare)).toEqual([]);
+    expect(warningsOf({ ...bare, allowed_commands: ['ls'] })).toEqual(said);
+    expect(warningsOf({ ...bare, allowed_write_roots: ['out'] })).toEqual(said);
   });
 
   test('opens the network only where it says so', () => {

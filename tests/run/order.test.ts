@@ -161,8 +161,8 @@ describe('an input', () => {
 
   const rows: [string, (at: (name: string) => string) => void, string[], string][] = [
     ['that is missing', nothing, ['no.csv'], 'The input no.csv does not exist.'],
-    ['that is a folder', nothing, ['sub'], 'The input sub is not a regular file.'],
-    ['that is the folder above', nothing, ['sub/..'], 'is not a regular file.'],
+    ['that is a folder', nothing, ['sub'], 'The input sub is a folder. Give its files, or an archive of it.'],
+    ['that is the folder above', nothing, ['sub/..'], 'is a folder. Give its files, or an archive of it.'],
     [
       'that is a link',
       at => symlinkSync(at('a.csv'), at('l.csv')),

@@ -7,7 +7,7 @@ import type { Ending } from '../../src/contracts/ending.ts';
 import type { ScriptResult } from '../../src/contracts/script-result/index.ts';
 import type { OutputReading } from '../../src/evidence/ingest/output.ts';
 import { breach } from '../../src/evidence/ingest/reason.ts';
-import type { ResultReading } from '../../src/evidence/ingest/result.ts';
+import { readResult, type ResultReading } from '../../src/evidence/ingest/result.ts';
 import type { ScriptReading } from '../../src/evidence/script-run.ts';
 import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
 import { type Facts, readingOf } from '../../src/run/reading.ts';
@@ -139,6 +139,7 @@ describe('after the ending', () => {
 });
 
 const NO_RESULT = 'The run did not produce a valid result.';
+const CRASHED = 'The script ended with an error before it wrote a result.';
 const BAD_FILES = 'The run left files of a kind that is not kept.';
 const LIED = 'The script said that it succeeded, but it ended with an error.';
 
@@ -170,8 +171,8 @@ const TABLE: Row[] = [
   [3, 'succeeded', 'bad', 'failed', 'artifact_type_forbidden', BAD_FILES, null, false],
   [3, 'failed', 'files', 'failed', 'script_failed', 'Row 7 has no price.', null, false],
   [3, 'timed_out', 'files', 'timed_out', 'script_timed_out', 'The shop did not answer.', 'script', false],
-  [3, 'missing', 'files', 'failed', 'result_missing', NO_RESULT, null, true],
-  [3, 'missing', 'bad', 'failed', 'result_missing', NO_RESULT, null, false],
+  [3, 'missing', 'files', 'failed', 'result_missing', CRASHED, null, true],
+  [3, 'missing', 'bad', 'failed', 'result_missing', CRASHED, null, false],
 ];
 
 describe('a script that ended by itself', () => {
@@ -391,6 +392,21 @@ describe('the files that a script names', () => {
     expect(note?.unknown_keys).toEqual(['[masked]', 'rows']);
   });
 
+  test('and the keys that nobody knows, tell no beginning of a secret that is longer than what is shown of a name', () => {
+    const work = temporaryFolder();
+    const long = `key.${'Part7.'.repeat(15)}end`;
+    const shown = (secret: string, text: string): string => {
+      put(work, 'result.json', text);
+      const { result, remarks } = read({ result: readResult(work), secrets: [secret] });
+      return JSON.stringify([result?.unknown_keys, remarks]);
+    };
+    const valid = { contract_version: 1, status: 'succeeded', html_output: '', error_summary: null, artifacts: [] };
+    expect(shown(long, JSON.stringify({ ...valid, [long]: 1 }))).toBe('[["[\\"[masked]\\"]"],[]]');
+    expect(shown(long, `{"${long}":1,"${long}":1}`)).not.toContain('Part7');
+    const control = 'a\u001bsecret "with" controls';
+    expect(shown(control, JSON.stringify({ ...valid, [control]: 1 }))).not.toContain('secret');
+  });
+
   test('in their thousands, with long names, still give a result that is valid', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 1_200 }, (_, no) => [`output/${`${'x'.repeat(240)}/`.repeat(4)}${no}`, 'x']),
@@ -401,5 +417,19 @@ describe('the files that a script names', () => {
     const result = JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8')) as ScriptResult;
     expect(result.artifacts.length).toBeGreaterThan(10);
     expect(reading.artifacts.files).toBe(1_200);
+  });
+});
+
+describe('the note of a result', () => {
+  test('is of the masked bytes, so that nobody can try guesses against it', () => {
+    const html_output = '<p>31415926 p\u00e4ss-w\u00f6rter</p>';
+    const result = claims({ html_output });
+    const other = claims({ html_output: '<p>27182818 p\u00e4ss-w\u00f6rter</p>' });
+    const note = read({ result, secrets: ['31415926'] }).result;
+    expect(note).toEqual(read({ result: other, secrets: ['27182818'] }).result);
+    const text = JSON.stringify(
+      result.ok && { ...result.value, html_output: html_output.replace('31415926', '[masked]') },
+    );
+    expect(note).toMatchObject({ sha256: bytesHash(text), bytes: Buffer.byteLength(text) });
   });
 });

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { bytesHash } from '../../src/base/hash.ts';
 import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
@@ -68,6 +69,28 @@ describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
     }
   });
 
+  test('a secret is in no file of the folder, however the script writes it and whatever becomes of its output', async () => {
+    const secret = `päss/wörd "it's"\n`;
+    const code = `import os, base64, json
+s = os.environ['T']
+for text in [s.strip(), json.dumps(s), json.dumps(json.dumps(s)), base64.encodebytes(b'x' * 50 + s.encode()).decode(), s.encode().hex().upper()]:
+    print(text)
+open('output/' + s.strip().replace('/', '_'), 'w').write(s)
+os.symlink(s.strip(), 'output/link')
+result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
+    const { answer, folder } = await run(code, { bounds, secrets: { T: secret }, args: [secret.trim()] });
+    expect(answer).toMatchObject({ reading: { status: 'failed' } });
+    await expectValid(folder);
+    const raw = readFileSync(path.join(folder, 'evidence/internal/result.raw'));
+    expect(outcomeIn(folder).result).toMatchObject({ sha256: bytesHash(raw), bytes: raw.length });
+    const traces = ['päss/', 'ss/w\\u00f6', 'ss/w\\\\u00f6', 'C3A47373'];
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const text = readFileSync(path.join(entry.parentPath, entry.name), 'utf8');
+      for (const trace of traces) expect(text, entry.name).not.toContain(trace);
+    }
+  });
+
   test('a script that is stopped leaves evidence of what it had said', async () => {
     const stop = new AbortController();
     const code = `import time\nprint('begun', flush=True)\ntime.sleep(60)`;
@@ -75,6 +98,31 @@ describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
     expect(answer).toMatchObject({ ending: { how: 'killed', by: 'cancel' }, reading: { reason: 'cancelled' } });
     await expectValid(folder);
     expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
+  });
+
+  test.each([
+    [
+      'at once',
+      () => {
+        throw new Error('The screen is gone.');
+      },
+    ],
+    ['later', () => Promise.reject(new Error('The screen is gone.'))],
+  ])('whoever looks on and fails %s does not stop the run, and is told of it when it is over', async (_, fail) => {
+    let calls = 0;
+    const onOutput = () => {
+      calls++;
+      return fail();
+    };
+    const code = `import time\nfor number in range(3):\n    print(number, flush=True)\n    time.sleep(0.2)\nopen('output/a.txt', 'w').write('aaa')\nresult(artifacts=[dict(path='output/a.txt', bytes=3)])`;
+    const { answer, folder } = await run(code, { bounds }, { onOutput });
+    expect(answer).toEqual(new Error('The screen is gone.'));
+    expect(calls).toBe(1);
+    await expectValid(folder);
+    expect(existsSync(path.join(folder, JOURNAL))).toBe(false);
+    expect(outcomeIn(folder)).toMatchObject({ status: 'succeeded', reason: null, ending: { how: 'exited', code: 0 } });
+    expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('0\n1\n2\n');
+    expect(readFileSync(path.join(folder, 'output/a.txt'), 'utf8')).toBe('aaa');
   });
 
   test('a run that is torn off in its middle can be made whole, wherever it is copied to', async () => {
@@ -96,7 +144,7 @@ describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
         },
       },
     );
-    expect(readJournal<ScriptLine>(copy).map(({ is }) => is)).toEqual(['planned', 'opened', 'started']);
+    expect(readJournal<ScriptLine>(copy).map(({ is }) => is)).toEqual(['planned', 'started']);
     expect(await recoverRun(copy, Date.now())).toBe('recovered');
     await expectValid(copy);
     expect(outcomeIn(copy)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
@@ -143,5 +191,8 @@ test('a home that cannot be made is a fault, and nothing is left of the run', as
   const file = path.join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   const { answer } = await run('result()', { bounds: { sandbox: 'none' } }, { home: path.join(file, '.proctor') });
-  expect(answer).toMatchObject({ code: 'folder_failed', message: 'The folder of the run could not be made here.' });
+  expect(answer).toMatchObject({
+    code: 'folder_failed',
+    message: expect.stringMatching(/^The folder of the run could not be made here\. /) as string,
+  });
 });

@@ -120,6 +120,8 @@ const below = (folder: string, files: Files): Files =>
 
 const lastOf = async (files: Files): Promise<Verdict> => (await verdictsOf(folderWith(files))).at(-1) as Verdict;
 
+const NO_SEAL = 'whether a file was exchanged, added or lost: there is no seal';
+
 describe('the folder of a finished run', () => {
   test('is valid, judges every document of ours, and leaves no file unnamed', async () => {
     const verdict = await lastOf(sealed());
@@ -152,10 +154,33 @@ describe('the folder of a finished run', () => {
     ]);
   });
 
-  test('without a seal says that nothing tells whether it is whole', async () => {
-    const { outcome, not_checked } = await lastOf(unsealed());
-    expect(outcome).toBe('valid');
-    expect(not_checked).toContain('whether a file was exchanged, added or lost: there is no seal');
+  test('without a seal is invalid: nothing tells whether it is whole', async () => {
+    const { outcome, violations, not_checked } = await lastOf(unsealed());
+    expect(outcome).toBe('invalid');
+    expect(violations).toMatchObject([
+      {
+        rule_id: 'SL5',
+        path: 'evidence/seal.json',
+        message: expect.stringContaining('is missing: any file may have been changed, added or taken away'),
+      },
+    ]);
+    expect(not_checked).toContain(NO_SEAL);
+  });
+
+  test.each(['evidence/request.json', 'evidence/outcome.json'])('without a seal is known as ours by %s', async kept => {
+    const { 'evidence/request.json': request, 'evidence/outcome.json': outcome, ...others } = unsealed();
+    const known = { 'evidence/request.json': request, 'evidence/outcome.json': outcome }[kept] as object;
+    expect(await brokenIn(folderWith({ ...others, [kept]: known }))).toEqual(['SL5 evidence/seal.json']);
+    expect(await brokenIn(folderWith(below('script/a', { ...others, [kept]: known })))).toEqual([
+      'SL5 script/a/evidence/seal.json',
+    ]);
+  });
+
+  test('of another origin needs no seal; what cannot be told without one is said', async () => {
+    const { 'evidence/request.json': _, 'evidence/outcome.json': __, ...others } = unsealed();
+    const { outcome, violations, not_checked } = await lastOf(others);
+    expect({ outcome, violations }).toEqual({ outcome: 'valid', violations: [] });
+    expect(not_checked).toContain(NO_SEAL);
   });
 
   test('may get an evaluation later', async () => {

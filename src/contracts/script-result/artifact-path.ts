@@ -10,6 +10,8 @@ export function artifactPathTrouble(path: string): string | undefined {
   if (unsafe) return unsafe;
   if (path.includes('\\')) return 'holds a backslash';
   if (!isPrintable(path)) return 'holds an invisible or reordering character';
+  // Readers that meet a broken name see this character, and cannot tell the two apart.
+  if (path.includes('\ufffd')) return 'holds the character that stands for a broken one';
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   const segments = path.split('/').filter(segment => segment !== '.');
   if (segments[0] !== 'output') return 'is not below output/';

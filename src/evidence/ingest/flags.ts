@@ -16,20 +16,22 @@ export function filesWithSecrets(
   secrets: readonly string[],
 ): string[] {
   if (secrets.every(secret => secret === '')) return [];
-  return files.map(file => file.path).filter(file => holdsSecret(path.join(folder, file), secrets));
+  const masker = new Masker(secrets);
+  return files.map(file => file.path).filter(file => holdsSecret(path.join(folder, file), masker));
 }
 
-function holdsSecret(file: string, secrets: readonly string[]): boolean {
-  const masker = new Masker(secrets);
+function holdsSecret(file: string, masker: Masker): boolean {
+  const before = masker.masked;
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   const fd = openSync(file, 'r');
   try {
     for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
       masker.take(chunk.subarray(0, length));
-      if (masker.masked > 0) return true;
+      if (masker.masked > before) break;
     }
+    // Also after a hit: what was held back of this file is no beginning of the next.
     masker.end();
-    return masker.masked > 0;
+    return masker.masked > before;
   } finally {
     closeSync(fd);
   }

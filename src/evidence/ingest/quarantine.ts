@@ -6,6 +6,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
+import { Masker } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
 import { codeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
 import { within } from './within.ts';
@@ -21,13 +22,18 @@ export interface Quarantine {
 /**
  * Keeps what it can of an unclean output/, for whoever has to find out what the script was up to: `0001.bin` and on, and
  * index.json, which says what they were. No name of the script is used as a name, no link is followed, nothing that
- * could be someone else's file is read. Whatever the script did, it does not throw; a disk that is full does.
+ * could be someone else's file is read, and declared secrets are masked: it is a trace for admins, not output. Whatever the
+ * script did, it does not throw; a disk that is full does.
  */
-export async function quarantineOutput(workFolder: string, target: string): Promise<Quarantine> {
+export async function quarantineOutput(
+  workFolder: string,
+  target: string,
+  secrets: readonly string[] = [],
+): Promise<Quarantine> {
   try {
     await rm(target, { recursive: true, force: true });
     await mkdir(target, { mode: 0o700 });
-    const collected = new Collection(target);
+    const collected = new Collection(target, secrets);
     return collected.finish(await isDone(signal => collected.start(workFolder, signal)));
   } catch (cause) {
     if (codeOf(cause) === '' && !(cause instanceof Fault)) throw cause;
@@ -61,13 +67,15 @@ interface Listed {
 
 class Collection {
   readonly #target: string;
+  readonly #masker: Masker;
   readonly #listed: Listed[] = [];
   #bytes = 0;
   #complete = true;
   #dev = 0;
 
-  constructor(target: string) {
+  constructor(target: string, secrets: readonly string[]) {
     this.#target = target;
+    this.#masker = new Masker(secrets);
   }
 
   async start(workFolder: string, signal: AbortSignal): Promise<void> {
@@ -87,7 +95,7 @@ class Collection {
   finish(isDone: boolean): Quarantine {
     const entries = this.#listed;
     const complete = isDone && this.#complete;
-    const index = { complete, entries };
+    const index = { complete, masked: this.#masker.masked, entries };
     writeAtomic(path.join(this.#target, 'index.json'), canonicalize(index));
     return { entries: entries.length, bytes: this.#bytes, complete };
   }
@@ -95,14 +103,14 @@ class Collection {
   async #entry(parent: FileHandle, name: Buffer, above: string, depth: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const place = Buffer.concat([Buffer.from(`/proc/self/fd/${parent.fd}/`), name]);
-    const shown = above === '' ? shownName(name) : `${above}/${shownName(name)}`;
+    const shown = above === '' ? this.#shown(name) : `${above}/${this.#shown(name)}`;
     const stat = await lstat(place).catch(() => undefined);
     if (!stat) {
       if (depth > 1) this.#list(shown, { kind: 'unknown', left_out: 'could not be looked at' });
       return;
     }
     if (stat.dev !== this.#dev) this.#list(shown, { kind: 'a mount' });
-    else if (stat.isSymbolicLink()) this.#list(shown, { kind: 'a link', link_text: await linkText(place) });
+    else if (stat.isSymbolicLink()) this.#list(shown, { kind: 'a link', link_text: await this.#linkText(place) });
     else if (stat.isFile()) await this.#file(place, shown, stat);
     else if (stat.isDirectory()) await this.#folder(place, shown, depth, signal);
     else this.#list(shown, { kind: kindOf(stat) });
@@ -136,9 +144,12 @@ class Collection {
     const kind = 'a file';
     if (nlink !== 1) return this.#list(shown, { kind, bytes: size, left_out: 'has more than one name' });
     if (size > BYTES_MAX - this.#bytes) return this.#list(shown, { kind, bytes: size, left_out: 'too large' });
-    const bytes = await readWhole(place, size);
-    if (!bytes) return this.#list(shown, { kind, bytes: size, left_out: 'could not be read' });
+    const found = await readWhole(place, size);
+    if (!found) return this.#list(shown, { kind, bytes: size, left_out: 'could not be read' });
     if (this.#listed.length >= ENTRIES_MAX) return this.#list(shown, { kind });
+    const bytes = this.#masker.whole(found);
+    // A mask may be longer than what it hides.
+    if (bytes.length > BYTES_MAX - this.#bytes) return this.#list(shown, { kind, bytes: size, left_out: 'too large' });
     const file = `${String(this.#listed.length + 1).padStart(4, '0')}.bin`;
     await writeFile(path.join(this.#target, file), bytes, { mode: 0o600, flag: 'wx' });
     this.#bytes += bytes.length;
@@ -146,8 +157,23 @@ class Collection {
   }
 
   #list(name: string, about: Omit<Listed, 'name'>): void {
-    if (this.#listed.length < ENTRIES_MAX) this.#listed.push({ name: clip(name, NAME_BYTES_MAX).text, ...about });
-    else this.#complete = false;
+    if (this.#listed.length >= ENTRIES_MAX) {
+      this.#complete = false;
+      return;
+    }
+    // Names that are joined can become a secret that none of them was.
+    const safe = this.#masker.whole(Buffer.from(name)).toString('utf8');
+    this.#listed.push({ name: clip(safe, NAME_BYTES_MAX).text, ...about });
+  }
+
+  async #linkText(place: Buffer): Promise<string> {
+    const text = await readlink(place, { encoding: 'buffer' }).catch(() => undefined);
+    return text ? this.#shown(text) : 'could not be read';
+  }
+
+  /** Masked before it is cut or written out, after which no secret looks like itself. */
+  #shown(name: Buffer): string {
+    return printable(clip(this.#masker.whole(name).toString('utf8'), NAME_BYTES_MAX).text);
   }
 }
 
@@ -173,15 +199,6 @@ async function readWhole(place: Buffer, size: number): Promise<Buffer | undefine
   } finally {
     await handle.close();
   }
-}
-
-async function linkText(place: Buffer): Promise<string> {
-  const text = await readlink(place, { encoding: 'buffer' }).catch(() => undefined);
-  return text ? shownName(text) : 'could not be read';
-}
-
-function shownName(name: Buffer): string {
-  return printable(clip(name.toString('utf8'), NAME_BYTES_MAX).text);
 }
 
 function kindOf(stat: Stats): string {

@@ -64,17 +64,20 @@ function plain(text: string): string {
 
 function isUnsafe(text: string, forms: readonly string[]): boolean {
   if (holdsTrace(text) || hostPathIn(text) !== undefined || holdsSecret(text)) return true;
-  if (forms.some(form => text.includes(form))) return true;
   // A secret that is written over several lines is still one. A short one would be found in any text without spaces.
   const dense = text.replace(/\s+/g, '');
-  return forms.some(form => form.length >= DENSE_MIN && dense.includes(form.replace(/\s+/g, '')));
+  const denseForms = new Set(forms.map(form => form.replace(/\s+/g, '')).filter(form => form.length >= DENSE_MIN));
+  return [...denseForms].some(form => dense.includes(form)) || forms.some(form => text.includes(form));
 }
 
 const UNSHOWABLE = 'The script gave a message that may not be shown.';
 
-/** Colours, cursor moves, links and titles, each ended by its own letter, or by BEL or ESC \ within bounds. */
+/**
+ * Colours, cursor moves, links and titles, each ended by its own letter, or by BEL or ESC \ within bounds. None holds the
+ * beginning of another, so that a flood of beginnings is not read again from each of them.
+ */
 const TERMINAL =
-  /(?:\u001b\[|\u009b)[0-?]{0,100}[ -/]{0,10}[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]{0,2000}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,10}[0-~]/g;
+  /(?:\u001b\[|\u009b)[0-?]{0,100}[ -/]{0,10}[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f\n]{0,2000}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,10}[0-~]/g;
 
 /** Controls, halves of pairs, private letters, and what reorders or takes no room; line feeds are kept. */
 const INVISIBLE = /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}/gu;

@@ -158,8 +158,11 @@ const NAMESPACES = ['--user', '--map-root-user', '--mount', '--pid'];
 
 const DIES_WITH_PARENT = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'];
 
+/** A shell lets whoever it starts behind itself ignore what a terminal sends; a program must not inherit that. */
+const AS_USUAL = '/usr/bin/env --default-signal=INT,QUIT';
+
 /** Starts the shell, which is the first in the new namespace of processes, and keeps none of its pipes open. */
-const KEEPER = `exec 8<&0; ${DIES_WITH_PARENT.join(' ')} /bin/sh <&8 8<&- & exec 0<&- 1>&- 2>&- 3<&- 4>&- 5>&- 6>&- 7<&- 8<&-; wait`;
+const KEEPER = `exec 8<&0; ${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&8 8<&- & exec 0<&- 1>&- 2>&- 3<&- 4>&- 5>&- 6>&- 7<&- 8<&-; wait`;
 
 /** The size of a work folder. */
 export interface Disk {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
@@ -5,8 +6,8 @@ import { firstLine, lines, saidBy } from '../lines.ts';
 import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
-import { cpuMsOf, descendantsOf, lineOf, ownName, signal } from '../processes.ts';
-import { giveStage } from '../workspace.ts';
+import { cpuMsOf, descendantsOf, isAlive, lineOf, ownName, signal } from '../processes.ts';
+import { giveStage, RUN_UIDS } from '../workspace.ts';
 import { allRemoved, DISK, type Disk, Holder } from './holder.ts';
 import { rootFor } from './root.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -60,12 +61,18 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
  * of the kernel that no namespace takes from it.
  */
 function uidFor(count: number): number | undefined {
-  return process.getuid?.() === 0 ? UID_FIRST + ((process.pid * 61 + count) % UIDS) : undefined;
+  return isRoot() ? RUN_UIDS.first + ((process.pid * 61 + count) % RUN_UIDS.count) : undefined;
 }
 
-/** The range that systemd keeps for users that exist only while a service runs. */
-const UID_FIRST = 61_184;
-const UIDS = 4_336;
+/** Root of the machine: who is root only in a namespace of users has no others to become, and need not. */
+function isRoot(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  const maps = readFileSync('/proc/self/uid_map', 'utf8').split('\n');
+  return maps.some(map => {
+    const [first = 1, , count = 0] = map.trim().split(/ +/).map(Number);
+    return first <= RUN_UIDS.first && RUN_UIDS.first + RUN_UIDS.count <= first + count;
+  });
+}
 
 class BoundCell implements Cell {
   readonly workFolder: string;
@@ -173,17 +180,37 @@ class BoundCell implements Cell {
     else if (this.#wish === 'SIGTERM') this.terminate();
   }
 
+  /**
+   * bubblewrap says that the program has ended. A program can make it say so, since its first process inside is nobody
+   * else's; so whoever is still there dies now.
+   */
+  async #alone(): Promise<void> {
+    const { shell } = this.#holder;
+    if (shell === undefined) return;
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const left = descendantsOf(shell).filter(isAlive);
+      if (left.length === 0) return;
+      for (const pid of left) signal(pid, 'SIGKILL');
+      await wait(5);
+    }
+  }
+
   async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
     const said = await firstLine(this.#holder.output(1));
     const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
+    await this.#alone();
     this.#hasEnded = true;
     const code = await status;
     if (code !== undefined) return { code };
-    // Killed together with its wrapper, it has no code of its own.
-    if (this.#isMet) return { code: shell ?? 137 };
+    // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
+    // program says nothing of one, and ends with 1.
+    if (this.#isMet && shell !== 1) return { code: shell ?? 137 };
     throw new Fault('sandbox_unavailable', 'The sandbox did not start.', { cause: saidBy(this.#holder.output(2)) });
   }
 }
+
+/** About five seconds. */
+const ROUNDS_MAX = 1_000;
 
 /** Longer than the kernel needs for the largest of programs. */
 const END_MS_MAX = 5_000;

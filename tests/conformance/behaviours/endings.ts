@@ -26,6 +26,32 @@ export const endings: Behaviour[] = [
       );
     },
   },
+  ...(['INT', 'QUIT', 'TERM'] as const).map(
+    (name): Behaviour => ({
+      name: `a program that SIG${name} is sent to inside dies of it, unless it asked not to`,
+      needs: 'always',
+      holds: async world => {
+        const number = { INT: 2, QUIT: 3, TERM: 15 }[name];
+        const { ending, out } = await world.run({ argv: shell(`echo before; kill -${name} $$; echo after`) });
+        expect({ ending, out }).toEqual({
+          ending: world.backend.seesSignals
+            ? { how: 'signalled', signal: `SIG${name}` }
+            : { how: 'exited', code: 128 + number },
+          out: 'before\n',
+        });
+        const asked = await world.run({ argv: shell(`trap '' ${name}; kill -${name} $$; echo after`) });
+        expect(asked).toMatchObject({ ending: { how: 'exited', code: 0 }, out: 'after\n' });
+      },
+    }),
+  ),
+  {
+    name: 'a program inherits no signal that is ignored or blocked',
+    needs: 'always',
+    holds: async world => {
+      const { out } = await world.run({ argv: ['/bin/grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status'] });
+      expect(out).toBe(`SigBlk:\t${'0'.repeat(16)}\nSigIgn:\t${'0'.repeat(16)}\n`);
+    },
+  },
   ...(
     [
       ['that does not exist is not started', ['/usr/bin/no-such-program'], 127],

@@ -1,0 +1,86 @@
+/** Folders from elsewhere: whatever they hold, looking at them harms nothing. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ownName, startTicksOf } from '../../src/execute/processes.ts';
+import { proctor, temporaryFolder } from '../support.ts';
+
+const ID = 'script_20260101_000000_aaaaaaaaaaaa';
+const line = (value: object): string => `${JSON.stringify(value)}\n`;
+
+/** A place with one run folder, and what is in its journal. */
+function placeWith(journal: string, id = ID): { readonly cwd: string; readonly run: string } {
+  const cwd = temporaryFolder();
+  const run = path.join(cwd, '.proctor', 'runs', 'script', id);
+  mkdirSync(run, { recursive: true });
+  writeFileSync(path.join(run, 'journal.ndjson'), journal, { mode: 0o600 });
+  return { cwd, run };
+}
+
+const LOOKS = [['list'], ['show', ID], ['verify', ID], ['recover'], ['prune', '--older-than', '1d', '--dry-run']];
+
+describe('a folder from elsewhere', () => {
+  test('that holds a file called journal.ndjson is not removed by looking at it', () => {
+    const cwd = temporaryFolder();
+    const folder = path.join(cwd, 'diary');
+    mkdirSync(path.join(folder, 'src'), { recursive: true });
+    writeFileSync(path.join(folder, 'src', 'a.txt'), 'precious');
+    writeFileSync(path.join(folder, 'journal.ndjson'), line({ note: 'today' }));
+    proctor(['show', folder], { cwd });
+    proctor(['verify', folder], { cwd });
+    expect(readFileSync(path.join(folder, 'src', 'a.txt'), 'utf8')).toBe('precious');
+    expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(true);
+  });
+
+  test('that lies among the runs, but holds more than a run that never began, is left alone', () => {
+    const { cwd, run } = placeWith('');
+    writeFileSync(path.join(run, 'thesis.txt'), 'precious');
+    for (const look of LOOKS) proctor(look, { cwd });
+    expect(readFileSync(path.join(run, 'thesis.txt'), 'utf8')).toBe('precious');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('left alone');
+  });
+
+  test('makes nobody end a process or remove a folder that its journal names', () => {
+    const victim = spawn('sleep', ['60'], { env: { LANG: 'C', PROCTOR_RUN: 'another' } });
+    onTestFinished(() => void victim.kill('SIGKILL'));
+    const pid = victim.pid as number;
+    const kept = temporaryFolder();
+    const stage = path.join(kept, `proctor-stage-${ownName()}-x`);
+    mkdirSync(stage);
+    const processes = [{ pid, startTicks: startTicksOf(pid) }];
+    const leftovers = { stage, cgroups: [], processes, marker: 'LANG=' };
+    const owner = { pid: 1, startTicks: 0, bootId: 'x' };
+    for (const plan of [{}, { owner }, { owner, request: { run_id: ID } }]) {
+      const { cwd } = placeWith(line({ is: 'planned', plan }) + line({ is: 'opened', leftovers }));
+      for (const look of LOOKS) proctor(look, { cwd });
+    }
+    expect(existsSync(`/proc/${pid}/stat`) && victim.exitCode === null && victim.signalCode === null).toBe(true);
+    expect(existsSync(stage)).toBe(true);
+  });
+
+  test('with a pipe or a link in it is neither waited for nor followed', () => {
+    const plan = { owner: { pid: 1, startTicks: 0, bootId: 'x' }, request: { run_id: ID } };
+    const outside = temporaryFolder();
+    writeFileSync(path.join(outside, 'draft.tmp'), 'precious');
+    const { cwd, run } = placeWith(line({ is: 'planned', plan }));
+    symlinkSync(outside, path.join(run, 'evidence'));
+    for (const look of LOOKS) proctor(look, { cwd });
+    expect(readFileSync(path.join(outside, 'draft.tmp'), 'utf8')).toBe('precious');
+    expect(existsSync(path.join(run, 'journal.ndjson'))).toBe(true);
+  });
+
+  test('whose journal others may write to is left alone', () => {
+    const { cwd, run } = placeWith('');
+    writeFileSync(path.join(run, 'journal.ndjson'), '', { mode: 0o666 });
+    const open = path.join(temporaryFolder(), '.proctor');
+    mkdirSync(path.join(open, 'runs'), { recursive: true, mode: 0o777 });
+    expect(proctor(['recover'], { cwd }).code).toBe(0);
+  });
+
+  test('that never began, and is ours, is gone', () => {
+    const { cwd, run } = placeWith('{"is":"pla');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('nothing is left of it');
+    expect(existsSync(run)).toBe(false);
+  });
+});

@@ -1,0 +1,193 @@
+/** Commands that look at runs: they remove nothing, and do not take the word of a folder for what it is. */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { JOURNAL } from '../../src/evidence/journal.ts';
+import { ownName, startTicksOf } from '../../src/execute/processes.ts';
+import { captureOf, finishRun, plan, put, succeeded } from '../evidence/script-world.ts';
+import { proctor, temporaryFolder } from '../support.ts';
+
+const ID = plan().request.run_id;
+const PLANNED = `${JSON.stringify({ is: 'planned', plan: plan() })}\n`;
+const LOOKS = [['list'], ['list', '--json'], ['show', ID], ['show', '--json'], ['verify', ID], ['verify', 'latest']];
+
+/** A place with one run that is open: its owner is long dead. */
+function placeWith(journal: string, id = ID): { readonly cwd: string; readonly run: string } {
+  const cwd = temporaryFolder();
+  const run = path.join(cwd, '.proctor', 'runs', 'script', id);
+  put(run, JOURNAL, journal);
+  return { cwd, run };
+}
+
+const namesIn = (folder: string): string[] => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+
+describe('looking', () => {
+  test('does not remove a run that had not begun; recovering does', () => {
+    const { cwd, run } = placeWith('{"is":"pla');
+    for (const look of LOOKS) proctor(look, { cwd });
+    expect(namesIn(run)).toEqual([JOURNAL]);
+    expect(proctor(['list'], { cwd }).stdout).toMatch(/^unfinished .* script_/);
+    expect(proctor(['recover'], { cwd }).stdout).toBe(`${ID}  had not begun; nothing is left of it\n`);
+    expect(existsSync(run)).toBe(false);
+  });
+
+  test('completes a dead run of this place, and leaves one that lies elsewhere as it is', () => {
+    const { cwd, run } = placeWith(PLANNED);
+    const elsewhere = path.join(temporaryFolder(), '.proctor', 'runs', 'script', ID);
+    cpSync(run, elsewhere, { recursive: true });
+    put(elsewhere, 'output/a.txt', 'mine');
+    const before = namesIn(elsewhere);
+    for (const args of [
+      ['show', elsewhere],
+      ['show', '--json', elsewhere],
+      ['verify', elsewhere],
+    ]) {
+      proctor(args, { cwd });
+      expect(namesIn(elsewhere), args.join(' ')).toEqual(before);
+    }
+    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/is not finished/);
+    expect(proctor(['show', run], { cwd }).stdout).toMatch(/The run was interrupted/);
+    expect(existsSync(path.join(run, JOURNAL))).toBe(false);
+    expect(existsSync(path.join(run, 'evidence', 'seal.json'))).toBe(true);
+  });
+
+  test('leaves a run alone whose journal is that of another, and goes on to the next', () => {
+    const other = 'script_20260403_101501_000000000000';
+    const { cwd, run } = placeWith(PLANNED, other);
+    put(run, 'output/a.txt', 'mine');
+    put(path.join(path.dirname(run), ID), JOURNAL, PLANNED);
+    const { stdout, code } = proctor(['recover'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${other}  is left alone: The journal in it is that of another run.\n`);
+    expect(stdout).toContain(`${ID}  was interrupted; its folder is complete now, and says so\n`);
+    expect(namesIn(run)).toEqual([JOURNAL, 'output', 'output/a.txt']);
+  });
+
+  test('ends no process and removes no stage that a journal names', () => {
+    const victim = spawn('sleep', ['60'], { env: { PROCTOR_RUN: 'script_20260403_101501_000000000000' } });
+    onTestFinished(() => void victim.kill('SIGKILL'));
+    const pid = victim.pid as number;
+    const temp = temporaryFolder();
+    const stage = path.join(temp, `proctor-stage-${ownName()}-${ID}`);
+    mkdirSync(stage);
+    for (const marker of ['PROCTOR_RUN=', `PROCTOR_RUN=${ID}`, '']) {
+      const leftovers = { stage, cgroups: [], processes: [{ pid, startTicks: startTicksOf(pid) }], marker };
+      const { cwd } = placeWith(`${PLANNED}${JSON.stringify({ is: 'opened', leftovers })}\n`);
+      for (const look of [...LOOKS, ['recover']]) proctor(look, { cwd, env: { TMPDIR: temp } });
+    }
+    expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).not.toMatch(/\) [ZX] /);
+    expect(existsSync(stage)).toBe(true);
+  });
+
+  test('waits for no pipe', () => {
+    const { cwd, run } = placeWith(PLANNED);
+    mkdirSync(path.join(run, 'evidence', 'internal'), { recursive: true });
+    execFileSync('mkfifo', [path.join(run, 'evidence', 'internal', 'stdout.part')]);
+    const piped = path.join(path.dirname(run), 'script_20260403_101501_000000000000');
+    mkdirSync(piped);
+    execFileSync('mkfifo', [path.join(piped, JOURNAL)]);
+    for (const look of [...LOOKS, ['recover'], ['prune', '--older-than', '0s']]) {
+      expect([0, 1, 2, 3], look.join(' ')).toContain(proctor(look, { cwd }).code);
+    }
+    expect(proctor(['recover'], { cwd }).stdout).toMatch(/(?:script_\w+ {2}is left alone: [^\n]+\n){2}/);
+    expect(namesIn(run)).toContain('evidence/internal/stdout.part');
+    expect(existsSync(piped)).toBe(true);
+  });
+});
+
+describe('pruning', () => {
+  test('removes runs, and nothing that lies beside them with a time in its name', () => {
+    const { cwd, run } = placeWith(PLANNED);
+    const lane = path.dirname(run);
+    put(lane, 'backup_20200101_000000_photos/a.txt', 'precious');
+    put(lane, `${ID}-copy/a.txt`, 'precious');
+    const trial = proctor(['prune', '--older-than', '0s', '--dry-run'], { cwd });
+    expect(trial.stdout).toBe(`would remove  ${ID}\n1 run would be removed.\n`);
+    expect(proctor(['prune', '--older-than', '0s'], { cwd }).stdout).toBe(`removed  ${ID}\n1 run removed.\n`);
+    expect(readdirSync(lane).sort()).toEqual(['backup_20200101_000000_photos', `${ID}-copy`].sort());
+  });
+
+  test('leaves what it cannot complete, and does not say that it would remove it', () => {
+    const { cwd, run } = placeWith(PLANNED);
+    chmodSync(path.join(run, JOURNAL), 0o666);
+    for (const flags of [['--dry-run'], []]) {
+      expect(proctor(['prune', '--older-than', '0s', ...flags], { cwd }).stdout).toMatch(/^0 runs /);
+    }
+    expect(namesIn(run)).toEqual([JOURNAL]);
+  });
+});
+
+describe('a run in a folder of another name', () => {
+  test('is listed and shown as what it is', async () => {
+    const cwd = temporaryFolder();
+    const lane = path.join(cwd, '.proctor', 'runs', 'script');
+    const other = 'script_20270101_000000_ffffffffffff';
+    await finishRun(path.join(lane, ID), captureOf({ how: 'exited', code: 0 }), succeeded());
+    renameSync(path.join(lane, ID), path.join(lane, other));
+    expect(proctor(['list'], { cwd }).stdout).toMatch(
+      new RegExp(`^succeeded .* ${ID} .*in a folder of another name: ${other}\n$`),
+    );
+    const { runs } = JSON.parse(proctor(['list', '--json'], { cwd }).stdout) as { runs: object[] };
+    expect(runs).toMatchObject([{ run_id: ID, renamed: true, folder: path.join('.proctor/runs/script', other) }]);
+    for (const word of [other, 'latest']) {
+      expect(proctor(['show', word], { cwd }).stdout).toContain(`run       ${ID}\n`);
+      expect(JSON.parse(proctor(['show', '--json', word], { cwd }).stdout)).toMatchObject({ run_id: ID });
+    }
+  });
+});
+
+describe('another user', () => {
+  test('who has planted a home above us is not believed', () => {
+    const top = temporaryFolder();
+    chmodSync(top, 0o755);
+    const below = path.join(top, 'mine');
+    put(path.join(top, '.proctor', 'runs', 'script', ID), JOURNAL, PLANNED);
+    mkdirSync(below);
+    chownSync(path.join(top, '.proctor'), 65_533, 65_533);
+    expect(proctor(['list'], { cwd: below }).stdout).toMatch(/^No run yet/);
+    expect(proctor(['recover'], { cwd: below }).stdout).toBe('Every run here is finished.\n');
+    expect(proctor(['list'], { cwd: top })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: What is called \.proctor here is not a folder of yours alone\./),
+    });
+    expect(namesIn(path.join(top, '.proctor'))).toContain(path.join('runs', 'script', ID, JOURNAL));
+  });
+
+  test('who has left a stage does not keep ours from being removed', () => {
+    const cwd = temporaryFolder();
+    const temp = temporaryFolder();
+    for (const folder of [cwd, temp]) chmodSync(folder, 0o777);
+    const [space] = ownName().split('.');
+    const dead = `${space}.${execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }).trim()}.1`;
+    const theirs = path.join(temp, `proctor-stage-${dead}-a`);
+    const ours = path.join(temp, `proctor-stage-${dead}-b`);
+    for (const stage of [theirs, ours]) put(stage, 'work/a.txt', 'a');
+    for (const entry of ['.', 'work', 'work/a.txt']) chownSync(path.join(ours, entry), 65_534, 65_534);
+    const ran = proctor(['recover'], { cwd, uid: 65_534, env: { TMPDIR: temp } });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(readdirSync(temp)).toEqual([path.basename(theirs)]);
+  });
+
+  test('whose links stand for a lane gets no run, and none is looked for behind it', () => {
+    const cwd = temporaryFolder();
+    const elsewhere = temporaryFolder();
+    mkdirSync(path.join(cwd, '.proctor', 'runs'), { recursive: true });
+    symlinkSync(elsewhere, path.join(cwd, '.proctor', 'runs', 'script'));
+    writeFileSync(path.join(cwd, 'ok.sh'), 'exit 0\n');
+    const ran = proctor(['run', 'script', 'ok.sh', '--sandbox', 'none'], { cwd });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringMatching(/runs\/script is a link/) });
+    expect(readdirSync(elsewhere)).toEqual([]);
+  });
+});

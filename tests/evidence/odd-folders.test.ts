@@ -1,0 +1,187 @@
+/** Folders that are not what a run of ours leaves. Recovering them changes nothing, follows nothing and waits for nobody. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { JOURNAL } from '../../src/evidence/journal.ts';
+import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
+import type { ScriptLine } from '../../src/evidence/script-run.ts';
+import { temporaryFolder } from '../support.ts';
+import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from './script-world.ts';
+
+const NOW = COMPLETED_AT + 60_000;
+const ID = plan().request.run_id;
+const LINES: ScriptLine[] = [
+  { is: 'planned', plan: plan() },
+  { is: 'started', atMs: STARTED_AT + 100 },
+  { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(captureOf({ how: 'exited', code: 0 })) },
+  { is: 'read', atMs: COMPLETED_AT, reading: succeeded() },
+];
+const journalOf = (lines: readonly unknown[]): string => lines.map(line => `${JSON.stringify(line)}\n`).join('');
+
+function runFolder(lines: readonly unknown[] = LINES, name = ID): string {
+  const folder = path.join(temporaryFolder(), name);
+  put(folder, JOURNAL, journalOf(lines));
+  return folder;
+}
+
+const fifo = (file: string): void => {
+  mkdirSync(path.dirname(file), { recursive: true });
+  execFileSync('mkfifo', [file]);
+};
+
+/** Every entry and every byte. */
+const insideOf = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true }).map(entry => {
+      const file = path.join(entry.parentPath, entry.name);
+      return [path.relative(folder, file), entry.isFile() ? readFileSync(file, 'latin1') : ''];
+    }),
+  );
+
+describe('a folder with something in it that is neither a file nor a folder', () => {
+  const rows: [string, (folder: string) => void][] = [
+    ['a pipe where a stream was kept', folder => fifo(path.join(folder, 'evidence/internal/stdout.part'))],
+    ['a pipe where a stream is stored', folder => fifo(path.join(folder, 'evidence/steps/script/stderr.txt'))],
+    ['a pipe in its output', folder => fifo(path.join(folder, 'output/a/b'))],
+    [
+      'a link where a document goes',
+      folder => {
+        mkdirSync(path.join(folder, 'evidence'));
+        symlinkSync('/etc/passwd', path.join(folder, 'evidence', 'runner.json.tmp'));
+      },
+    ],
+  ];
+
+  test.each(rows)('%s is refused, and left as it is', async (_, spoil) => {
+    const folder = runFolder();
+    put(folder, 'output.partial/a', 'mine');
+    spoil(folder);
+    const before = insideOf(folder);
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault', code: 'odd_folder' });
+    expect(insideOf(folder)).toEqual(before);
+  });
+
+  test('a link to a folder of somebody’s is not gone through', async () => {
+    const outside = temporaryFolder();
+    put(outside, 'internal/stdout.part', 'secret');
+    put(outside, 'draft.tmp', 'precious');
+    const folder = runFolder();
+    symlinkSync(outside, path.join(folder, 'evidence'));
+    const before = insideOf(outside);
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    expect(insideOf(outside)).toEqual(before);
+  });
+
+  test('a folder nested deeper than any run is refused', async () => {
+    const folder = runFolder();
+    mkdirSync(path.join(folder, ...Array.from({ length: 150 }, () => 'd')), { recursive: true });
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+  });
+});
+
+describe('a journal that is not ours', () => {
+  const rows: [string, (file: string) => void][] = [
+    ['another user’s', file => chownSync(file, 65_533, 65_533)],
+    ['one that the group can write to', file => chmodSync(file, 0o660)],
+    ['one that everybody can write to', file => chmodSync(file, 0o646)],
+  ];
+
+  test.each(rows)('%s is not believed', async (_, spoil) => {
+    const folder = runFolder();
+    put(folder, 'output/a.txt', 'mine');
+    spoil(path.join(folder, JOURNAL));
+    expect(() => openRun(folder)).toThrow(expect.objectContaining({ code: 'foreign_journal' }));
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'foreign_journal' });
+    expect(Object.keys(insideOf(folder)).sort()).toEqual([JOURNAL, 'output', 'output/a.txt']);
+  });
+
+  test('a link or a pipe in its place is there, and is not read', async () => {
+    const real = runFolder();
+    const folder = path.join(temporaryFolder(), ID);
+    mkdirSync(folder);
+    symlinkSync(path.join(real, JOURNAL), path.join(folder, JOURNAL));
+    const other = path.join(temporaryFolder(), ID);
+    fifo(path.join(other, JOURNAL));
+    for (const each of [folder, other]) {
+      expect(hasJournal(each)).toBe(true);
+      expect(() => openRun(each)).toThrow(expect.objectContaining({ code: 'foreign_journal' }));
+      await expect(recoverRun(each, NOW)).rejects.toMatchObject({ name: 'Fault' });
+    }
+    expect(hasJournal(real)).toBe(true);
+  });
+});
+
+describe('a journal that does not say what one of ours does', () => {
+  const { owner, request } = plan();
+  const plans: [string, unknown][] = [
+    ['an empty one', {}],
+    ['only an owner', { owner }],
+    ['an owner and a name', { owner, request: { run_id: ID }, startedAtMs: STARTED_AT }],
+    ['a request that is none', { ...plan(), request: { run_id: ID, kind: 'script' } }],
+    ['no bounds', { ...plan(), runner: {} }],
+    ['a time beyond all clocks', { ...plan(), startedAtMs: 1e18 }],
+    ['a pid that is none', { ...plan(), owner: { ...owner, pid: -1 } }],
+    ['an unknown enforcement', { ...plan(), enforcement: { memory: 'prayer' }, request }],
+  ];
+
+  test.each(plans)('%s as its plan costs nobody a file', async (_, odd) => {
+    const folder = runFolder([{ is: 'planned', plan: odd }]);
+    put(folder, 'output/a.txt', 'mine');
+    put(folder, 'notes.tmp', 'mine');
+    const before = insideOf(folder);
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({
+      name: 'Fault',
+      code: expect.stringMatching(/^odd_(?:journal|folder)$/),
+    });
+    expect(insideOf(folder)).toEqual(before);
+  });
+
+  test.each([
+    ['captured', { is: 'captured', atMs: STARTED_AT, capture: { ending: { how: 'exited', code: 0 } } }],
+    ['read', { is: 'read', atMs: 'soon', reading: {} }],
+    ['what only older ones have', { is: 'opened', leftovers: { processes: [{ pid: process.pid }] } }],
+  ])('a line of it that is odd is as good as not written: %s', async (_, odd) => {
+    const folder = runFolder([...LINES.slice(0, 2), odd]);
+    expect(await recoverRun(folder, NOW)).toBe('recovered');
+    const outcome: unknown = JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8'));
+    expect(outcome).toMatchObject({ reason: 'interrupted', ending: { how: 'lost' } });
+  });
+
+  test('a reading that is odd refuses the whole, because the rest of it may be', async () => {
+    const folder = runFolder([...LINES.slice(0, 3), { is: 'read', atMs: COMPLETED_AT, reading: { status: 'fine' } }]);
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_journal' });
+  });
+});
+
+describe('a run that had not begun', () => {
+  test('is removed with the empty folders that it had made', async () => {
+    const folder = runFolder([]);
+    mkdirSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
+    expect(await recoverRun(folder, NOW)).toBe('removed');
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each([
+    ['with a file beside its journal', ID, 'thesis.txt'],
+    ['with a file in its folders', ID, 'evidence/internal/thesis.txt'],
+    ['with another folder', ID, 'src/.keep'],
+    ['whose folder is not named as runs are', 'diary', undefined],
+    ['whose folder is named almost as runs are', `${ID}-old`, undefined],
+  ])('%s is left as it is', async (_, name, file) => {
+    const folder = runFolder([], name);
+    if (file !== undefined) put(folder, file, 'precious');
+    const before = insideOf(folder);
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    expect(insideOf(folder)).toEqual(before);
+  });
+
+  test('is left as it is where a link stands for one of its folders', async () => {
+    const outside = temporaryFolder();
+    mkdirSync(path.join(outside, 'internal'));
+    const folder = runFolder([]);
+    symlinkSync(outside, path.join(folder, 'evidence'));
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    expect(existsSync(path.join(outside, 'internal'))).toBe(true);
+  });
+});
