@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
@@ -20,7 +20,7 @@ export interface OpenRun {
 
 /** Whether something lies where a run that is open has its journal. */
 export function hasJournal(folder: string): boolean {
-  return lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false }) !== undefined;
+  return entryAt(path.join(folder, JOURNAL)) !== undefined;
 }
 
 export function openRun(folder: string): OpenRun {
@@ -28,7 +28,16 @@ export function openRun(folder: string): OpenRun {
 }
 
 function isSealed(folder: string): boolean {
-  return lstatSync(path.join(folder, SEAL), { throwIfNoEntry: false })?.isFile() === true;
+  return entryAt(path.join(folder, SEAL))?.isFile() === true;
+}
+
+/** What lies at a path, which may lead through what is no folder at all. */
+function entryAt(file: string): Stats | undefined {
+  try {
+    return lstatSync(file);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The lines of the journal that say what they should; the others are as good as not written. */

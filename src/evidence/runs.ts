@@ -44,7 +44,11 @@ function isOwnFolder(folder: string): boolean {
 }
 
 function isFolder(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(file).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Makes the folder of a new run. */

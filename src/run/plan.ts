@@ -51,6 +51,8 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
       order.interpreter.path,
       ...order.interpreter.args,
       at(`/work/${order.script.name}`, `work/${order.script.name}`),
+      // Else the first argument of the script would be taken for the name of its function.
+      ...(order.interpreter.args.includes('proctor_tool') ? ['run_tool'] : []),
       ...order.args,
     ],
     env: {

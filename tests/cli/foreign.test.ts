@@ -42,14 +42,16 @@ describe('a folder from elsewhere', () => {
   });
 
   test('makes nobody end a process or remove a folder that its journal names', () => {
-    const victim = spawn('sleep', ['60'], { env: { LANG: 'C', PROCTOR_RUN: 'another' } });
+    // A mark that only the victim has: whoever should believe the journal after all must hit nobody else.
+    const mark = path.basename(temporaryFolder());
+    const victim = spawn('sleep', ['60'], { env: { PROCTOR_VICTIM: mark, PROCTOR_RUN: 'another' } });
     onTestFinished(() => void victim.kill('SIGKILL'));
     const pid = victim.pid as number;
     const kept = temporaryFolder();
     const stage = path.join(kept, `proctor-stage-${ownName()}-x`);
     mkdirSync(stage);
     const processes = [{ pid, startTicks: startTicksOf(pid) }];
-    const leftovers = { stage, cgroups: [], processes, marker: 'LANG=' };
+    const leftovers = { stage, cgroups: [], processes, marker: `PROCTOR_VICTIM=${mark}` };
     const owner = { pid: 1, startTicks: 0, bootId: 'x' };
     for (const plan of [{}, { owner }, { owner, request: { run_id: ID } }]) {
       const { cwd } = placeWith(line({ is: 'planned', plan }) + line({ is: 'opened', leftovers }));

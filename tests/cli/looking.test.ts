@@ -76,16 +76,18 @@ describe('looking', () => {
   });
 
   test('ends no process and removes no stage that a journal names', () => {
-    const victim = spawn('sleep', ['60'], { env: { PROCTOR_RUN: 'script_20260403_101501_000000000000' } });
+    // A mark that only the victim has: whoever should believe the journal after all must hit nobody else.
+    const marker = `PROCTOR_VICTIM=${path.basename(temporaryFolder())}`;
+    const victim = spawn('sleep', ['60'], { env: { PROCTOR_VICTIM: marker.slice('PROCTOR_VICTIM='.length) } });
     onTestFinished(() => void victim.kill('SIGKILL'));
     const pid = victim.pid as number;
     const temp = temporaryFolder();
     const stage = path.join(temp, `proctor-stage-${ownName()}-${ID}`);
     mkdirSync(stage);
-    for (const marker of ['PROCTOR_RUN=', `PROCTOR_RUN=${ID}`, '']) {
-      const leftovers = { stage, cgroups: [], processes: [{ pid, startTicks: startTicksOf(pid) }], marker };
+    const leftovers = { stage, cgroups: [], processes: [{ pid, startTicks: startTicksOf(pid) }], marker };
+    for (const look of [...LOOKS, ['recover'], ['prune', '--older-than', '0s']]) {
       const { cwd } = placeWith(`${PLANNED}${JSON.stringify({ is: 'opened', leftovers })}\n`);
-      for (const look of [...LOOKS, ['recover']]) proctor(look, { cwd, env: { TMPDIR: temp } });
+      proctor(look, { cwd, env: { TMPDIR: temp } });
     }
     expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).not.toMatch(/\) [ZX] /);
     expect(existsSync(stage)).toBe(true);

@@ -73,6 +73,16 @@ describe('a folder with something in it that is neither a file nor a folder', ()
     expect(insideOf(outside)).toEqual(before);
   });
 
+  test('a file where a folder should be costs nobody a file', async () => {
+    const folder = runFolder();
+    put(folder, 'evidence', 'mine');
+    put(folder, 'output/a.txt', 'mine');
+    expect(openRun(folder).isSealed).toBe(false);
+    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault' });
+    expect(readFileSync(path.join(folder, 'evidence'), 'utf8')).toBe('mine');
+    expect(hasJournal(folder)).toBe(true);
+  });
+
   test('a folder nested deeper than any run is refused', async () => {
     const folder = runFolder();
     mkdirSync(path.join(folder, ...Array.from({ length: 150 }, () => 'd')), { recursive: true });
