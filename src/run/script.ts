@@ -117,7 +117,7 @@ async function record(going: Going): Promise<ScriptAnswer> {
   let place: RunPlace | undefined;
   try {
     place = makeRunFolder(around.home, 'script', job.id);
-    const journal = Journal.open<ScriptLine>(place.folder);
+    const journal = openJournal(place, around.home);
     try {
       journal.append({ is: 'planned', plan });
       mkdirSync(path.join(place.folder, 'evidence'));
@@ -135,6 +135,17 @@ async function record(going: Going): Promise<ScriptAnswer> {
     await sweep(prepared.leftovers);
     if (place) await completeAfter(error, place);
     throw error;
+  }
+}
+
+/** Somebody who recovers may have taken the folder, empty as it was, for that of a run that died at once. */
+function openJournal({ lane, id, folder }: RunPlace, home: string): Journal<ScriptLine> {
+  try {
+    return Journal.open(folder);
+  } catch (error) {
+    if (existsSync(folder)) throw error;
+    makeRunFolder(home, lane, id);
+    return Journal.open(folder);
   }
 }
 

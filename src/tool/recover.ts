@@ -1,3 +1,4 @@
+import { rmdirSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { OpenRun } from '../evidence/recover.ts';
@@ -17,12 +18,22 @@ export async function recover(cwd: string): Promise<Recovered[]> {
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const place of listRuns(home)) {
+    removeIfEmpty(place);
     const one = await recoverIfDead(home, place, 'may remove');
     if (one) recovered.push(one);
   }
   const { removeAbandoned } = await import('../execute/abandoned.ts');
   await removeAbandoned();
   return recovered;
+}
+
+/** A run that died between its folder and its journal has left nothing but the folder. */
+function removeIfEmpty({ folder }: RunPlace): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // It holds something.
+  }
 }
 
 /**

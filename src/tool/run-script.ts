@@ -144,7 +144,13 @@ export async function sharedLauncher(): Promise<Launcher> {
 export async function closeLauncher(): Promise<void> {
   const launcher = await shared;
   shared = undefined;
-  await launcher?.close();
+  if (!launcher) return;
+  const wasLost = launcher.isLost();
+  await launcher.close();
+  if (!wasLost) return;
+  // It died after its last word, and may have had something left to take away.
+  const { removeAfter } = await import('../execute/abandoned.ts');
+  await removeAfter(launcher.pid);
 }
 
 function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: ScriptAnswer): ScriptRunResult {

@@ -110,7 +110,7 @@ os._exit(0)`),
     ]);
     expect(memory?.out).toBe('too much\n');
     expect(pids?.out).toBe('EAGAIN\nTrue\n');
-    expect(cpu?.ending).toMatchObject({ how: 'exited', code: 128 + 24 });
+    expect(cpu?.ending).toMatchObject({ how: 'killed', by: 'cpu' });
   });
 
   test('without a sandbox, too, a program that takes away all rights is cleaned up after', async () => {

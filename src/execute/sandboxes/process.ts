@@ -218,7 +218,7 @@ const END_MS_MAX = 5_000;
 /** The holder, its shell, bubblewrap, and its first process inside. */
 const OURS_WITHIN = 4;
 
-/** Where there are no control groups, each process gets bounds of its own. */
+/** Where there are no control groups, each process gets bounds of its own; that of time only should we miss it. */
 function prefix({ memoryBytes, pids, cpuSeconds }: Job['limits'], isNeeded: boolean): string[] {
   if (!isNeeded) return [];
   return [
@@ -226,7 +226,7 @@ function prefix({ memoryBytes, pids, cpuSeconds }: Job['limits'], isNeeded: bool
     // Less than this, and some interpreters hang instead of failing.
     ...(memoryBytes === undefined ? [] : [`--data=${Math.max(memoryBytes, DATA_BYTES_MIN)}`]),
     ...(pids === undefined ? [] : [`--nproc=${pids + OURS_WITHIN}`]),
-    ...(cpuSeconds === undefined ? [] : [`--cpu=${Math.ceil(cpuSeconds)}:${Math.ceil(cpuSeconds) + 1}`]),
+    ...(cpuSeconds === undefined ? [] : [`--cpu=${Math.ceil(cpuSeconds) + 2}:${Math.ceil(cpuSeconds) + 3}`]),
   ];
 }
 
