@@ -16,7 +16,8 @@ export interface Launcher {
   machine(): Promise<Machine>;
   /** Makes a sandbox for a job and waits in front of it. */
   open(job: Job): Promise<Prepared>;
-  close(): Promise<void>;
+  /** Ends it. Whether it ended by itself, and so has left nothing behind. */
+  close(): Promise<boolean>;
   /** It has died, or was closed. */
   isLost(): boolean;
   readonly pid: number;
@@ -130,12 +131,13 @@ class Line {
     this.#shows.delete(no);
   }
 
-  async close(): Promise<void> {
-    if (this.#isLost) return;
-    const gone = new Promise<void>(resolve => this.#child.once('exit', () => resolve()));
+  /** Whether it ended by itself, and so has left nothing. */
+  async close(): Promise<boolean> {
+    if (this.#isLost) return false;
+    const gone = new Promise<boolean>(resolve => this.#child.once('exit', (_, signal) => resolve(signal === null)));
     this.#child.ref();
     this.#child.disconnect();
-    await gone;
+    return gone;
   }
 
   #take(answer: Answer): void {

@@ -145,9 +145,7 @@ export async function closeLauncher(): Promise<void> {
   const launcher = await shared;
   shared = undefined;
   if (!launcher) return;
-  const wasLost = launcher.isLost();
-  await launcher.close();
-  if (!wasLost) return;
+  if (await launcher.close()) return;
   // It died after its last word, and may have had something left to take away.
   const { removeAfter } = await import('../execute/abandoned.ts');
   await removeAfter(launcher.pid);
