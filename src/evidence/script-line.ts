@@ -1,28 +1,43 @@
+import * as z from 'zod/mini';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
+import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import { scriptOutcome } from '../contracts/script-outcome/index.ts';
 import { scriptRequest } from '../contracts/script-request/index.ts';
 import { scriptResult } from '../contracts/script-result/index.ts';
+import { anyObject, count, record } from '../contracts/shape.ts';
 import type { Document } from './documents.ts';
 import type { ScriptLine } from './script-run.ts';
 
-/** Whether a line of a journal says what it must, as far as anything is done by it before documents are made of it. */
+/** Whether a line of a journal holds what is used of it before the documents that it leads to are judged themselves. */
 export function isScriptLine(line: unknown): line is ScriptLine {
-  if (!isRecord(line)) return false;
-  switch (line['is']) {
-    case 'planned':
-      return isPlan(line['plan']);
-    case 'started':
-      return isInstant(line['atMs']);
-    case 'captured':
-      return isInstant(line['atMs']) && isCapture(line['capture']);
-    case 'read':
-      return isInstant(line['atMs']) && isRecord(line['reading']);
-    default:
-      return false;
-  }
+  for (const _ of formOf(lineShape).faults(line, '')) return false;
+  return true;
 }
+
+/** What a clock can show, which is less than what a number can. */
+const instantMs = () => count().check(z.lte(253_402_300_799_999));
+
+const noteShape = record({ bytesTotal: count(), sha256: z.string() });
+
+const lineShape = z.union([
+  record({
+    is: z.literal('planned'),
+    plan: record({
+      request: record({ run_id: z.string() }),
+      owner: record({ pid: count(), startTicks: count(), bootId: z.string() }),
+      startedAtMs: instantMs(),
+    }),
+  }),
+  record({ is: z.literal('started'), atMs: instantMs() }),
+  record({
+    is: z.literal('captured'),
+    atMs: instantMs(),
+    capture: record({ ending: anyObject(), phases: z.array(anyObject()), stdout: noteShape, stderr: noteShape }),
+  }),
+  record({ is: z.literal('read'), atMs: instantMs(), reading: anyObject() }),
+]);
 
 /** Whether documents that were made of a journal keep their contracts, as those of every run do. */
 export function areSound(documents: readonly Document[]): boolean {
@@ -39,35 +54,3 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['evidence/outcome.json', scriptOutcome],
   ['result.json', scriptResult],
 ]);
-
-function isPlan(plan: unknown): boolean {
-  if (!isRecord(plan) || !isRecord(plan['request']) || !isRecord(plan['owner'])) return false;
-  const { pid, startTicks, bootId } = plan['owner'];
-  return (
-    typeof plan['request']['run_id'] === 'string' &&
-    isInstant(plan['startedAtMs']) &&
-    isCount(pid) &&
-    isCount(startTicks) &&
-    typeof bootId === 'string'
-  );
-}
-
-function isCapture(capture: unknown): boolean {
-  if (!isRecord(capture) || !isRecord(capture['ending']) || !Array.isArray(capture['phases'])) return false;
-  return [capture['stdout'], capture['stderr']].every(
-    note => isRecord(note) && isCount(note['bytesTotal']) && typeof note['sha256'] === 'string',
-  );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-/** What a clock can show, which is less than what a number can. */
-function isInstant(value: unknown): boolean {
-  return isCount(value) && (value as number) <= 253_402_300_799_999;
-}

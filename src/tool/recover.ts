@@ -14,11 +14,11 @@ export interface Recovered {
 
 /** Completes every dead run of this place, and takes away what dead ones have left on this machine. */
 export async function recover(cwd: string): Promise<Recovered[]> {
-  const { homeFrom, listRuns } = await import('../evidence/runs.ts');
+  const { homeFrom, listRuns, RUN_ID } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const place of listRuns(home)) {
-    removeIfEmpty(place);
+    if (RUN_ID.test(place.id)) removeIfEmpty(place);
     const one = await recoverIfDead(home, place, 'may remove');
     if (one) recovered.push(one);
   }

@@ -299,9 +299,8 @@ async function expectNothingLeft(place: Place, runs: readonly Run[]): Promise<vo
   // Whoever survives cleans up after the other; only where both died it takes a third.
   if (runs.every(({ target }) => target !== 'harness and launcher')) {
     await until('all processes of the runs are gone', isOver);
+    await until('no control group is left', isSwept);
   }
-  // A launcher that dies with its last word leaves its groups to whoever recovers.
-  if (runs.every(({ target }) => target === 'script')) await until('no control group is left', isSwept);
   const launcherless = runs.every(({ target }) => target === 'script' || target === 'launcher');
   if (launcherless) place.expectClean();
   const { code, stdout, stderr } = place.proctor(['recover']);
