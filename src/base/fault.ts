@@ -17,3 +17,8 @@ export function causeText(cause: unknown): string {
   if (cause instanceof Error) return cause.stack ?? cause.message;
   return typeof cause === 'string' ? cause : '';
 }
+
+/** The word by which the system names an error, such as ENOENT; empty for errors of another kind. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -11,7 +11,7 @@ export function readRegular(
 ): Buffer | undefined {
   let fd: number | undefined;
   try {
-    fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
+    fd = openSync(file, FLAGS);
     const stat = fstatSync(fd);
     if (!stat.isFile() || stat.size > bytesMax || !isWanted(stat)) return undefined;
     const bytes = Buffer.allocUnsafe(stat.size);
@@ -26,3 +26,18 @@ export function readRegular(
     if (fd !== undefined) closeSync(fd);
   }
 }
+
+/** A regular file, opened to be read; undefined if it is missing, a link, or no file at all. */
+export function openRegular(file: string): number | undefined {
+  try {
+    const fd = openSync(file, FLAGS);
+    if (fstatSync(fd).isFile()) return fd;
+    closeSync(fd);
+  } catch {
+    // As good as missing.
+  }
+  return undefined;
+}
+
+/** A FIFO is not waited for, and a link not followed. Windows has no such flags. */
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);

@@ -47,10 +47,14 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   case: ours('case.v1', async () => (await artifacts()).caseArtifact),
   'failure-meta': ours('failure-meta.v1', async () => (await artifacts()).failureMeta),
   'assets-manifest': ours('assets-manifest.v1', async () => (await artifacts()).assetsManifest),
+  cases: ours('cases.v1', async () => (await suite()).cases),
+  'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
+  'suite-request': ours('suite-request.v1', async () => (await suite()).suiteRequest),
 };
 
 const agentStep = () => import('./agent-step/index.ts');
 const artifacts = () => import('./artifacts/index.ts');
+const suite = () => import('./suite/index.ts');
 
 /** A document that says what it is in `schema_version`. */
 function ours(value: string, load: () => Promise<Contract>, fileNames?: readonly string[]): Entry {

@@ -33,7 +33,7 @@ export function readScriptFolder(folder: string): ScriptFolder {
   };
 }
 
-function documentIn(folder: string, file: string, contract: Contract): unknown {
+export function documentIn(folder: string, file: string, contract: Contract): unknown {
   const bytes = readRegular(path.join(folder, file), contract.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: contract.bytesMax });
   if (!reading?.ok) return undefined;

@@ -2,7 +2,7 @@ import { constants, readFileSync } from 'node:fs';
 import { rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault } from '../base/fault.ts';
+import { codeOf, Fault } from '../base/fault.ts';
 import { signal } from './processes.ts';
 
 /** Everybody in some groups. One process stands in the groups of several hierarchies at once. */
@@ -91,8 +91,4 @@ async function tryWrite(folder: string, name: string, text: string): Promise<boo
 export function fieldOf(text: string, name: string): number | undefined {
   const line = text.split('\n').find(line => line.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
-}
-
-export function codeOf(error: unknown): string | undefined {
-  return (error as { code?: string } | undefined)?.code;
 }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { Fault } from '../base/fault.ts';
-import { codeOf, fieldOf, killIn, processesIn, readFileOf, removeFolders, writeFileOf } from './cgroup-folders.ts';
+import { codeOf, Fault } from '../base/fault.ts';
+import { fieldOf, killIn, processesIn, readFileOf, removeFolders, writeFileOf } from './cgroup-folders.ts';
 
 /** A group of processes that the kernel bounds and counts together, whatever they do to leave each other. */
 export interface Cgroup {

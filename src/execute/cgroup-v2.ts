@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access, mkdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, processesIn, readFileOf, writeFileOf } from './cgroup-folders.ts';
+import { codeOf } from '../base/fault.ts';
+import { processesIn, readFileOf, writeFileOf } from './cgroup-folders.ts';
 import { OWN_LEAF } from './cgroup-group.ts';
 import type { CgroupMount } from './cgroup-mounts.ts';
 import { descendantsOf } from './processes.ts';

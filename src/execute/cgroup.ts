@@ -1,7 +1,7 @@
 import { realpath, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { Fault } from '../base/fault.ts';
-import { codeOf, killIn, processesIn, removeFolders } from './cgroup-folders.ts';
+import { codeOf, Fault } from '../base/fault.ts';
+import { killIn, processesIn, removeFolders } from './cgroup-folders.ts';
 import { type Cgroup, type GroupFolders, makeGroup, PREFIX } from './cgroup-group.ts';
 import { type CgroupMounts, cgroupMounts } from './cgroup-mounts.ts';
 import { findParent } from './cgroup-v2.ts';

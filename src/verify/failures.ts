@@ -5,6 +5,8 @@ import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 /** What a case says of the body that it saved. */
 interface Failure {
   readonly file: string;
+  /** Where in the case it is said. */
+  readonly at: string;
   readonly meta: string;
   readonly body: string;
   readonly said: Said;
@@ -30,35 +32,32 @@ export function failureInspector({ tree, hashOf, troubled, report }: Surrounding
     take({ file, contract, value }) {
       if (contract.name === 'failure-meta') metas.set(file, value);
       if (contract.name !== 'case') return;
-      const { case_id, version, runner_failure: failure } = value as Said & { runner_failure?: CaseFailure };
-      if (!failure?.full_body_meta_saved_to || !failure.full_body_saved_to) return;
+      const { case_id, version, runner_failure, attempts = [] } = value as SaidOfCase;
       const beside = (href: string): string => path.posix.join(path.posix.dirname(file), href);
-      failures.push({
-        file,
-        meta: beside(failure.full_body_meta_saved_to),
-        body: beside(failure.full_body_saved_to),
-        said: {
-          ...(case_id !== undefined && { case_id }),
-          ...(version !== undefined && { version }),
-          class: failure.class,
-        },
-      });
+      const take = (at: string, saved: Saved, errorClass: string | undefined): void => {
+        if (!saved.full_body_meta_saved_to || !saved.full_body_saved_to) return;
+        failures.push({
+          file,
+          at: `${at}.full_body_meta_saved_to`,
+          meta: beside(saved.full_body_meta_saved_to),
+          body: beside(saved.full_body_saved_to),
+          said: {
+            ...(case_id !== undefined && { case_id }),
+            ...(version !== undefined && { version }),
+            ...(errorClass !== undefined && { class: errorClass }),
+          },
+        });
+      };
+      if (runner_failure) take('runner_failure', runner_failure, runner_failure.class);
+      for (const [index, attempt] of attempts.entries()) take(`attempts[${index}]`, attempt, attempt.error_class);
     },
 
     end() {
-      for (const { file, meta: metaFile, body, said } of failures) {
+      for (const { file, at, meta: metaFile, body, said } of failures) {
         const meta = metas.get(metaFile);
         if (!meta) {
           const isLost = tree.files.has(metaFile) && !troubled.has(metaFile);
-          if (isLost)
-            report(
-              finding(
-                FD.FD6.id,
-                file,
-                'runner_failure.full_body_meta_saved_to',
-                'names a file that is no metadata of a failure',
-              ),
-            );
+          if (isLost) report(finding(FD.FD6.id, file, at, 'names a file that is no metadata of a failure'));
           continue;
         }
         for (const key of ['case_id', 'version', 'class'] as const) {
@@ -78,9 +77,13 @@ export function failureInspector({ tree, hashOf, troubled, report }: Surrounding
   };
 }
 
-interface CaseFailure {
-  readonly class: string;
-  readonly full_body_saved_to: string | null;
+interface SaidOfCase extends Said {
+  readonly runner_failure?: Saved & { readonly class: string };
+  readonly attempts?: readonly (Saved & { readonly error_class?: string })[];
+}
+
+interface Saved {
+  readonly full_body_saved_to?: string | null;
   readonly full_body_meta_saved_to?: string | null;
 }
 

@@ -1,8 +1,8 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { tooLarge } from '../base/json.ts';
+import { linesOf } from '../base/lines.ts';
 import { capOf, type Examined, examine, type Options, readProfile } from './examine.ts';
-import { linesOf } from './lines.ts';
 import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unreadableBecause } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, unreadable, type Verdict } from './verdict.ts';

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, type Stats, statSync } from 'node:fs';
+import { readChunk } from '../base/chunk.ts';
+import { codeOf } from '../base/fault.ts';
 import { tooLarge } from '../base/json.ts';
 
 /** Bytes of one document, or why there are none. */
@@ -114,22 +116,6 @@ function readUpTo(fd: number, bytesMax: number, expected = CHUNK_BYTES): Buffer 
   return buffer.subarray(0, total);
 }
 
-/** Reads what there is. A pipe whose writer is not ready yet answers EAGAIN when it was made non-blocking by someone else. */
-export function readChunk(fd: number, chunk: Buffer): number {
-  for (;;) {
-    try {
-      return readSync(fd, chunk, 0, chunk.length, null);
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === 'EOF') return 0;
-      if (code !== 'EAGAIN') throw error;
-      Atomics.wait(PAUSE, 0, 0, 5);
-    }
-  }
-}
-
-const PAUSE = new Int32Array(new SharedArrayBuffer(4));
-
 /** An error of the system, in words; anything else is a bug of ours and goes on its way. */
 export function unreadableBecause(error: unknown): Failure {
   const code = codeOf(error);
@@ -149,10 +135,6 @@ const MESSAGES: Record<string, string> = {
   EBADF: 'Standard input is closed.',
   ERR_INVALID_ARG_VALUE: 'Its name holds a character that no file name may hold.',
 };
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
 
 function notRegular(stat: Stats): Failure {
   const kind = kindOfEntry(stat);

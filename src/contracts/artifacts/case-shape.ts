@@ -12,6 +12,14 @@ const attempt = record({
   latency_ms: z.optional(milliseconds()),
   outcome: outcome(),
   error_class: z.optional(errorClass()),
+  /** What an agent can tell a second sending by. */
+  idempotency_key: z.optional(filledText()),
+  http_status: z.optional(z.int().check(z.gte(100), z.lte(999))),
+  /** The run of a script that answered. */
+  run_id: z.optional(filledText()),
+  note: z.optional(z.string()),
+  full_body_saved_to: z.optional(z.string()),
+  full_body_meta_saved_to: z.optional(z.string()),
 });
 
 const evidenceRef = record({
@@ -65,13 +73,15 @@ export const caseShape = record({
     }),
   ),
   runner_failure: z.optional(runnerFailure),
+  /** What the agent said beyond the contract, by the place where it said it; nothing of it is read as ours. */
+  agent_fields: z.optional(anyObject()),
 });
 
 export type CaseArtifact = z.infer<typeof caseShape>;
 
 export type EvidenceRef = z.infer<typeof evidenceRef>;
 
-type Links = Pick<CaseArtifact, 'events' | 'proposed_actions' | 'runner_failure'>;
+type Links = Pick<CaseArtifact, 'attempts' | 'events' | 'proposed_actions' | 'runner_failure'>;
 
 /** What a case says of the files in assets/. */
 export function* claimsOf(document: Links): Generator<Claim> {
@@ -88,7 +98,12 @@ export function* claimsOf(document: Links): Generator<Claim> {
 }
 
 /** Every link of a case into assets/, with the digest that stands beside it, as it stands there. */
-export function* hrefsIn({ events = [], proposed_actions = [], runner_failure }: Links): Generator<Href> {
+export function* hrefsIn({
+  attempts = [],
+  events = [],
+  proposed_actions = [],
+  runner_failure,
+}: Links): Generator<Href> {
   for (const [action, { evidence_refs }] of proposed_actions.entries()) {
     for (const [ref, { kind, id }] of evidence_refs.entries()) {
       if (kind === 'asset' && id !== undefined && isHref(id)) {
@@ -105,6 +120,9 @@ export function* hrefsIn({ events = [], proposed_actions = [], runner_failure }:
   for (const key of ['full_body_saved_to', 'full_body_meta_saved_to'] as const) {
     const href = runner_failure?.[key];
     if (typeof href === 'string') yield { at: `runner_failure.${key}`, href };
+    for (const [index, { [key]: href }] of attempts.entries()) {
+      if (href !== undefined) yield { at: `attempts[${index}].${key}`, href };
+    }
   }
 }
 

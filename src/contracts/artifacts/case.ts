@@ -23,6 +23,7 @@ export const caseArtifact: Contract = {
     'runner_failure.error_name',
     'runner_failure.error_message',
     'runner_failure.body_snippet',
+    'agent_fields',
   ],
   claims: claimsOf,
   beyond: [

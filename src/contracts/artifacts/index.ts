@@ -1,6 +1,7 @@
 export { assetsManifest } from './assets-manifest.ts';
 export { caseArtifact } from './case.ts';
 export { caseFailureExample } from './case-examples.ts';
-export type { CaseArtifact } from './case-shape.ts';
+export { type CaseArtifact, caseShape } from './case-shape.ts';
+export { type Event, eventsOf } from './events.ts';
 export { failureMeta } from './failure-meta.ts';
-export { runArtifact } from './run.ts';
+export { type RunArtifact, runArtifact } from './run.ts';

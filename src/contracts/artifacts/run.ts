@@ -47,7 +47,7 @@ const runShape = record({
   ),
 });
 
-type RunArtifact = z.infer<typeof runShape>;
+export type RunArtifact = z.infer<typeof runShape>;
 
 const rule = rulesFor<RunArtifact>();
 

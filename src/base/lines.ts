@@ -1,4 +1,4 @@
-import { readChunk } from './source.ts';
+import { readChunk } from './chunk.ts';
 
 /** One line of a stream, without its line feed; `bytes` is absent when the line is longer than it may be. */
 export interface Line {

@@ -1,0 +1,92 @@
+import * as z from 'zod/mini';
+import { ASKS } from '../artifacts/words.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { firstRepeated } from '../lists.ts';
+import { must, rulesFor } from '../rule.ts';
+import { record } from '../shape.ts';
+import { caseKeys } from './case-keys.ts';
+import { EXPECTED_ASKS, expectedFindings } from './expected-rule.ts';
+import { CS } from './invariants.ts';
+import { suiteCaseExample } from './suite-case.ts';
+
+/** The input may be left out of what people write, and is then empty. */
+const writtenCase = record({ ...caseKeys, input: z.optional(caseKeys.input) });
+
+const casesShape = record({
+  schema_version: z.literal('cases.v1'),
+  suite: z.optional(z.string()),
+  cases: z.array(writtenCase),
+});
+
+export type Cases = z.infer<typeof casesShape>;
+
+const rule = rulesFor<Cases>();
+
+const rules = [
+  rule({
+    ...CS.known,
+    asks: [
+      'schema_version is "cases.v1"; suite, if present, is a string',
+      'cases is a list of objects',
+      'should (must, when strict): no key is unknown',
+    ],
+    fields: ['schema_version', 'suite', 'cases'],
+    breach: file => ({ ...file, schema_version: 'cases.v9' }),
+  }),
+  rule({
+    ...CS.named,
+    asks: [
+      'id is a case id',
+      ...ASKS.caseId,
+      'no id stands twice, and upper and lower case are the same',
+      'title and suite, if present, are strings',
+    ],
+    fields: ['cases[].id', 'cases[].title', 'cases[].suite'],
+    *check({ cases }) {
+      const repeated = firstRepeated(cases.map(({ id }) => id.toLowerCase()));
+      if (repeated !== undefined) {
+        yield must(`cases[${repeated}].id`, 'is an earlier id again, where upper and lower case are the same');
+      }
+    },
+    breach: file => ({ ...file, cases: [...file.cases, ...file.cases] }),
+  }),
+  rule({
+    ...CS.input,
+    asks: [
+      'input, if present, has user, a string, and may have context, anything',
+      'metadata, if present, is an object',
+    ],
+    fields: ['cases[].input', 'cases[].metadata'],
+    breach: file => ({ ...file, cases: file.cases.map(one => ({ ...one, input: 'My order arrived damaged.' })) }),
+  }),
+  rule({
+    ...CS.expected,
+    asks: EXPECTED_ASKS,
+    fields: ['cases[].expected'],
+    *check({ cases }) {
+      for (const [index, { expected }] of cases.entries()) {
+        if (expected) yield* expectedFindings(expected, `cases[${index}].expected`);
+      }
+    },
+    breach: file => ({ ...file, cases: file.cases.map(one => ({ ...one, expected: { contains: [''] } })) }),
+  }),
+];
+
+const { schema_version: _, ...written } = suiteCaseExample;
+
+const example: Cases = { schema_version: 'cases.v1', suite: 'refunds', cases: [written] };
+
+export const cases: Contract = {
+  name: 'cases',
+  title: 'Cases of a suite, as people write them',
+  tells: 'What to ask an agent, case by case, and what to expect of its answers.',
+  source: 'Proctor, run suite',
+  version: { field: 'schema_version', value: 'cases.v1' },
+  shape: casesShape,
+  rules,
+  unknownKeys: CS.known.id,
+  programText: ['suite', 'cases'],
+  beyond: ['whether the scripts that cases name exist'],
+  bytesMax: 256 * MIB,
+  example,
+};
