@@ -13,8 +13,8 @@ const common = {
   platform: 'node',
   target: 'node20.19',
   define: { PROCTOR_VERSION: JSON.stringify(version) },
-  // A CommonJS package with requires of its own; only the commands that need it load it.
-  external: ['commander'],
+  // Packages with requires of their own; only the commands that need them load them.
+  external: ['ajv', 'commander', 're2js', 'undici', 'yaml'],
 };
 
 /** Scripts call runner-verify once per record, so it is one file that loads no other: each further module costs a millisecond. */

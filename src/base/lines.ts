@@ -7,8 +7,12 @@ export interface Line {
   readonly bytes?: Buffer;
 }
 
-/** Cuts a stream into lines in flat memory: one buffer, never larger than the longest line that may be kept. */
-export function* linesOf(fd: number, lineBytesMax: number): Generator<Line> {
+/**
+ * Cuts a stream into lines in flat memory: one buffer, never larger than the longest line that may be kept. A file can be
+ * read from a place in it, whoever else reads it; a stream goes on where it is.
+ */
+export function* linesOf(fd: number, lineBytesMax: number, from?: number): Generator<Line> {
+  let position = from;
   let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, lineBytesMax + 1));
   let start = 0;
   let end = 0;
@@ -37,8 +41,9 @@ export function* linesOf(fd: number, lineBytesMax: number): Generator<Line> {
     }
     scanned = end;
     if (end === buffer.length) buffer = grown(buffer, lineBytesMax + 1);
-    const length = readChunk(fd, buffer.subarray(end));
+    const length = readChunk(fd, buffer.subarray(end), position);
     if (length === 0) break;
+    if (position !== undefined) position += length;
     end += length;
   }
   if (end > 0 && !isSkipping) yield { number, bytes: buffer.subarray(0, end) };

@@ -11,8 +11,9 @@ export class Masker {
   #held: Buffer = Buffer.alloc(0);
   masked = 0;
 
-  constructor(secrets: readonly string[]) {
-    this.#needles = new Needles(secretForms(secrets));
+  /** Many streams with the same secrets share what `needlesOf` made of them. */
+  constructor(secrets: readonly string[] | Needles) {
+    this.#needles = secrets instanceof Needles ? secrets : needlesOf(secrets);
   }
 
   take(chunk: Buffer): Buffer {
@@ -59,3 +60,8 @@ export class Masker {
 }
 
 const MASK = Buffer.from('[masked]');
+
+/** What to look for, where these values must not be seen. */
+export function needlesOf(secrets: readonly string[]): Needles {
+  return new Needles(secretForms(secrets));
+}

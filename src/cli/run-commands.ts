@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { RunScriptFlags } from './run-script.ts';
-import { atLeastOne, duration, size, wholeNumber } from './units.ts';
+import { addSuiteCommand } from './suite-commands.ts';
+import { atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run something, and those that look after the runs. */
 export function addRunCommands(program: Command, ended: (code: number) => void): void {
@@ -37,6 +38,8 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
       const { runScriptCommand } = await import('./run-script.ts');
       ended(await runScriptCommand(file, args, flags));
     });
+
+  addSuiteCommand(run, ended);
 
   program
     .command('show')
@@ -98,7 +101,3 @@ Exit codes:
 
 Example:
   proctor run script report.py --input data.csv --timeout 60s --memory 512m --profile strict -- --month 3`;
-
-function collect(word: string, words: readonly string[] | undefined): readonly string[] {
-  return [...(words ?? []), word];
-}

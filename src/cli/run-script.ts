@@ -2,11 +2,13 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import { closeLauncher, runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
+import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { endingText, limitsText, sandboxText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
+import { variables } from './variables.ts';
 
 export interface RunScriptFlags {
   readonly input?: readonly string[];
@@ -79,47 +81,6 @@ function boundsOf(flags: RunScriptFlags): Partial<RunScriptOptions> {
     outputBytesMax: flags.maxBytes,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-/** Variables by name, out of our own environment; or by name and value, where the value is no secret. */
-function variables(words: readonly string[], mayHaveValue: boolean): Record<string, string> {
-  return Object.fromEntries(
-    words.map(word => {
-      const [name = '', ...rest] = word.split('=');
-      if (rest.length > 0) {
-        if (mayHaveValue) return [name, rest.join('=')];
-        throw new Fault(
-          'usage',
-          `--secret takes only the name ${printable(name)}: a value on the command line is no secret.`,
-        );
-      }
-      const value = process.env[name];
-      if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
-      return [name, value];
-    }),
-  );
-}
-
-/** The first signal stops the run and lets it be written down; what comes later is the same wish. */
-function interruptions() {
-  const controller = new AbortController();
-  let exit: number | undefined;
-  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-  const listeners = Object.entries(codes).map(([name, code]) => {
-    const listener = (): void => {
-      exit ??= code;
-      controller.abort();
-    };
-    process.on(name as NodeJS.Signals, listener);
-    return [name, listener] as const;
-  });
-  return {
-    signal: controller.signal,
-    exit: () => exit,
-    end: () => {
-      for (const [name, listener] of listeners) process.off(name, listener);
-    },
-  };
 }
 
 function asJson(result: ScriptRunResult): object {

@@ -50,3 +50,8 @@ export function sizeText(bytes: number): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }
+
+/** For a flag that may be repeated. */
+export function collect(word: string, words: readonly string[] | undefined): readonly string[] {
+  return [...(words ?? []), word];
+}

@@ -1,5 +1,6 @@
-import { closeSync, fdatasync, lstatSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, lstatSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { monotonicMs } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
@@ -14,6 +15,7 @@ export class Journal<Line> {
   readonly #fd: number;
   readonly #file: string;
   #timer: NodeJS.Timeout | undefined;
+  #pauseMs = SYNC_AFTER_MS;
 
   private constructor(file: string, fd: number) {
     this.#file = file;
@@ -25,22 +27,47 @@ export class Journal<Line> {
     return told(() => new Journal<Line>(file, openSync(file, 'ax', 0o600)));
   }
 
-  /** Syncs soon, and once for all lines of the next 50 ms. */
-  append(line: Line): void {
-    told(() => writeSync(this.#fd, `${JSON.stringify(line)}\n`));
-    this.#timer ??= setTimeout(() => this.#syncSoon(), SYNC_AFTER_MS).unref();
+  /** Goes on with one that is there, after cutting off a last line that was never finished. */
+  static reopen<Line>(folder: string, wholeBytes: number): Journal<Line> {
+    const file = path.join(folder, JOURNAL);
+    return told(() => {
+      truncateSync(file, wholeBytes);
+      return new Journal<Line>(file, openSync(file, 'a', 0o600));
+    });
   }
 
-  /** Where it fails, the next line will fail too, and says so. */
-  #syncSoon(): void {
-    this.#timer = undefined;
-    fdatasync(this.#fd, () => undefined);
+  /** Syncs soon, and once for all lines of the next 50 ms, or of longer where the disk is slow. */
+  append(line: Line): void {
+    this.appendText(JSON.stringify(line));
+  }
+
+  /** A line that is JSON already. */
+  appendText(line: string): void {
+    told(() => writeWhole(this.#fd, `${line}\n`));
+    this.#timer ??= setTimeout(() => this.#sync(), this.#pauseMs).unref();
+  }
+
+  /**
+   * While a disk syncs, nobody can make a file on it, so it may take only a small part of the time. Where it fails, the
+   * next line will fail too, and says so.
+   */
+  #sync(): void {
+    const startedMs = monotonicMs();
+    fdatasync(this.#fd, () => {
+      this.#timer = undefined;
+      this.#pauseMs = Math.min(SYNC_AFTER_MS_MAX, Math.max(SYNC_AFTER_MS, 20 * (monotonicMs() - startedMs)));
+    });
   }
 
   /** The run is sealed, and its folder says everything. */
   remove(): void {
     this.close();
     rmSync(this.#file, { force: true });
+  }
+
+  /** What is written so far lasts. */
+  sync(): void {
+    told(() => fdatasyncSync(this.#fd));
   }
 
   close(): void {
@@ -50,6 +77,13 @@ export class Journal<Line> {
 }
 
 const SYNC_AFTER_MS = 50;
+const SYNC_AFTER_MS_MAX = 1_000;
+
+/** A disk that is almost full takes a part of a line before it refuses the rest. */
+function writeWhole(fd: number, line: string): void {
+  const bytes = Buffer.from(line);
+  for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
+}
 
 /** The lines of a journal; the last may be a part of one, or anything after a power cut, and is then left out. */
 export function readJournal<Line>(folder: string): Line[] {

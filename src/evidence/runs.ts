@@ -54,16 +54,34 @@ function isFolder(file: string): boolean {
 /** Makes the folder of a new run. */
 export function makeRunFolder(home: string, lane: string, id: string): RunPlace {
   const within = path.join(home, 'runs', lane);
-  const folder = path.join(within, id);
+  if (!existsSync(path.join(home, 'runs'))) makeHome(home);
+  return { id, lane, folder: makeFolderIn(within, id) };
+}
+
+/** Makes the folder of everything that Proctor keeps. */
+export function makeHome(home: string): void {
   try {
     // Not open to others even where the user makes everything so: it would not be believed the next time.
-    if (mkdirSync(within, { recursive: true, mode: 0o755 }) !== undefined) keepOutOfGit(home);
+    if (mkdirSync(path.join(home, 'runs'), { recursive: true, mode: 0o755 }) !== undefined) keepOutOfGit(home);
+  } catch (cause) {
+    throw new Fault('folder_failed', `The folder of the run could not be made here. ${ELSEWHERE}`, { cause });
+  }
+}
+
+/** Makes the folder of a run among those of its kind. */
+export function makeFolderIn(within: string, id: string): string {
+  const folder = path.join(within, id);
+  try {
+    mkdirSync(within, { recursive: true, mode: 0o755 });
     // Lists do not follow it, so nobody would find the run again.
     if (!lstatSync(within).isDirectory()) {
-      throw new Fault('folder_failed', `${HOME}/runs/${lane} is a link, and runs are not written through one.`);
+      throw new Fault(
+        'folder_failed',
+        `The folder of ${path.basename(within)} runs is a link, and runs are not written through one.`,
+      );
     }
     mkdirSync(folder);
-    return { id, lane, folder };
+    return folder;
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     throw new Fault('folder_failed', `The folder of the run could not be made here. ${ELSEWHERE}`, { cause });

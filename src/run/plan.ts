@@ -11,7 +11,7 @@ import { secretForms } from '../base/secret-forms.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { Observation } from '../execute/canary.ts';
 import type { Job, Limits } from '../execute/job.ts';
-import type { Machine } from '../execute/machine.ts';
+import { bootId, type Machine } from '../execute/machine.ts';
 import { PATH_FOLDERS } from '../execute/programs.ts';
 import { startTicksOf } from '../execute/processes.ts';
 import type { StagedFile } from '../execute/workspace.ts';
@@ -74,7 +74,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
   };
 }
 
-const LOCALE = 'C.UTF-8';
+export const LOCALE = 'C.UTF-8';
 
 function limitsOf(effective: Effective, caps: Caps): Limits {
   const { timeoutMs, idleMs, memoryBytes, cpuSeconds, pids, outputFilesMax, outputBytesMax } = effective;
@@ -124,8 +124,13 @@ export function planOf(planned: Planned): ScriptPlan {
     observed: [...planned.observed],
     correlationId: newCorrelationId(),
     startedAtMs,
-    owner: { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: machine.bootId },
+    owner: ownerHere(),
   };
+}
+
+/** Whose runs are ours: when this process is gone, they are dead. */
+export function ownerHere(): ScriptPlan['owner'] {
+  return { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: bootId() };
 }
 
 function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
@@ -159,19 +164,10 @@ function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
 
 function runnerOf({ effective, job }: Planned): ScriptPlan['runner'] {
   const isBare = effective.sandbox === 'none';
-  const npm = npmVersion();
-  const warnings = [...effective.warnings, ...(npm === undefined ? ['npm: not found beside node'] : [])].sort();
+  const { identity, warnings } = runnerHere(effective.warnings);
   const { memoryBytes, cpuSeconds } = effective;
   return {
-    runner_schema_version: '1.0.0',
-    runner_id: newRunnerId(systemClock),
-    runner_version: VERSION,
-    platform: {
-      os: process.platform as Runner['platform']['os'],
-      arch: process.arch as Runner['platform']['arch'],
-      node_version: process.version,
-      npm_version: npm ?? '0.0.0',
-    },
+    ...identity,
     sandbox: {
       backend: effective.sandbox,
       isolation_level: effective.isolation,
@@ -194,6 +190,25 @@ function runnerOf({ effective, job }: Planned): ScriptPlan['runner'] {
       timezone: 'UTC',
     },
     ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+/** What every record of a runner on this machine begins with. */
+export function runnerHere(warnings: readonly string[]) {
+  const npm = npmVersion();
+  return {
+    identity: {
+      runner_schema_version: '1.0.0',
+      runner_id: newRunnerId(systemClock),
+      runner_version: VERSION,
+      platform: {
+        os: process.platform as Runner['platform']['os'],
+        arch: process.arch as Runner['platform']['arch'],
+        node_version: process.version,
+        npm_version: npm ?? '0.0.0',
+      },
+    } satisfies Partial<Runner>,
+    warnings: [...warnings, ...(npm === undefined ? ['npm: not found beside node'] : [])].sort(),
   };
 }
 

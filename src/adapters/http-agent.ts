@@ -1,0 +1,118 @@
+import { readJson } from '../base/json.ts';
+import { type CaseArtifact, caseArtifact, caseShape } from '../contracts/artifacts/index.ts';
+import { check } from '../contracts/check.ts';
+import { formOf } from '../contracts/form.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
+
+export type Side = CaseArtifact['version'];
+
+/** Where a case is sent, below the base of the agent. */
+export const CASE_PATH = 'run-case';
+
+/** What an agent is asked. */
+export function questionOf(one: SuiteCase, side: Side, runId: string): string {
+  const { run_meta, runMeta, handoff, policy, runtime_policy } = (one.metadata ?? {}) as Record<string, unknown>;
+  const parent = ((run_meta ?? runMeta ?? {}) as { parent_run_id?: unknown }).parent_run_id;
+  return JSON.stringify({
+    case_id: one.id,
+    version: side,
+    input: one.input,
+    run_meta: { run_id: runId, incident_id: runId, ...(parent !== undefined && { parent_run_id: parent }) },
+    ...(handoff !== undefined && { handoff }),
+    ...((policy ?? runtime_policy) !== undefined && { policy: policy ?? runtime_policy }),
+  });
+}
+
+/** What an agent answered, in the words of a case artifact. */
+export type Reply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
+  [Key in 'proposed_actions' | 'events' | 'final_output']: NonNullable<CaseArtifact[Key]>;
+};
+
+export type ReplyReading =
+  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: false; readonly class: 'invalid_json' | 'schema_mismatch'; readonly message: string };
+
+/** Judges the body of an answer: it becomes a valid artifact of this case, or it is told why it cannot. Never throws. */
+export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMax: number): ReplyReading {
+  const reading = readJson(bytes, { bytesMax });
+  if (!reading.ok) {
+    const { code, message } = reading.refusal;
+    return { ok: false, class: BEYOND_JSON.has(code) ? 'schema_mismatch' : 'invalid_json', message };
+  }
+  const { value } = reading;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return mismatch('The answer is not a JSON object.');
+  }
+  const said = value as Record<string, unknown>;
+  if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId) return mismatch('case_id is that of another case.');
+  if (Object.hasOwn(said, 'version') && said['version'] !== side) return mismatch('version is that of another side.');
+  const reply = { proposed_actions: [], events: [], ...only(said, REPLY_KEYS) } as unknown as Reply;
+  const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
+  const fields = [...entriesBut(said, ENVELOPE), ...takeOut(artifact)];
+  const { violations } = check(caseArtifact, artifact, { strict: false, internal: false });
+  if (violations.length > 0) {
+    const more = violations.length > MESSAGES_SHOWN ? ` And ${violations.length - MESSAGES_SHOWN} more.` : '';
+    const messages = violations.slice(0, MESSAGES_SHOWN).map(({ message }) => message);
+    return mismatch(`${messages.join(' ')}${more}`);
+  }
+  if (reply.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
+    return mismatch('An action cites a file of the run, and an agent can know of none.');
+  }
+  // Object.fromEntries makes an own key even of __proto__.
+  return { ok: true, reply: fields.length === 0 ? reply : { ...reply, agent_fields: Object.fromEntries(fields) } };
+}
+
+/** Refusals of what is JSON, and still can be no answer. */
+const BEYOND_JSON: ReadonlySet<string> = new Set(['too_deep', 'too_many_values', 'too_large']);
+
+const MESSAGES_SHOWN = 5;
+
+/** What of an answer becomes part of the artifact. */
+const REPLY_KEYS = ['workflow_id', 'proposed_actions', 'events', 'final_output'] as const;
+
+const ENVELOPE: ReadonlySet<string> = new Set([...REPLY_KEYS, 'case_id', 'version']);
+
+function mismatch(message: string): ReplyReading {
+  return { ok: false, class: 'schema_mismatch', message };
+}
+
+function only(said: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.filter(key => Object.hasOwn(said, key)).map(key => [key, said[key]]));
+}
+
+function entriesBut(said: Record<string, unknown>, keys: ReadonlySet<string>): [string, unknown][] {
+  return Object.entries(said).filter(([key]) => !keys.has(key));
+}
+
+/**
+ * Takes out of an answer what the contract has no place for, and what is ours to say: links into assets/, which an agent
+ * cannot know, and the hash of its output. All of it is kept by the place where it stood.
+ */
+function takeOut(artifact: object): [string, unknown][] {
+  const taken: [string, unknown][] = [];
+  const take = (parent: string, holder: unknown, key: string): void => {
+    if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
+    const held = holder as Record<string, unknown>;
+    taken.push([`${parent}.${key}`, held[key]]);
+    delete held[key];
+  };
+  const { events, final_output } = artifact as { events: unknown; final_output?: unknown };
+  for (const key of ['output_hash', 'redactions_applied']) take('final_output', final_output, key);
+  if (Array.isArray(events)) {
+    for (const [index, event] of events.entries()) for (const key of LINKS) take(`events[${index}]`, event, key);
+  }
+  const form = formOf(caseShape);
+  if (!form.fits(artifact)) {
+    for (const { parent, key } of [...form.unknown(artifact, '')]) take(parent, valueAt(artifact, parent), key);
+  }
+  return taken;
+}
+
+const LINKS = ['payload_asset_href', 'payload_asset_sha256', 'snippets_asset_href'] as const;
+
+/** The value at a place such as `events[2]`, which leads through keys of the contract only. */
+function valueAt(value: unknown, place: string): unknown {
+  let at = value;
+  for (const [key] of place.matchAll(/[^.[\]]+/g)) at = (at as Record<string, unknown> | undefined)?.[key];
+  return at;
+}

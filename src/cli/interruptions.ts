@@ -1,0 +1,21 @@
+/** The first signal stops the run and lets it be written down; what comes later is the same wish. */
+export function interruptions() {
+  const controller = new AbortController();
+  let exit: number | undefined;
+  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+  const listeners = Object.entries(codes).map(([name, code]) => {
+    const listener = (): void => {
+      exit ??= code;
+      controller.abort();
+    };
+    process.on(name as NodeJS.Signals, listener);
+    return [name, listener] as const;
+  });
+  return {
+    signal: controller.signal,
+    exit: () => exit,
+    end: () => {
+      for (const [name, listener] of listeners) process.off(name, listener);
+    },
+  };
+}

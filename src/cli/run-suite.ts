@@ -1,0 +1,155 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable, printableJson } from '../base/printable.ts';
+import { type Header, resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
+import { closeLauncher } from '../tool/run-script.ts';
+import { interruptions } from './interruptions.ts';
+import { stderr, stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+import { ProgressLine } from './progress.ts';
+import { counted, durationText } from './units.ts';
+import { variables } from './variables.ts';
+
+export interface RunSuiteFlags {
+  readonly baseUrl?: string;
+  readonly script?: string;
+  readonly as?: 'baseline' | 'new';
+  readonly out?: string;
+  readonly runId?: string;
+  readonly only?: readonly string[];
+  readonly concurrency?: number;
+  readonly timeout?: number;
+  readonly idleTimeout?: number;
+  readonly retries?: number;
+  readonly repeat?: number;
+  readonly resume?: string;
+  readonly header?: readonly string[];
+  readonly secret?: readonly string[];
+  readonly followRedirects?: true;
+  readonly maxBody?: number;
+  readonly profile?: string;
+  readonly sandbox?: 'none' | 'process';
+  readonly isolation?: 'strict' | 'standard' | 'none';
+  readonly memory?: number;
+  readonly json?: true;
+}
+
+export async function runSuiteCommand(cases: string | undefined, flags: RunSuiteFlags): Promise<number> {
+  const paint = paintFor(2);
+  const interrupt = interruptions();
+  const progress = new ProgressLine(stderr.write, process.stderr.isTTY === true);
+  try {
+    const watched = {
+      signal: interrupt.signal,
+      onProgress: progress.show,
+      onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
+    };
+    const result =
+      flags.resume === undefined
+        ? await runSuite({ ...optionsOf(cases, flags), ...watched })
+        : await resumeSuite(flags.resume, { ...watched, valueOf: name => process.env[name] });
+    progress.end();
+    if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
+    else stderr.write(summary(result, paint));
+    const isWhole = result.runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
+    return interrupt.exit() ?? (isWhole ? 0 : 1);
+  } catch (error) {
+    progress.end();
+    const exit = interrupt.exit();
+    if (exit === undefined || !(error instanceof Fault)) throw error;
+    stderr.write(`error: ${error.message}\n`);
+    return exit;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
+  if (cases === undefined) throw new Fault('usage', 'Say which cases: proctor run suite cases.yaml …');
+  if (flags.as === undefined) throw new Fault('usage', 'Say which side it is: --as baseline or --as new.');
+  const bounds = {
+    profile: flags.profile,
+    sandbox: flags.sandbox,
+    isolation: flags.isolation,
+    memoryBytes: flags.memory,
+  };
+  const given = {
+    baseUrl: flags.baseUrl,
+    script: flags.script,
+    out: flags.out,
+    runId: flags.runId,
+    only: flags.only?.flatMap(words => words.split(',')).map(word => word.trim()),
+    concurrency: flags.concurrency,
+    timeoutMs: flags.timeout,
+    idleMs: flags.idleTimeout,
+    retries: flags.retries,
+    repeat: flags.repeat,
+    bodyBytesMax: flags.maxBody,
+    redirects: flags.followRedirects,
+    bounds: defined(bounds),
+  };
+  return {
+    ...defined(given),
+    cases,
+    as: flags.as,
+    headers: (flags.header ?? []).map(headerOf),
+    secrets: variables(flags.secret ?? [], false),
+  } as RunSuiteOptions;
+}
+
+function defined(given: object): object {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** `NAME: env:VARIABLE`: the value is a secret, and never stands on a command line. */
+function headerOf(text: string): Header {
+  const [, name, env] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100})\s*:\s*env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(text) ?? [];
+  if (name === undefined || env === undefined) {
+    throw new Fault('usage', "A header is given as 'NAME: env:VARIABLE': its value comes from the environment.");
+  }
+  const value = process.env[env];
+  if (value === undefined) throw new Fault('usage', `The variable ${printable(env)} is not set.`);
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || value.trim() === '') {
+    throw new Fault('usage', `The variable ${printable(env)} holds what no header may hold.`);
+  }
+  return { name: name.toLowerCase(), env, value };
+}
+
+function asJson({ version, runs }: SuiteRunResult): object {
+  const [first] = runs;
+  return {
+    kind: 'suite',
+    run_id: first?.place.id ?? null,
+    version,
+    folder: first ? path.relative(process.cwd(), first.place.folder) : null,
+    ending: { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
+    status: runs.some(({ isOpen }) => isOpen) ? 'interrupted' : 'completed',
+    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs }) => ({
+      run_id: place.id,
+      folder: path.relative(process.cwd(), place.folder),
+      cases_total: total,
+      cases_completed: ok,
+      cases_failed: failed,
+      gave_up: gaveUp,
+      finished: !isOpen,
+      duration_ms: durationMs,
+    })),
+  };
+}
+
+function summary({ version, runs }: SuiteRunResult, paint: Paint): string {
+  const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, isOpen, durationMs }) => {
+    const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
+    const state = isOpen ? 'interrupted' : failed > 0 ? 'not all answered' : 'all answered';
+    const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+    return [
+      `${mark} ${paint('strong', state)}  ${version}  ${counts}, ${durationText(durationMs)}`,
+      ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
+      isOpen
+        ? `  resume    proctor run suite --resume ${place.id}`
+        : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
+    ];
+  });
+  return `${lines.join('\n')}\n`;
+}

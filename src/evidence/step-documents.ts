@@ -1,0 +1,122 @@
+import { canonicalize } from '../base/canonical.ts';
+import { instantText } from '../base/clock.ts';
+import { bytesHash, contentHash } from '../base/hash.ts';
+import { runner as runnerContract } from '../contracts/runner/index.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import type { Document } from './documents.ts';
+import type { terminationOf } from './endings.ts';
+
+/** A file of the run, and the role under which it is found. */
+export type Artifact = readonly [role: string, path: string, mediaType: string, bytes: string | Uint8Array];
+
+/** A run of one step, as far as the documents that every run has tell of it. */
+export interface Step {
+  readonly runId: string;
+  readonly step: string;
+  readonly termination: ReturnType<typeof terminationOf>;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly runner: Runner;
+  readonly artifacts: readonly Artifact[];
+  /** The role of the file without which the step has no evidence. */
+  readonly required: string;
+  readonly notes: readonly string[];
+}
+
+/** The documents that every run has, whatever was run: metadata, status, events and the manifest of its step. */
+export function stepDocuments(step: Step): Document[] {
+  return [
+    ['evidence/metadata.json', canonicalize(metadataOf(step))],
+    ['evidence/status.json', canonicalize(statusOf(step))],
+    ['evidence/events.ndjson', eventsOf(step)],
+    [`evidence/steps/${step.step}/manifest.json`, canonicalize(manifestOf(step))],
+  ];
+}
+
+function timesOf({ startedAtMs, endedAtMs }: Step) {
+  return { started_at: instantText(startedAtMs), ended_at: instantText(endedAtMs) };
+}
+
+function metadataOf(step: Step): object {
+  return {
+    schema_version: 'metadata.v1',
+    run_id: step.runId,
+    workflow_id: null,
+    workflow_version: null,
+    ...timesOf(step),
+    artifacts_root: 'evidence/steps',
+    entry_step: step.step,
+    last_step_id: step.step,
+    termination: step.termination,
+    environment_hash: environmentHash(step.runner),
+  };
+}
+
+/** Over what is equal between two runs in the same surroundings. */
+function environmentHash(runner: Runner): string {
+  const keys = new Set(runnerContract.environment);
+  return contentHash(Object.fromEntries(Object.entries(runner).filter(([key]) => keys.has(key))));
+}
+
+function statusOf(step: Step): object {
+  const { started_at, ended_at } = timesOf(step);
+  const hasSucceeded = step.termination === 'completed';
+  return {
+    schema_version: 'status.v1',
+    run_id: step.runId,
+    workflow_id: null,
+    started_at,
+    updated_at: ended_at,
+    lifecycle_state: hasSucceeded ? 'completed' : 'failed',
+    current_step_id: null,
+    last_completed_step_id: hasSucceeded ? step.step : null,
+    active_opcode: null,
+    active_runner_family: null,
+    worktree_path: null,
+    last_route_target: null,
+    termination: step.termination,
+  };
+}
+
+function eventsOf(step: Step): string {
+  const { started_at, ended_at } = timesOf(step);
+  const of = { schema_version: 'event.v1', run_id: step.runId, step_id: step.step };
+  const ended = { ...of, timestamp: ended_at };
+  const hasSucceeded = step.termination === 'completed';
+  const events = [
+    { ...of, timestamp: started_at, event_type: 'step_started', opcode: OPCODE },
+    ...step.artifacts.map(([role, path]) => ({
+      ...ended,
+      event_type: 'artifact_recorded',
+      artifact_role: role,
+      artifact_path: path,
+    })),
+    { ...ended, event_type: hasSucceeded ? 'step_completed' : 'step_failed' },
+    { ...ended, event_type: 'status_updated', lifecycle_state: hasSucceeded ? 'completed' : 'failed' },
+  ];
+  return events.map(event => `${canonicalize(event)}\n`).join('');
+}
+
+const OPCODE = 'RUN_VALIDATION';
+
+function manifestOf(step: Step): object {
+  return {
+    schema_version: 'step-manifest.v1',
+    step_id: step.step,
+    opcode: OPCODE,
+    ...timesOf(step),
+    termination: step.termination,
+    evidence_summary: {
+      references: step.artifacts.map(([role, path]) => ({ role, path })),
+      notes: step.notes,
+    },
+    artifacts: step.artifacts.map(([role, path, media_type, bytes]) => ({
+      role,
+      path,
+      media_type,
+      required: role === step.required,
+      sha256: bytesHash(bytes),
+      size_bytes: Buffer.byteLength(bytes),
+    })),
+  };
+}

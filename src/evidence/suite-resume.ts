@@ -1,0 +1,182 @@
+import { closeSync, fstatSync, readdirSync, readSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import { Fault } from '../base/fault.ts';
+import { linesOf } from '../base/lines.ts';
+import { isMineAlone } from '../base/owner.ts';
+import { openRegular } from '../base/regular.ts';
+import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
+import { check } from '../contracts/check.ts';
+import { formOf } from '../contracts/form.ts';
+import { anyObject, count, record } from '../contracts/shape.ts';
+import { suiteRequest } from '../contracts/suite/index.ts';
+import { Journal, JOURNAL } from './journal.ts';
+import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
+import { SuiteStore } from './suite-store.ts';
+
+/** A run of a suite that is open: it has not begun, or was interrupted. */
+export interface OpenSuite {
+  readonly store: SuiteStore;
+  readonly plan: SuitePlan;
+  readonly startedAtMs: number;
+  /** The cases that are finished. */
+  readonly done: ReadonlySet<string>;
+  /** The attempts of cases that are not. */
+  readonly begun: ReadonlyMap<string, readonly Attempt[]>;
+}
+
+/** Opens the folder of a run to go on with it. Finished cases are as they were, also those whose file was lost. */
+export function openSuite(folder: string, owner: SuitePlan['owner'], nowMs: number): OpenSuite {
+  const fd = openJournal(folder);
+  try {
+    const plan = planIn(fd);
+    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
+    const journal = Journal.reopen<SuiteLine>(folder, wholeBytes(fd));
+    const store = new SuiteStore(folder, journal);
+    const done = new Set<string>();
+    const begun = new Map<string, Attempt[]>();
+    const assets: AssetNote[] = [];
+    let startedAtMs = nowMs;
+    for (const line of suiteLines(fd)) {
+      if (line.is === 'planned') assets.push(...line.assets);
+      if (line.is === 'begun') startedAtMs = Math.min(startedAtMs, line.atMs);
+      if (line.is === 'sent') begun.set(line.id, [...(begun.get(line.id) ?? []), interrupted(line)]);
+      if (line.is === 'failed') {
+        assets.push(...line.assets);
+        begun.set(line.id, [...(begun.get(line.id) ?? []).slice(0, -1), line.attempt]);
+      }
+      if (line.is === 'case' && !done.has(line.id)) {
+        assets.push(...line.assets);
+        store.recall(line.artifact);
+        done.add(line.id);
+        begun.delete(line.id);
+      }
+    }
+    removeUnknown(folder, assets);
+    store.begin(owner, nowMs, assets);
+    return { store, plan, startedAtMs, done, begun };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** What the journal of an open run says it is, if it is that of a suite. */
+export function suitePlanIn(folder: string): SuitePlan | undefined {
+  const fd = openJournal(folder);
+  try {
+    return planIn(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openJournal(folder: string): number {
+  const fd = openRegular(path.join(folder, JOURNAL));
+  if (fd === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  if (isMineAlone(fstatSync(fd))) return fd;
+  closeSync(fd);
+  throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
+}
+
+/** The plan, with the owner who went on last. */
+function planIn(fd: number): SuitePlan | undefined {
+  let plan: SuitePlan | undefined;
+  for (const line of suiteLines(fd)) {
+    if (line.is === 'planned') plan ??= line.plan;
+    else if (line.is === 'begun' && plan) plan = { ...plan, owner: line.owner };
+    else if (!plan) return undefined;
+  }
+  return plan;
+}
+
+/** The lines that say what they should; the others, a torn one at the end among them, are as good as not written. */
+function* suiteLines(fd: number): Generator<SuiteLine> {
+  for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0)) {
+    const line = bytes && parsed(bytes);
+    if (isSuiteLine(line)) yield line;
+  }
+}
+
+/** A case artifact, and the little that stands around it. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024;
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+const owner = record({ pid: count(), startTicks: count(), bootId: z.string() });
+
+const asset = record({
+  href: z.string(),
+  kind: z.string(),
+  caseId: z.nullable(z.string()),
+  bytes: count(),
+  sha256: z.string(),
+});
+
+const lineShape = z.union([
+  record({
+    is: z.literal('planned'),
+    plan: record({
+      request: anyObject(),
+      runner: anyObject(),
+      casesPath: z.string(),
+      outDir: z.string(),
+      repository: z.nullable(record({ commit: z.string(), dirty: z.boolean() })),
+      headers: z.array(record({ name: z.string(), env: z.string() })),
+      script: z.nullable(z.string()),
+      bounds: anyObject(),
+      owner,
+    }),
+    assets: z.array(asset),
+  }),
+  record({ is: z.literal('begun'), owner, atMs: count() }),
+  record({ is: z.literal('sent'), id: z.string(), attempt: count(), atMs: count(), key: z.string() }),
+  record({ is: z.literal('failed'), id: z.string(), attempt: anyObject(), assets: z.array(asset) }),
+  record({ is: z.literal('case'), id: z.string(), assets: z.array(asset), artifact: anyObject() }),
+]);
+
+function isSuiteLine(line: unknown): line is SuiteLine {
+  if (!formOf(lineShape).fits(line)) return false;
+  const { is, plan, artifact } = line as { is: string; plan?: SuitePlan; artifact?: CaseArtifact };
+  const plain = { strict: false, internal: false };
+  if (is === 'planned') return check(suiteRequest, plan?.request, plain).violations.length === 0;
+  return is !== 'case' || check(caseArtifact, artifact, plain).violations.length === 0;
+}
+
+/** A request that went out, and of whose answer nobody knows. */
+function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>): Attempt {
+  return {
+    attempt,
+    started_at: new Date(atMs).toISOString(),
+    outcome: 'runner_error',
+    error_class: 'other',
+    idempotency_key: key,
+    note: 'Proctor was interrupted while it waited for the answer.',
+  };
+}
+
+/** Where the last whole line ends. */
+function wholeBytes(fd: number): number {
+  const tail = Buffer.alloc(64 * 1024);
+  for (let end = fstatSync(fd).size; end > 0; ) {
+    const from = Math.max(0, end - tail.length);
+    const length = readSync(fd, tail, 0, end - from, from);
+    const feed = tail.subarray(0, length).lastIndexOf(0x0a);
+    if (feed >= 0) return from + feed + 1;
+    end = from;
+  }
+  return 0;
+}
+
+/** Files that were stored a moment before the journal would have named them. */
+function removeUnknown(folder: string, assets: readonly AssetNote[]): void {
+  const known = new Set(assets.map(({ href }) => href));
+  for (const entry of readdirSync(path.join(folder, 'assets'))) {
+    if (!known.has(`assets/${entry}`)) rmSync(path.join(folder, 'assets', entry), { force: true, recursive: true });
+  }
+}

@@ -1,0 +1,59 @@
+import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import type { SuiteRequest } from '../contracts/suite/index.ts';
+
+/** What is decided before the first case of a suite is sent. */
+export interface SuitePlan {
+  readonly request: SuiteRequest;
+  /** The runner record, but for what only the run can tell. */
+  readonly runner: Omit<Runner, 'timing' | 'exit'>;
+  /** What run.json says of where the cases came from and where the artifacts went. */
+  readonly casesPath: string;
+  readonly outDir: string;
+  readonly repository: { readonly commit: string; readonly dirty: boolean } | null;
+  /** How the headers of every request are made; values come from the environment and are written nowhere. */
+  readonly headers: readonly { readonly name: string; readonly env: string }[];
+  /** Where the script lies that takes the place of an agent. Only the journal knows. */
+  readonly script: string | null;
+  /** What was asked of the sandbox of that script. */
+  readonly bounds: object;
+  /** Whose run it is; when that process is gone, the run is dead, and can be resumed. */
+  readonly owner: { readonly pid: number; readonly startTicks: number; readonly bootId: string };
+}
+
+export type Attempt = NonNullable<CaseArtifact['attempts']>[number];
+
+/** A file in assets/, as the list of assets tells of it. */
+export interface AssetNote {
+  readonly href: string;
+  readonly kind: 'full_body' | 'failure_meta' | 'full_payload' | 'retrieval_snippets' | 'other';
+  readonly caseId: string | null;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** A line of the journal of a suite's run. */
+export type SuiteLine =
+  | { readonly is: 'planned'; readonly plan: SuitePlan; readonly assets: readonly AssetNote[] }
+  /** Somebody begins with it, or goes on. */
+  | { readonly is: 'begun'; readonly owner: SuitePlan['owner']; readonly atMs: number }
+  | { readonly is: 'sent'; readonly id: string; readonly attempt: number; readonly atMs: number; readonly key: string }
+  | {
+      readonly is: 'failed';
+      readonly id: string;
+      readonly attempt: Attempt;
+      readonly assets: readonly AssetNote[];
+    }
+  | {
+      readonly is: 'case';
+      readonly id: string;
+      readonly assets: readonly AssetNote[];
+      readonly artifact: CaseArtifact;
+    };
+
+/** How many cases ended how. */
+export interface SuiteStats {
+  readonly total: number;
+  readonly ok: number;
+  readonly failed: number;
+}

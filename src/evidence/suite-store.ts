@@ -1,0 +1,152 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
+import { readRegular } from '../base/regular.ts';
+import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
+import type { SealedFile } from '../contracts/seal/statement.ts';
+import { finish } from './finish.ts';
+import { Journal } from './journal.ts';
+import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
+import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
+
+/** A file that belongs to a case, before it is stored. */
+export interface Asset {
+  readonly href: string;
+  readonly kind: AssetNote['kind'];
+  readonly caseId: string | null;
+  readonly bytes: Uint8Array | string;
+}
+
+/**
+ * The folder of a suite's run while it is alive. A case is finished when its line is in the journal: its file can be
+ * written again from there, whatever happens to it.
+ */
+export class SuiteStore {
+  readonly folder: string;
+  readonly #journal: Journal<SuiteLine>;
+  readonly #cases: SealedFile[] = [];
+  readonly #assets: AssetNote[] = [];
+  #ok = 0;
+  #failed = 0;
+
+  constructor(folder: string, journal: Journal<SuiteLine>) {
+    this.folder = folder;
+    this.#journal = journal;
+  }
+
+  /** What is to be done, before anybody begins with it. */
+  plan(plan: SuitePlan, assets: readonly AssetNote[]): void {
+    this.#journal.append({ is: 'planned', plan, assets });
+    this.#assets.push(...assets);
+    for (const folder of ['evidence', 'evidence/steps', 'evidence/steps/suite']) {
+      mkdirSync(path.join(this.folder, folder), { recursive: true });
+    }
+  }
+
+  /** Somebody begins, or goes on with what the journal tells. */
+  begin(owner: SuitePlan['owner'], atMs: number, assets: readonly AssetNote[]): void {
+    this.#journal.append({ is: 'begun', owner, atMs });
+    this.#assets.push(...assets);
+    for (const entry of readdirSync(this.folder)) {
+      if (entry.endsWith(UNFINISHED)) rmSync(path.join(this.folder, entry), { force: true });
+    }
+  }
+
+  /** A request goes out. */
+  sent(id: string, attempt: number, atMs: number, key: string): void {
+    this.#journal.append({ is: 'sent', id, attempt, atMs, key });
+  }
+
+  /** An attempt has failed, and another will be made. */
+  failed(id: string, attempt: Attempt, assets: readonly Asset[]): void {
+    const notes = assets.map(asset => this.#store(asset));
+    this.#journal.append({ is: 'failed', id, attempt, assets: notes });
+  }
+
+  /** A case is finished. */
+  keep(artifact: CaseArtifact, assets: readonly Asset[]): void {
+    const text = canonicalize(artifact);
+    const notes = assets.map(asset => this.#store(asset));
+    const id = artifact.case_id;
+    this.#journal.appendText(
+      `{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`,
+    );
+    this.#count(artifact);
+    const file = `${id}.json`;
+    told(() => replace(path.join(this.folder, file), text));
+    this.#cases.push({ path: file, sha256: bytesHash(text), bytes: Buffer.byteLength(text) });
+  }
+
+  /** A case that was finished before, as the journal has it. */
+  recall(artifact: CaseArtifact): void {
+    const text = canonicalize(artifact);
+    const file = `${artifact.case_id}.json`;
+    const sha256 = bytesHash(text);
+    const there = readRegular(path.join(this.folder, file), caseArtifact.bytesMax);
+    if (!there || bytesHash(there) !== sha256) told(() => replace(path.join(this.folder, file), text));
+    this.#count(artifact);
+    this.#cases.push({ path: file, sha256, bytes: Buffer.byteLength(text) });
+  }
+
+  get stats(): { readonly ok: number; readonly failed: number } {
+    return { ok: this.#ok, failed: this.#failed };
+  }
+
+  /** Writes the documents of the run and seals the folder. The files of the cases must be on the disk by now. */
+  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>): Promise<void> {
+    const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
+    const assets = this.#assets.sort((a, b) => (a.href < b.href ? -1 : 1));
+    await finish(this.folder, {
+      runId: run.plan.request.run_id,
+      kind: 'suite',
+      documents: suiteDocuments({ ...run, assets, stats }),
+      stored: [...this.#cases, ...assets.map(({ href, sha256, bytes }) => ({ path: href, sha256, bytes }))],
+      passing: [],
+      sealedAtMs: run.completedAtMs,
+    });
+    this.#journal.remove();
+  }
+
+  /** Lets go of the folder; the run can be resumed. */
+  close(): void {
+    this.#journal.close();
+  }
+
+  #count({ status }: CaseArtifact): void {
+    if (status === 'ok') this.#ok++;
+    else this.#failed++;
+  }
+
+  /** Assets stand in no journal, so they are on the disk before one names them. */
+  #store({ href, kind, caseId, bytes }: Asset): AssetNote {
+    told(() => replace(path.join(this.folder, href), bytes, true));
+    const note = { href, kind, caseId, bytes: Buffer.byteLength(bytes), sha256: bytesHash(bytes) };
+    this.#assets.push(note);
+    return note;
+  }
+}
+
+const UNFINISHED = '.tmp';
+
+/** A reader sees the whole file or none of it. */
+function replace(file: string, bytes: string | Uint8Array, isLasting = false): void {
+  const temporary = `${file}${UNFINISHED}`;
+  const fd = openSync(temporary, 'w', 0o644);
+  try {
+    writeFileSync(fd, bytes);
+    if (isLasting) fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, file);
+}
+
+function told(act: () => void): void {
+  try {
+    act();
+  } catch (cause) {
+    throw new Fault('write_failed', 'The evidence of a case could not be written.', { cause });
+  }
+}

@@ -1,0 +1,223 @@
+import { constants as zlibConstants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { type Dispatcher, Pool } from 'undici';
+import { monotonicMs } from '../base/clock.ts';
+
+/** One request, and how long and how large its answer may be. */
+export interface HttpRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** From the first step of connecting to the last byte of the answer. */
+  readonly deadlineMs: number;
+  /** How long nothing may be heard of it. */
+  readonly idleMs: number;
+  readonly bodyBytesMax: number;
+  /** How often a redirect to the same origin may be followed, with the same method and body. */
+  readonly redirectsMax: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What came of one request. Everything that was received is kept up to the bound, however it ended. */
+export interface HttpAnswer {
+  /** `complete` whatever the status; `too_large` is cut at the bound; `broken` is the network's doing. */
+  readonly ended: 'complete' | 'timeout' | 'idle' | 'too_large' | 'broken' | 'cancelled';
+  readonly latencyMs: number;
+  readonly status?: number;
+  readonly statusText?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decoded, where it was compressed. */
+  readonly body: Buffer;
+  /** The bytes there were, as far as that is known. */
+  readonly bodyTotal: number | null;
+  /** The word of the system or of the client for what broke. */
+  readonly errorName?: string;
+}
+
+/** Asks one agent. It keeps connections open between requests, and never sends a request twice by itself. */
+export class HttpTarget {
+  readonly #pool: Pool;
+  readonly #origin: string;
+
+  constructor(origin: string, connections: number) {
+    this.#origin = origin;
+    this.#pool = new Pool(origin, {
+      connections,
+      pipelining: 1,
+      // Every request has bounds of its own, from connecting on.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: 0 },
+      maxHeaderSize: HEADER_BYTES_MAX,
+    });
+  }
+
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    const startedMs = monotonicMs();
+    let { path } = request;
+    for (let redirects = 0; ; redirects++) {
+      const deadlineMs = request.deadlineMs - (monotonicMs() - startedMs);
+      const answer = await this.#once({ ...request, path, deadlineMs });
+      const next = redirects < request.redirectsMax ? redirectOf(answer, this.#origin, path) : undefined;
+      if (next === undefined) return decoded({ ...answer, latencyMs: monotonicMs() - startedMs }, request.bodyBytesMax);
+      path = next;
+    }
+  }
+
+  /** Breaks what is still open; nobody waits for it. */
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  #once(request: HttpRequest): Promise<HttpAnswer> {
+    return new Promise(resolve => {
+      const listener = new Listener(request, resolve);
+      this.#pool.dispatch(
+        { path: request.path, method: 'POST', headers: request.headers, body: request.body, idempotent: false },
+        listener,
+      );
+    });
+  }
+}
+
+const HEADER_BYTES_MAX = 64 * 1024;
+
+/** Gathers one answer, and ends it at its bounds. */
+class Listener implements Dispatcher.DispatchHandler {
+  readonly #request: HttpRequest;
+  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #startedMs = monotonicMs();
+  readonly #deadline: NodeJS.Timeout;
+  readonly #idle: NodeJS.Timeout;
+  readonly #chunks: Buffer[] = [];
+  #controller: Dispatcher.DispatchController | undefined;
+  #length = 0;
+  #status: number | undefined;
+  #statusText: string | undefined;
+  #headers: Record<string, string> = {};
+  #isOver = false;
+
+  constructor(request: HttpRequest, resolve: (answer: HttpAnswer) => void) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#deadline = setTimeout(() => this.#stop('timeout'), Math.max(0, request.deadlineMs));
+    this.#idle = setTimeout(() => this.#stop('idle'), request.idleMs);
+    request.signal?.addEventListener('abort', this.#cancel, { once: true });
+    if (request.signal?.aborted) this.#cancel();
+  }
+
+  readonly #cancel = (): void => this.#stop('cancelled');
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(new Error('over'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+    statusText?: string,
+  ): void {
+    if (status < 200) return;
+    this.#idle.refresh();
+    this.#status = status;
+    this.#statusText = statusText;
+    for (const name of Object.keys(headers)) this.#headers[name] = [headers[name]].flat().join(', ');
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#idle.refresh();
+    const room = this.#request.bodyBytesMax - this.#length;
+    this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
+    this.#length += chunk.length;
+    if (chunk.length > room) this.#stop('too_large');
+  }
+
+  onResponseEnd(): void {
+    this.#finish('complete');
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#finish('broken', nameOf(error));
+  }
+
+  #stop(ended: HttpAnswer['ended']): void {
+    this.#finish(ended);
+    this.#controller?.abort(new Error('over'));
+  }
+
+  #finish(ended: HttpAnswer['ended'], errorName?: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#idle);
+    this.#request.signal?.removeEventListener('abort', this.#cancel);
+    const announced = Number(this.#headers['content-length'] ?? Number.NaN);
+    const isWhole = ended === 'complete';
+    this.#resolve({
+      ended,
+      latencyMs: monotonicMs() - this.#startedMs,
+      headers: this.#headers,
+      body: this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks),
+      bodyTotal: isWhole ? this.#length : Number.isSafeInteger(announced) ? announced : null,
+      ...(this.#status !== undefined && { status: this.#status }),
+      ...(this.#statusText && { statusText: this.#statusText }),
+      ...(errorName !== undefined && { errorName }),
+    });
+  }
+}
+
+function nameOf(error: Error): string {
+  const { code } = (error.cause instanceof Error ? error.cause : error) as { code?: unknown };
+  return typeof code === 'string' ? code : 'code' in error ? String(error.code) : error.name;
+}
+
+/** Where an answer sends the same request, if it is to the same origin and asks for no other method. */
+function redirectOf({ ended, status, headers }: HttpAnswer, origin: string, path: string): string | undefined {
+  const { location } = headers;
+  if (ended !== 'complete' || (status !== 307 && status !== 308) || location === undefined) return undefined;
+  const base = new URL(path, origin);
+  if (!URL.canParse(location, base.href)) return undefined;
+  const target = new URL(location, base);
+  return target.origin === base.origin ? target.pathname + target.search : undefined;
+}
+
+const DECODERS = {
+  gzip: () => createGunzip({ finishFlush: zlibConstants.Z_SYNC_FLUSH }),
+  'x-gzip': () => createGunzip({ finishFlush: zlibConstants.Z_SYNC_FLUSH }),
+  deflate: () => createInflate({ finishFlush: zlibConstants.Z_SYNC_FLUSH }),
+  br: () => createBrotliDecompress(),
+} as const;
+
+/** Undoes the compression that an agent chose although none was asked for; a small body may be a large one in disguise. */
+async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer> {
+  const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity' || answer.body.length === 0) return answer;
+  if (!Object.hasOwn(DECODERS, encoding)) {
+    return answer.ended === 'complete' ? { ...answer, ended: 'broken', errorName: 'UNKNOWN_CONTENT_ENCODING' } : answer;
+  }
+  const decoder = DECODERS[encoding as keyof typeof DECODERS]();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let errorName: string | undefined;
+  decoder.end(answer.body);
+  try {
+    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+      const room = bytesMax - length;
+      chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
+      length += chunk.length;
+      if (chunk.length > room) break;
+    }
+  } catch {
+    errorName = 'BROKEN_CONTENT_ENCODING';
+  }
+  const isCut = length > bytesMax;
+  const ended = isCut ? 'too_large' : errorName !== undefined && answer.ended === 'complete' ? 'broken' : answer.ended;
+  return {
+    ...answer,
+    ended,
+    body: Buffer.concat(chunks),
+    bodyTotal: isCut || ended !== 'complete' ? null : length,
+    ...(errorName !== undefined && { errorName }),
+  };
+}

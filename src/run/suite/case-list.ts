@@ -1,0 +1,92 @@
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { canonicalize } from '../../base/canonical.ts';
+import { Fault } from '../../base/fault.ts';
+import { linesOf } from '../../base/lines.ts';
+import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
+import { openRegular } from '../../base/regular.ts';
+
+/** The cases of a run, which lie in a file: of a hundred thousand, only the names are held. */
+export class CaseList {
+  readonly ids: readonly string[];
+  readonly #fd: number;
+  readonly #ends: readonly number[];
+
+  private constructor(fd: number, ids: readonly string[], ends: readonly number[]) {
+    this.#fd = fd;
+    this.ids = ids;
+    this.#ends = ends;
+  }
+
+  /** Opens a list that was written. */
+  static open(file: string): CaseList {
+    const fd = openRegular(file);
+    if (fd === undefined) throw new Fault('cases_missing', 'The cases of the run are not in its folder.');
+    const ids: string[] = [];
+    const ends: number[] = [];
+    let end = 0;
+    for (const { bytes } of linesOf(fd, suiteCase.bytesMax, 0)) {
+      if (!bytes) throw new Fault('cases_broken', 'A case in the folder of the run cannot be believed.');
+      end += bytes.length + 1;
+      ends.push(end);
+      ids.push((JSON.parse(bytes.toString()) as SuiteCase).id);
+    }
+    return new CaseList(fd, ids, ends);
+  }
+
+  at(index: number): SuiteCase {
+    const from = index === 0 ? 0 : (this.#ends[index - 1] as number);
+    const bytes = Buffer.allocUnsafe((this.#ends[index] as number) - from);
+    readSync(this.#fd, bytes, 0, bytes.length, from);
+    return JSON.parse(bytes.toString()) as SuiteCase;
+  }
+
+  get bytes(): number {
+    return fstatSync(this.#fd).size;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+/** What was written of a list of cases. */
+export interface WrittenCases {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly count: number;
+}
+
+/** Writes the cases that a reader hands over, one line each, so that they last. */
+export function writeCases(file: string, read: (take: (one: SuiteCase) => void) => void): WrittenCases {
+  const fd = openSync(file, 'wx', 0o644);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let count = 0;
+  let held: string[] = [];
+  let heldUnits = 0;
+  const flush = (): void => {
+    const chunk = Buffer.from(held.join(''));
+    for (let from = 0; from < chunk.length; ) from += writeSync(fd, chunk, from);
+    hash.update(chunk);
+    bytes += chunk.length;
+    held = [];
+    heldUnits = 0;
+  };
+  try {
+    read(one => {
+      const line = `${canonicalize(one)}\n`;
+      held.push(line);
+      heldUnits += line.length;
+      count++;
+      if (heldUnits > HELD_UNITS) flush();
+    });
+    flush();
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  return { sha256: `sha256:${hash.digest('hex')}`, bytes, count };
+}
+
+const HELD_UNITS = 256 * 1024;

@@ -1,0 +1,168 @@
+import { CASE_PATH, questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
+import { clip } from '../../base/clip.ts';
+import { systemClock } from '../../base/clock.ts';
+import { Masker, needlesOf } from '../../base/masker.ts';
+import type { Needles } from '../../base/needles.ts';
+import { printable } from '../../base/printable.ts';
+import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
+import type { SuiteSettings } from './settings.ts';
+import type { Body, Failed, Question, Target, Told } from './target.ts';
+
+export interface HttpAgent {
+  readonly url: string;
+  readonly side: Side;
+  readonly runId: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values that are masked in everything that comes back. */
+  readonly secrets: readonly string[];
+  readonly redirects: boolean;
+  readonly settings: SuiteSettings;
+}
+
+/** An agent behind an address. */
+export function httpTarget(agent: HttpAgent): Target {
+  const { url, side, runId, settings, secrets } = agent;
+  const { origin, pathname, search } = new URL(url);
+  const path = `${pathname.replace(/\/$/, '')}/${CASE_PATH}${search}`;
+  const http = new HttpTarget(origin, settings.concurrency);
+  const needles = needlesOf(secrets);
+  return {
+    async ask({ one, key, signal }: Question): Promise<Told> {
+      const answer = await http.send({
+        path,
+        headers: {
+          ...agent.headers,
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          'idempotency-key': key,
+        },
+        body: questionOf(one, side, runId),
+        deadlineMs: settings.timeoutMs,
+        idleMs: settings.idleMs,
+        bodyBytesMax: settings.bodyBytesMax,
+        redirectsMax: agent.redirects ? REDIRECTS_MAX : 0,
+        signal,
+      });
+      const { latencyMs, status } = answer;
+      const outcome = judged(answer, one.id, agent, needles);
+      return { latencyMs: rounded(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
+    },
+    close: () => http.close(),
+  };
+}
+
+const REDIRECTS_MAX = 5;
+
+function judged(answer: HttpAnswer, id: string, agent: HttpAgent, secrets: Needles): Told['outcome'] {
+  const { settings } = agent;
+  const masker = new Masker(secrets);
+  const isCut = answer.ended !== 'complete';
+  // The end of a cut body may be the beginning of a secret, and is then held back for ever.
+  const bytes = isCut ? masker.take(answer.body) : masker.whole(answer.body);
+  const failure = troubleWith(answer, settings);
+  if (!failure) {
+    const reading = readReply(bytes, id, agent.side, settings.bodyBytesMax);
+    if (reading.ok) return { ok: true, reply: reading.reply, masked: masker.masked };
+    return failed({ ...reading, mayRetry: false }, answer, bytes, secrets);
+  }
+  return failed(failure, answer, bytes, secrets);
+}
+
+type Trouble = Omit<Failed, 'ok' | 'body' | 'statusText'>;
+
+/** Why an answer is none, if that can be said before it is read. */
+function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: SuiteSettings): Trouble | undefined {
+  const { ended, status, errorName, headers } = answer;
+  switch (ended) {
+    case 'timeout':
+      return { class: 'timeout', message: `No whole answer came within ${timeoutMs} ms.`, mayRetry: true };
+    case 'idle':
+      return { class: 'timeout', message: `Nothing was heard for ${idleMs} ms.`, errorName: 'IDLE', mayRetry: true };
+    case 'cancelled':
+      return { class: 'other', message: 'The run was cancelled.', mayRetry: false, cancelled: true };
+    case 'broken':
+      return {
+        class: 'network_error',
+        message: BROKEN[errorName ?? ''] ?? 'The connection failed.',
+        mayRetry: true,
+        ...(errorName !== undefined && { errorName }),
+      };
+    case 'too_large':
+      if (status === 200) {
+        const message = `The answer is larger than ${bodyBytesMax} bytes.`;
+        return { class: 'schema_mismatch', message, errorName: 'TOO_LARGE', mayRetry: false };
+      }
+      break;
+    case 'complete':
+  }
+  if (status !== undefined && status >= 200 && status < 300) return undefined;
+  const retryAfterMs = retryAfter(headers['retry-after']);
+  return {
+    class: 'http_error',
+    message: `The agent answered with status ${status ?? 0}.`,
+    mayRetry: status === 408 || status === 425 || status === 429 || (status ?? 0) >= 500,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+const BROKEN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The agent refused the connection.',
+  ECONNRESET: 'The connection was cut.',
+  UND_ERR_SOCKET: 'The connection was cut before the answer was whole.',
+  ENOTFOUND: 'The name of the agent cannot be resolved.',
+  EAI_AGAIN: 'The name of the agent cannot be resolved now.',
+  EPIPE: 'The agent closed the connection while the request was sent.',
+  ETIMEDOUT: 'The agent could not be reached.',
+  EHOSTUNREACH: 'The agent could not be reached.',
+  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
+  UNKNOWN_CONTENT_ENCODING: 'The answer is compressed in a way that was not asked for and is not known.',
+  BROKEN_CONTENT_ENCODING: 'The answer is compressed, and cannot be read.',
+};
+
+/** Seconds or a date. */
+function retryAfter(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - systemClock.now());
+}
+
+function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, secrets: Needles): Failed {
+  const { statusText, headers, ended, bodyTotal } = answer;
+  const hasBody = answer.body.length > 0;
+  const body: Body = {
+    bytes,
+    bytesTotal: ended === 'complete' ? bytes.length : bodyTotal,
+    truncated: ended !== 'complete',
+    contentType: headers['content-type'] === undefined ? null : safe(headers['content-type'], secrets),
+    headers: sanitized(headers, secrets),
+  };
+  return {
+    ...trouble,
+    ok: false,
+    ...(statusText !== undefined && { statusText: safe(statusText, secrets) }),
+    ...(hasBody && { body }),
+  };
+}
+
+/** Headers as they may be kept: few, short, and without what opens doors. */
+function sanitized(headers: Readonly<Record<string, string>>, secrets: Needles): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers)
+      .slice(0, HEADERS_MAX)
+      .map(([name, value]) => [safe(name, secrets), TELLING.test(name) ? '[masked]' : safe(value, secrets)]),
+  );
+}
+
+const HEADERS_MAX = 100;
+const HEADER_BYTES_MAX = 1_000;
+const TELLING = /cookie|auth|token|key|secret|session|password/i;
+
+function safe(text: string, secrets: Needles): string {
+  return printable(clip(new Masker(secrets).whole(Buffer.from(text)).toString(), HEADER_BYTES_MAX).text);
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,64 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { bytesHash } from '../../base/hash.ts';
+import { printable } from '../../base/printable.ts';
+import { readRegular } from '../../base/regular.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
+import { CASES } from '../../evidence/suite-folder.ts';
+import type { AssetNote } from '../../evidence/suite-run.ts';
+import { type WrittenCases, writeCases } from './case-list.ts';
+import { readCases } from './cases-file.ts';
+
+/** What was laid into the folder of a run before it begins. */
+export interface LaidOut {
+  readonly cases: WrittenCases;
+  readonly assets: readonly AssetNote[];
+}
+
+/** Writes the chosen cases of a file into the folder of a run, and beside them the scripts that will judge them. */
+export function layOutCases(file: string, only: readonly string[] | null, folder: string): LaidOut {
+  const wanted = only && new Set(only);
+  const scripts = new Map<string, AssetNote>();
+  const cases = writeCases(path.join(folder, CASES), take => {
+    readCases(file, one => {
+      if (wanted && !wanted.delete(one.id)) return;
+      take(withStoredScript(one, path.dirname(file), folder, scripts));
+    });
+  });
+  const [missing] = wanted ?? [];
+  if (missing !== undefined) {
+    throw new Fault('no_case', `There is no case called "${printable(missing)}" among the cases.`);
+  }
+  return { cases, assets: [...new Map([...scripts.values()].map(note => [note.href, note])).values()] };
+}
+
+/** The same again, for another repetition. */
+export function copyLayout(from: string, { cases, assets }: LaidOut, folder: string): LaidOut {
+  for (const { href } of [{ href: CASES }, ...assets]) cpSync(path.join(from, href), path.join(folder, href));
+  return { cases, assets };
+}
+
+/** A script that judges a case is evidence, too: it lies in the folder, and is named by its hash. */
+function withStoredScript(one: SuiteCase, beside: string, folder: string, stored: Map<string, AssetNote>): SuiteCase {
+  const script = one.expected?.script;
+  if (!script) return one;
+  const note = stored.get(script.file) ?? storeScript(one.id, path.resolve(beside, script.file), folder);
+  stored.set(script.file, note);
+  return { ...one, expected: { ...one.expected, script: { ...script, file: note.href } } };
+}
+
+function storeScript(id: string, file: string, folder: string): AssetNote {
+  const bytes = readRegular(file, SCRIPT_BYTES_MAX);
+  if (!bytes) {
+    const name = printable(path.basename(file));
+    throw new Fault('no_script', `The script ${name}, which judges the case ${id}, is not a file of at most 1 MiB.`);
+  }
+  const sha256 = bytesHash(bytes);
+  const ending = /\.(?:py|mjs|js|sh)$/.exec(file)?.[0] ?? '';
+  const href = `assets/check_${sha256.slice('sha256:'.length, 'sha256:'.length + 16)}${ending}`;
+  writeFileSync(path.join(folder, href), bytes, { mode: 0o644 });
+  return { href, kind: 'other', caseId: null, bytes: bytes.length, sha256 };
+}
+
+const SCRIPT_BYTES_MAX = 1024 * 1024;

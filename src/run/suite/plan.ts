@@ -1,0 +1,80 @@
+import { contentHash } from '../../base/hash.ts';
+import type { Runner } from '../../contracts/runner/shape.ts';
+import { repetitionId, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
+import type { SuitePlan } from '../../evidence/suite-run.ts';
+import type { Effective, Requested } from '../../policy/bounds.ts';
+import { LOCALE, ownerHere, runnerHere } from '../plan.ts';
+import type { WrittenCases } from './case-list.ts';
+import { settingsNote, type SuiteSettings } from './settings.ts';
+
+/** What is the same in all repetitions of a suite. */
+export interface SuiteOrder {
+  readonly group: string;
+  readonly repetitions: number;
+  readonly version: SuiteRequest['version'];
+  readonly target: SuiteTarget;
+  readonly only: readonly string[] | null;
+  readonly settings: SuiteSettings;
+  readonly secretNames: readonly string[];
+  readonly casesPath: string;
+  readonly outDir: string;
+  readonly repository: SuitePlan['repository'];
+  readonly headers: SuitePlan['headers'];
+  readonly script: string | null;
+  readonly bounds: Requested;
+  /** What holds every attempt, where a script answers. */
+  readonly effective: Effective | undefined;
+}
+
+/** What is written down before the first case of a repetition is sent. */
+export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases): SuitePlan {
+  const { group, repetitions, version, target, only, settings, secretNames } = order;
+  return {
+    request: {
+      schema_version: 'suite-request.v1',
+      run_id: repetitionId(group, number),
+      kind: 'suite',
+      version,
+      repetition: { of: group, number, total: repetitions },
+      target,
+      target_sha256: contentHash(target),
+      cases,
+      only: only && [...only],
+      settings: settingsNote(settings),
+      secret_names: [...secretNames].sort(),
+    },
+    runner: runnerOf(order),
+    casesPath: order.casesPath,
+    outDir: order.outDir,
+    repository: order.repository,
+    headers: order.headers,
+    script: order.script,
+    bounds: order.bounds,
+    owner: ownerHere(),
+  };
+}
+
+/** An agent behind an address is bounded by nothing but what we wait for and keep; a script by its sandbox. */
+function runnerOf({ effective, settings }: SuiteOrder): Omit<Runner, 'timing' | 'exit'> {
+  const { identity, warnings } = runnerHere(effective?.warnings ?? []);
+  return {
+    ...identity,
+    sandbox: {
+      backend: effective?.sandbox ?? 'none',
+      isolation_level: effective?.isolation ?? 'none',
+      network_blocked: effective?.network === 'blocked',
+      filesystem_readonly: effective !== undefined && effective.sandbox !== 'none',
+    },
+    limits: {
+      timeout_ms: settings.timeoutMs,
+      max_output_files: effective?.outputFilesMax ?? 1,
+      max_total_output_bytes: effective?.outputBytesMax ?? settings.bodyBytesMax,
+      ...(effective?.memoryBytes !== undefined && { max_memory_bytes: effective.memoryBytes }),
+      ...(effective?.cpuSeconds !== undefined && { max_cpu_seconds: effective.cpuSeconds }),
+    },
+    commands: { allowlist: [], blocklist: [], shell: 'none' },
+    write_roots: [],
+    context: { working_dir: '.', env_allowlist: [], locale: LOCALE, timezone: 'UTC' },
+    ...(warnings.length > 0 && { warnings }),
+  };
+}

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
+import { Fault } from '../../base/fault.ts';
+import { readRegular } from '../../base/regular.ts';
+import type { Launcher } from '../../execute/launch.ts';
+import type { Requested } from '../../policy/bounds.ts';
+import { runScript, type ScriptAnswer } from '../script.ts';
+import type { SuiteSettings } from './settings.ts';
+import type { Body, Failed, Question, Target, Told } from './target.ts';
+
+export interface ScriptAgent {
+  readonly script: string;
+  readonly side: Side;
+  readonly runId: string;
+  readonly launcher: () => Promise<Launcher>;
+  /** Where the runs of the script are kept. */
+  readonly home: string;
+  readonly bounds: Requested;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly settings: SuiteSettings;
+}
+
+/**
+ * A script that answers in the place of an agent: it finds the question in input/case.json and leaves its answer in
+ * output/reply.json, or says it on standard output. Every attempt is a run of its own, with evidence of its own.
+ */
+export function scriptTarget(agent: ScriptAgent): Target {
+  return {
+    async ask({ one, key, signal }: Question): Promise<Told> {
+      const folder = mkdtempSync(path.join(tmpdir(), 'proctor-case-'));
+      try {
+        const question = path.join(folder, 'case.json');
+        writeFileSync(question, questionOf(one, agent.side, agent.runId));
+        const answer = await runScript(
+          {
+            script: agent.script,
+            inputs: [question],
+            args: [],
+            env: { PROCTOR_IDEMPOTENCY_KEY: key },
+            secrets: agent.secrets,
+            bounds: agent.bounds,
+            caps: { stdoutBytes: agent.settings.bodyBytesMax },
+          },
+          { launcher: await agent.launcher(), home: agent.home, signal },
+        );
+        const latencyMs = answer.completedAtMs - answer.plan.startedAtMs;
+        return { latencyMs, runId: answer.place.id, outcome: judged(answer, one.id, agent) };
+      } catch (error) {
+        if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
+        throw error;
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    close: async () => undefined,
+  };
+}
+
+const CANCELLED: Failed = {
+  ok: false,
+  class: 'other',
+  message: 'The run was cancelled.',
+  mayRetry: false,
+  cancelled: true,
+};
+
+function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: ScriptAgent): Told['outcome'] {
+  const { bodyBytesMax } = agent.settings;
+  if (ending.how === 'killed' && ending.by === 'cancel') return CANCELLED;
+  const reply = readRegular(path.join(place.folder, 'output', 'reply.json'), bodyBytesMax);
+  const said = reply ?? readRegular(path.join(place.folder, 'evidence/steps/script/stdout.txt'), bodyBytesMax);
+  const body: Body | undefined =
+    said && said.length > 0
+      ? { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} }
+      : undefined;
+  const failed = (failure: Omit<Failed, 'ok' | 'body'>): Failed => ({ ...failure, ok: false, ...(body && { body }) });
+  if (reading.status === 'timed_out') {
+    return failed({ class: 'timeout', message: 'The script did not end in time.', mayRetry: true });
+  }
+  if (ending.how === 'lost' || ending.how === 'not_started') {
+    throw new Fault('script_failed', 'The script could not be run.');
+  }
+  // A script that answers without a result.json has done its work all the same.
+  if (ending.how !== 'exited' || ending.code !== 0) {
+    return failed({ class: 'schema_mismatch', message: 'The script did not end well.', mayRetry: false });
+  }
+  const answer = readReply(said ?? Buffer.alloc(0), id, agent.side, bodyBytesMax);
+  return answer.ok ? { ok: true, reply: answer.reply, masked: 0 } : failed({ ...answer, mayRetry: false });
+}

@@ -1,0 +1,174 @@
+import { setMaxListeners } from 'node:events';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { Journal } from '../../evidence/journal.ts';
+import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
+import { CASES } from '../../evidence/suite-folder.ts';
+import { type OpenSuite, openSuite } from '../../evidence/suite-resume.ts';
+import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite-run.ts';
+import { SuiteStore } from '../../evidence/suite-store.ts';
+import { syncFolder } from '../../execute/sync.ts';
+import { ownerHere } from '../plan.ts';
+import type { Named } from './artifact.ts';
+import { Breaker } from './breaker.ts';
+import { runCase } from './case.ts';
+import { CaseList, type WrittenCases } from './case-list.ts';
+import { settingsFrom } from './settings.ts';
+import type { Target } from './target.ts';
+
+/** How a run of a suite ended, or how far it has come. */
+export interface SuiteAnswer {
+  readonly place: RunPlace;
+  readonly plan: SuitePlan;
+  readonly total: number;
+  readonly ok: number;
+  readonly failed: number;
+  readonly gaveUp: boolean;
+  /** It was cancelled, and can be resumed. */
+  readonly isOpen: boolean;
+  readonly durationMs: number;
+}
+
+/** Who watches, and what is given in for tests. */
+export interface SuiteAround {
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly backoffMs?: number;
+  readonly breakerPausesMs?: readonly number[];
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly failed: number;
+  readonly total: number;
+}
+
+/** What a new run needs to know before its plan is whole. */
+export interface Layout {
+  readonly place: RunPlace;
+  /** Writes the cases into the folder and the files that they name beside them. */
+  readonly write: (folder: string) => { readonly cases: WrittenCases; readonly assets: readonly AssetNote[] };
+  readonly planOf: (cases: WrittenCases) => SuitePlan;
+}
+
+/** Lays out a run: from the return on, its journal says what to do, and whoever comes can do it. */
+export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
+  makeFolderIn(path.dirname(place.folder), place.id);
+  try {
+    const journal = Journal.open<SuiteLine>(place.folder);
+    try {
+      mkdirSync(path.join(place.folder, 'assets'));
+      const { cases, assets } = write(place.folder);
+      const plan = planOf(cases);
+      new SuiteStore(place.folder, journal).plan(plan, [
+        { href: CASES, kind: 'other', caseId: null, bytes: cases.bytes, sha256: cases.sha256 },
+        ...assets,
+      ]);
+      journal.sync();
+      return plan;
+    } finally {
+      journal.close();
+    }
+  } catch (error) {
+    rmSync(place.folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Asks the target all cases that have no answer yet, and seals the folder when each has one. */
+export async function runSuite(place: RunPlace, target: Target, around: SuiteAround): Promise<SuiteAnswer> {
+  const open = openSuite(place.folder, ownerHere(), systemClock.now());
+  const { store, plan, startedAtMs } = open;
+  const cases = CaseList.open(path.join(place.folder, CASES));
+  try {
+    const breaker = await askAll({ ...open, cases, target, around });
+    const { ok, failed } = store.stats;
+    const isOpen = ok + failed < cases.ids.length;
+    const completedAtMs = Math.max(systemClock.now(), startedAtMs);
+    const gaveUp = breaker.isGivenUp;
+    if (isOpen) store.close();
+    else {
+      await syncFolder(place.folder);
+      await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs });
+    }
+    const durationMs = completedAtMs - startedAtMs;
+    return { place, plan, total: cases.ids.length, ok, failed, gaveUp, isOpen, durationMs };
+  } catch (error) {
+    store.close();
+    throw error;
+  } finally {
+    cases.close();
+    await target.close();
+  }
+}
+
+interface Asking extends OpenSuite {
+  readonly cases: CaseList;
+  readonly target: Target;
+  readonly around: SuiteAround;
+}
+
+async function askAll({ cases, plan, target, around, store, done, begun }: Asking): Promise<Breaker> {
+  const { request } = plan;
+  const settings = settingsFrom(request.settings);
+  const breaker = new Breaker(settings.breakerFailures, around.breakerPausesMs);
+  // A failure of ours stops all others, and is told once.
+  const stop = new AbortController();
+  const signal = AbortSignal.any([around.signal, stop.signal]);
+  // Every case in flight listens.
+  setMaxListeners(0, signal);
+  const { target: asked } = request;
+  const named: Omit<Named, 'id'> = {
+    side: request.version,
+    url: asked.kind === 'http' ? asked.url : `script:${asked.name}`,
+    settings,
+  };
+  const ofCase = {
+    target,
+    breaker,
+    runId: request.run_id,
+    signal,
+    backoffMs: around.backoffMs ?? BACKOFF_MS,
+    onSent: store.sent.bind(store),
+    onFailed: store.failed.bind(store),
+  };
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < cases.ids.length && !signal.aborted) {
+      const index = next++;
+      const id = cases.ids[index] as string;
+      if (done.has(id)) continue;
+      const kept = await runCase(cases.at(index), { ...named, id }, begun.get(id) ?? [], ofCase);
+      if (!kept) return;
+      store.keep(kept.artifact, kept.assets);
+      const { ok, failed } = store.stats;
+      around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
+    }
+  };
+  const workers = Array.from({ length: Math.min(settings.concurrency, cases.ids.length) }, () =>
+    worker().catch((error: unknown) => {
+      stop.abort();
+      throw error;
+    }),
+  );
+  const ends = await Promise.allSettled(workers);
+  const broken = ends.find(end => end.status === 'rejected');
+  if (broken) throw broken.reason;
+  return breaker;
+}
+
+const BACKOFF_MS = 250;
+
+/** Where a run will lie; nothing may lie there yet. */
+export function placeFor(out: string, side: string, id: string): RunPlace {
+  const folder = path.join(out, side, id);
+  if (existsSync(folder)) {
+    throw new Fault(
+      'run_exists',
+      `There is a run called ${id} already. --resume goes on with one that is not finished.`,
+    );
+  }
+  return { id, lane: side, folder };
+}

@@ -1,0 +1,58 @@
+import type { Reply } from '../../adapters/http-agent.ts';
+import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
+
+/** Who is asked: an agent behind an address, or a program in a sandbox. */
+export interface Target {
+  /** Makes one attempt. What the other side does is an answer, never an error. */
+  ask(question: Question): Promise<Told>;
+  close(): Promise<void>;
+}
+
+export interface Question {
+  readonly one: SuiteCase;
+  /** By which the other side can tell a second sending. */
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+/** What came of one attempt. */
+export interface Told {
+  readonly latencyMs: number;
+  readonly httpStatus?: number;
+  /** The run of its own that a program had. */
+  readonly runId?: string;
+  readonly outcome: Answered | Failed;
+}
+
+export interface Answered {
+  readonly ok: true;
+  readonly reply: Reply;
+  /** How many declared secrets were masked in it. */
+  readonly masked: number;
+}
+
+export interface Failed {
+  readonly ok: false;
+  readonly class: NonNullable<CaseArtifact['runner_failure']>['class'];
+  /** A sentence for people. */
+  readonly message: string;
+  readonly errorName?: string;
+  readonly statusText?: string;
+  /** Another attempt may go better. */
+  readonly mayRetry: boolean;
+  /** How long the other side asks to be left alone. */
+  readonly retryAfterMs?: number;
+  readonly body?: Body;
+  /** It was stopped because the whole run was. */
+  readonly cancelled?: true;
+}
+
+/** What was received, with its secrets masked. */
+export interface Body {
+  readonly bytes: Buffer;
+  readonly bytesTotal: number | null;
+  readonly truncated: boolean;
+  readonly contentType: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}

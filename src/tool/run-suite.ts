@@ -1,0 +1,260 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { newRunId } from '../base/ids.ts';
+import { printable } from '../base/printable.ts';
+import type { Profile } from '../contracts/profile/shape.ts';
+import { repetitionId, type SuiteTarget } from '../contracts/suite/index.ts';
+import type { RunPlace } from '../evidence/runs.ts';
+import type { SuitePlan } from '../evidence/suite-run.ts';
+import type { Requested } from '../policy/bounds.ts';
+import type { SuiteOrder } from '../run/suite/plan.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { checkedSettings, checkedUrl, inFolder } from './suite-words.ts';
+
+/** What to ask whom, and within which bounds. What is not said takes its default. */
+export interface RunSuiteOptions extends Partial<SuiteSettings> {
+  /** The file of the cases: .json, .jsonl, .yaml or .csv. */
+  readonly cases: string;
+  readonly as: 'baseline' | 'new';
+  /** Where the agent is: cases go to `run-case` below it. */
+  readonly baseUrl?: string;
+  /** A script that answers in the place of an agent, in a sandbox. */
+  readonly script?: string;
+  readonly bounds?: Omit<Requested, 'profile' | 'timeoutMs' | 'idleMs'> & { readonly profile?: string | Profile };
+  /** The folder of the artifacts, `baseline/` and `new/` below it; else `.proctor/runs`. */
+  readonly out?: string;
+  readonly runId?: string;
+  /** The ids of the cases to run. */
+  readonly only?: readonly string[];
+  readonly repeat?: number;
+  /** Headers of every request. Their values are masked wherever they would be stored. */
+  readonly headers?: readonly Header[];
+  /** More values to mask, by the names of their variables; a script sees them, too. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Redirects within the same origin are followed. */
+  readonly redirects?: boolean;
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: SuiteAround['onProgress'];
+  readonly onFolder?: (place: RunPlace) => void;
+  readonly backoffMs?: number;
+  readonly breakerPausesMs?: readonly number[];
+}
+
+export interface Header {
+  readonly name: string;
+  /** The variable that its value came from. */
+  readonly env: string;
+  readonly value: string;
+}
+
+/** How the run of a suite ended: one entry per repetition. */
+export interface SuiteRunResult {
+  readonly kind: 'suite';
+  readonly version: 'baseline' | 'new';
+  readonly runs: readonly SuiteAnswer[];
+}
+
+/** Sends every case of a suite to an agent or a script, and leaves artifacts that anyone can verify. */
+export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
+  const { cwd = process.cwd(), repeat = 1 } = options;
+  const { homeFrom, makeHome } = await import('../evidence/runs.ts');
+  const { layOutSuite, placeFor } = await import('../run/suite/suite.ts');
+  const { copyLayout, layOutCases } = await import('../run/suite/layout.ts');
+  const { suitePlan } = await import('../run/suite/plan.ts');
+  const home = homeFrom(cwd);
+  const order = await orderOf(options, home, cwd);
+  const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
+  const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
+  const places = numbers.map(number => placeFor(out, options.as, repetitionId(order.group, number)));
+  makeHome(home);
+  let first: ReturnType<typeof layOutCases> | undefined;
+  for (const [index, place] of places.entries()) {
+    const write = (folder: string) => {
+      first = first
+        ? copyLayout((places[0] as RunPlace).folder, first, folder)
+        : layOutCases(path.resolve(cwd, options.cases), order.only, folder);
+      return first;
+    };
+    layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });
+  }
+  return runAll(places, { ...options, home });
+}
+
+/** Goes on with a run that was interrupted, and with its repetitions. */
+export async function resumeSuite(
+  word: string,
+  options: Pick<RunSuiteOptions, 'cwd' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'> & {
+    readonly valueOf: (variable: string) => string | undefined;
+  },
+): Promise<SuiteRunResult> {
+  const { cwd = process.cwd(), valueOf } = options;
+  const { findRun, homeFrom } = await import('../evidence/runs.ts');
+  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
+  const home = homeFrom(cwd);
+  const place = findRun(home, word);
+  const plan = suitePlanIn(place.folder);
+  if (!plan) throw new Fault('not_a_suite', 'The run had not begun when it was interrupted. Run the suite again.');
+  const { of, total } = plan.request.repetition;
+  const siblings = Array.from({ length: total }, (_, index) => {
+    const id = repetitionId(of, index + 1);
+    return { id, lane: place.lane, folder: path.join(path.dirname(place.folder), id) };
+  });
+  const { hasJournal } = await import('../evidence/recover.ts');
+  const open = siblings.filter(({ folder }) => hasJournal(folder));
+  for (const { id, folder } of open) {
+    const owner = suitePlanIn(folder)?.owner;
+    if (owner && (await isAlive(owner))) throw new Fault('alive', `${id} is still running.`);
+  }
+  const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, valueOf) }));
+  const taken = new Set(headers.map(({ env }) => env));
+  const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, valueOf)]);
+  return runAll(open, { ...options, headers, secrets: Object.fromEntries(secrets) as Record<string, string>, home });
+}
+
+function known(name: string, valueOf: (name: string) => string | undefined): string {
+  const value = valueOf(name);
+  if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
+  return value;
+}
+
+async function isAlive(owner: SuitePlan['owner']): Promise<boolean> {
+  const [{ bootId }, { startTicksOf }] = await Promise.all([
+    import('../execute/machine.ts'),
+    import('../execute/processes.ts'),
+  ]);
+  return owner.bootId === bootId() && owner.pid !== process.pid && startTicksOf(owner.pid) === owner.startTicks;
+}
+
+type Going = Pick<
+  RunSuiteOptions,
+  'headers' | 'secrets' | 'bounds' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
+> & { readonly home: string };
+
+async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
+  const { runSuite: run } = await import('../run/suite/suite.ts');
+  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
+  const runs: SuiteAnswer[] = [];
+  const signal = going.signal ?? new AbortController().signal;
+  for (const place of places) {
+    const plan = suitePlanIn(place.folder);
+    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
+    going.onFolder?.(place);
+    const target = await targetFor(plan, going);
+    const answer = await run(place, target, {
+      signal,
+      ...(going.onProgress && { onProgress: going.onProgress }),
+      ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
+      ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
+    });
+    runs.push(answer);
+    if (answer.isOpen) break;
+  }
+  const version = runs[0]?.plan.request.version;
+  if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  return { kind: 'suite', version, runs };
+}
+
+async function targetFor({ request, script, bounds }: SuitePlan, { headers = [], secrets = {}, home }: Going) {
+  const { settingsFrom } = await import('../run/suite/settings.ts');
+  const { run_id: runId, version: side, target } = request;
+  const settings = settingsFrom(request.settings);
+  if (target.kind === 'http') {
+    const { httpTarget } = await import('../run/suite/http-target.ts');
+    return httpTarget({
+      url: target.url,
+      side,
+      runId,
+      headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+      secrets: [...headers.map(({ value }) => value), ...Object.values(secrets)],
+      redirects: target.redirects,
+      settings,
+    });
+  }
+  const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
+    import('../run/suite/script-target.ts'),
+    import('./run-script.ts'),
+  ]);
+  const sha256 = script === null ? undefined : await hashOf(script);
+  if (script === null || sha256 !== target.sha256) {
+    throw new Fault('script_changed', 'The script is not the one that the run began with.');
+  }
+  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home, bounds, secrets, settings });
+}
+
+async function hashOf(script: string): Promise<string | undefined> {
+  const [{ readRegular }, { bytesHash }] = await Promise.all([import('../base/regular.ts'), import('../base/hash.ts')]);
+  const bytes = readRegular(script, SCRIPT_BYTES_MAX);
+  return bytes && bytesHash(bytes);
+}
+
+const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
+
+async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
+  const { DEFAULT_SETTINGS } = await import('../run/suite/settings.ts');
+  const settings = checkedSettings(options, DEFAULT_SETTINGS);
+  const { headers = [], secrets = {} } = options;
+  const named = options.script === undefined ? httpNamed(options) : await scriptNamed(options, settings, cwd);
+  const { repositoryAt } = await import('../execute/repository.ts');
+  return {
+    group: options.runId ?? newRunId('suite', systemClock),
+    repetitions: options.repeat ?? 1,
+    version: options.as,
+    only: options.only ?? null,
+    settings,
+    secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
+    casesPath: inFolder(cwd, options.cases),
+    outDir:
+      options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
+    repository: await repositoryAt(cwd),
+    headers: headers.map(({ name, env }) => ({ name, env })),
+    ...named,
+  };
+}
+
+type Whom = Pick<SuiteOrder, 'target' | 'script' | 'bounds' | 'effective'>;
+
+function httpNamed({ baseUrl, headers = [], redirects = false }: RunSuiteOptions): Whom {
+  if (baseUrl === undefined) throw new Fault('usage', 'Say whom to ask: --base-url URL, or --script FILE.');
+  const target: SuiteTarget = {
+    kind: 'http',
+    url: checkedUrl(baseUrl),
+    header_names: headers.map(({ name }) => name).sort(),
+    redirects,
+  };
+  return { target, script: null, bounds: {}, effective: undefined };
+}
+
+async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
+  if (options.baseUrl !== undefined) throw new Fault('usage', 'Ask an agent at --base-url or a --script, not both.');
+  const script = path.resolve(cwd, options.script as string);
+  const [{ checkOrder }, { offersOf }, { effectiveBounds }, { profileOf }, { sharedLauncher }] = await Promise.all([
+    import('../run/order.ts'),
+    import('../run/plan.ts'),
+    import('../policy/bounds.ts'),
+    import('./profile.ts'),
+    import('./run-script.ts'),
+  ]);
+  const { profile, ...asked } = options.bounds ?? {};
+  const bounds: Requested = {
+    ...asked,
+    ...(profile !== undefined && { profile: profileOf(profile) }),
+    timeoutMs: settings.timeoutMs,
+  };
+  checkOrder({ script, bounds, secrets: options.secrets ?? {} });
+  const effective = effectiveBounds(bounds, offersOf(await (await sharedLauncher()).machine()));
+  const sha256 = await hashOf(script);
+  if (sha256 === undefined) throw new Fault('usage', 'The script is not a regular file of at most 64 MiB.');
+  const target: SuiteTarget = {
+    kind: 'script',
+    name: path.basename(script),
+    sha256,
+    bytes: statSync(script).size,
+    sandbox: effective.sandbox,
+    isolation: effective.isolation,
+  };
+  return { target, script, bounds, effective };
+}

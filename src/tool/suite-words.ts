@@ -1,0 +1,49 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { unsafePath } from '../base/path.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+
+/** Bounds of what may be asked for: from, to, and what it is called. */
+const BOUNDS: Readonly<Record<keyof SuiteSettings, readonly [number, number, string]>> = {
+  timeoutMs: [1_000, 600_000, 'The timeout must be from 1s to 10m.'],
+  idleMs: [1, 600_000, 'The idle timeout must be from 1ms to 10m.'],
+  retries: [0, 10, 'There may be 0 to 10 retries.'],
+  concurrency: [1, 1_024, 'From 1 to 1024 cases may be asked at once.'],
+  bodyBytesMax: [1_024, 64 * 1024 * 1024, 'Of an answer, from 1k to 64m may be read.'],
+  snippetBytesMax: [0, 65_536, 'A snippet may have 0 to 64k.'],
+  payloadInlineBytesMax: [0, 1_048_576, 'A payload may stand inline with 0 to 1m.'],
+  breakerFailures: [0, 1_000_000, 'The number of failures after which the target is left alone must be 0 to 1000000.'],
+};
+
+/** The settings that were asked for, over the defaults. */
+export function checkedSettings(asked: Partial<SuiteSettings>, defaults: SuiteSettings): SuiteSettings {
+  const timeoutMs = asked.timeoutMs ?? defaults.timeoutMs;
+  const settings = { ...defaults, idleMs: timeoutMs };
+  for (const key of Object.keys(BOUNDS) as (keyof SuiteSettings)[]) {
+    const value = asked[key];
+    if (value === undefined) continue;
+    const [least, most, message] = BOUNDS[key];
+    if (!Number.isSafeInteger(value) || value < least || value > most) throw new Fault('usage', message);
+    settings[key] = value;
+  }
+  return settings;
+}
+
+/** The address of an agent as it may be written down. */
+export function checkedUrl(text: string): string {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    throw new Fault('usage', 'The address of the agent must begin with http:// or https://.');
+  }
+  const url = new URL(text);
+  if (url.username || url.password) {
+    throw new Fault('usage', "The address holds credentials. Give them as --header 'NAME: env:VARIABLE'.");
+  }
+  url.hash = '';
+  return url.href.replace(/\/$/, '');
+}
+
+/** A path as it lies in a folder; outside of it, its name alone: nobody else need know where. */
+export function inFolder(folder: string, file: string): string {
+  const relative = path.relative(folder, path.resolve(folder, file));
+  return unsafePath(relative) === undefined ? relative : path.basename(file);
+}

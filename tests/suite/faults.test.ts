@@ -1,0 +1,243 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { failureMeta } from '../../src/contracts/artifacts/index.ts';
+import { judgedText } from '../support.ts';
+import {
+  Agent,
+  answerTo,
+  answersWell,
+  cutsItsBody,
+  drips,
+  floods,
+  gzipBomb,
+  hangs,
+  json,
+  redirectsTo,
+  saying,
+  sending,
+} from './agent.ts';
+import { everythingIn, expectValid, ranSuite } from './support.ts';
+
+type Behaviour = typeof answersWell;
+
+/** What an agent does, and which class the contract gives it. */
+const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass: string])[] = [
+  ['answers 500', sending('{"oops":true}', {}, 500), 'http_error'],
+  ['answers 404', sending('nothing here', { 'content-type': 'text/plain' }, 404), 'http_error'],
+  ['answers 429', sending('later', { 'retry-after': '0' }, 429), 'http_error'],
+  ['hangs', hangs, 'timeout'],
+  ['drips', drips, 'timeout'],
+  ['cuts its body', cutsItsBody, 'network_error'],
+  ['sends 200 MB', floods(200_000_000), 'schema_mismatch'],
+  ['sends a gzip bomb of 300 MB', gzipBomb(300_000_000), 'schema_mismatch'],
+  ['sends broken gzip', sending('not gzip', { 'content-encoding': 'gzip' }), 'network_error'],
+  ['sends HTML', sending('<!doctype html><title>Hi</title>', { 'content-type': 'text/html' }), 'invalid_json'],
+  ['sends nothing', sending(''), 'invalid_json'],
+  ['sends null', sending('null'), 'schema_mismatch'],
+  ['sends a list', sending('[]'), 'schema_mismatch'],
+  ['sends bytes that are no UTF-8', sending(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), 'invalid_json'],
+  ['sends the same key twice', sending('{"case_id":"a","case_id":"b"}'), 'invalid_json'],
+  ['sends deep nesting', sending('['.repeat(200_000) + ']'.repeat(200_000)), 'schema_mismatch'],
+  ['sends an event that is null', saying({ events: [null] }), 'schema_mismatch'],
+  ['sends events that are null', saying({ events: null }), 'schema_mismatch'],
+  ['sends no final output', saying({ final_output: undefined }), 'schema_mismatch'],
+  ['answers another case', saying({ case_id: 'another' }), 'schema_mismatch'],
+  ['answers for the other side', saying({ version: 'new' }), 'schema_mismatch'],
+  ['cites a call that never was', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
+  ['cites an asset of ours', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
+  ['cites with two identifiers', action([{ kind: 'event', id: 'events[0]', call_id: 'c1' }]), 'schema_mismatch'],
+  ['knows a third status of a tool', result({ status: 'timeout' }), 'schema_mismatch'],
+  ['redirects elsewhere', redirectsTo('http://127.0.0.1:1/', 307), 'http_error'],
+  ['redirects to a file', redirectsTo('file:///etc/passwd', 302), 'http_error'],
+  ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
+];
+
+function action(evidence_refs: object[]): Behaviour {
+  const named = { action_id: 'a1', action_type: 'refund', tool_name: 'pay', risk_level: 'high', risk_tags: [] };
+  return saying({
+    proposed_actions: [{ ...named, params: {}, evidence_refs }],
+    events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} }],
+  });
+}
+
+function result(over: object): Behaviour {
+  return saying({ events: [{ type: 'tool_result', ts: 1, call_id: 'c1', status: 'ok', latency_ms: 1, ...over }] });
+}
+
+describe('an agent that', () => {
+  const ids = FAULTS.map(([what]) => what.replaceAll(' ', '-'));
+
+  test('does everything wrong there is gets an artifact of each case, with the class that the contract asks for', async () => {
+    const behaviours = Object.fromEntries(FAULTS.map(([, behaviour], index) => [ids[index] as string, behaviour]));
+    const agent = new Agent(behaviours);
+    const baseUrl = await agent.start();
+    const { folder, artifact, run, bytes, result } = await ranSuite([...ids, 'fine'], {
+      baseUrl,
+      concurrency: 8,
+      timeoutMs: 1_500,
+      breakerFailures: 0,
+    });
+    const classes = Object.fromEntries(ids.map(id => [id, artifact(id).runner_failure?.class]));
+    expect(classes).toEqual(Object.fromEntries(FAULTS.map(([, , errorClass], index) => [ids[index], errorClass])));
+    expect(artifact('fine').status).toBe('ok');
+    expect(run.stats).toMatchObject({ cases_total: ids.length + 1, cases_completed: 1, cases_failed: ids.length });
+    expect(result.runs[0]).toMatchObject({ ok: 1, failed: ids.length, isOpen: false });
+    await expectValid(folder);
+
+    for (const id of ids) {
+      const failure = artifact(id).runner_failure;
+      expect(agent.times(id), id).toBe(1);
+      // A body that was seen is kept, with what is known of it.
+      if (failure?.body_snippet != null) {
+        expect(failure.full_body_saved_to, id).toBe(`assets/${id}.1.body`);
+        const meta = bytes(failure.full_body_meta_saved_to as string);
+        expect((await judgedText(failureMeta, meta, { strict: true })).advice, id).toEqual([]);
+      } else expect(failure?.full_body_saved_to, id).toBeNull();
+    }
+    const meta = (id: string) => JSON.parse(bytes(`assets/${id}.1.meta.json`).toString()) as Record<string, unknown>;
+    expect(meta('sends-200-MB')).toMatchObject({
+      bytes_written: 2_000_000,
+      bytes_total: 200_000_000,
+      truncated: true,
+      class: 'schema_mismatch',
+    });
+    expect(meta('sends-a-gzip-bomb-of-300-MB')).toMatchObject({ bytes_written: 2_000_000, truncated: true });
+    expect(meta('cuts-its-body')).toMatchObject({ bytes_total: 1_000, truncated: true });
+    expect(bytes('assets/cuts-its-body.1.body').toString()).toBe('{"case_id": "half');
+    expect([...bytes('assets/sends-bytes-that-are-no-UTF-8.1.body')]).toEqual([0x7b, 0xff, 0xfe, 0x7d]);
+    expect(artifact('answers-500').runner_failure).toMatchObject({ status: 500, body_snippet: '{"oops":true}' });
+  });
+
+  test('forges a failure and fields of ours has them kept apart, and nothing of them is believed', async () => {
+    const forged = {
+      runner_failure: { class: 'other', url: 'x', attempt: 1, full_body_saved_to: '/etc/passwd' },
+      status: 'runner_error',
+      attempts: [{ attempt: 7 }],
+      schema_version: 'case.v9',
+      agent_fields: { mine: true },
+      token_usage: { cost_usd: 0.5 },
+      events: [
+        { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {}, mood: 'good' },
+        {
+          type: 'tool_result',
+          ts: 2,
+          call_id: 'c1',
+          status: 'ok',
+          latency_ms: 1,
+          payload_asset_href: '../../etc/passwd',
+          payload_asset_sha256: 'a'.repeat(64),
+        },
+      ],
+      final_output: { content_type: 'text', content: 'done', output_hash: 'forged', redactions_applied: ['all'] },
+    };
+    const agent = new Agent({ forger: saying(forged) });
+    const { folder, artifact } = await ranSuite(['forger'], { baseUrl: await agent.start() });
+    const kept = artifact('forger');
+    expect(kept.status).toBe('ok');
+    expect(kept.runner_failure).toBeUndefined();
+    expect(kept.attempts).toHaveLength(1);
+    expect(kept.final_output).toMatchObject({ content: 'done', redactions_applied: [] });
+    expect(kept.final_output?.output_hash).toMatch(/^[0-9a-f]{16}$/);
+    expect(JSON.stringify(kept.events)).not.toContain('passwd');
+    expect(kept.agent_fields).toMatchObject({
+      status: 'runner_error',
+      schema_version: 'case.v9',
+      token_usage: { cost_usd: 0.5 },
+      agent_fields: { mine: true },
+      'events[0].mood': 'good',
+      'events[1].payload_asset_href': '../../etc/passwd',
+      'final_output.output_hash': 'forged',
+    });
+    await expectValid(folder);
+  });
+
+  test('uses the names of prototypes harms nobody', async () => {
+    const agent = new Agent({
+      proto: (seen, response) => {
+        const text = JSON.stringify(answerTo(seen)).replace(
+          '{',
+          '{"__proto__":{"status":"runner_error"},"constructor":1,',
+        );
+        response.end(text.replace('"content_type"', '"__proto__":{"x":1},"content_type"'));
+      },
+    });
+    const { folder, artifact } = await ranSuite(['proto'], { baseUrl: await agent.start() });
+    expect(artifact('proto').status).toBe('ok');
+    expect(Object.keys(artifact('proto').agent_fields ?? {}).sort()).toEqual([
+      '__proto__',
+      'constructor',
+      'final_output.__proto__',
+    ]);
+    await expectValid(folder);
+  });
+
+  test('leaves out actions and events has none', async () => {
+    const agent = new Agent({ terse: saying({ proposed_actions: undefined, events: undefined, case_id: undefined }) });
+    const { artifact, folder } = await ranSuite(['terse'], { baseUrl: await agent.start() });
+    expect(artifact('terse')).toMatchObject({ status: 'ok', proposed_actions: [], events: [] });
+    await expectValid(folder);
+  });
+
+  test('sends large payloads and snippets has them in files of their own, with their hashes', async () => {
+    const large = 'payload '.repeat(20_000);
+    const events = [
+      { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} },
+      { type: 'tool_result', ts: 2, call_id: 'c1', status: 'ok', latency_ms: 1, payload_summary: { large } },
+      { type: 'retrieval', ts: 3, query: 'q', doc_ids: ['d1'], snippets: [large] },
+      {
+        type: 'tool_result',
+        ts: 4,
+        call_id: 'c1',
+        status: 'ok',
+        latency_ms: 1,
+        payload: large,
+        payload_summary: 'short',
+      },
+      { type: 'final_output', ts: 5, content_type: 'text', content: 'done' },
+    ];
+    const agent = new Agent({ large: saying({ events }) });
+    const { artifact, folder, bytes } = await ranSuite(['large'], { baseUrl: await agent.start() });
+    const kept = artifact('large').events as Record<string, unknown>[];
+    expect(kept.map(({ type }) => type)).toEqual(events.map(({ type }) => type));
+    expect(kept[1]).toMatchObject({ payload_asset_href: 'assets/large.event-1.payload_summary' });
+    expect(JSON.parse(bytes('assets/large.event-1.payload_summary').toString())).toEqual({ large });
+    expect(kept[2]).toMatchObject({ snippets_asset_href: 'assets/large.event-2.snippets' });
+    expect(kept[3]).toMatchObject({ payload_asset_href: 'assets/large.event-3.payload', payload_summary: 'short' });
+    expect(bytes('assets/large.event-3.payload').toString()).toBe(large);
+    expect(artifact('large').agent_fields).toBeUndefined();
+    await expectValid(folder);
+  });
+
+  test('answers with a body that looks like evidence cannot make the folder invalid', async () => {
+    const agent = new Agent({ evil: sending('{"schema_version":"run.v1","run_id":"../x"}', {}, 500) });
+    const { folder } = await ranSuite(['evil'], { baseUrl: await agent.start() });
+    await expectValid(folder);
+  });
+});
+
+describe('secrets', () => {
+  test('that an agent repeats are stored nowhere, in success and failure', async () => {
+    const token = 'tok_4f9a8b7c6d5e';
+    const agent = new Agent({
+      leaks: saying({ final_output: { content_type: 'text', content: `Your token is ${token}, kept well.` } }),
+      fails: (_seen, response) => json(response, { error: `bad token ${token}` }, 500, { 'x-echo': token }),
+      cut: (_seen, response) => {
+        response.writeHead(200, { 'content-length': '500' });
+        response.write(`{"x":"${token.slice(0, -2)}`);
+        setTimeout(() => response.destroy(), 20);
+      },
+    });
+    const baseUrl = await agent.start();
+    const headers = [{ name: 'authorization', env: 'AGENT_TOKEN', value: token }];
+    const { folder, artifact } = await ranSuite(['leaks', 'fails', 'cut'], { baseUrl, headers });
+    expect(agent.seen[0]?.headers['authorization']).toBe(token);
+    expect(everythingIn(folder)).not.toContain(token.slice(0, -2));
+    expect(artifact('leaks').final_output).toMatchObject({
+      content: 'Your token is [masked], kept well.',
+      redactions_applied: ['declared_secret'],
+    });
+    expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(false);
+    await expectValid(folder);
+  });
+});
