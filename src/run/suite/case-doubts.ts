@@ -1,0 +1,140 @@
+import { Fault } from '../../base/fault.ts';
+import { check } from '../../contracts/check.ts';
+import { MIB } from '../../contracts/contract.ts';
+import { kindOf } from '../../contracts/form.ts';
+import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
+import {
+  type CaseSource,
+  isObject,
+  isWithin,
+  placeInCases,
+  type Written,
+  type WrittenCase,
+  type WrittenWrong,
+} from './case-source.ts';
+import { expectationFaults } from './expectations.ts';
+
+/** Doubts the cases of one file: what each says, and what they say of each other. */
+export class CaseDoubts {
+  readonly #name: string;
+  readonly #lineOf: CaseSource['lineOf'];
+  /** Which case has an id, in lower case. */
+  readonly #ids = new Map<string, number>();
+  readonly #told: WrittenWrong[] = [];
+  #untold = 0;
+  #cases = 0;
+
+  constructor(name: string, { lineOf }: CaseSource) {
+    this.#name = name;
+    this.#lineOf = lineOf;
+  }
+
+  /** The case as it is sent; none from the first fault on. */
+  resolved(written: Written): SuiteCase | undefined {
+    if ('says' in written) {
+      this.#tell(written.line, written.says);
+      return undefined;
+    }
+    if (++this.#cases > CASES_MAX) {
+      const max = CASES_MAX.toLocaleString('en-US');
+      throw new Fault('cases_invalid', `${this.#name} holds more than ${max} cases. Split it into several files.`);
+    }
+    const one = resolve(written);
+    const wrongs = one ? this.#wrongsOf(one, written) : [wrong('', `must be an object, is ${kindOf(written.value)}`)];
+    if (wrongs.length > 0) this.#tellAll(written.index, wrongs);
+    return this.#told.length === 0 ? (one as SuiteCase) : undefined;
+  }
+
+  /** Says everything that was found, if anything was. */
+  settle(): void {
+    if (this.#told.length > 0) {
+      const told = this.#told.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)).map(shown);
+      const rest = this.#untold > 0 ? [`and ${this.#untold.toLocaleString('en-US')} more`] : [];
+      throw new Fault('cases_invalid', [`${this.#name} cannot be used as cases:`, ...told, ...rest].join('\n  '));
+    }
+    if (this.#cases === 0) throw new Fault('cases_invalid', `${this.#name} holds no case.`);
+  }
+
+  #wrongsOf(one: Record<string, unknown>, { index, jsonBytesMost }: WrittenCase): readonly Wrong[] {
+    const { violations, omitted } = check(suiteCase, one, { strict: true, internal: false });
+    this.#untold += omitted;
+    const wrongs = violations.map(({ path = '', message }) =>
+      wrong(path, message.slice(path.length + 1).replace(/\.$/, '')),
+    );
+    const { expected } = one;
+    if (isObject(expected)) {
+      const isSound = (key: string): boolean => !wrongs.some(({ place }) => isWithin(place, `expected.${key}`));
+      for (const { place, says } of expectationFaults(expected, isSound)) wrongs.push(wrong(place, says));
+    }
+    if (isTooLarge(one, jsonBytesMost)) wrongs.push(wrong('', TOO_LARGE));
+    const { id } = one;
+    if (typeof id === 'string' && !wrongs.some(({ place }) => place === 'id')) {
+      const first = this.#firstWith(id, index);
+      if (first !== undefined) wrongs.push({ place: 'id', says: '', first });
+    }
+    return wrongs;
+  }
+
+  /** Which case had the id before; this one has it from now on, if none did. */
+  #firstWith(id: string, index: number): number | undefined {
+    const key = id.toLowerCase();
+    const first = this.#ids.get(key);
+    if (first === undefined) this.#ids.set(key, index);
+    return first;
+  }
+
+  /** In the order of the lines, as somebody would mend them. Lines are looked up only for what is told. */
+  #tellAll(index: number, wrongs: readonly Wrong[]): void {
+    if (this.#told.length >= TOLD_MAX) {
+      this.#untold += wrongs.length;
+      return;
+    }
+    const placed = wrongs.map(one => ({ ...one, line: this.#lineOf(index, one.place) }));
+    for (const { line, place, says, first } of placed.sort((a, b) => a.line - b.line)) {
+      const words = first === undefined ? says : `is the id of line ${this.#lineOf(first, 'id')} again${CASE_ASIDE}`;
+      this.#tell(line, `${placeInCases(index, place)} ${words}`);
+    }
+  }
+
+  #tell(line: number | undefined, says: string): void {
+    if (this.#told.length >= TOLD_MAX) this.#untold++;
+    else this.#told.push({ line, says });
+  }
+}
+
+function shown({ line, says }: WrittenWrong): string {
+  return line === undefined ? says : `line ${line}: ${says}`;
+}
+
+/** Something wrong in a case. */
+interface Wrong {
+  readonly place: string;
+  readonly says: string;
+  /** The case that has the same id already. */
+  readonly first?: number;
+}
+
+function wrong(place: string, says: string): Wrong {
+  return { place, says };
+}
+
+const CASES_MAX = 1_000_000;
+const TOLD_MAX = 20;
+const CASE_ASIDE = ' (upper and lower case are the same)';
+const TOO_LARGE = `is larger than a case may be, ${suiteCase.bytesMax / MIB} MiB as JSON`;
+
+/** What people may leave out is filled in. The value is not changed: a format with aliases may use it twice. */
+function resolve({ value, suite }: WrittenCase): Record<string, unknown> | undefined {
+  if (!isObject(value)) return undefined;
+  const one: Record<string, unknown> = { schema_version: 'suite-case.v1', ...value };
+  // An id without quotes is a number to JSON and a name to whoever wrote it.
+  if (typeof one['id'] === 'number') one['id'] = String(one['id']);
+  if (one['input'] === undefined) one['input'] = { user: '' };
+  if (one['suite'] === undefined && suite !== undefined) one['suite'] = suite;
+  return one;
+}
+
+/** Whether the line that a run keeps of a case could not be read again. Most are known to be short without writing them. */
+function isTooLarge(one: object, jsonBytesMost: number): boolean {
+  return jsonBytesMost > suiteCase.bytesMax && Buffer.byteLength(JSON.stringify(one)) > suiteCase.bytesMax;
+}

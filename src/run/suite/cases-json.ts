@@ -1,0 +1,81 @@
+import { readJson } from '../../base/json.ts';
+import { linesOf } from '../../base/lines.ts';
+import { MIB } from '../../contracts/contract.ts';
+import { cases, suiteCase } from '../../contracts/suite/index.ts';
+import {
+  bytesIn,
+  type CaseSource,
+  envelopeWrongs,
+  isObject,
+  jsonBytesMost,
+  notCases,
+  type Written,
+  type WrittenWrong,
+} from './case-source.ts';
+import { JsonPlaces } from './json-places.ts';
+
+/** One JSON document: a list of cases, or an object with one. */
+export function jsonSource(fd: number, bytes: number): CaseSource {
+  const reading = readJson(bytesIn(fd, bytes), { bytesMax: cases.bytesMax });
+  if (!reading.ok) {
+    const written = reading.refusal.code === 'empty' ? [] : [refusalAt(reading.refusal.message)];
+    return { written, lineOf: () => 1 };
+  }
+  const { value, text } = reading;
+  const places = new JsonPlaces(text);
+  return {
+    written: casesOfDocument(value, jsonBytesMost(bytes), place => places.lineOf(place)),
+    lineOf: (index, place) => places.lineInCase(index, place),
+  };
+}
+
+function* casesOfDocument(value: unknown, bytesMost: number, lineOf: (place: string) => number): Generator<Written> {
+  const envelope = Array.isArray(value) ? { cases: value } : value;
+  if (!isObject(envelope)) {
+    yield notCases(value);
+    return;
+  }
+  for (const { place, says } of envelopeWrongs(envelope)) yield { line: lineOf(place), says };
+  const { cases: list, suite } = envelope;
+  if (!Array.isArray(list)) return;
+  for (const [index, one] of list.entries()) {
+    yield {
+      index,
+      value: one as unknown,
+      suite: typeof suite === 'string' ? suite : undefined,
+      jsonBytesMost: bytesMost,
+    };
+  }
+}
+
+/** One case per line, of which only the line at hand is in memory. */
+export function jsonLinesSource(fd: number): CaseSource {
+  const lines: number[] = [];
+  return { written: casesOfLines(fd, lines), lineOf: index => lines[index] ?? 1 };
+}
+
+/** Notes the line of each case: blank lines may stand between them. */
+function* casesOfLines(fd: number, lines: number[]): Generator<Written> {
+  for (const { number, bytes } of linesOf(fd, suiteCase.bytesMax)) {
+    if (!bytes) {
+      yield { line: number, says: `The line is longer than a case may be, ${suiteCase.bytesMax / MIB} MiB` };
+      continue;
+    }
+    const reading = readJson(bytes, LIMITS);
+    if (reading.ok) {
+      yield { index: lines.push(number) - 1, value: reading.value, jsonBytesMost: jsonBytesMost(bytes.length) };
+    } else if (reading.refusal.code !== 'empty') {
+      lines.push(number);
+      yield { line: number, says: reading.refusal.message.replace(/\.$/, '') };
+    }
+  }
+}
+
+const LIMITS = { bytesMax: suiteCase.bytesMax };
+
+/** A refusal says where at its end; here the line comes first. */
+function refusalAt(message: string): WrittenWrong {
+  const [, words = message, line, byte] = /^(.*) \((?:line (\d+), )?(byte \d+)\)\.$/.exec(message) ?? [];
+  if (byte === undefined) return { says: message.replace(/\.$/, '') };
+  return { line: Number(line ?? 1), says: `${words} (${byte})` };
+}

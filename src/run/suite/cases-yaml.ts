@@ -1,0 +1,146 @@
+import type { ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import { placeOf } from '../../base/place.ts';
+import { MIB } from '../../contracts/contract.ts';
+import { cases } from '../../contracts/suite/index.ts';
+import {
+  bytesIn,
+  type CaseSource,
+  envelopeWrongs,
+  isWithin,
+  jsonBytesMost,
+  notCases,
+  type Written,
+  type WrittenWrong,
+} from './case-source.ts';
+import { yamlLibrary } from './libraries.ts';
+import { plainText } from './plain-text.ts';
+import { type YamlDocument, yamlDocument } from './yaml-document.ts';
+import { REPEATED, YamlTrouble, type YamlValue, YamlValues } from './yaml-values.ts';
+
+/** One YAML document: a list of cases, or an object with one. */
+export function yamlSource(fd: number, bytes: number): CaseSource {
+  const text = plainText(bytesIn(fd, bytes));
+  if (typeof text !== 'string') return { written: [text], lineOf: () => 1 };
+  const document = yamlDocument(text);
+  if (!('lineAt' in document)) return { written: document, lineOf: () => 1 };
+  const { written, nodes } = readYaml(document);
+  return { written, lineOf: (index, place) => document.lineAt(offsetOf(nodes[index], place)) };
+}
+
+/** What a document holds, read in its order, because an alias means the anchor before it. */
+function readYaml({ root, lineAt }: YamlDocument): { written: readonly Written[]; nodes: readonly ParsedNode[] } {
+  const { isMap, isSeq } = yamlLibrary();
+  if (!root) return { written: [], nodes: [] };
+  const reader = new YamlReader(lineAt);
+  if (isSeq(root)) reader.readCases(root);
+  else if (isMap(root)) reader.readEnvelope(root);
+  else return { written: [notCases((root as Scalar.Parsed).value)], nodes: [] };
+  return reader.read();
+}
+
+class YamlReader {
+  readonly #values = new YamlValues();
+  readonly #lineAt: (offset: number) => number;
+  readonly #wrongs: WrittenWrong[] = [];
+  readonly #cases: { readonly index: number; readonly made: YamlValue }[] = [];
+  #nodes: readonly ParsedNode[] = [];
+  #suite: string | undefined;
+
+  constructor(lineAt: (offset: number) => number) {
+    this.#lineAt = lineAt;
+  }
+
+  readCases(list: YAMLSeq.Parsed): void {
+    this.#nodes = list.items;
+    let jsonBytes = 0;
+    for (const [index, node] of this.#nodes.entries()) {
+      keepIdAsWritten(node);
+      const made = this.#made(node);
+      if (made) this.#cases.push({ index, made });
+      jsonBytes += made?.jsonBytes ?? 0;
+      if (jsonBytes > cases.bytesMax) {
+        const says = `With this case and all aliases, the cases are larger than ${cases.bytesMax / MIB} MiB as JSON`;
+        this.#wrongs.push({ line: this.#lineAt(node.range[0]), says });
+        return;
+      }
+    }
+  }
+
+  readEnvelope(map: YAMLMap.Parsed): void {
+    const { isSeq } = yamlLibrary();
+    const envelope = new Map<string, unknown>();
+    for (const { key, value } of map.items) {
+      const name = String((key as Scalar.Parsed).value);
+      if (envelope.has(name)) this.#wrongs.push({ line: this.#lineAt(key.range[0]), says: REPEATED });
+      if (name === 'cases' && isSeq(value)) {
+        envelope.set(name, []);
+        this.readCases(value);
+      } else envelope.set(name, value ? this.#made(value)?.value : null);
+    }
+    const { suite } = Object.fromEntries(envelope);
+    if (typeof suite === 'string') this.#suite = suite;
+    for (const { place, says } of envelopeWrongs(Object.fromEntries(envelope))) {
+      this.#wrongs.push({ line: this.#lineAt(offsetOf(map, place)), says });
+    }
+  }
+
+  read(): { written: readonly Written[]; nodes: readonly ParsedNode[] } {
+    const suite = this.#suite;
+    const written = this.#cases.map(({ index, made: { value, jsonBytes } }) => ({
+      index,
+      value,
+      suite,
+      jsonBytesMost: jsonBytesMost(jsonBytes),
+    }));
+    return { written: [...this.#wrongs, ...written], nodes: this.#nodes };
+  }
+
+  #made(node: ParsedNode): YamlValue | undefined {
+    try {
+      // The list or object of all cases is the first level.
+      return this.#values.valueOf(node, 2);
+    } catch (error) {
+      if (!(error instanceof YamlTrouble)) throw error;
+      this.#wrongs.push({ line: this.#lineAt(error.offset), says: error.message });
+      return undefined;
+    }
+  }
+}
+
+/** `007` is a number to YAML and a name to whoever wrote it. */
+function keepIdAsWritten(node: ParsedNode): void {
+  const { isMap, isScalar } = yamlLibrary();
+  const id: unknown = isMap(node) ? node.get('id', true) : undefined;
+  if (isScalar(id) && typeof id.value === 'number' && id.source !== undefined) id.value = id.source;
+}
+
+/** Where the key of a place stands, or the innermost thing around it that is there; an alias is not followed. */
+function offsetOf(node: ParsedNode | undefined, place: string): number {
+  return offsetWithin(node, place, '') ?? node?.range[0] ?? 0;
+}
+
+function offsetWithin(node: ParsedNode | undefined, place: string, here: string): number | undefined {
+  for (const { key, at, value } of partsOf(node)) {
+    const there = placeOf(here, key);
+    if (there === place) return at;
+    if (isWithin(place, there)) return offsetWithin(value, place, there) ?? at;
+  }
+  return undefined;
+}
+
+interface Part {
+  readonly key: string | number;
+  readonly at: number;
+  readonly value: ParsedNode | undefined;
+}
+
+function* partsOf(node: ParsedNode | undefined): Generator<Part> {
+  const { isMap, isSeq } = yamlLibrary();
+  if (isSeq(node)) {
+    for (const [key, value] of node.items.entries()) yield { key, at: value.range[0], value };
+  } else if (isMap(node)) {
+    for (const { key, value } of node.items) {
+      yield { key: String((key as Scalar.Parsed).value), at: key.range[0], value: value ?? undefined };
+    }
+  }
+}

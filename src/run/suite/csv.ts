@@ -1,0 +1,80 @@
+/** One cell of a table, and the line that it begins in. */
+export interface Cell {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** Why a text is no table. */
+export interface CsvTrouble {
+  readonly line: number;
+  readonly says: string;
+}
+
+/**
+ * The rows of a table as RFC 4180 has them: cells between commas, in quotes where they hold commas, quotes or lines of
+ * their own. Rows end with CRLF or LF; blank lines are passed over. A trouble is the last thing told, because nobody
+ * knows how the text goes on after it.
+ */
+export function* rowsOf(text: string): Generator<readonly Cell[] | CsvTrouble> {
+  let row: Cell[] = [];
+  let line = 1;
+  let at = 0;
+  while (at < text.length) {
+    const start = at;
+    at = text[start] === '"' ? quotedEnd(text, start) : plainEnd(text, start);
+    if (at < 0) {
+      yield { line, says: 'A quote is opened here and never closed' };
+      return;
+    }
+    const cell = text.slice(start, at);
+    row.push({ text: cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell, line });
+    line += feedsIn(cell);
+    const separator = separatorAt(text, at);
+    if (separator === undefined) {
+      yield { line, says: strayWords(text[at]) };
+      return;
+    }
+    at += separator.length;
+    // A comma at the very end is followed by one more cell, which is empty.
+    if (separator === ',' && at < text.length) continue;
+    if (separator === ',') row.push({ text: '', line });
+    if (row.length > 1 || cell !== '') yield row;
+    row = [];
+    line++;
+  }
+}
+
+/** What ends a cell: a comma, the end of a row or of the text; undefined if nothing does. */
+function separatorAt(text: string, at: number): string | undefined {
+  if (at === text.length) return '';
+  const unit = text[at];
+  if (unit === ',' || unit === '\n') return unit;
+  return unit === '\r' && text[at + 1] === '\n' ? '\r\n' : undefined;
+}
+
+function strayWords(unit: string | undefined): string {
+  if (unit === '\r') return 'A carriage return stands here without a line feed';
+  if (unit === '"') return 'A quote stands inside a cell that does not begin with one';
+  return 'A cell goes on here after its closing quote';
+}
+
+/** The index after the closing quote, or -1. */
+function quotedEnd(text: string, start: number): number {
+  let quote = text.indexOf('"', start + 1);
+  while (quote >= 0 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2);
+  return quote < 0 ? -1 : quote + 1;
+}
+
+function plainEnd(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && !STOPS.has(text[at] as string)) at++;
+  return at;
+}
+
+const STOPS: ReadonlySet<string> = new Set(',"\n\r');
+
+function feedsIn(text: string): number {
+  let feeds = 0;
+  for (let feed = text.indexOf('\n'); feed >= 0; feed = text.indexOf('\n', feed + 1)) feeds++;
+  return feeds;
+}

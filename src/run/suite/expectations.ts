@@ -1,0 +1,98 @@
+import { clip } from '../../base/clip.ts';
+import { unsafePath } from '../../base/path.ts';
+import { placeOf } from '../../base/place.ts';
+import { printable } from '../../base/printable.ts';
+import type { Expected } from '../../contracts/suite/index.ts';
+import { ajvLibrary, re2Library } from './libraries.ts';
+
+/**
+ * What no rule about shapes can tell of the expectations of a case: whether anybody could ever judge them. Only those
+ * that have their shape are looked at.
+ */
+export function* expectationFaults(
+  expected: Expected,
+  hasShape: (key: keyof Expected) => boolean,
+): Generator<{ readonly place: string; readonly says: string }> {
+  const sound = Object.fromEntries(TRIED.filter(hasShape).map(key => [key, expected[key]])) as Expected;
+  for (const { place, text } of patternsIn(sound)) {
+    const says = remembered(patternTroubles, text, patternTrouble);
+    if (says !== undefined) yield { place, says };
+  }
+  if (sound.json_schema) {
+    const says = remembered(schemaTroubles, JSON.stringify(sound.json_schema), schemaTrouble);
+    if (says !== undefined) yield { place: 'expected.json_schema', says };
+  }
+  const says = sound.script && unsafePath(sound.script.file);
+  if (says !== undefined) {
+    yield { place: 'expected.script.file', says: `must stay below the folder of the cases, but ${says}` };
+  }
+}
+
+const TRIED = ['regex', 'not_regex', 'json_path', 'json_schema', 'script'] as const;
+
+function patternsIn({ regex, not_regex, json_path = [] }: Expected): { place: string; text: string }[] {
+  return [
+    ...textsAt('expected.regex', regex),
+    ...textsAt('expected.not_regex', not_regex),
+    ...json_path.flatMap((one, index) => textsAt(`${placeOf('expected.json_path', index)}.regex`, one.regex)),
+  ];
+}
+
+function textsAt(place: string, texts: string | readonly string[] | undefined): { place: string; text: string }[] {
+  if (texts === undefined) return [];
+  if (typeof texts === 'string') return [{ place, text: texts }];
+  return texts.map((text, index) => ({ place: placeOf(place, index), text }));
+}
+
+/** Why a pattern cannot be matched in time linear to the text. */
+function patternTrouble(pattern: string): string | undefined {
+  if (pattern.length > PATTERN_LENGTH_MAX) {
+    return `is longer than a regular expression may be, ${PATTERN_LENGTH_MAX.toLocaleString('en-US')} characters`;
+  }
+  const { RE2JS, RE2JSSyntaxException } = re2Library();
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : 'it is too large';
+    return `is not a regular expression that RE2 can match (${shown(reason)})`;
+  }
+}
+
+/** The time to match grows with the pattern, too. */
+const PATTERN_LENGTH_MAX = 10_000;
+
+/** Why a schema cannot be judged by. */
+function schemaTrouble(schema: string): string | undefined {
+  const { Ajv2020 } = ajvLibrary();
+  try {
+    // One for each schema: what a case calls its $id is nothing to the others.
+    new Ajv2020({ allErrors: true, strict: false, logger: false }).compile(JSON.parse(schema) as object);
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'it is too large';
+    return `is not a JSON Schema of 2020-12 that can be used (${shown(reason)})`;
+  }
+}
+
+function shown(reason: string): string {
+  return printable(clip(reason, 200).text);
+}
+
+/** Suites ask for the same again and again, and compiling is the slowest thing that is done to a case. */
+function remembered(
+  troubles: Map<string, string | undefined>,
+  text: string,
+  troubleOf: (text: string) => string | undefined,
+): string | undefined {
+  if (troubles.has(text)) return troubles.get(text);
+  const trouble = troubleOf(text);
+  if (troubles.size >= REMEMBERED_MAX) troubles.clear();
+  if (text.length <= REMEMBERED_LENGTH_MAX) troubles.set(text, trouble);
+  return trouble;
+}
+
+const REMEMBERED_MAX = 1_000;
+const REMEMBERED_LENGTH_MAX = 16_384;
+const patternTroubles = new Map<string, string | undefined>();
+const schemaTroubles = new Map<string, string | undefined>();

@@ -1,0 +1,77 @@
+import type { CST, Document, LineCounter, ParsedNode } from 'yaml';
+import { clip } from '../../base/clip.ts';
+import { printable } from '../../base/printable.ts';
+import type { WrittenWrong } from './case-source.ts';
+import { yamlLibrary } from './libraries.ts';
+
+export interface YamlDocument {
+  /** Undefined if nothing but white space and comments is there. */
+  readonly root: ParsedNode | undefined;
+  readonly lineAt: (offset: number) => number;
+}
+
+/** The one YAML document of a text, by the core schema of YAML 1.2, or what keeps it from being one. */
+export function yamlDocument(text: string): YamlDocument | readonly WrittenWrong[] {
+  const { Composer, LineCounter } = yamlLibrary();
+  const lines = new LineCounter();
+  const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
+  const tokens = tokensOf(text, lines);
+  if (typeof tokens === 'number') {
+    return [{ line: lineAt(tokens), says: `The file is nested deeper than ${DEPTH_MAX} levels` }];
+  }
+  const [document, second] = [...new Composer(OPTIONS).compose(tokens, true, text.length)];
+  if (!document) return { root: undefined, lineAt };
+  if (second) return [{ line: lineAt(second.range[0]), says: 'A second document begins here; cases are one document' }];
+  const wrongs = wrongsOf(document, lineAt);
+  return wrongs.length > 0 ? wrongs : { root: document.contents ?? undefined, lineAt };
+}
+
+export const DEPTH_MAX = 64;
+
+/** Repeated keys are looked for by us: the library compares each key with all others. */
+const OPTIONS = {
+  version: '1.2',
+  schema: 'core',
+  merge: false,
+  resolveKnownTags: false,
+  stringKeys: true,
+  uniqueKeys: false,
+  prettyErrors: false,
+  strict: true,
+  logLevel: 'silent',
+} as const;
+
+/**
+ * The tokens of a text, or where it becomes too deep. The library composes nested tokens by recursion, and a process that
+ * runs out of stack inside a regular expression is not thrown at but ended, so this must be known before.
+ */
+function tokensOf(text: string, lines: LineCounter): CST.Token[] | number {
+  const { Lexer, Parser } = yamlLibrary();
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  const tokens: CST.Token[] = [];
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    if (parser.stack.length > STACK_MAX) return parser.offset;
+  }
+  for (const token of parser.end()) tokens.push(token);
+  return tokens;
+}
+
+/** The document and what is being read stand on the parser's stack, too; the exact depth is counted later. */
+const STACK_MAX = DEPTH_MAX + 8;
+
+function wrongsOf(document: Document.Parsed, lineAt: (offset: number) => number): readonly WrittenWrong[] {
+  const [error] = document.errors;
+  // What follows the first error is mostly its echo.
+  if (error) return [{ line: lineAt(error.pos[0]), says: `This is not YAML: ${shown(error.message)}` }];
+  if (document.directives.yaml.version !== '1.2') return [{ line: 1, says: 'Cases are read as YAML 1.2 only' }];
+  return document.warnings.map(({ code, pos, message }) => ({
+    line: lineAt(pos[0]),
+    says: code === 'TAG_RESOLVE_FAILED' ? 'A tag stands here; cases have none' : shown(message),
+  }));
+}
+
+function shown(message: string): string {
+  return printable(clip(message, 200).text);
+}

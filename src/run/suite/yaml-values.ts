@@ -1,0 +1,103 @@
+import type { Alias, ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import { MIB } from '../../contracts/contract.ts';
+import { suiteCase } from '../../contracts/suite/index.ts';
+import { yamlLibrary } from './libraries.ts';
+import { DEPTH_MAX } from './yaml-document.ts';
+
+/** A value that JSON could hold, and how many bytes it has there. */
+export interface YamlValue {
+  readonly value: unknown;
+  readonly jsonBytes: number;
+}
+
+/** Thrown at the first thing in a node that no JSON document could hold. */
+export class YamlTrouble extends Error {
+  readonly offset: number;
+
+  constructor(node: ParsedNode, says: string) {
+    super(says);
+    this.offset = node.range[0];
+  }
+}
+
+/**
+ * Makes values of nodes, which must come in the order of the document. An alias gives the very value of its anchor and is
+ * only counted again, so that a few lines that stand for a billion cost no more than a few lines.
+ */
+export class YamlValues {
+  readonly #is = yamlLibrary();
+  /** The latest value of each anchor; null while it is being made. */
+  readonly #anchors = new Map<string, YamlValue | null>();
+
+  valueOf(node: ParsedNode, depth: number): YamlValue {
+    if (depth > DEPTH_MAX) throw new YamlTrouble(node, `The file is nested deeper than ${DEPTH_MAX} levels`);
+    if (this.#is.isAlias(node)) return this.#aliased(node);
+    const { anchor } = node as { anchor?: string };
+    if (anchor !== undefined) this.#anchors.set(anchor, null);
+    const made = this.#made(node, depth);
+    if (made.jsonBytes > suiteCase.bytesMax) {
+      throw new YamlTrouble(
+        node,
+        `What begins here is larger than a case may be, ${suiteCase.bytesMax / MIB} MiB as JSON`,
+      );
+    }
+    if (anchor !== undefined) this.#anchors.set(anchor, made);
+    return made;
+  }
+
+  #made(node: ParsedNode, depth: number): YamlValue {
+    if (this.#is.isMap(node)) return this.#object(node, depth);
+    if (this.#is.isSeq(node)) return this.#list(node, depth);
+    return plain(node as Scalar.Parsed);
+  }
+
+  #aliased(alias: Alias.Parsed): YamlValue {
+    const value = this.#anchors.get(alias.source);
+    if (value) return value;
+    throw new YamlTrouble(alias, value === null ? 'An alias stands inside its own anchor' : 'No anchor has this name');
+  }
+
+  #list({ items }: YAMLSeq.Parsed, depth: number): YamlValue {
+    const values = items.map(item => this.valueOf(item, depth + 1));
+    return {
+      value: values.map(({ value }) => value),
+      jsonBytes: values.reduce((sum, { jsonBytes }) => sum + jsonBytes + 1, 2),
+    };
+  }
+
+  #object({ items }: YAMLMap.Parsed, depth: number): YamlValue {
+    const members = new Map<string, unknown>();
+    let jsonBytes = 2;
+    for (const { key, value } of items) {
+      const name = String((key as Scalar.Parsed).value);
+      if (members.has(name)) throw new YamlTrouble(key, REPEATED);
+      const member = value ? this.valueOf(value, depth + 1) : NULL;
+      members.set(name, member.value);
+      jsonBytes += jsonBytesOf(name) + member.jsonBytes + 2;
+    }
+    return { value: Object.fromEntries(members), jsonBytes };
+  }
+}
+
+export const REPEATED = 'A key stands here that its object has already';
+
+const NULL: YamlValue = { value: null, jsonBytes: 4 };
+
+function plain(node: Scalar.Parsed): YamlValue {
+  const { value } = node;
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new YamlTrouble(node, 'A number stands here that is not finite');
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21) {
+      throw new YamlTrouble(node, 'An integer is beyond 2^53−1 and would be rounded; in quotes it is a text');
+    }
+  } else if (typeof value === 'string') {
+    if (!value.isWellFormed()) throw new YamlTrouble(node, 'A string holds half of a surrogate pair');
+  } else if (typeof value !== 'boolean' && value !== null) {
+    throw new YamlTrouble(node, 'A value stands here that JSON does not have');
+  }
+  return { value, jsonBytes: jsonBytesOf(value) };
+}
+
+function jsonBytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
