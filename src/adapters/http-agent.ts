@@ -11,7 +11,7 @@ export const CASE_PATH = 'run-case';
 
 /** What an agent is asked. */
 export function questionOf(one: SuiteCase, side: Side, runId: string): string {
-  const { run_meta, runMeta, handoff, policy, runtime_policy } = (one.metadata ?? {}) as Record<string, unknown>;
+  const { run_meta, runMeta, handoff, policy, runtime_policy } = one.metadata ?? {};
   const parent = ((run_meta ?? runMeta ?? {}) as { parent_run_id?: unknown }).parent_run_id;
   return JSON.stringify({
     case_id: one.id,
@@ -103,7 +103,9 @@ function takeOut(artifact: object): [string, unknown][] {
   }
   const form = formOf(caseShape);
   if (!form.fits(artifact)) {
-    for (const { parent, key } of [...form.unknown(artifact, '')]) take(parent, valueAt(artifact, parent), key);
+    // All are found before the first is taken.
+    const unknown = Array.from(form.unknown(artifact, ''));
+    for (const { parent, key } of unknown) take(parent, valueAt(artifact, parent), key);
   }
   return taken;
 }

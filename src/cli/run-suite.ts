@@ -37,7 +37,7 @@ export interface RunSuiteFlags {
 export async function runSuiteCommand(cases: string | undefined, flags: RunSuiteFlags): Promise<number> {
   const paint = paintFor(2);
   const interrupt = interruptions();
-  const progress = new ProgressLine(stderr.write, process.stderr.isTTY === true);
+  const progress = new ProgressLine(stderr.write, process.stderr.isTTY);
   try {
     const watched = {
       signal: interrupt.signal,
@@ -47,7 +47,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     const result =
       flags.resume === undefined
         ? await runSuite({ ...optionsOf(cases, flags), ...watched })
-        : await resumeSuite(flags.resume, { ...watched, valueOf: name => process.env[name] });
+        : await resumeSuite(flags.resume, { ...watched, variable: name => process.env[name] });
     progress.end();
     if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
     else stderr.write(summary(result, paint));
@@ -95,7 +95,7 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     as: flags.as,
     headers: (flags.header ?? []).map(headerOf),
     secrets: variables(flags.secret ?? [], false),
-  } as RunSuiteOptions;
+  };
 }
 
 function defined(given: object): object {

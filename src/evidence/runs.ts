@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
@@ -112,13 +113,20 @@ export const RUN_ID = /^(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}$/;
 
 /** By the second in their names; within one, by when their folders were made. */
 function byAge(a: RunPlace, b: RunPlace): number {
-  const [first, second] = [secondIn(a.id), secondIn(b.id)];
+  const [first, second] = [secondOf(a), secondOf(b)];
   if (first !== second) return first < second ? -1 : 1;
   return madeAt(a.folder) < madeAt(b.folder) ? -1 : 1;
 }
 
-function secondIn(id: string): string {
-  return timeIn(id).slice(0, '20260106_120000'.length);
+/** `20260106_120000`; of a run that was named by a person, when its folder was made. */
+function secondOf({ id, folder }: RunPlace): string {
+  const [second] = /\d{8}_\d{6}(?=_)/.exec(id) ?? [];
+  return (
+    second ??
+    instantText(Number(madeAt(folder) / 1_000_000n))
+      .replace(/[-:]|\..*$/g, '')
+      .replace('T', '_')
+  );
 }
 
 /** `20260106_120000_…` of an id. */

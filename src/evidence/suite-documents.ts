@@ -46,7 +46,7 @@ export function suiteDocuments(run: SuiteRun): Document[] {
 }
 
 /** What is retried, in the words of run.json. */
-export const RETRIED = ['timeout', 'network_error', 'http_408', 'http_425', 'http_429', 'http_5xx'];
+const RETRIED = ['timeout', 'network_error', 'http_408', 'http_425', 'http_429', 'http_5xx'];
 
 function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): RunArtifact {
   const { request, repository } = plan;

@@ -7,7 +7,7 @@ import { readRegular } from '../base/regular.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
 import { finish } from './finish.ts';
-import { Journal } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 

@@ -88,10 +88,11 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
 export async function resumeSuite(
   word: string,
   options: Pick<RunSuiteOptions, 'cwd' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'> & {
-    readonly valueOf: (variable: string) => string | undefined;
+    /** The value of a variable of the environment. */
+    readonly variable: (name: string) => string | undefined;
   },
 ): Promise<SuiteRunResult> {
-  const { cwd = process.cwd(), valueOf } = options;
+  const { cwd = process.cwd(), variable } = options;
   const { findRun, homeFrom } = await import('../evidence/runs.ts');
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
   const home = homeFrom(cwd);
@@ -109,14 +110,14 @@ export async function resumeSuite(
     const owner = suitePlanIn(folder)?.owner;
     if (owner && (await isAlive(owner))) throw new Fault('alive', `${id} is still running.`);
   }
-  const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, valueOf) }));
+  const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
-  const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, valueOf)]);
+  const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
   return runAll(open, { ...options, headers, secrets: Object.fromEntries(secrets) as Record<string, string>, home });
 }
 
-function known(name: string, valueOf: (name: string) => string | undefined): string {
-  const value = valueOf(name);
+function known(name: string, variable: (name: string) => string | undefined): string {
+  const value = variable(name);
   if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
   return value;
 }

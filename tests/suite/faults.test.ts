@@ -6,7 +6,7 @@ import { judgedText } from '../support.ts';
 import {
   Agent,
   answerTo,
-  answersWell,
+  type answersWell,
   cutsItsBody,
   drips,
   floods,
@@ -89,7 +89,7 @@ describe('an agent that', () => {
       const failure = artifact(id).runner_failure;
       expect(agent.times(id), id).toBe(1);
       // A body that was seen is kept, with what is known of it.
-      if (failure?.body_snippet != null) {
+      if (typeof failure?.body_snippet === 'string') {
         expect(failure.full_body_saved_to, id).toBe(`assets/${id}.1.body`);
         const meta = bytes(failure.full_body_meta_saved_to as string);
         expect((await judgedText(failureMeta, meta, { strict: true })).advice, id).toEqual([]);

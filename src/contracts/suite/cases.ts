@@ -18,7 +18,7 @@ const casesShape = record({
   cases: z.array(writtenCase),
 });
 
-export type Cases = z.infer<typeof casesShape>;
+type Cases = z.infer<typeof casesShape>;
 
 const rule = rulesFor<Cases>();
 

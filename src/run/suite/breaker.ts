@@ -9,8 +9,10 @@ export class Breaker {
   readonly #failuresMax: number;
   readonly #pausesMs: readonly number[];
   #failures = 0;
+  /** How many attempts were made alone. */
   #probes = 0;
-  #turn: Promise<void> = Promise.resolve();
+  #isProbing = false;
+  #waiting: (() => void)[] = [];
 
   constructor(failuresMax: number, pausesMs: readonly number[] = PAUSES_MS) {
     this.#failuresMax = failuresMax;
@@ -18,39 +20,24 @@ export class Breaker {
   }
 
   get isGivenUp(): boolean {
-    return this.#probes > this.#pausesMs.length;
+    return this.#probes >= this.#pausesMs.length;
   }
 
   /** Waits for the turn of the next attempt, and returns what to call with its end; undefined if the target is given up. */
   async enter(signal: AbortSignal): Promise<((reached: boolean) => void) | undefined> {
-    if (!this.#isOpen) return reached => this.#note(reached);
-    let leave = (): void => undefined;
-    const before = this.#turn;
-    this.#turn = new Promise(resolve => {
-      leave = resolve;
-    });
-    await before;
-    if (this.#isOpen && !this.isGivenUp) {
-      if (this.#probes === 0) this.#probes = 1;
-      await wait(this.#pausesMs[this.#probes - 1] ?? 0, undefined, { signal }).catch(() => undefined);
-    }
-    if (this.isGivenUp) {
-      leave();
-      return undefined;
-    }
-    if (!this.#isOpen) {
-      leave();
-      return reached => this.#note(reached);
-    }
+    while (this.#isProbing) await new Promise<void>(resolve => this.#waiting.push(resolve));
+    if (this.isGivenUp) return undefined;
+    if (this.#failuresMax === 0 || this.#failures < this.#failuresMax) return reached => this.#note(reached);
+    this.#isProbing = true;
+    await wait(this.#pausesMs[this.#probes], undefined, { signal }).catch(() => undefined);
     return reached => {
+      this.#probes++;
       this.#note(reached);
-      if (!reached) this.#probes++;
-      leave();
+      this.#isProbing = false;
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const wake of waiting) wake();
     };
-  }
-
-  get #isOpen(): boolean {
-    return this.#failuresMax > 0 && this.#failures >= this.#failuresMax;
   }
 
   #note(reached: boolean): void {

@@ -31,7 +31,10 @@ export async function runCase(
   const attempts = [...before];
   for (let tries = 1; ; tries++) {
     const finished = await around.breaker.enter(around.signal);
-    if (around.signal.aborted) return void finished?.(true);
+    if (around.signal.aborted) {
+      finished?.(true);
+      return undefined;
+    }
     if (!finished)
       return { artifact: failedCase(named, attempts, attempts.length > 0 ? GAVE_UP : NOT_SENT), assets: [] };
     const number = attempts.length + 1;

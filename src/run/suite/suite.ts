@@ -39,7 +39,7 @@ export interface SuiteAround {
   readonly breakerPausesMs?: readonly number[];
 }
 
-export interface Progress {
+interface Progress {
   readonly done: number;
   readonly failed: number;
   readonly total: number;

@@ -1,0 +1,165 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
+import { Place, type Started, until } from '../runs-support.ts';
+import { Agent, answersWell } from './agent.ts';
+import { expectValid } from './support.ts';
+
+const CASES = 120;
+
+/** A place with a suite, and an agent that takes its time. */
+async function world(repeat = 1) {
+  const place = new Place();
+  onTestFinished(() => place.remove());
+  const slowly: typeof answersWell = (seen, response, times) =>
+    void setTimeout(() => answersWell(seen, response, times), 15);
+  const ids = Array.from({ length: CASES }, (_, index) => `case-${index}`);
+  const agent = new Agent(Object.fromEntries(ids.map(id => [id, slowly])));
+  place.file('cases.jsonl', ids.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''));
+  const baseUrl = await agent.start();
+  const args = ['run', 'suite', 'cases.jsonl', '--base-url', baseUrl, '--as', 'new', '--run-id', 'r1'];
+  const folder = path.join(place.cwd, '.proctor', 'runs', 'new', 'r1');
+  const start = (words: readonly string[] = []) =>
+    place.start([...args, '--concurrency', '8', '--repeat', String(repeat), ...words]);
+  return { place, agent, ids, folder, start };
+}
+
+/** The cases that the journal of a run calls finished. */
+function finishedIn(folder: string): string[] {
+  return readFileSync(path.join(folder, 'journal.ndjson'), 'utf8')
+    .split('\n')
+    .flatMap(line => /^\{"is":"case","id":"([^"]+)".*\}$/.exec(line)?.[1] ?? []);
+}
+
+const artifactIn = (folder: string, id: string) =>
+  JSON.parse(readFileSync(path.join(folder, `${id}.json`), 'utf8')) as CaseArtifact;
+
+async function killed(run: Started): Promise<void> {
+  run.kill('SIGKILL');
+  await run.ended;
+}
+
+describe('a suite that was killed', () => {
+  test('at any moment goes on where it was: no finished case is lost or asked again, and no request is unaccounted for', async () => {
+    const { place, agent, ids, folder, start } = await world();
+    let run = start();
+    for (const share of [0.1, 0.3, 0.6, 0.8]) {
+      await until('enough cases were asked', () => agent.seen.length > share * CASES);
+      await killed(run);
+      const finished = finishedIn(folder);
+      const asked = new Map(finished.map(id => [id, agent.times(id)]));
+      run = place.start(['run', 'suite', '--resume', 'r1']);
+      await until('enough cases were asked', () => agent.seen.length > (share + 0.1) * CASES);
+      for (const [id, times] of asked) expect(agent.times(id), id).toBe(times);
+    }
+    expect((await run.ended).code).toBe(0);
+    for (const id of ids) {
+      const { status, attempts = [] } = artifactIn(folder, id);
+      expect(status, id).toBe('ok');
+      expect(attempts, id).toHaveLength(agent.times(id));
+      expect(attempts.map(({ attempt }) => attempt)).toEqual(attempts.map((_, index) => index + 1));
+    }
+    const interrupted = ids
+      .flatMap(id => artifactIn(folder, id).attempts ?? [])
+      .filter(({ error_class }) => error_class);
+    expect(interrupted.length).toBeGreaterThan(0);
+    for (const { error_class, note } of interrupted) {
+      expect(error_class).toBe('other');
+      expect(note).toContain('interrupted');
+    }
+    await expectValid(folder);
+  });
+
+  test('between its last case and its seal is only sealed', async () => {
+    const { place, agent, folder, start } = await world();
+    const run = start();
+    await until('enough cases were asked', () => agent.seen.length >= CASES);
+    await killed(run);
+    if (!existsSync(path.join(folder, 'journal.ndjson'))) return;
+    const { code } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
+    expect(code).toBe(0);
+    await expectValid(folder);
+  });
+
+  test('and whose machine lost what was not synced still has every case that its journal tells', async () => {
+    const { place, agent, folder, start } = await world();
+    const run = start();
+    await until('enough cases were asked', () => agent.seen.length > CASES / 2);
+    await killed(run);
+    const finished = finishedIn(folder);
+    const [first, second, third] = finished as [string, string, string];
+    rmSync(path.join(folder, `${first}.json`));
+    truncateSync(path.join(folder, `${second}.json`), 10);
+    writeFileSync(path.join(folder, `${third}.json.tmp`), 'half');
+    const journal = path.join(folder, 'journal.ndjson');
+    writeFileSync(journal, `${readFileSync(journal, 'utf8').trimEnd()}\n{"is":"case","id":"torn`);
+    writeFileSync(path.join(folder, 'assets', 'case-1.1.body'), 'stored before the journal could name it');
+    expect((await place.start(['run', 'suite', '--resume', 'r1']).ended).code).toBe(0);
+    expect(artifactIn(folder, first).status).toBe('ok');
+    for (const id of finished) expect(agent.times(id), id).toBe(1);
+    await expectValid(folder);
+  });
+
+  test('in one of its repetitions goes on with all of them', async () => {
+    const { place, agent, folder, start } = await world(3);
+    const run = start();
+    await until('enough cases were asked', () => agent.seen.length > 1.5 * CASES);
+    await killed(run);
+    expect((await place.start(['run', 'suite', '--resume', 'r1.2']).ended).code).toBe(0);
+    for (const number of ['', '.2', '.3']) {
+      const { run_id, stats } = JSON.parse(readFileSync(`${folder}${number}/run.json`, 'utf8')) as RunArtifact;
+      expect(run_id).toBe(`r1${number}`);
+      expect(stats).toMatchObject({ cases_total: CASES, cases_completed: CASES });
+      await expectValid(`${folder}${number}`);
+    }
+  });
+});
+
+describe('a suite that was interrupted', () => {
+  test('by Ctrl-C says how to go on, and does', async () => {
+    const { place, agent, folder, start } = await world();
+    const run = start();
+    await until('enough cases were asked', () => agent.seen.length > CASES / 3);
+    run.kill('SIGINT');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain('proctor run suite --resume r1');
+    expect((await place.start(['run', 'suite', '--resume', 'r1']).ended).code).toBe(0);
+    await expectValid(folder);
+    const again = await place.start(['run', 'suite', '--resume', 'r1']).ended;
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('finished');
+  });
+
+  test('is not gone on with while it runs', async () => {
+    const { place, agent, start } = await world();
+    const run = start();
+    await until('enough cases were asked', () => agent.seen.length > 10);
+    const { code, stderr } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain('still running');
+    expect((await run.ended).code).toBe(0);
+  });
+
+  test('by a full disk says so, and goes on when there is room', async context => {
+    if (process.getuid?.() !== 0) return context.skip('only root can make a small disk');
+    const { place, agent, folder, start } = await world();
+    const home = path.join(place.cwd, '.proctor');
+    mkdirSync(home, { mode: 0o755 });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96k,mode=755', 'tmpfs', home]);
+    onTestFinished(() => void execFileSync('umount', [home]));
+    const run = start();
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/could not be written/);
+    const finished = finishedIn(folder);
+    expect(finished.length).toBeGreaterThan(0);
+    expect(finished.length).toBeLessThan(CASES);
+    execFileSync('mount', ['-o', 'remount,size=16m', home]);
+    expect((await place.start(['run', 'suite', '--resume', 'r1']).ended).code).toBe(0);
+    for (const id of finished) expect(agent.times(id), id).toBe(1);
+    await expectValid(folder);
+  });
+});
