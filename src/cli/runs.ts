@@ -25,7 +25,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
-    const style = status === 'succeeded' ? 'good' : status === 'running' ? 'note' : 'bad';
+    const style = STYLES[status] ?? 'bad';
     stdout.write(
       `${paint(style, status.replace('_', ' ').padEnd(10))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
     );
@@ -33,6 +33,13 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
   return 0;
 }
+
+const STYLES: Readonly<Record<string, 'good' | 'note'>> = {
+  succeeded: 'good',
+  answered: 'good',
+  running: 'note',
+  unfinished: 'note',
+};
 
 export async function pruneCommand({
   olderThan,
@@ -69,5 +76,6 @@ const BECAME = {
   sealed: 'was finished already, only its journal was left',
   removed: 'had not begun; nothing is left of it',
   alive: 'is still running',
+  resumable: 'is a suite that was interrupted, and can be resumed',
   odd: 'is left alone',
 } as const;

@@ -14,12 +14,12 @@ import {
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { canonicalize } from '../base/canonical.ts';
 import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { sealEnvelope } from '../contracts/seal/envelope.ts';
-import { type RunKind, type SealedFile, sealStatement } from '../contracts/seal/statement.ts';
+import { compare } from '../contracts/check.ts';
+import { sealPieces } from '../contracts/seal/envelope.ts';
+import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
 
@@ -50,11 +50,12 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     ]);
     const passing = new Set([SEAL, JOURNAL, ...run.passing]);
     const files = [...known.values(), ...(await otherFiles(folder, known, passing))];
-    const seal = sealEnvelope(
-      sealStatement({ runId: run.runId, kind: run.kind, sealedAt: instantText(run.sealedAtMs), files }),
-    );
-    const all: readonly Document[] = [...run.documents, [SEAL, canonicalize(seal)]];
-    await Promise.all(all.map(([file, bytes]) => writeUnfinished(path.join(folder, file), bytes)));
+    files.sort((a, b) => compare(a.path, b.path));
+    const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt: instantText(run.sealedAtMs), files });
+    await Promise.all([
+      ...run.documents.map(([file, bytes]) => writeUnfinished(path.join(folder, file), [bytes])),
+      writeUnfinished(path.join(folder, SEAL), seal),
+    ]);
     for (const [file] of run.documents) appear(path.join(folder, file));
     for (const file of run.passing) rmSync(path.join(folder, file), { force: true });
     await Promise.all(folders.map(syncFolder));
@@ -80,10 +81,10 @@ function sealed(file: string, bytes: string | Uint8Array): SealedFile {
 const UNFINISHED = '.tmp';
 
 /** Written at once, since it is little, and synced beside the others, since the disk takes them all in one go. */
-async function writeUnfinished(file: string, bytes: string | Uint8Array): Promise<void> {
+async function writeUnfinished(file: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
   const fd = openSync(`${file}${UNFINISHED}`, 'w', 0o644);
   try {
-    writeFileSync(fd, bytes);
+    for (const bytes of pieces) writeFileSync(fd, bytes);
     await sync(fd);
   } finally {
     closeSync(fd);

@@ -27,8 +27,14 @@ export function openRun(folder: string): OpenRun {
   return { plan: lineOf(linesIn(folder), 'planned')?.plan, isSealed: isSealed(folder) };
 }
 
-function isSealed(folder: string): boolean {
+/** Whether everything was written: the seal comes last. */
+export function isSealed(folder: string): boolean {
   return entryAt(path.join(folder, SEAL))?.isFile() === true;
+}
+
+/** Takes away the journal of a run that is sealed. */
+export function removeJournal(folder: string): void {
+  rmSync(path.join(folder, JOURNAL), { force: true });
 }
 
 /** What lies at a path, which may lead through what is no folder at all. */

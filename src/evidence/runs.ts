@@ -76,10 +76,8 @@ export function makeFolderIn(within: string, id: string): string {
     mkdirSync(within, { recursive: true, mode: 0o755 });
     // Lists do not follow it, so nobody would find the run again.
     if (!lstatSync(within).isDirectory()) {
-      throw new Fault(
-        'folder_failed',
-        `The folder of ${path.basename(within)} runs is a link, and runs are not written through one.`,
-      );
+      const place = `${path.basename(path.dirname(within))}/${path.basename(within)}`;
+      throw new Fault('folder_failed', `${place} is a link, and runs are not written through one.`);
     }
     mkdirSync(folder);
     return folder;
@@ -109,7 +107,7 @@ export function isAtHome(home: string, { folder }: RunPlace): boolean {
 }
 
 /** A name that only a run of ours has: see `newRunId`. */
-export const RUN_ID = /^(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}$/;
+export const RUN_ID = /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.\d+)?)$/;
 
 /** By the second in their names; within one, by when their folders were made. */
 function byAge(a: RunPlace, b: RunPlace): number {

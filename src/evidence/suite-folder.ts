@@ -29,7 +29,7 @@ export const CASES = 'assets/cases.ndjson';
 
 /** The run of a suite, of which only documents that keep their contract are believed. */
 export function readSuite(folder: string): SuiteFolder {
-  const run = documentIn(folder, 'run.json', runArtifact) as RunArtifact | undefined;
+  const run = readRun(folder);
   const request = documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined;
   if (!run || !request) {
     if (existsSync(path.join(folder, JOURNAL))) {
@@ -45,6 +45,11 @@ export function readSuite(folder: string): SuiteFolder {
     sealSha256: seal && bytesHash(seal),
     environmentHash: environmentHashIn(folder),
   };
+}
+
+/** What run.json says, if it can be believed. */
+export function readRun(folder: string): RunArtifact | undefined {
+  return documentIn(folder, 'run.json', runArtifact) as RunArtifact | undefined;
 }
 
 const SEAL_BYTES_MAX = 256 * 1024 * 1024;

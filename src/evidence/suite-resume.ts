@@ -81,18 +81,24 @@ function openJournal(folder: string): number {
 /** The plan, with the owner who went on last. */
 function planIn(fd: number): SuitePlan | undefined {
   let plan: SuitePlan | undefined;
-  for (const line of suiteLines(fd)) {
+  for (const line of suiteLines(fd, PLAN_LINE)) {
     if (line.is === 'planned') plan ??= line.plan;
     else if (line.is === 'begun' && plan) plan = { ...plan, owner: line.owner };
-    else if (!plan) return undefined;
+    else if (line.is === 'left' && plan) plan = { ...plan, owner: NOBODY };
   }
   return plan;
 }
 
+/** Few lines are about the run as a whole, and the others need not be read to find them. */
+const PLAN_LINE = /^\{"is":"(?:planned|begun|left)"/;
+
+const NOBODY: SuitePlan['owner'] = { pid: 0, startTicks: 0, bootId: '' };
+
 /** The lines that say what they should; the others, a torn one at the end among them, are as good as not written. */
-function* suiteLines(fd: number): Generator<SuiteLine> {
+function* suiteLines(fd: number, wanted?: RegExp): Generator<SuiteLine> {
   for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0)) {
-    const line = bytes && parsed(bytes);
+    if (!bytes || (wanted && !wanted.test(bytes.toString('latin1', 0, 20)))) continue;
+    const line = parsed(bytes);
     if (isSuiteLine(line)) yield line;
   }
 }
@@ -135,6 +141,7 @@ const lineShape = z.union([
     assets: z.array(asset),
   }),
   record({ is: z.literal('begun'), owner, atMs: count() }),
+  record({ is: z.literal('left') }),
   record({ is: z.literal('sent'), id: z.string(), attempt: count(), atMs: count(), key: z.string() }),
   record({ is: z.literal('failed'), id: z.string(), attempt: anyObject(), assets: z.array(asset) }),
   record({ is: z.literal('case'), id: z.string(), assets: z.array(asset), artifact: anyObject() }),

@@ -37,6 +37,8 @@ export type SuiteLine =
   | { readonly is: 'planned'; readonly plan: SuitePlan; readonly assets: readonly AssetNote[] }
   /** Somebody begins with it, or goes on. */
   | { readonly is: 'begun'; readonly owner: SuitePlan['owner']; readonly atMs: number }
+  /** Whoever was at it has let go. */
+  | { readonly is: 'left' }
   | { readonly is: 'sent'; readonly id: string; readonly attempt: number; readonly atMs: number; readonly key: string }
   | {
       readonly is: 'failed';

@@ -111,6 +111,11 @@ export class SuiteStore {
 
   /** Lets go of the folder; the run can be resumed. */
   close(): void {
+    try {
+      this.#journal.append({ is: 'left' });
+    } catch {
+      // Where nothing can be written any more, everybody sees that we are gone when we are.
+    }
     this.#journal.close();
   }
 

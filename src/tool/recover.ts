@@ -2,12 +2,14 @@ import { rmdirSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { OpenRun } from '../evidence/recover.ts';
+import type { ScriptPlan } from '../evidence/script-run.ts';
+import type { SuitePlan } from '../evidence/suite-run.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 
 /** What became of a run that was met with its journal still there. */
 export interface Recovered {
   readonly id: string;
-  readonly became: 'recovered' | 'sealed' | 'removed' | 'alive' | 'odd';
+  readonly became: 'recovered' | 'sealed' | 'removed' | 'alive' | 'resumable' | 'odd';
   /** Why it was left as it is, in a sentence. */
   readonly why?: string;
 }
@@ -48,6 +50,8 @@ export async function recoverIfDead(
   const { id, folder } = place;
   const { hasJournal, recoverRun } = await import('../evidence/recover.ts');
   if (!hasJournal(folder)) return undefined;
+  const suite = await openSuiteIn(folder);
+  if (suite) return (await isAlive({ plan: suite })) ? { id, became: 'alive' } : resumable(place, may);
   const { isAtHome, RUN_ID } = await import('../evidence/runs.ts');
   if (!RUN_ID.test(id) || !isAtHome(home, place)) return { id, became: 'odd', why: ELSEWHERE };
   const { holdName } = await import('../execute/slots.ts');
@@ -71,6 +75,25 @@ export async function recoverIfDead(
   }
 }
 
+/** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
+async function openSuiteIn(folder: string): Promise<SuitePlan | undefined> {
+  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
+  try {
+    return suitePlanIn(folder);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return undefined;
+  }
+}
+
+/** A suite that was interrupted is not over: whoever started it can go on with it. */
+async function resumable({ id, folder }: RunPlace, may: 'may remove' | 'only looks'): Promise<Recovered> {
+  const { isSealed, removeJournal } = await import('../evidence/recover.ts');
+  if (!isSealed(folder)) return { id, became: 'resumable', why: `proctor run suite --resume ${id}` };
+  if (may === 'may remove') removeJournal(folder);
+  return { id, became: 'sealed' };
+}
+
 const ELSEWHERE = 'It is not finished, and not one of the runs of this place.';
 const UNBEGUN = 'It had not begun when it was interrupted. proctor recover removes it.';
 
@@ -88,6 +111,8 @@ async function ownRun({ id, folder }: RunPlace): Promise<OpenRun> {
 export async function lifeOf(place: RunPlace): Promise<'finished' | 'alive' | 'dead' | 'unknown'> {
   const { hasJournal } = await import('../evidence/recover.ts');
   if (!hasJournal(place.folder)) return 'finished';
+  const suite = await openSuiteIn(place.folder);
+  if (suite) return (await isAlive({ plan: suite })) ? 'alive' : 'dead';
   try {
     return (await isAlive(await ownRun(place))) ? 'alive' : 'dead';
   } catch (error) {
@@ -96,7 +121,8 @@ export async function lifeOf(place: RunPlace): Promise<'finished' | 'alive' | 'd
   }
 }
 
-async function isAlive({ plan }: OpenRun): Promise<boolean> {
+/** Whether the process that a run belongs to is still there. */
+export async function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): Promise<boolean> {
   if (!plan) return false;
   const [{ bootId }, { startTicksOf }] = await Promise.all([
     import('../execute/machine.ts'),

@@ -12,6 +12,7 @@ import type { Requested } from '../policy/bounds.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { isAlive } from './recover.ts';
 import { checkedSettings, checkedUrl, inFolder } from './suite-words.ts';
 
 /** What to ask whom, and within which bounds. What is not said takes its default. */
@@ -104,11 +105,14 @@ export async function resumeSuite(
     const id = repetitionId(of, index + 1);
     return { id, lane: place.lane, folder: path.join(path.dirname(place.folder), id) };
   });
-  const { hasJournal } = await import('../evidence/recover.ts');
-  const open = siblings.filter(({ folder }) => hasJournal(folder));
-  for (const { id, folder } of open) {
-    const owner = suitePlanIn(folder)?.owner;
-    if (owner && (await isAlive(owner))) throw new Fault('alive', `${id} is still running.`);
+  const { hasJournal, isSealed, removeJournal } = await import('../evidence/recover.ts');
+  const open: RunPlace[] = [];
+  for (const sibling of siblings) {
+    if (!hasJournal(sibling.folder)) continue;
+    if (await isAlive({ plan: suitePlanIn(sibling.folder) }))
+      throw new Fault('alive', `${sibling.id} is still running.`);
+    if (isSealed(sibling.folder)) removeJournal(sibling.folder);
+    else open.push(sibling);
   }
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
@@ -120,14 +124,6 @@ function known(name: string, variable: (name: string) => string | undefined): st
   const value = variable(name);
   if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
   return value;
-}
-
-async function isAlive(owner: SuitePlan['owner']): Promise<boolean> {
-  const [{ bootId }, { startTicksOf }] = await Promise.all([
-    import('../execute/machine.ts'),
-    import('../execute/processes.ts'),
-  ]);
-  return owner.bootId === bootId() && owner.pid !== process.pid && startTicksOf(owner.pid) === owner.startTicks;
 }
 
 type Going = Pick<

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { systemClock } from '../base/clock.ts';
+import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
@@ -33,7 +33,9 @@ export async function listRuns(
   return { runs, total: places.length };
 }
 
-async function listed({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+async function listed(place: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+  const { id, lane, folder } = place;
+  if (lane === 'baseline' || lane === 'new') return listedSuite(place, recovered);
   const { readScriptFolder } = await import('../evidence/read.ts');
   const { isOpen, request, runner, outcome } = readScriptFolder(folder);
   const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
@@ -46,6 +48,23 @@ async function listed({ id, lane, folder }: RunPlace, recovered: Recovered | und
     subject: request?.script.name,
     durationMs: runner?.timing.duration_ms,
     ...(request && request.run_id !== id && { renamed: true }),
+  };
+}
+
+async function listedSuite({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+  const { readRun } = await import('../evidence/suite-folder.ts');
+  const run = readRun(folder);
+  const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};
+  const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
+  return {
+    id: run?.run_id ?? id,
+    kind: lane,
+    folder,
+    startedAt: run && instantText(Date.parse(run.generated_at) - (durationMs ?? 0)),
+    status: run ? (ok === total ? 'answered' : 'in part') : recovered ? open : 'unreadable',
+    subject: run && `${lane}, ${ok} of ${total} cases, ${run.base_url}`,
+    durationMs,
+    ...(run && run.run_id !== id && { renamed: true }),
   };
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
+import { compare } from '../../src/contracts/check.ts';
+import { sealPieces } from '../../src/contracts/seal/envelope.ts';
 import { openSeal, seal, type SealStatement, sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
 import { adviceOf, judged, rulesOf } from '../support.ts';
 
@@ -21,6 +23,14 @@ const subjects = (...subject: unknown[]): object => around({ subject });
 const [first, second] = statement().subject as [object, object];
 
 describe('a seal', () => {
+  test.each([0, 1, 2, 3, 255, 256, 257, 1_000])('that is written in pieces is the same text, of %i files', count => {
+    const files = Array.from({ length: count }, (_, index) => file(`ä-${'x'.repeat(index % 7)}-${index}.json`));
+    const sealed = { runId: 'suite_1', kind: 'suite', sealedAt: '2026-04-03T10:15:07.412Z' } as const;
+    const sorted = [...files].sort((a, b) => compare(a.path, b.path));
+    const text = [...sealPieces({ ...sealed, files: sorted })].join('');
+    expect(text).toBe(canonicalize(sealEnvelope(sealStatement({ ...sealed, files }))));
+  });
+
   test('is a DSSE envelope over an in-toto statement with the digest and size of every file, by path', () => {
     const envelope = sealEnvelope(statement());
     expect(envelope).toMatchObject({ payloadType: 'application/vnd.in-toto+json', signatures: [] });

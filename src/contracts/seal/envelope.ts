@@ -7,7 +7,14 @@ import { placeOf } from '../../base/place.ts';
 import { MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
 import { filledText, record } from '../shape.ts';
-import { type SealStatement, statementShape } from './statement.ts';
+import {
+  type Sealed,
+  type SealedFile,
+  type SealStatement,
+  sealStatement,
+  statementShape,
+  subjectOf,
+} from './statement.ts';
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
@@ -28,6 +35,38 @@ export function sealEnvelope(statement: SealStatement): SealEnvelope {
     signatures: [],
   };
 }
+
+/**
+ * The text of the same envelope, piece by piece, for files that are sorted by path: the list of a hundred thousand files
+ * is never held as one text, nor as base64.
+ */
+export function* sealPieces(sealed: Sealed): Generator<string> {
+  const { subject: _, ...rest } = sealStatement({ ...sealed, files: [] });
+  const [before, after] = canonicalize({ ...rest, subject: [] }).split(/(?<="subject":\[)(?=\]\}$)/) as [
+    string,
+    string,
+  ];
+  yield '{"payload":"';
+  let held = Buffer.from(before);
+  let separator = '';
+  for (const files of batches(sealed.files)) {
+    const text = files.map(file => canonicalize(subjectOf(file))).join(',');
+    held = Buffer.concat([held, Buffer.from(separator + text)]);
+    separator = ',';
+    // Base64 goes by three bytes.
+    const whole = held.length - (held.length % 3);
+    yield held.toString('base64', 0, whole);
+    held = held.subarray(whole);
+  }
+  yield Buffer.concat([held, Buffer.from(after)]).toString('base64');
+  yield `","payloadType":"${PAYLOAD_TYPE}","signatures":[]}`;
+}
+
+function* batches(files: readonly SealedFile[]): Generator<readonly SealedFile[]> {
+  for (let from = 0; from < files.length; from += BATCH) yield files.slice(from, from + BATCH);
+}
+
+const BATCH = 256;
 
 export type Opened =
   | { readonly ok: true; readonly statement: SealStatement }
@@ -63,7 +102,8 @@ export function contentOf(payload: string): Content {
   return { ok: true, value: reading.value };
 }
 
-const STATEMENT_BYTES_MAX = 16 * MIB;
+/** A hundred thousand files with names of full length fit. */
+const STATEMENT_BYTES_MAX = 64 * MIB;
 
 /** What is wrong with a statement, its subjects aside. */
 export function* statementTroubles(statement: unknown): Generator<Trouble> {

@@ -50,6 +50,6 @@ export const seal: Contract = {
   /** From evidence/ to the folder of the run. Its files are judged by rules of their own, not as claims. */
   claimsFrom: 1,
   beyond: ['who sealed the folder, as long as nobody signed it'],
-  bytesMax: 16 * MIB,
+  bytesMax: 96 * MIB,
   example,
 };

@@ -29,7 +29,7 @@ const SL2 = rule({
   title: 'Statement Readable',
   why: 'What is sealed must be read the same by everyone, byte for byte, or a signature covers two things.',
   asks: [
-    'payload is standard base64 with padding, of canonical JSON of at most 16 MiB',
+    'payload is standard base64 with padding, of canonical JSON of at most 64 MiB',
     'it is an in-toto statement: _type is "https://in-toto.io/Statement/v1"',
     'predicateType is "urn:proctor:run-folder:v1", and schema_version in the predicate "seal.v1"',
     'the predicate has run_id, a name, and kind: script, agent, intent or suite',

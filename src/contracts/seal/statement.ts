@@ -40,25 +40,26 @@ export interface SealedFile {
   readonly bytes: number;
 }
 
-/** What is sealed: every file by path, digest and size, in the order of their paths. */
-export function sealStatement(sealed: {
+export interface Sealed {
   readonly runId: string;
   readonly kind: RunKind;
   /** An instant. */
   readonly sealedAt: string;
   readonly files: readonly SealedFile[];
-}): SealStatement {
+}
+
+/** What is sealed: every file by path, digest and size, in the order of their paths. */
+export function sealStatement(sealed: Sealed): SealStatement {
   const { runId, kind, sealedAt, files } = sealed;
   return {
     _type: STATEMENT_TYPE,
-    subject: [...files]
-      .sort((a, b) => compare(a.path, b.path))
-      .map(({ path, sha256, bytes }) => ({
-        name: path,
-        digest: { sha256: sha256.replace(/^sha256:/, '') },
-        annotations: { size_bytes: bytes },
-      })),
+    subject: [...files].sort((a, b) => compare(a.path, b.path)).map(subjectOf),
     predicateType: PREDICATE_TYPE,
     predicate: { schema_version: 'seal.v1', run_id: runId, kind, sealed_at: sealedAt, signed: false },
   };
+}
+
+/** A file, as the statement tells of it. */
+export function subjectOf({ path, sha256, bytes }: SealedFile): SealStatement['subject'][number] {
+  return { name: path, digest: { sha256: sha256.replace(/^sha256:/, '') }, annotations: { size_bytes: bytes } };
 }

@@ -1,0 +1,64 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { closeLauncher } from '../../src/tool/run-script.ts';
+import { Place } from '../runs-support.ts';
+import { expectValid, ranSuite } from './support.ts';
+
+afterAll(closeLauncher);
+
+const AGENT = `
+import json, os, sys, time
+question = json.load(open("input/case.json"))
+case = question["case_id"]
+if case == "crash": sys.exit(3)
+if case == "hang": time.sleep(60)
+if case == "garbage":
+    print("hello")
+    sys.exit(0)
+if case == "curious":
+    import socket
+    try:
+        socket.create_connection(("127.0.0.1", 9), 1)
+        said = "connected"
+    except OSError as error:
+        said = "no network"
+else:
+    said = question["input"]["user"].upper()
+reply = {"case_id": case, "version": question["version"], "final_output": {"content_type": "text", "content": said}}
+if case == "file":
+    os.makedirs("output", exist_ok=True)
+    json.dump(reply, open("output/reply.json", "w"))
+    print("talking to itself")
+else:
+    print(json.dumps(reply))
+`;
+
+describe('a script in the place of an agent', () => {
+  test('answers on standard output or in a file, in a sandbox, and each attempt has evidence of its own', async () => {
+    const place = new Place();
+    const script = place.file('agent.py', AGENT, 0o755);
+    const ids = ['hello', 'file', 'curious', 'crash', 'garbage', 'hang'];
+    const { artifact, folder, run } = await ranSuite(ids, { script, cwd: place.cwd, timeoutMs: 3_000, concurrency: 3 });
+    expect(artifact('hello').final_output?.content).toBe('WHAT ABOUT HELLO?');
+    expect(artifact('file').final_output?.content).toBe('WHAT ABOUT FILE?');
+    expect(artifact('curious').final_output?.content).toBe('no network');
+    expect(artifact('crash').runner_failure).toMatchObject({ class: 'schema_mismatch' });
+    expect(artifact('garbage').runner_failure).toMatchObject({ class: 'invalid_json', body_snippet: 'hello\n' });
+    expect(artifact('hang').runner_failure).toMatchObject({ class: 'timeout' });
+    expect(run.base_url).toBe('script:agent.py');
+    await expectValid(folder);
+    const runs = path.join(place.cwd, '.proctor', 'runs', 'script');
+    const named = ids.map(id => artifact(id).attempts?.[0]?.run_id);
+    expect([...named].sort()).toEqual(readdirSync(runs).sort());
+    for (const id of readdirSync(runs)) await expectValid(path.join(runs, id));
+    place.remove();
+  });
+
+  test('that is not there, or cannot be bounded as asked, is refused before anything is made', async () => {
+    const place = new Place();
+    await expect(ranSuite(['a'], { script: 'missing.py', cwd: place.cwd })).rejects.toThrow(/script/i);
+    expect(readdirSync(place.cwd)).toEqual(['cases.json']);
+    place.remove();
+  });
+});
