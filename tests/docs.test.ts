@@ -23,6 +23,7 @@ describe.each([
   'docs/decisions.md',
   'docs/scripts.md',
   'docs/sandboxes.md',
+  'docs/suites.md',
 ])('%s', file => {
   const text = read(file);
 

@@ -22,7 +22,7 @@ export class CaseDoubts {
   readonly #ids = new Map<string, number>();
   readonly #told: WrittenWrong[] = [];
   #untold = 0;
-  #cases = 0;
+  #written = 0;
 
   constructor(name: string, { lineOf }: CaseSource) {
     this.#name = name;
@@ -31,13 +31,14 @@ export class CaseDoubts {
 
   /** The case as it is sent; none from the first fault on. */
   resolved(written: Written): SuiteCase | undefined {
+    // What cannot be read counts, too: a line of rubbish is remembered like any other.
+    if (++this.#written > CASES_MAX) {
+      const max = CASES_MAX.toLocaleString('en-US');
+      throw new Fault('cases_invalid', `${this.#name} holds more than ${max} cases. Split it into several files.`);
+    }
     if ('says' in written) {
       this.#tell(written.line, written.says);
       return undefined;
-    }
-    if (++this.#cases > CASES_MAX) {
-      const max = CASES_MAX.toLocaleString('en-US');
-      throw new Fault('cases_invalid', `${this.#name} holds more than ${max} cases. Split it into several files.`);
     }
     const one = resolve(written);
     const wrongs = one ? this.#wrongsOf(one, written) : [wrong('', `must be an object, is ${kindOf(written.value)}`)];
@@ -48,11 +49,12 @@ export class CaseDoubts {
   /** Says everything that was found, if anything was. */
   settle(): void {
     if (this.#told.length > 0) {
+      // In the order in which somebody would mend them.
       const told = this.#told.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)).map(shown);
       const rest = this.#untold > 0 ? [`and ${this.#untold.toLocaleString('en-US')} more`] : [];
       throw new Fault('cases_invalid', [`${this.#name} cannot be used as cases:`, ...told, ...rest].join('\n  '));
     }
-    if (this.#cases === 0) throw new Fault('cases_invalid', `${this.#name} holds no case.`);
+    if (this.#written === 0) throw new Fault('cases_invalid', `${this.#name} holds no case.`);
   }
 
   #wrongsOf(one: Record<string, unknown>, { index, jsonBytesMost }: WrittenCase): readonly Wrong[] {
@@ -83,16 +85,13 @@ export class CaseDoubts {
     return first;
   }
 
-  /** In the order of the lines, as somebody would mend them. Lines are looked up only for what is told. */
+  /** Lines are looked up only for what is told: in a large file each takes its time. */
   #tellAll(index: number, wrongs: readonly Wrong[]): void {
-    if (this.#told.length >= TOLD_MAX) {
-      this.#untold += wrongs.length;
-      return;
-    }
-    const placed = wrongs.map(one => ({ ...one, line: this.#lineOf(index, one.place) }));
-    for (const { line, place, says, first } of placed.sort((a, b) => a.line - b.line)) {
+    const told = wrongs.slice(0, TOLD_MAX - this.#told.length);
+    this.#untold += wrongs.length - told.length;
+    for (const { place, says, first } of told) {
       const words = first === undefined ? says : `is the id of line ${this.#lineOf(first, 'id')} again${CASE_ASIDE}`;
-      this.#tell(line, `${placeInCases(index, place)} ${words}`);
+      this.#tell(this.#lineOf(index, place), `${placeInCases(index, place)} ${words}`);
     }
   }
 
@@ -128,9 +127,9 @@ function resolve({ value, suite }: WrittenCase): Record<string, unknown> | undef
   if (!isObject(value)) return undefined;
   const one: Record<string, unknown> = { schema_version: 'suite-case.v1', ...value };
   // An id without quotes is a number to JSON and a name to whoever wrote it.
-  if (typeof one['id'] === 'number') one['id'] = String(one['id']);
-  if (one['input'] === undefined) one['input'] = { user: '' };
-  if (one['suite'] === undefined && suite !== undefined) one['suite'] = suite;
+  if (typeof one.id === 'number') one.id = String(one.id);
+  if (one.input === undefined) one.input = { user: '' };
+  if (one.suite === undefined && suite !== undefined) one.suite = suite;
   return one;
 }
 

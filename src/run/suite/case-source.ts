@@ -47,7 +47,7 @@ export function envelopeWrongs(envelope: Record<string, unknown>): { place: stri
   const alone = {
     schema_version: 'cases.v1',
     ...envelope,
-    ...(Array.isArray(envelope['cases']) && { cases: [] }),
+    ...(Array.isArray(envelope.cases) && { cases: [] }),
   };
   const { violations } = check(cases, alone, { strict: true, internal: false });
   return violations.map(({ path = '', message }) => ({ place: path, says: message.replace(/\.$/, '') }));

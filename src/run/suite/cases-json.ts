@@ -58,6 +58,7 @@ export function jsonLinesSource(fd: number): CaseSource {
 function* casesOfLines(fd: number, lines: number[]): Generator<Written> {
   for (const { number, bytes } of linesOf(fd, suiteCase.bytesMax)) {
     if (!bytes) {
+      lines.push(number);
       yield { line: number, says: `The line is longer than a case may be, ${suiteCase.bytesMax / MIB} MiB` };
       continue;
     }

@@ -13,7 +13,9 @@ export function* expectationFaults(
   expected: Expected,
   hasShape: (key: keyof Expected) => boolean,
 ): Generator<{ readonly place: string; readonly says: string }> {
-  const sound = Object.fromEntries(TRIED.filter(hasShape).map(key => [key, expected[key]])) as Expected;
+  const tried = TRIED.filter(key => expected[key] !== undefined && hasShape(key));
+  if (tried.length === 0) return;
+  const sound: Expected = Object.fromEntries(tried.map(key => [key, expected[key]]));
   for (const { place, text } of patternsIn(sound)) {
     const says = remembered(patternTroubles, text, patternTrouble);
     if (says !== undefined) yield { place, says };

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import { casesIn, faultsIn } from './cases-world.ts';
+
+const MIB = 1024 * 1024;
+
+describe('hostile files of cases are refused in words', () => {
+  test.each([
+    ['json', '['.repeat(100_000), /^line 1: The document is nested deeper than 64 levels/],
+    ['json', `[{"id":"a","input":${'['.repeat(70)}${']'.repeat(70)}}]`, /nested deeper than 64 levels/],
+    ['jsonl', `{"id":"a"}\n${'{"a":'.repeat(100_000)}`, /^line 2: The document is nested deeper than 64 levels/],
+    ['yaml', '['.repeat(100_000), /^line 1: The file is nested deeper than 64 levels/],
+    ['yaml', `[${'{a: '.repeat(70)}${'}'.repeat(70)}]`, /nested deeper than 64 levels/],
+    ['yaml', '- '.repeat(100_000), /^line 1: The file is nested deeper than 64 levels/],
+    ['yaml', '? '.repeat(100_000), /nested deeper than 64 levels/],
+    ['yaml', Array.from({ length: 300 }, (_, n) => `${' '.repeat(n)}a:`).join('\n'), /nested deeper than 64 levels/],
+    ['csv', `id,context\na,"${'['.repeat(100)}${']'.repeat(100)}"`, /^line 2: .* nested deeper than 64 levels/],
+  ])('nested too deeply, in %s', (ending, text, words) => {
+    expect(faultsIn(`cases.${ending}`, text)[0]).toMatch(words);
+  });
+
+  test('sixty-four levels are deep enough for JSON and YAML alike', () => {
+    const nested = (levels: number): string =>
+      `[{"id":"a","metadata":{"x":${'['.repeat(levels)}${']'.repeat(levels)}}}]`;
+    for (const ending of ['json', 'yaml']) {
+      expect(casesIn(`cases.${ending}`, nested(61))).toHaveLength(1);
+      expect(faultsIn(`cases.${ending}`, nested(62))[0]).toMatch(/deeper than 64 levels/);
+    }
+  });
+
+  test('a few lines of aliases that stand for a billion', () => {
+    const laughs = Array.from({ length: 30 }, (_, n) =>
+      n === 0
+        ? 'l0: &l0 [lol, lol]'
+        : `l${n}: &l${n} [${Array(9)
+            .fill(`*l${n - 1}`)
+            .join(', ')}]`,
+    );
+    const text = `- id: a\n  metadata:\n    ${laughs.join('\n    ')}\n`;
+    expect(faultsIn('cases.yaml', text)).toEqual([
+      expect.stringMatching(/^line \d+: What begins here is larger than a case may be, 4 MiB as JSON$/),
+    ]);
+  });
+
+  test('aliases that make many cases large together', () => {
+    const cases = Array.from({ length: 100 }, (_, n) => `- {id: c${n}, metadata: *big}`);
+    const text = `- {id: first, metadata: &big {x: ${'y'.repeat(3 * MIB)}}}\n${cases.join('\n')}`;
+    expect(faultsIn('cases.yaml', text)).toEqual([
+      'line 86: With this case and all aliases, the cases are larger than 256 MiB as JSON',
+    ]);
+  });
+
+  test('an alias of what it stands in, of nothing, and of what comes later', () => {
+    expect(faultsIn('cases.yaml', '- id: a\n  metadata: &m\n    self: *m\n')).toEqual([
+      'line 3: An alias stands inside its own anchor',
+    ]);
+    for (const text of ['- id: *none', '- id: *later\n- id: &later b']) {
+      expect(faultsIn('cases.yaml', text)[0]).toMatch(/^line 1: No anchor has this name/);
+    }
+  });
+
+  test('a context that many cases share is no bomb', () => {
+    const cases = Array.from({ length: 1_000 }, (_, n) => `- {id: c${n}, input: *shared}`);
+    const read = casesIn('cases.yaml', `- id: first\n  input: &shared {user: Hi}\n${cases.join('\n')}`);
+    expect(read).toHaveLength(1_001);
+    expect(read.at(-1)).toEqual({ schema_version: 'suite-case.v1', id: 'c999', input: { user: 'Hi' } });
+  });
+
+  test.each([
+    ['json', `[{"id":"${'x'.repeat(300)}"}]`],
+    ['jsonl', `{"id":"${'x'.repeat(300)}"}`],
+    ['yaml', `- id: ${'x'.repeat(300)}`],
+    ['csv', `id\n${'x'.repeat(300)}`],
+  ])('an id of 300 characters, in %s', (ending, text) => {
+    expect(faultsIn(`cases.${ending}`, text)[0]).toMatch(/cases\[0\]\.id must be a case id: up to 100 letters/);
+  });
+
+  test.each([
+    ['json', '[{"id":"a","__proto__":{"id":"b"},"expected":{"__proto__":{"contains":"x"}}}]'],
+    ['jsonl', '{"id":"a","__proto__":{"id":"b"},"expected":{"__proto__":{"contains":"x"}}}'],
+    ['yaml', '- {id: a, __proto__: {id: b}, expected: {__proto__: {contains: x}}}'],
+  ])('keys that are __proto__, in %s', (ending, text) => {
+    expect(faultsIn(`cases.${ending}`, text)).toEqual([
+      'line 1: cases[0].__proto__ is a key that this format does not know',
+      'line 1: cases[0].expected.__proto__ is a key that this format does not know',
+    ]);
+  });
+
+  test('keys that are __proto__ around the cases, in a column, or in a cell', () => {
+    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(/^line 1: __proto__ is a key/);
+    expect(faultsIn('cases.json', '{"__proto__": {"suite": "x"},\n"cases": []}')[0]).toMatch(/^line 1: __proto__/);
+    expect(faultsIn('cases.csv', 'id,__proto__\na,b')[0]).toMatch(/^line 1: The column __proto__ is not one/);
+    expect(faultsIn('cases.csv', 'id,expected,expected.contains\na,"{""__proto__"":{""contains"":1}}",x')).toEqual([
+      'line 2: cases[0].expected.__proto__ is a key that this format does not know',
+    ]);
+    expect(({} as { suite?: unknown }).suite).toBeUndefined();
+  });
+
+  test('a key of the program itself may be called __proto__, and stays a key', () => {
+    for (const [ending, text] of [
+      ['json', '[{"id":"a","metadata":{"__proto__":{"x":1}}}]'],
+      ['yaml', '- {id: a, metadata: {__proto__: {x: 1}}}'],
+      ['csv', 'id,metadata\na,"{""__proto__"":{""x"":1}}"'],
+    ]) {
+      const [one] = casesIn(`cases.${ending}`, text as string);
+      expect(JSON.stringify(one?.metadata)).toBe('{"__proto__":{"x":1}}');
+      expect(one?.metadata?.['x']).toBeUndefined();
+    }
+  });
+
+  test.each(['json', 'jsonl', 'yaml', 'csv'])('bytes that are no plain UTF-8, in .%s', ending => {
+    const text = ending === 'csv' ? 'id\nabc' : ending === 'yaml' ? '- id: abc' : '[{"id":"abc"}]';
+    const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le');
+    expect(faultsIn(`cases.${ending}`, utf16)[0]).toMatch(/is UTF-16/);
+    expect(faultsIn(`cases.${ending}`, text.replace('abc', 'a\0c'))[0]).toMatch(/line [12]: .*(NUL|control character)/);
+    expect(faultsIn(`cases.${ending}`, Buffer.from(text.replace('abc', 'a\xffc'), 'latin1'))[0]).toMatch(
+      /not valid UTF-8/,
+    );
+  });
+
+  test('a line, a cell or a value that is larger than a case may be', () => {
+    const large = 'x'.repeat(4 * MIB);
+    expect(faultsIn('cases.jsonl', `{"id":"a"}\n{"id":"b","title":"${large}"}\n{"id":"a"}`)).toEqual([
+      'line 2: The line is longer than a case may be, 4 MiB',
+      'line 3: cases[2].id is the id of line 1 again (upper and lower case are the same)',
+    ]);
+    const almost = 'x'.repeat(4 * MIB - 60);
+    expect(faultsIn('cases.jsonl', `{"id":"b","title":"${almost}"}`)).toEqual([
+      'line 1: cases[0] is larger than a case may be, 4 MiB as JSON',
+    ]);
+    expect(faultsIn('cases.json', `[{"id":"a"},\n{"id":"b","title":"${large}"}]`)).toEqual([
+      'line 2: cases[1] is larger than a case may be, 4 MiB as JSON',
+    ]);
+    expect(faultsIn('cases.csv', `id,title\na,\nb,"${large}"`)).toEqual([
+      'line 3: cases[1] is larger than a case may be, 4 MiB as JSON',
+    ]);
+    expect(faultsIn('cases.yaml', `- id: a\n- id: b\n  title: ${large}`)).toEqual([
+      'line 3: What begins here is larger than a case may be, 4 MiB as JSON',
+    ]);
+  });
+
+  test('numbers that take four bytes and become sixteen', () => {
+    const numbers = Array(900_000).fill('1e15').join(',');
+    expect(faultsIn('cases.json', `[{"id":"a","metadata":{"n":[${numbers}]}}]`)).toEqual([
+      'line 1: cases[0] is larger than a case may be, 4 MiB as JSON',
+    ]);
+  });
+
+  test('more than a million cases', () => {
+    expect(faultsIn('cases.jsonl', '3\nx\n'.repeat(500_001))).toEqual([
+      'cases.jsonl holds more than 1,000,000 cases. Split it into several files.',
+    ]);
+  });
+
+  test('patterns and schemas that would take long', () => {
+    const asks = (expected: object): string => JSON.stringify([{ id: 'a', expected }]);
+    expect(faultsIn('cases.json', asks({ regex: 'a'.repeat(10_001) }))[0]).toMatch(/longer than a regular expression/);
+    expect(faultsIn('cases.json', asks({ regex: '((a{100}){100}){100}' }))[0]).toMatch(/invalid repeat count/);
+    expect(faultsIn('cases.json', asks({ regex: '(\\1)' }))[0]).toMatch(/invalid escape sequence/);
+    expect(faultsIn('cases.json', asks({ json_schema: { $ref: 'https://example.com/x' } }))[0]).toMatch(
+      /json_schema is not a JSON Schema of 2020-12 that can be used \(can't resolve reference/,
+    );
+    expect(faultsIn('cases.json', asks({ json_schema: { pattern: '(' } }))[0]).toMatch(/json_schema is not/);
+  });
+
+  test('two cases may call different schemas by one $id', () => {
+    const schema = (type: string): object => ({ $id: 'https://example.com/answer', type });
+    const text = JSON.stringify(
+      ['object', 'string'].map(type => ({ id: type, expected: { json_schema: schema(type) } })),
+    );
+    expect(casesIn('cases.json', text)).toHaveLength(2);
+  });
+
+  test('keys with quotes, brackets and line feeds in them still have their lines', () => {
+    const text = '[{"id":"a",\n"odd [0].\\"key\\"":1,\n"expected":{"a\\nb":\n[{"\\\\":1}],\n"con\\u0074ans":"}]"}}]';
+    expect(faultsIn('cases.json', text)).toEqual([
+      expect.stringMatching(/^line 2: cases\[0\]\["odd /),
+      expect.stringMatching(/^line 3: cases\[0\]\.expected\["a/),
+      'line 5: cases[0].expected.contans is a key that this format does not know',
+    ]);
+  });
+
+  test('what is told holds nothing that a terminal would act on', () => {
+    for (const [name, text] of [
+      ['cases.json', '[{"id":"a","\\u001b[31m":1}]'],
+      ['cases.yaml', '- id: a\n  "\\e[31m": 1'],
+      ['cases.csv', 'id,\u001b[31m\na,b'],
+      ['\u001b[31m.json', '[3]'],
+    ] as const) {
+      expect(faultsIn(name, text).join('\n')).not.toContain('\u001b');
+    }
+  });
+});
