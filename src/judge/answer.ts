@@ -10,6 +10,7 @@ export class Answer {
   #text: string | undefined;
   #folded: string | undefined;
   #json: Json | undefined;
+  #calls: readonly Call[] | undefined;
 
   constructor(artifact: CaseArtifact) {
     this.artifact = artifact;
@@ -36,8 +37,12 @@ export class Answer {
   }
 
   /** The calls of tools in the order received, each with its index among the events. */
-  get calls(): readonly { readonly index: number; readonly tool: string }[] {
-    return [...eventsOf('tool_call', this.artifact.events ?? [])].map(([index, { tool }]) => ({ index, tool }));
+  get calls(): readonly Call[] {
+    this.#calls ??= [...eventsOf('tool_call', this.artifact.events ?? [])].map(([index, { tool }]) => ({
+      index,
+      tool,
+    }));
+    return this.#calls;
   }
 
   /** How long the last attempt took. */
@@ -48,6 +53,11 @@ export class Answer {
   get usage(): Usage {
     return usageOf(this.artifact);
   }
+}
+
+interface Call {
+  readonly index: number;
+  readonly tool: string;
 }
 
 /** A value, or nothing where the answer is no JSON that all readers would read alike. */

@@ -6,12 +6,18 @@ import { Fault } from '../base/fault.ts';
 import { type Around, runScript, type ScriptAnswer } from '../run/script.ts';
 import type { Check, CheckAnswer, RunCheck } from './check.ts';
 
+/** Where checks run, and who stops them. */
+export interface CheckAround extends Pick<Around, 'home' | 'signal'> {
+  /** Asked for when the first check comes: most suites have none. */
+  readonly launcher: () => Promise<Around['launcher']>;
+}
+
 /**
  * Runs checks as scripts in the process sandbox, without a network. A check finds `case.json` and `artifact.json` in
  * `input/`. It holds if it exits with 0 and does not say otherwise in a result.json, and fails if it exits with anything
  * else. The runs lie in `home` while they last, and are removed when their answer is known.
  */
-export function checkByScript(around: Pick<Around, 'launcher' | 'home' | 'signal'>): RunCheck {
+export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
   return async check => {
     const folder = mkdtempSync(path.join(tmpdir(), 'proctor-check-'));
     let place: string | undefined;
@@ -19,6 +25,7 @@ export function checkByScript(around: Pick<Around, 'launcher' | 'home' | 'signal
       const lastWords = new LastLine();
       const answer = await runScript(orderOf(check, folder), {
         ...around,
+        launcher: await launcher(),
         onOutput: (stream, bytes) => (stream === 'stderr' ? lastWords.take(bytes) : undefined),
         onFolder: run => {
           place = run.folder;

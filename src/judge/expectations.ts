@@ -10,14 +10,14 @@ import {
   toolSequence,
 } from './conduct.ts';
 import { jsonPath, jsonSchema } from './json.ts';
-import { type Judge, notJudged } from './judgement.ts';
+import { type Judge, type Judgement, notJudged } from './judgement.ts';
 import { maxCost, maxLatency, maxSteps } from './limits.ts';
 import { contains, equals, mustInclude, mustNotInclude, notContains, notRegex, regex } from './texts.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** What was found of the expectations of a case. */
 export interface Found {
-  readonly assertions: readonly Assertion[];
+  readonly assertions: Assertion[];
   /** One of them is broken itself, so that nobody can say whether the case passed. */
   readonly isBroken: boolean;
 }
@@ -30,14 +30,18 @@ export function judgeAnswer(expected: Expected, answer: Answer): Found {
     const asked = expected[name];
     if (asked === undefined) continue;
     try {
-      for (const judgement of judge(asked, answer)) assertions.push({ name, ...judgement });
+      for (const judgement of judge(asked, answer)) assertions.push(named(name, judgement));
     } catch (error) {
       // One answer, however odd, must not take the verdicts on all others along.
       isBroken = true;
-      assertions.push({ name, ...notJudged(error instanceof Unjudgeable ? error.message : FAILED) });
+      assertions.push(named(name, notJudged(error instanceof Unjudgeable ? error.message : FAILED)));
     }
   }
   return { assertions, isBroken };
+}
+
+function named(name: Assertion['name'], { status, message, at }: Judgement): Assertion {
+  return { name, status, message, at };
 }
 
 const FAILED = 'Proctor could not judge this, by a fault of its own.';

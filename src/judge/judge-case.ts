@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { bytesHash, contentHash } from '../base/hash.ts';
-import { type CaseArtifact, eventsOf } from '../contracts/artifacts/index.ts';
+import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { pathFault } from '../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
@@ -34,17 +34,17 @@ function judged(
   asked: SuiteCase,
   artifact: CaseArtifact | undefined,
   error_class: JudgedCase['error_class'],
-  assertions: readonly Assertion[],
+  assertions: Assertion[],
 ): JudgedCase {
-  const verdict = verdictOf({ error_class, assertions: [...assertions] });
-  const score = scoreOf({ verdict, assertions: [...assertions] });
+  const verdict = verdictOf({ error_class, assertions });
+  const { latency_ms, attempts, cost_usd, tokens, steps } = measured(artifact);
   return {
     case_id: asked.id,
     case_sha256: contentHash(asked),
     verdict,
     error_class,
-    assertions: [...assertions],
-    metrics: { ...measured(artifact), score },
+    assertions,
+    metrics: { latency_ms, attempts, cost_usd, tokens, steps, score: scoreOf({ verdict, assertions }) },
     output_hash: hashOf(artifact?.final_output?.output_hash),
   };
 }
@@ -52,14 +52,12 @@ function judged(
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
   const { costUsd, tokens } = usageOf(artifact);
-  let steps = 0;
-  for (const _ of eventsOf('tool_call', artifact.events ?? [])) steps++;
   return {
     latency_ms: latencyOf(artifact),
     attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
     cost_usd: costUsd,
     tokens,
-    steps,
+    steps: (artifact.events ?? []).filter(({ type }) => type === 'tool_call').length,
   };
 }
 
