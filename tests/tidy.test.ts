@@ -14,7 +14,8 @@ const LAW: Record<string, readonly string[]> = {
   evidence: ['base', 'contracts'],
   run: ['base', 'contracts', 'policy', 'adapters', 'execute', 'evidence'],
   verify: ['base', 'contracts', 'evidence'],
-  tool: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify'],
+  judge: ['base', 'contracts', 'evidence', 'run'],
+  tool: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify', 'judge'],
   cli: ['base', 'contracts', 'tool'],
 };
 

@@ -50,6 +50,9 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   cases: ours('cases.v1', async () => (await suite()).cases),
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
   'suite-request': ours('suite-request.v1', async () => (await suite()).suiteRequest),
+  evaluation: ours('evaluation.v1', async () => (await import('./evaluation/index.ts')).evaluation, [
+    'evaluation.json',
+  ]),
 };
 
 const agentStep = () => import('./agent-step/index.ts');

@@ -45,7 +45,7 @@ export interface Origin {
  */
 export function examine(bytes: Uint8Array, origin: Origin, options: Options): Examined | Promise<Examined> {
   const { input, fileName, within } = origin;
-  const reading = readJson(bytes, { bytesMax: options.bytesMax ?? BYTES_MAX });
+  const reading = readJson(bytes, { bytesMax: options.bytesMax ?? knownCap(options, fileName) ?? BYTES_MAX });
   if (!reading.ok) return { verdict: refused(input, reading.refusal.code, reading.refusal.message, within) };
 
   const { value } = reading;
@@ -96,10 +96,20 @@ export function readProfile(folder: string): unknown {
 }
 
 /** How many bytes may be read of a document, as far as can be said before it is: by its format, if that is known already. */
-export async function capOf({ bytesMax, as }: Options, fileName?: string): Promise<number> {
-  const name = as ?? (fileName === undefined ? undefined : formatOf(fileName));
-  if (bytesMax !== undefined || name === undefined) return bytesMax ?? BYTES_MAX;
-  return (contracts.get(name) ?? (await load(name))).bytesMax;
+export async function capOf(options: Options, fileName?: string): Promise<number> {
+  const name = nameBefore(options, fileName);
+  if (options.bytesMax !== undefined || name === undefined) return options.bytesMax ?? BYTES_MAX;
+  return knownCap(options, fileName) ?? (await load(name)).bytesMax;
+}
+
+/** The same, of a contract that is loaded. */
+function knownCap(options: Options, fileName?: string): number | undefined {
+  return contracts.get(nameBefore(options, fileName) ?? '')?.bytesMax;
+}
+
+/** The format of a document that was not read yet. */
+function nameBefore({ as }: Options, fileName?: string): string | undefined {
+  return as ?? (fileName === undefined ? undefined : formatOf(fileName));
 }
 
 /** The cap of a document before it is known what it is. */

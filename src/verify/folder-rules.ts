@@ -82,6 +82,16 @@ export const FD = {
       'the outcome of a script has the status of its result.json, and the ending that its runner.json tells',
     ],
   },
+  FD10: {
+    id: 'FD10',
+    title: 'Evaluation Of This Run',
+    why: 'An evaluation comes after the seal, so only what it names itself tells which run it judged.',
+    asks: [
+      'an evaluation lies in evaluation.json, at the top of the folder of its run or in its evidence/',
+      'seal_sha256 is the hash of evidence/seal.json, and cases_sha256 that of assets/cases.ndjson',
+      'run_id and version are those of run.json',
+    ],
+  },
 } as const;
 
 /** The rules of a sealed run folder; those of the seal alone, SL1 to SL4, stand with its contract. */

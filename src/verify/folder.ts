@@ -5,15 +5,17 @@ import { readJson } from '../base/json.ts';
 import { Found } from '../contracts/check.ts';
 import { caseInspector } from './cases.ts';
 import { claimInspector } from './claims.ts';
-import { BYTES_MAX, type Examined, examine, type Options, readProfile } from './examine.ts';
+import { BYTES_MAX, capOf, type Examined, examine, type Options, readProfile } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
 import { agreementInspector } from './agreement.ts';
 import { environmentInspector } from './environments.ts';
+import { evaluationInspector } from './evaluation.ts';
 import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
 import { foreignIn, journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { formatOf } from './recognise.ts';
 import { sealInspector } from './seal.ts';
 import { changeOf, hashFile, openRegular, readWhole } from './source.ts';
 import { Sum } from './sum.ts';
@@ -59,6 +61,7 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     failureInspector(surroundings),
     environmentInspector(surroundings),
     agreementInspector(surroundings),
+    evaluationInspector(surroundings),
     hostPathInspector(report),
   ];
   const sum = new Sum(folder);
@@ -123,10 +126,17 @@ function* documentsIn(
       closeSync(opened.fd);
     }
   } else if (extension === '.json') {
-    const source = readWhole(full, options.bytesMax ?? BYTES_MAX);
+    const fileName = path.basename(file);
     const profile = (): unknown => profileIn(path.dirname(full));
-    const origin = { input: full, fileName: path.basename(file), profile, within: folder };
-    yield source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, folder) };
+    const judged = (cap: number): Examined | Promise<Examined> => {
+      const source = readWhole(full, cap);
+      const origin = { input: full, fileName, profile, within: folder };
+      return source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, folder) };
+    };
+    // A name that alone says the format says how much may be read, too; a promise per case would cost more than judging it.
+    yield formatOf(fileName) === undefined
+      ? judged(options.bytesMax ?? BYTES_MAX)
+      : capOf(options, fileName).then(judged);
   }
 }
 

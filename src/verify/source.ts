@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, type Stats, statSync } from 'node:fs';
 import { readChunk } from '../base/chunk.ts';
 import { codeOf } from '../base/fault.ts';
+import { openHash } from '../base/file-hash.ts';
 import { tooLarge } from '../base/json.ts';
 
 /** Bytes of one document, or why there are none. */
@@ -37,13 +37,8 @@ export function readWhole(file: string, bytesMax: number): Source {
 export function hashFile(file: string): string | undefined {
   const opened = openRegular(file);
   if (!opened.ok) return undefined;
-  const hash = createHash('sha256');
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   try {
-    for (let length = readChunk(opened.fd, chunk); length > 0; length = readChunk(opened.fd, chunk)) {
-      hash.update(chunk.subarray(0, length));
-    }
-    return `sha256:${hash.digest('hex')}`;
+    return openHash(opened.fd);
   } catch {
     return undefined;
   } finally {

@@ -183,12 +183,6 @@ describe('the folder of a finished run', () => {
     expect(not_checked).toContain(NO_SEAL);
   });
 
-  test('may get an evaluation later', async () => {
-    for (const file of ['evaluation.json', 'evidence/evaluation.json']) {
-      expect(await brokenIn(folderWith(sealed({ [file]: '{}' })))).toEqual([]);
-    }
-  });
-
   test('is whole without its internal files, and says so', async () => {
     const files = Object.entries(sealed()).filter(([file]) => !file.startsWith('evidence/internal/'));
     const verdict = await lastOf(Object.fromEntries(files));

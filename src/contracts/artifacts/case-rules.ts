@@ -196,6 +196,8 @@ export const caseRules = [
     fields: ['proposed_actions[].evidence_refs'],
     reads: ['events[].type', 'events[].call_id', 'events[].doc_ids', 'events[].id'],
     *check({ proposed_actions = [], events = [] }) {
+      // Most cases propose nothing, and what nobody refers to need not be gathered.
+      if (!proposed_actions.some(({ evidence_refs }) => evidence_refs.length > 0)) return;
       const known = identifiersIn(events);
       for (const [action, { evidence_refs }] of proposed_actions.entries()) {
         for (const [index, ref] of evidence_refs.entries()) {

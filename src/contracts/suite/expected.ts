@@ -48,5 +48,8 @@ export const expectedShape = record({
 
 export type Expected = z.infer<typeof expectedShape>;
 
+/** The names of all expectations. */
+export const EXPECTATIONS = Object.keys(expectedShape.shape) as readonly (keyof Expected)[];
+
 /** Expectations that are kept for those who know them, and that Proctor does not judge. */
 export const NOT_JUDGED = ['semantic', 'tool_telemetry', 'planning_gate', 'repl_policy', 'assumption_state'] as const;

@@ -1,0 +1,60 @@
+import * as z from 'zod/mini';
+import { caseId, errorClass, folderName, milliseconds, side } from '../artifacts/words.ts';
+import { between, contentHashText, count, instant, matching, record, semver } from '../shape.ts';
+import { EXPECTATIONS } from '../suite/index.ts';
+
+const assertion = record({
+  /** The expectation that was judged: a key of `expected`. */
+  name: z.enum(EXPECTATIONS),
+  status: z.enum(['pass', 'fail', 'not_judged']),
+  message: z.nullable(z.string()),
+  /** The part of the case's artifact that it was seen in. */
+  at: z.nullable(
+    matching(
+      /^(?:final_output\.content|(?:events|proposed_actions)\[(?:0|[1-9]\d{0,8})\])$/,
+      'final_output.content, or an event or action such as events[3]',
+    ),
+  ),
+});
+
+const amount = () => z.number().check(z.gte(0));
+
+const metrics = record({
+  /** Of the last attempt. */
+  latency_ms: z.nullable(milliseconds()),
+  attempts: count(),
+  cost_usd: z.nullable(amount()),
+  tokens: z.nullable(amount()),
+  /** How often a tool was called. */
+  steps: count(),
+  /** The share of the judged assertions that hold. */
+  score: z.nullable(between(0, 1)),
+});
+
+const judgedCase = record({
+  case_id: caseId(),
+  case_sha256: contentHashText(),
+  verdict: z.enum(['pass', 'fail', 'error']),
+  error_class: z.nullable(z.union([errorClass(), z.literal('missing')])),
+  assertions: z.array(assertion),
+  metrics,
+  output_hash: z.nullable(matching(/^[^]{0,200}$/u, 'a string of at most 200 characters')),
+});
+
+export const evaluationShape = record({
+  schema_version: z.literal('evaluation.v1'),
+  run_id: folderName(),
+  version: side(),
+  generated_at: instant(),
+  judge_version: semver(),
+  seal_sha256: contentHashText(),
+  cases_sha256: contentHashText(),
+  summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
+  cases: z.array(judgedCase),
+});
+
+export type Evaluation = z.infer<typeof evaluationShape>;
+
+export type JudgedCase = Evaluation['cases'][number];
+
+export type Assertion = z.infer<typeof assertion>;

@@ -1,0 +1,45 @@
+import type { Assertion, Evaluation, JudgedCase } from './shape.ts';
+
+/** What a verdict and a score follow from. */
+interface Judged {
+  readonly verdict: JudgedCase['verdict'];
+  readonly error_class: JudgedCase['error_class'];
+  readonly assertions: readonly Assertion[];
+}
+
+/** What the cases of an evaluation come to. */
+export function summaryOf(cases: readonly Pick<Judged, 'verdict' | 'assertions'>[]): Evaluation['summary'] {
+  const summary = { total: cases.length, passed: 0, failed: 0, errors: 0, unjudged: 0 };
+  for (const { verdict, assertions } of cases) {
+    if (verdict === 'pass') summary.passed++;
+    else if (verdict === 'fail') summary.failed++;
+    else summary.errors++;
+    if (verdict === 'pass' && !assertions.some(isJudged)) summary.unjudged++;
+  }
+  return summary;
+}
+
+/** The share of the judged assertions that hold; null where none was judged, or where not all could be for an error. */
+export function scoreOf({ verdict, assertions }: Pick<Judged, 'verdict' | 'assertions'>): number | null {
+  if (verdict === 'error') return null;
+  let judged = 0;
+  let passed = 0;
+  for (const { status } of assertions) {
+    if (status !== 'not_judged') judged++;
+    if (status === 'pass') passed++;
+  }
+  return judged === 0 ? null : passed / judged;
+}
+
+/** The verdict that follows: an error before all, then a failed assertion, and an answer that broke nothing passes. */
+export function verdictOf({
+  error_class,
+  assertions,
+}: Pick<Judged, 'error_class' | 'assertions'>): JudgedCase['verdict'] {
+  if (error_class !== null) return 'error';
+  return assertions.some(({ status }) => status === 'fail') ? 'fail' : 'pass';
+}
+
+function isJudged({ status }: Assertion): boolean {
+  return status !== 'not_judged';
+}

@@ -1,0 +1,91 @@
+import { lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { Fault } from '../base/fault.ts';
+import { type Around, runScript, type ScriptAnswer } from '../run/script.ts';
+import type { Check, CheckAnswer, RunCheck } from './check.ts';
+
+/** Where checks run, and who stops them. */
+export interface CheckAround extends Pick<Around, 'home' | 'signal'> {
+  /** Asked for when the first check comes: most suites have none. */
+  readonly launcher: () => Promise<Around['launcher']>;
+}
+
+/**
+ * Runs checks as scripts in the process sandbox, without a network. A check finds `case.json` and `artifact.json` in
+ * `input/`. It holds if it exits with 0 and does not say otherwise in a result.json, and fails if it exits with anything
+ * else. The runs lie in `home` while they last, and are removed when their answer is known.
+ */
+export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
+  return async check => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'proctor-check-'));
+    let place: string | undefined;
+    try {
+      const lastWords = new LastLine();
+      const answer = await runScript(orderOf(check, folder), {
+        ...around,
+        launcher: await launcher(),
+        onOutput: (stream, bytes) => (stream === 'stderr' ? lastWords.take(bytes) : undefined),
+        onFolder: run => {
+          place = run.folder;
+        },
+      });
+      return answerOf(answer, lastWords.text);
+    } catch (error) {
+      if (error instanceof Fault) return { trouble: error.message };
+      throw error;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+      if (place !== undefined) rmSync(place, { recursive: true, force: true });
+    }
+  };
+}
+
+function orderOf({ script, input, timeoutMs }: Check, folder: string) {
+  // A run follows a link that it is given; a check is a file of the run folder itself.
+  if (!lstatSync(script, { throwIfNoEntry: false })?.isFile()) {
+    throw new Fault('check_missing', 'The check is not among the files of the run.');
+  }
+  const inputs = Object.entries(input).map(([name, document]) => {
+    const file = path.join(folder, `${name}.json`);
+    writeFileSync(file, canonicalize(document));
+    return file;
+  });
+  return { script, inputs, bounds: { sandbox: 'process', ...(timeoutMs !== undefined && { timeoutMs }) } } as const;
+}
+
+/** Sentences are our own or the check's: those of a run name it by an id, and the same check must give the same answer. */
+function answerOf({ ending, reading: { reason, errorSummary } }: ScriptAnswer, lastWords: string): CheckAnswer {
+  if (ending.how === 'killed') {
+    return { trouble: ending.by === 'cancel' ? 'The check was cancelled.' : 'The check took longer than it may.' };
+  }
+  if (ending.how !== 'exited') return { trouble: TROUBLES[ending.how] };
+  if (reason === 'script_timed_out') return { trouble: 'The check says that it ran out of time.' };
+  if (reason === 'script_failed') return { ok: false, message: errorSummary ?? '' };
+  if (ending.code !== 0) return { ok: false, message: lastWords || `The check ended with exit code ${ending.code}.` };
+  if (reason === null || reason === 'result_missing') return { ok: true, message: '' };
+  return { trouble: 'The check left a result or an output that cannot be taken.' };
+}
+
+const TROUBLES = {
+  out_of_memory: 'The check needed more memory than it may use.',
+  signalled: 'The check crashed.',
+  not_started: 'The check could not be started.',
+  lost: 'The check was interrupted, which was not its own doing.',
+} as const;
+
+/** The last line that a program said, out of a bounded part of it. */
+class LastLine {
+  #tail = Buffer.alloc(0);
+
+  take(bytes: Uint8Array): void {
+    this.#tail = Buffer.concat([this.#tail, bytes]).subarray(-TAIL_BYTES);
+  }
+
+  get text(): string {
+    return this.#tail.toString().trimEnd().split('\n').at(-1)?.trim() ?? '';
+  }
+}
+
+const TAIL_BYTES = 4_096;

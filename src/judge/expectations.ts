@@ -1,0 +1,84 @@
+import type { Assertion } from '../contracts/evaluation/index.ts';
+import type { Expected } from '../contracts/suite/index.ts';
+import type { Answer } from './answer.ts';
+import {
+  actionRequired,
+  evidenceRequired,
+  retrievalRequired,
+  toolForbidden,
+  toolRequired,
+  toolSequence,
+} from './conduct.ts';
+import { jsonPath, jsonSchema } from './json.ts';
+import { type Judge, type Judgement, notJudged } from './judgement.ts';
+import { maxCost, maxLatency, maxSteps } from './limits.ts';
+import { contains, equals, mustInclude, mustNotInclude, notContains, notRegex, regex } from './texts.ts';
+import { Unjudgeable } from './unjudgeable.ts';
+
+/** What was found of the expectations of a case. */
+export interface Found {
+  readonly assertions: Assertion[];
+  /** One of them is broken itself, so that nobody can say whether the case passed. */
+  readonly isBroken: boolean;
+}
+
+/** Judges an answer by everything that its case expects, but for a script, which takes a world to run in. */
+export function judgeAnswer(expected: Expected, answer: Answer): Found {
+  const assertions: Assertion[] = [];
+  let isBroken = false;
+  for (const [name, judge] of JUDGES) {
+    const asked = expected[name];
+    if (asked === undefined) continue;
+    try {
+      for (const judgement of judge(asked, answer)) assertions.push(named(name, judgement));
+    } catch (error) {
+      // One answer, however odd, must not take the verdicts on all others along.
+      isBroken = true;
+      assertions.push(named(name, notJudged(error instanceof Unjudgeable ? error.message : FAILED)));
+    }
+  }
+  return { assertions, isBroken };
+}
+
+function named(name: Assertion['name'], { status, message, at }: Judgement): Assertion {
+  return { name, status, message, at };
+}
+
+const FAILED = 'Proctor could not judge this, by a fault of its own.';
+
+/** Kept for those who know them. */
+const unknown = (): Iterable<ReturnType<typeof notJudged>> => [
+  notJudged('Proctor keeps this expectation, and does not judge it.'),
+];
+
+/** Who judges which expectation, in the order in which assertions are listed. */
+const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Judge<Key> } = {
+  contains,
+  not_contains: notContains,
+  must_include: mustInclude,
+  must_not_include: mustNotInclude,
+  equals,
+  regex,
+  not_regex: notRegex,
+  json_schema: jsonSchema,
+  json_path: jsonPath,
+  tool_required: toolRequired,
+  tool_sequence: toolSequence,
+  tool_forbidden: toolForbidden,
+  action_required: actionRequired,
+  evidence_required_for_actions: evidenceRequired,
+  retrieval_required: retrievalRequired,
+  max_latency_ms: maxLatency,
+  max_cost_usd: maxCost,
+  max_steps: maxSteps,
+  semantic: unknown,
+  tool_telemetry: unknown,
+  planning_gate: unknown,
+  repl_policy: unknown,
+  assumption_state: unknown,
+};
+
+const JUDGES = Object.entries(EXPECTATIONS) as readonly [
+  Exclude<keyof Expected, 'script'>,
+  (expected: unknown, answer: Answer) => ReturnType<Judge<keyof Expected>>,
+][];

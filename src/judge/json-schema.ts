@@ -1,0 +1,98 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { canonicalize } from '../base/canonical.ts';
+import { placeOf } from '../base/place.ts';
+import { Kept } from './kept.ts';
+import { patternOf } from './patterns.ts';
+import { Unjudgeable } from './unjudgeable.ts';
+
+/** What is wrong with a value by a JSON Schema, in words that follow a place; undefined if nothing is. */
+export type Validate = (value: unknown) => { readonly place: string; readonly message: string } | undefined;
+
+/** A JSON Schema (2020-12), made ready once. Throws `Unjudgeable` for one that cannot be judged by. */
+export function validatorOf(schema: Record<string, unknown>): Validate {
+  return validators.get(canonicalize(schema), () => compiled(schema));
+}
+
+const validators = new Kept<Validate>(200);
+
+function compiled(schema: Record<string, unknown>): Validate {
+  const dialect = schema['$schema'];
+  if (dialect !== undefined && (typeof dialect !== 'string' || dialect.replace(/#$/, '') !== DIALECT)) {
+    throw new Unjudgeable('The schema is written for another version of JSON Schema than 2020-12.');
+  }
+  // It would make a promise of every answer, and a promise is always true.
+  if (schema['$async']) throw new Unjudgeable('The schema asks for what cannot be judged at once.');
+  grammar ??= new Ajv2020({ strict: false, logger: false });
+  if (grammar.validateSchema(schema) !== true) throw new Unjudgeable('The schema is no JSON Schema of 2020-12.');
+  try {
+    // An instance of its own: names in one schema must mean nothing in another.
+    const validate = ownAjv().compile(schema);
+    return value => {
+      if (validate(value)) return undefined;
+      const [error] = validate.errors ?? [];
+      return error
+        ? { place: placeIn(value, error.instancePath), message: messageOf(error) }
+        : { place: '', message: 'breaks the schema' };
+    };
+  } catch (error) {
+    // A pattern in it says more than we could.
+    if (error instanceof Unjudgeable) throw error;
+    throw new Unjudgeable('The schema refers to what is not in it, or asks for what does not exist.');
+  }
+}
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** Knows what a schema may say. Made when the first schema comes, because that takes longer than judging many cases. */
+let grammar: Ajv2020 | undefined;
+
+/** Nothing in it takes more than time in proportion to the answer, or trips over a key such as `valueOf`. */
+function ownAjv(): Ajv2020 {
+  const regExp = Object.assign((pattern: string) => patternOf(pattern), { code: 'patternOf' });
+  const ajv = new Ajv2020({
+    strict: false,
+    logger: false,
+    meta: false,
+    validateSchema: false,
+    ownProperties: true,
+    code: { regExp },
+  });
+  for (const keyword of ['const', 'enum', 'uniqueItems']) ajv.removeKeyword(keyword);
+  ajv.addKeyword({ keyword: 'const', compile: (wanted: unknown) => among([wanted]), error: { message: NOT_CONST } });
+  ajv.addKeyword({ keyword: 'enum', schemaType: 'array', compile: among, error: { message: NOT_ENUM } });
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (isAsked: boolean, list: readonly unknown[]) =>
+      !isAsked || new Set(list.map(entry => canonicalize(entry))).size === list.length,
+    error: { message: 'must not hold anything twice' },
+  });
+  return ajv;
+}
+
+const NOT_CONST = 'must be the one value that the schema allows';
+const NOT_ENUM = 'must be one of the values that the schema allows';
+
+function among(wanted: readonly unknown[]): (value: unknown) => boolean {
+  const texts = new Set(wanted.map(value => canonicalize(value)));
+  return value => texts.has(canonicalize(value));
+}
+
+function messageOf({ keyword, message, params }: ErrorObject): string {
+  const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty'];
+  const key = typeof name === 'string' ? ` (${placeOf('', name)})` : '';
+  return `${message ?? `breaks ${keyword}`}${key}`;
+}
+
+/** `/items/0/price` as `items[0].price`, by the value that it leads through. */
+function placeIn(value: unknown, pointer: string): string {
+  let place = '';
+  let here: unknown = value;
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    place = placeOf(place, Array.isArray(here) ? Number(key) : key);
+    here = typeof here === 'object' && here !== null ? (here as Record<string, unknown>)[key] : undefined;
+  }
+  return place;
+}

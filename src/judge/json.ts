@@ -1,0 +1,61 @@
+import { canonicalize } from '../base/canonical.ts';
+import { valuesAt } from './json-path.ts';
+import { validatorOf } from './json-schema.ts';
+import { fails, holds, type Judge, OUTPUT } from './judgement.ts';
+import { patternOf } from './patterns.ts';
+import { quoting, saying } from './sentence.ts';
+
+export const jsonSchema: Judge<'json_schema'> = (schema, { json }) => {
+  const validate = validatorOf(schema);
+  if (!json.ok) return [fails(NOT_JSON, OUTPUT)];
+  const fault = validate(json.value);
+  if (!fault) return [holds(OUTPUT)];
+  const where = fault.place === '' ? 'The answer' : `In the answer, ${fault.place}`;
+  return [fails(saying(`${where} ${fault.message}.`, 'The answer does not keep the schema.'), OUTPUT)];
+};
+
+/** With `[*]` a path leads to many values, and one of them that fits is enough. */
+export const jsonPath: Judge<'json_path'> = function* (expected, { json }) {
+  for (const { path, ...asked } of expected) {
+    const fits = fitting(asked);
+    if (!json.ok) {
+      yield fails(NOT_JSON, OUTPUT);
+      continue;
+    }
+    const values = valuesAt(path, json.value);
+    if (asked.exists === false) {
+      yield values.length === 0
+        ? holds(OUTPUT)
+        : fails(
+            quoting(path, quoted => `The answer has something at ${quoted}.`),
+            OUTPUT,
+          );
+    } else if (values.some(fits)) yield holds(OUTPUT);
+    else {
+      const what = values.length === 0 ? 'nothing' : 'another value than expected';
+      yield fails(
+        quoting(path, quoted => `The answer has ${what} at ${quoted}.`),
+        OUTPUT,
+      );
+    }
+  }
+};
+
+interface Asked {
+  readonly exists?: boolean | undefined;
+  readonly equals?: unknown;
+  readonly regex?: string | undefined;
+}
+
+/** What a value at a path must be. */
+function fitting({ exists, regex, equals }: Asked): (value: unknown) => boolean {
+  if (exists !== undefined) return () => true;
+  if (regex !== undefined) {
+    const pattern = patternOf(regex);
+    return value => pattern.test(typeof value === 'string' ? value : canonicalize(value));
+  }
+  const wanted = canonicalize(equals);
+  return value => canonicalize(value) === wanted;
+}
+
+const NOT_JSON = 'The answer is not JSON.';

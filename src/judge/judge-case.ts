@@ -1,0 +1,95 @@
+import path from 'node:path';
+import { bytesHash, contentHash } from '../base/hash.ts';
+import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+import { pathFault } from '../contracts/artifacts/words.ts';
+import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../contracts/evaluation/index.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
+import { Answer, latencyOf } from './answer.ts';
+import type { RunCheck } from './check.ts';
+import { judgeAnswer } from './expectations.ts';
+import { fails, holds, notJudged } from './judgement.ts';
+import { saying } from './sentence.ts';
+import { usageOf } from './usage.ts';
+
+/** Judges one case. A promise only where a script has to be run. */
+export function judgeCase(
+  asked: SuiteCase,
+  artifact: CaseArtifact | undefined,
+  { folder, runCheck }: { readonly folder: string; readonly runCheck: RunCheck },
+): JudgedCase | Promise<JudgedCase> {
+  if (artifact === undefined) return judged(asked, undefined, 'missing', []);
+  const { runner_failure: failure } = artifact;
+  if (failure) return judged(asked, artifact, failure.class, []);
+  const { expected = {} } = asked;
+  const { assertions, isBroken } = judgeAnswer(expected, new Answer(artifact));
+  const { script } = expected;
+  if (!script) return judged(asked, artifact, isBroken ? 'other' : null, assertions);
+  const order = { ...script, folder, input: { case: asked, artifact } };
+  return judgeByScript(order, runCheck).then(({ assertion, isBroken: hasTrouble }) =>
+    judged(asked, artifact, isBroken || hasTrouble ? 'other' : null, [...assertions, assertion]),
+  );
+}
+
+function judged(
+  asked: SuiteCase,
+  artifact: CaseArtifact | undefined,
+  error_class: JudgedCase['error_class'],
+  assertions: Assertion[],
+): JudgedCase {
+  const verdict = verdictOf({ error_class, assertions });
+  const { latency_ms, attempts, cost_usd, tokens, steps } = measured(artifact);
+  return {
+    case_id: asked.id,
+    case_sha256: contentHash(asked),
+    verdict,
+    error_class,
+    assertions,
+    metrics: { latency_ms, attempts, cost_usd, tokens, steps, score: scoreOf({ verdict, assertions }) },
+    output_hash: hashOf(artifact?.final_output?.output_hash),
+  };
+}
+
+function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
+  if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
+  const { costUsd, tokens } = usageOf(artifact);
+  return {
+    latency_ms: latencyOf(artifact),
+    attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
+    cost_usd: costUsd,
+    tokens,
+    steps: (artifact.events ?? []).filter(({ type }) => type === 'tool_call').length,
+  };
+}
+
+/** The contract of artifacts lets a hash be any text; a long one is told by its own. */
+function hashOf(hash: string | undefined): string | null {
+  if (hash === undefined) return null;
+  return hash.length <= HASH_UNITS_MAX ? hash : bytesHash(hash);
+}
+
+const HASH_UNITS_MAX = 200;
+
+interface ScriptOrder {
+  readonly folder: string;
+  readonly file: string;
+  readonly timeout_ms?: number | undefined;
+  readonly input: { readonly case: SuiteCase; readonly artifact: CaseArtifact };
+}
+
+async function judgeByScript(
+  { folder, file, timeout_ms: timeoutMs, input }: ScriptOrder,
+  runCheck: RunCheck,
+): Promise<{ readonly assertion: Assertion; readonly isBroken: boolean }> {
+  // The runner has put it there; a path that leads elsewhere was written by somebody else.
+  const isOurs = pathFault(file) === undefined && /^assets\/[^/\\]+$/.test(file);
+  const answer = isOurs
+    ? await runCheck({ script: path.join(folder, file), input, ...(timeoutMs !== undefined && { timeoutMs }) })
+    : { trouble: 'The check is not among the files of the run.' };
+  if ('trouble' in answer) {
+    return { assertion: { name: 'script', ...notJudged(saying(answer.trouble, UNTOLD)) }, isBroken: true };
+  }
+  const judgement = answer.ok ? holds(null) : fails(saying(answer.message, 'The check failed.'), null);
+  return { assertion: { name: 'script', ...judgement }, isBroken: false };
+}
+
+const UNTOLD = 'The check could not be run.';

@@ -1,0 +1,18 @@
+import { fails, holds, type Judge, type Judgement, notJudged } from './judgement.ts';
+
+export const maxLatency: Judge<'max_latency_ms'> = (max, { latencyMs }) => [
+  atMost(latencyMs, max, 'The run does not say how long the answer took.', 'The answer took', 'milliseconds'),
+];
+
+export const maxCost: Judge<'max_cost_usd'> = (max, { usage }) => [
+  atMost(usage.costUsd, max, 'The agent did not say what the answer cost.', 'The answer cost', 'US dollars'),
+];
+
+export const maxSteps: Judge<'max_steps'> = (max, { calls }) => [
+  atMost(calls.length, max, '', 'The agent called', 'tools'),
+];
+
+function atMost(measured: number | null, max: number, unknown: string, what: string, unit: string): Judgement {
+  if (measured === null) return notJudged(unknown);
+  return measured <= max ? holds(null) : fails(`${what} ${measured} ${unit}, and at most ${max} are allowed.`, null);
+}

@@ -1,0 +1,30 @@
+import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+
+/** What an answer cost; null for what the agent did not say. */
+export interface Usage {
+  readonly costUsd: number | null;
+  readonly tokens: number | null;
+}
+
+/** What an agent says of its cost, beyond the contract: in `token_usage`, in `usage`, or beside them. */
+export function usageOf({ agent_fields }: Pick<CaseArtifact, 'agent_fields'>): Usage {
+  const usage = [own(agent_fields, 'token_usage'), own(agent_fields, 'usage')];
+  const said = (key: string): number | null => firstAmount(usage.map(one => own(one, key)));
+  const [input, output] = [said('input_tokens'), said('output_tokens')];
+  const sum = input === null && output === null ? null : (input ?? 0) + (output ?? 0);
+  return {
+    costUsd: said('cost_usd') ?? firstAmount([own(agent_fields, 'cost_usd')]),
+    tokens: said('total_tokens') ?? (Number.isFinite(sum) ? sum : null),
+  };
+}
+
+function firstAmount(values: readonly unknown[]): number | null {
+  const amount = values.find(value => typeof value === 'number' && Number.isFinite(value) && value >= 0);
+  return typeof amount === 'number' ? amount : null;
+}
+
+/** A key of an object that somebody else filled; what every object inherits is no word of theirs. */
+function own(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Record<string, unknown>)[key];
+}

@@ -1,0 +1,44 @@
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { check } from '../../src/contracts/check.ts';
+import { caseArtifact } from '../../src/contracts/artifacts/index.ts';
+import type { Expected } from '../../src/contracts/suite/index.ts';
+import { suiteCase } from '../../src/contracts/suite/index.ts';
+import { Answer } from '../../src/judge/answer.ts';
+import { judgeAnswer } from '../../src/judge/expectations.ts';
+
+type Content = string | Record<string, unknown>;
+
+/** The artifact of a case that was answered, which keeps its contract. */
+export function answered(content: Content, over: Partial<CaseArtifact> = {}): CaseArtifact {
+  const artifact: CaseArtifact = {
+    schema_version: 'case.v1',
+    case_id: 'one',
+    version: 'new',
+    status: 'ok',
+    attempts: [{ attempt: 1, started_at: '2026-01-06T12:00:00.000Z', latency_ms: 120, outcome: 'ok' }],
+    proposed_actions: [],
+    events: [],
+    final_output: { content_type: typeof content === 'string' ? 'text' : 'json', content },
+    ...over,
+  };
+  const { violations } = check(caseArtifact, artifact, { strict: false, internal: false });
+  if (violations.length > 0) throw new Error(violations[0]?.message);
+  return artifact;
+}
+
+/** What is found of expectations that a case may have: `status message @place`, and `broken` where one is. */
+export function found(expected: Expected, content: Content, over: Partial<CaseArtifact> = {}): string[] {
+  const asked = { ...(suiteCase.example as object), expected };
+  const { violations } = check(suiteCase, asked, { strict: true, internal: false });
+  if (violations.length > 0) throw new Error(violations[0]?.message);
+  const { assertions, isBroken } = judgeAnswer(expected, new Answer(answered(content, over)));
+  const lines = assertions.map(({ name, status, message, at }) => {
+    if (!Object.hasOwn(expected, name)) throw new Error(`nobody asked for ${name}`);
+    return [status, ...(message === null ? [] : [message]), ...(at === null ? [] : [`@${at}`])].join(' ');
+  });
+  return isBroken ? [...lines, 'broken'] : lines;
+}
+
+export const calls = (...tools: string[]): Partial<CaseArtifact> => ({
+  events: tools.map((tool, index) => ({ type: 'tool_call', ts: index, call_id: `c${index}`, tool, args: {} })),
+});

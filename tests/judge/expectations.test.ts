@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { type Expected, EXPECTATIONS, NOT_JUDGED } from '../../src/contracts/suite/index.ts';
+import { calls, found } from './answers.ts';
+
+type Row = [
+  expected: Expected,
+  content: string | Record<string, unknown>,
+  found: string[],
+  over?: Partial<CaseArtifact>,
+];
+
+const OUT = '@final_output.content';
+const action = (action_type: string, risk_level: 'low' | 'high', refs: number): object => ({
+  action_id: 'a',
+  action_type,
+  tool_name: 't',
+  params: {},
+  risk_level,
+  risk_tags: [],
+  evidence_refs: Array.from({ length: refs }, () => ({ kind: 'event', id: 'events[0]' })),
+});
+const actions = (...list: object[]): Partial<CaseArtifact> =>
+  ({ proposed_actions: list, events: [{ type: 'note', ts: 1 }] }) as Partial<CaseArtifact>;
+const retrieval = (...lists: string[][]): Partial<CaseArtifact> => ({
+  events: lists.map((doc_ids, ts) => ({ type: 'retrieval', ts, query: 'q', doc_ids })),
+});
+const attempt = (latency_ms?: number): Partial<CaseArtifact> => ({
+  attempts: [
+    {
+      attempt: 1,
+      started_at: '2026-01-06T12:00:00Z',
+      latency_ms: 9_000,
+      outcome: 'runner_error',
+      error_class: 'timeout',
+    },
+    { attempt: 2, started_at: '2026-01-06T12:00:09Z', outcome: 'ok', ...(latency_ms !== undefined && { latency_ms }) },
+  ],
+});
+
+const rows: Row[] = [
+  [{ contains: 'EUR' }, 'It is 5 EUR.', [`pass ${OUT}`]],
+  [{ contains: ['EUR', 'eur'] }, 'It is 5 EUR.', [`pass ${OUT}`, `fail The answer does not contain "eur". ${OUT}`]],
+  [{ contains: '{"a":1,"b":[2]}' }, { b: [2], a: 1 }, [`pass ${OUT}`]],
+  [{ not_contains: 'USD' }, 'It is 5 EUR.', [`pass ${OUT}`]],
+  [{ not_contains: ['EUR'] }, 'It is 5 EUR.', [`fail The answer contains "EUR". ${OUT}`]],
+
+  [{ must_include: ['five  EURO', 'straße'] }, 'It is Five\n\teuro, Straße 1.', [`pass ${OUT}`, `pass ${OUT}`]],
+  [{ must_include: 'cafe\u0301' }, 'CAFÉ', [`pass ${OUT}`]],
+  [{ must_include: 'refund\n' }, 'A refund', [`pass ${OUT}`]],
+  [{ must_include: 'five' }, 'Six.', [`fail The answer does not contain "five". ${OUT}`]],
+  [{ must_not_include: 'i am an ai' }, 'Sure.', [`pass ${OUT}`]],
+  [{ must_not_include: 'i am an ai' }, 'I am\u00a0an AI.', [`fail The answer contains "i am an ai". ${OUT}`]],
+
+  [{ equals: 'Yes.' }, 'Yes.', [`pass ${OUT}`]],
+  [{ equals: 'Yes.' }, 'yes.', [`fail The answer is another text than expected. ${OUT}`]],
+  [{ equals: '{"a":1}' }, { a: 1 }, [`pass ${OUT}`]],
+  [{ equals: { a: 1, b: { c: [1] } } }, { b: { c: [1] }, a: 1 }, [`pass ${OUT}`]],
+  [{ equals: { a: 1 } }, '{ "a": 1.0 }', [`pass ${OUT}`]],
+  [{ equals: { a: 1 } }, { a: 1, b: 2 }, [`fail The answer is another JSON value than expected. ${OUT}`]],
+  [{ equals: { a: 1 } }, 'a: 1', [`fail The answer is not JSON, and an object was expected. ${OUT}`]],
+
+  [{ regex: ['^A-\\d+$', '(?i)a'] }, 'A-17', [`pass ${OUT}`, `pass ${OUT}`]],
+  [{ regex: '^\\d+$' }, 'A-17', [`fail The answer does not match "^\\d+$". ${OUT}`]],
+  [{ not_regex: 'sorry' }, 'Sure.', [`pass ${OUT}`]],
+  [{ not_regex: '(?i)SORRY' }, 'So sorry.', [`fail The answer matches "(?i)SORRY". ${OUT}`]],
+
+  [{ json_schema: { type: 'object', required: ['a'] } }, { a: 1 }, [`pass ${OUT}`]],
+  [{ json_schema: { type: 'array', items: { type: 'number' } } }, '[1,2]', [`pass ${OUT}`]],
+  [
+    { json_schema: { properties: { items: { items: { properties: { price: { type: 'number' } } } } } } },
+    { items: [{ price: 1 }, { price: '2' }] },
+    [`fail In the answer, items[1].price must be number. ${OUT}`],
+  ],
+  [{ json_schema: { required: ['total'] } }, {}, [`fail The answer must have required property 'total'. ${OUT}`]],
+  [
+    { json_schema: { additionalProperties: false } },
+    { 'odd key': 1 },
+    [`fail The answer must NOT have additional properties (["odd key"]). ${OUT}`],
+  ],
+  [{ json_schema: { type: 'object' } }, 'Hello.', [`fail The answer is not JSON. ${OUT}`]],
+  [{ json_schema: { enum: [{ a: [1] }] } }, { a: [1] }, [`pass ${OUT}`]],
+  [
+    { json_schema: { properties: { a: { const: 2 } } } },
+    { a: 1 },
+    [`fail In the answer, a must be the one value that the schema allows. ${OUT}`],
+  ],
+  [
+    { json_schema: { properties: { a: { uniqueItems: true } } } },
+    {
+      a: [
+        { b: 1, c: 2 },
+        { c: 2, b: 1 },
+      ],
+    },
+    [`fail In the answer, a must not hold anything twice. ${OUT}`],
+  ],
+  [{ json_schema: { properties: { a: { pattern: '^a+$' } } } }, { a: 'aaa' }, [`pass ${OUT}`]],
+
+  [{ json_path: [{ path: '$.a[1].b', equals: { c: 1 } }] }, { a: [0, { b: { c: 1 } }] }, [`pass ${OUT}`]],
+  [{ json_path: [{ path: '$["odd key"]', exists: true }] }, { 'odd key': null }, [`pass ${OUT}`]],
+  [{ json_path: [{ path: '$.b', exists: true }] }, { a: 1 }, [`fail The answer has nothing at "$.b". ${OUT}`]],
+  [{ json_path: [{ path: '$.b', exists: false }] }, { a: 1 }, [`pass ${OUT}`]],
+  [{ json_path: [{ path: '$.a', exists: false }] }, { a: 1 }, [`fail The answer has something at "$.a". ${OUT}`]],
+  [{ json_path: [{ path: '$.a[*].p', equals: 2 }] }, { a: [{ p: 1 }, { p: 2 }, 3] }, [`pass ${OUT}`]],
+  [
+    { json_path: [{ path: '$.a[*].p', equals: 3 }] },
+    { a: [{ p: 1 }, { p: 2 }] },
+    [`fail The answer has another value than expected at "$.a[*].p". ${OUT}`],
+  ],
+  [{ json_path: [{ path: '$[*]', regex: '^b' }] }, { x: 'abc', y: 'bcd' }, [`pass ${OUT}`]],
+  [{ json_path: [{ path: '$.n', regex: '^\\d+$' }] }, '{"n": 17}', [`pass ${OUT}`]],
+  [{ json_path: [{ path: '$', equals: [1] }] }, '[1]', [`pass ${OUT}`]],
+  [{ json_path: [{ path: '$.a', exists: false }] }, 'no JSON', [`fail The answer is not JSON. ${OUT}`]],
+
+  [{ tool_required: ['a', 'c'] }, '', ['pass @events[0]', 'fail The tool "c" was not called.'], calls('a', 'b')],
+  [{ tool_forbidden: ['c', 'b'] }, '', ['pass', 'fail The tool "b" was called. @events[1]'], calls('a', 'b')],
+  [{ tool_sequence: ['a', 'c'] }, '', ['pass @events[2]'], calls('a', 'b', 'c')],
+  [{ tool_sequence: 'b' }, '', ['pass @events[1]'], calls('a', 'b')],
+  [
+    { tool_sequence: ['b', 'a'] },
+    '',
+    ['fail The tool "a" was not called after those before it in the sequence. @events[1]'],
+    calls('a', 'b'),
+  ],
+  [
+    { tool_sequence: ['a', 'a'] },
+    '',
+    ['fail The tool "a" was not called after those before it in the sequence. @events[0]'],
+    calls('a', 'b'),
+  ],
+  [{ tool_sequence: ['z'] }, '', ['fail The tool "z" was not called.'], calls('a', 'b')],
+
+  [
+    { action_required: ['refund', 'mail'] },
+    '',
+    ['pass @proposed_actions[1]', 'fail The action "mail" was not proposed.'],
+    actions(action('note', 'low', 0), action('refund', 'low', 0)),
+  ],
+  [{ evidence_required_for_actions: true }, '', ['pass'], actions(action('a', 'low', 0), action('b', 'high', 1))],
+  [{ evidence_required_for_actions: false }, '', [], actions(action('b', 'high', 0))],
+  [
+    { evidence_required_for_actions: true },
+    '',
+    ['fail The action "b" names no evidence, and its risk is not low. @proposed_actions[1]'],
+    actions(action('a', 'low', 0), action('b', 'high', 0)),
+  ],
+  [
+    { retrieval_required: { doc_ids: ['d2', 'd9'] } },
+    '',
+    ['pass @events[1]', 'fail The document "d9" was not retrieved.'],
+    retrieval(['d1'], ['d2', 'd3']),
+  ],
+
+  [{ max_latency_ms: 50 }, '', ['pass'], attempt(50)],
+  [{ max_latency_ms: 50 }, '', ['fail The answer took 51 milliseconds, and at most 50 are allowed.'], attempt(51)],
+  [{ max_latency_ms: 50 }, '', ['not_judged The run does not say how long the answer took.'], attempt()],
+  [{ max_cost_usd: 0.5 }, '', ['pass'], { agent_fields: { token_usage: { cost_usd: 0.5 } } }],
+  [
+    { max_cost_usd: 0.5 },
+    '',
+    ['fail The answer cost 0.6 US dollars, and at most 0.5 are allowed.'],
+    { agent_fields: { cost_usd: 0.6 } },
+  ],
+  [{ max_cost_usd: 0.5 }, '', ['not_judged The agent did not say what the answer cost.']],
+  [{ max_steps: 2 }, '', ['pass'], calls('a', 'a')],
+  [{ max_steps: 1 }, '', ['fail The agent called 2 tools, and at most 1 are allowed.'], calls('a', 'a')],
+  ...NOT_JUDGED.map(
+    (name): Row => [{ [name]: {} }, '', ['not_judged Proctor keeps this expectation, and does not judge it.']],
+  ),
+];
+
+describe('an answer is judged', () => {
+  test.each(rows)('%j by %j: %j', (expected, content, lines, over) => {
+    expect(found(expected, content, over)).toEqual(lines);
+  });
+
+  test('by every expectation there is: each holds here, and each fails, unless it is kept only', () => {
+    const statuses = (name: string): Set<string | undefined> =>
+      new Set(
+        rows
+          .filter(([asked]) => Object.hasOwn(asked, name))
+          .flatMap(([, , lines]) => lines.map(line => line.split(' ')[0])),
+      );
+    for (const name of EXPECTATIONS.filter(name => name !== 'script')) {
+      if ((NOT_JUDGED as readonly string[]).includes(name)) expect([...statuses(name)], name).toEqual(['not_judged']);
+      else expect([...statuses(name)], name).toEqual(expect.arrayContaining(['pass', 'fail']));
+    }
+  });
+
+  test('by all that a case expects, each in its place', () => {
+    const expected = { max_steps: 3, contains: ['a', 'z'], tool_required: 't', equals: 'a' };
+    expect(found(expected, 'a', calls('t'))).toEqual([
+      `pass ${OUT}`,
+      `fail The answer does not contain "z". ${OUT}`,
+      `pass ${OUT}`,
+      'pass @events[0]',
+      'pass',
+    ]);
+  });
+});
+
+describe('an expectation that is broken itself', () => {
+  const broken: [string, Expected, RegExp][] = [
+    ['a pattern without its end', { regex: '(' }, /pattern cannot be read/],
+    ['a pattern that looks behind', { not_regex: '(?<=a)b' }, /pattern cannot be read/],
+    ['a pattern that refers to itself', { regex: '(a)\\1' }, /pattern cannot be read/],
+    ['a pattern at a path', { json_path: [{ path: '$', regex: '[' }] }, /pattern cannot be read/],
+    ['a path with an odd name', { json_path: [{ path: '$["\\q"]', exists: true }] }, /not written as JSON/],
+    ['a schema with an odd type', { json_schema: { type: 'strin' } }, /no JSON Schema/],
+    [
+      'a schema of another draft',
+      { json_schema: { $schema: 'http://json-schema.org/draft-07/schema#' } },
+      /another version/,
+    ],
+    [
+      'a schema that refers elsewhere',
+      { json_schema: { $ref: 'https://example.com/a' } },
+      /refers to what is not in it/,
+    ],
+    ['a schema with a bad pattern', { json_schema: { pattern: '(' } }, /pattern cannot be read/],
+    ['a schema that would wait', { json_schema: { $async: true, type: 'number' } }, /cannot be judged at once/],
+  ];
+  test.each(broken)('such as %s makes the case an error, and the others are judged', (_, expected, message) => {
+    const lines = found({ contains: 'a', max_steps: 0, ...expected }, '{"a":1}');
+    expect(lines).toHaveLength(4);
+    expect([lines[0], lines[2], lines[3]]).toEqual([`pass ${OUT}`, 'pass', 'broken']);
+    expect(lines[1]).toMatch(/^not_judged The .*\.$/);
+    expect(lines[1]).toMatch(message);
+  });
+
+  test('is not believed because another schema of the same name is sound', () => {
+    const named = (type: string): Expected => ({
+      json_schema: { $id: 'https://example.com/x', $defs: { y: { $id: 'y', type } }, $ref: 'y' },
+    });
+    expect(found(named('object'), { a: 1 })).toEqual([`pass ${OUT}`]);
+    expect(found(named('string'), { a: 1 })).toEqual([`fail The answer must be string. ${OUT}`]);
+  });
+
+  test('stands beside what was judged before it', () => {
+    expect(found({ regex: ['a', '('] }, 'a')).toEqual([`pass ${OUT}`, expect.stringMatching(/^not_judged/), 'broken']);
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import type { Expected } from '../../src/contracts/suite/index.ts';
+import { usageOf } from '../../src/judge/usage.ts';
+import { answered, found } from './answers.ts';
+
+const OUT = '@final_output.content';
+
+/** How often longer the same takes for four times as much: about 4 where time is linear, 16 where it is quadratic. */
+function growth(work: (size: number) => unknown, size: number): number {
+  const least = (size: number): number => {
+    let best = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < 5; round++) {
+      const began = performance.now();
+      work(size);
+      best = Math.min(best, performance.now() - began);
+    }
+    // What takes less than this is not worth a comparison.
+    return Math.max(best, 1);
+  };
+  work(size);
+  return least(4 * size) / least(size);
+}
+
+const GROWTH_MAX = 11;
+
+describe('a hostile answer is judged in time that grows with its length', () => {
+  const attacks: [string, Expected, (size: number) => string | Record<string, unknown>, number][] = [
+    ['a nested repetition', { regex: '(a+)+$' }, size => `${'a'.repeat(size)}!`, 100_000],
+    ['alternatives that overlap', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 100_000],
+    ['a mail address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 100_000],
+    ['many wild parts', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 20_000],
+    [
+      'a pattern in a schema',
+      { json_schema: { properties: { a: { pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' } } } },
+      size => ({ a: 'a'.repeat(size) }),
+      50_000,
+    ],
+    [
+      'keys that a schema looks at by pattern',
+      { json_schema: { patternProperties: { '(x+x+)+y': { type: 'string' } } } },
+      size => ({ ['x'.repeat(size)]: 1 }),
+      50_000,
+    ],
+    [
+      'a list of objects that must differ',
+      { json_schema: { properties: { a: { uniqueItems: true } } } },
+      size => ({ a: Array.from({ length: size }, (_, index) => ({ index })) }),
+      10_000,
+    ],
+    ['marks upon one letter', { must_include: 'b' }, size => `a${'\u0301\u0316'.repeat(size)}`, 40_000],
+    [
+      'marks in the wrong order',
+      { must_include: 'b' },
+      size => `a${'\u0301'.repeat(size)}${'\u0316'.repeat(size)}`,
+      40_000,
+    ],
+    ['white space', { must_include: 'b' }, size => `${' \n\u2003'.repeat(size)}a`, 100_000],
+    ['texts that nearly fit', { contains: `${'a'.repeat(2_000)}b` }, size => 'a'.repeat(size), 100_000],
+    ['a wide document', { json_path: [{ path: '$[*][*]', equals: -1 }] }, size => ({ a: Array(size).fill(1) }), 50_000],
+  ];
+  test.each(attacks)('%s', (_, expected, content, size) => {
+    // The artifact is made outside of what is measured as far as it can be; checking it is linear, too.
+    expect(growth(n => found(expected, content(n)), size)).toBeLessThan(GROWTH_MAX);
+  });
+});
+
+describe('an answer', () => {
+  test('with the names that every object has is looked at for its own keys only', () => {
+    const named = (name: string): Expected => ({ json_path: [{ path: `$["${name}"]`, exists: true }] });
+    for (const name of ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
+      expect(found(named(name), {}), name).toEqual([`fail The answer has nothing at "$["${name}"]". ${OUT}`]);
+      const own = JSON.parse(`{"${name}":{"a":1}}`) as Record<string, unknown>;
+      expect(found(named(name), own), name).toEqual([`pass ${OUT}`]);
+      expect(found({ json_path: [{ path: `$["${name}"].a`, equals: 1 }] }, own), name).toEqual([`pass ${OUT}`]);
+      expect(found({ json_schema: { required: [name] } }, {})[0], name).toMatch(/^fail/);
+      expect(found({ json_schema: { required: [name] } }, own), name).toEqual([`pass ${OUT}`]);
+      expect(found({ equals: own }, own), name).toEqual([`pass ${OUT}`]);
+      expect(found({ json_schema: { const: own } }, own), name).toEqual([`pass ${OUT}`]);
+      expect(found({ json_schema: { enum: [{ b: 1 }] } }, own)[0], name).toMatch(/^fail/);
+    }
+    expect(found({ json_path: [{ path: '$.a.length', exists: true }] }, { a: [1] })[0]).toMatch(/^fail/);
+    expect(found({ json_path: [{ path: '$.a[0]', exists: true }] }, { a: 'text' })[0]).toMatch(/^fail/);
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  });
+
+  test('that is nested as deep as a document may be is judged', () => {
+    let deep: Record<string, unknown> = { end: true };
+    for (let depth = 0; depth < 58; depth++) deep = { a: deep };
+    const path = `$${'.a'.repeat(58)}.end`;
+    expect(found({ json_path: [{ path, equals: true }], equals: deep, contains: '"end":true' }, deep)).toEqual(
+      Array(3).fill(`pass ${OUT}`),
+    );
+    const recursive = {
+      $ref: '#/$defs/n',
+      $defs: { n: { properties: { a: { $ref: '#/$defs/n' }, end: { const: true } } } },
+    };
+    expect(found({ json_schema: recursive }, deep)).toEqual([`pass ${OUT}`]);
+    const text = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect(found({ json_path: [{ path: '$', exists: true }] }, text)).toEqual([`fail The answer is not JSON. ${OUT}`]);
+  });
+
+  test('of JSON that two readers could read differently is not JSON', () => {
+    for (const text of ['{"a":1,"a":2}', '{"a":1}x', '{"a":9007199254740993}', '{"a":"\\ud800"}', 'NaN', '']) {
+      expect(found({ json_path: [{ path: '$.a', exists: true }] }, text), text).toEqual([
+        `fail The answer is not JSON. ${OUT}`,
+      ]);
+    }
+  });
+
+  test('of some megabytes is judged by all', () => {
+    const content = `${'lorem ipsum '.repeat(400_000)}end`;
+    expect(
+      found({ contains: 'ipsum end', must_include: 'IPSUM END', regex: 'ipsum end$', equals: content }, content),
+    ).toEqual(Array(4).fill(`pass ${OUT}`));
+  });
+});
+
+describe('a message', () => {
+  test('shows a long text by its beginning', () => {
+    const [line = ''] = found({ contains: 'é'.repeat(5_000) }, '');
+    expect(line).toMatch(/^fail The answer does not contain "é{30,}…"\. /);
+    expect(Buffer.byteLength(line)).toBeLessThan(200);
+  });
+
+  test('shows no secret, no path of a machine, and nothing that moves a cursor', () => {
+    const secret = `sk-${'a1B2'.repeat(8)}`;
+    const said = (text: string): string => found({ contains: text }, '')[0] ?? '';
+    expect(said(`key ${secret} end`)).toContain('"key [masked] end"');
+    expect(said('see /home/ann/notes.txt')).toContain('a text that is not shown here');
+    expect(said('\u001b[31mred\u202e')).toContain('"\\u{1b}[31mred\\u{202e}"');
+    expect(said(`${'x'.repeat(60)}AKIA${'A'.repeat(40)}`)).not.toMatch(/AKIA[A-Z0-9]{16}\b/);
+  });
+
+  test('about a schema shows keys of the answer within bounds', () => {
+    const content = { [`/home/ann/${'k'.repeat(500)}`]: 1 };
+    const [line = ''] = found({ json_schema: { additionalProperties: { type: 'string' } } }, content);
+    expect(line).toBe(`fail The answer does not keep the schema. ${OUT}`);
+  });
+});
+
+describe('what an agent says of its cost', () => {
+  const usage = (agent_fields?: Record<string, unknown>) => usageOf(answered('', agent_fields && { agent_fields }));
+  test.each([
+    [undefined, null, null],
+    [{}, null, null],
+    [{ token_usage: { cost_usd: 0.1, total_tokens: 7 } }, 0.1, 7],
+    [{ usage: { input_tokens: 3, output_tokens: 4 }, cost_usd: 0.2 }, 0.2, 7],
+    [{ usage: { input_tokens: 3 } }, null, 3],
+    [{ token_usage: { total_tokens: 9, input_tokens: 1 }, usage: { cost_usd: 1 } }, 1, 9],
+    [{ token_usage: { cost_usd: -1, total_tokens: '7' }, cost_usd: 0 }, 0, null],
+    [{ token_usage: null, usage: [1], cost_usd: 'free' }, null, null],
+    [{ usage: { input_tokens: 1.7e308, output_tokens: 1.7e308 } }, null, null],
+    [JSON.parse('{"__proto__":{"cost_usd":3}}') as Record<string, unknown>, null, null],
+  ])('%j: %j dollars and %j tokens', (fields, costUsd, tokens) => {
+    expect(usage(fields)).toEqual({ costUsd, tokens });
+  });
+});

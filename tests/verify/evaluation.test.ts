@@ -1,0 +1,95 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { bytesHash } from '../../src/base/hash.ts';
+import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
+import { evaluateSuite, writeEvaluation } from '../../src/judge/evaluate.ts';
+import { suiteFolder } from '../suite-world.ts';
+import { temporaryFolder } from '../support.ts';
+import { brokenIn, verdictsOf } from './folders.ts';
+
+const noCheck = () => Promise.reject(new Error('no case asks for a script'));
+
+let folder: string;
+let evaluation: Evaluation;
+
+beforeEach(async () => {
+  folder = await suiteFolder(temporaryFolder(), {
+    cases: [{ id: 'one', expected: { contains: 'answer' } }, { id: 'two' }],
+  });
+  evaluation = await evaluateSuite(folder, { runCheck: noCheck });
+});
+
+describe('the evaluation of a run', () => {
+  test('may come after the seal, at the top or in evidence/', async () => {
+    writeEvaluation(folder, evaluation);
+    expect(await brokenIn(folder)).toEqual([]);
+    renameSync(path.join(folder, 'evaluation.json'), path.join(folder, 'evidence', 'evaluation.json'));
+    expect(await brokenIn(folder)).toEqual([]);
+  });
+
+  const other = bytesHash('another');
+  const breaches: [string, Partial<Evaluation>, string][] = [
+    ['of another seal', { seal_sha256: other }, 'seal_sha256'],
+    ['of other cases', { cases_sha256: other }, 'cases_sha256'],
+    ['of another run', { run_id: 'suite_other' }, 'run_id'],
+    ['of the other side', { version: 'new' }, 'version'],
+  ];
+  test.each(breaches)('%s breaks FD10, and nothing else', async (_, change, at) => {
+    writeEvaluation(folder, { ...evaluation, ...change });
+    expect(await brokenIn(folder)).toEqual([`FD10 evaluation.json#${at}`]);
+  });
+
+  test('that was moved to another run is found there', async () => {
+    const elsewhere = await suiteFolder(temporaryFolder(), { version: 'new', cases: [{ id: 'other' }] });
+    writeEvaluation(elsewhere, evaluation);
+    expect(await brokenIn(elsewhere)).toEqual(
+      ['cases_sha256', 'run_id', 'seal_sha256', 'version'].map(at => `FD10 evaluation.json#${at}`),
+    );
+  });
+
+  test('is not believed without the run that it names', async () => {
+    const alone = temporaryFolder();
+    writeEvaluation(alone, evaluation);
+    expect(await brokenIn(alone)).toEqual(
+      ['cases_sha256', 'run_id', 'seal_sha256'].map(at => `FD10 evaluation.json#${at}`),
+    );
+  });
+
+  test('does not lie in another file', async () => {
+    const alone = temporaryFolder();
+    writeFileSync(path.join(alone, 'verdicts.json'), canonicalize(evaluation));
+    expect(await brokenIn(alone)).toEqual(['FD10 verdicts.json#schema_version']);
+  });
+
+  test('is not blamed for a run that is broken itself', async () => {
+    writeEvaluation(folder, evaluation);
+    const file = path.join(folder, 'run.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"selected_case_ids":[', '"selected_case_ids":[7,'));
+    const { violations } = (await verdictsOf(folder)).at(-1) ?? { violations: [] };
+    expect(violations.map(({ rule_id, path }) => `${rule_id} ${path}`)).toEqual(['SL5 run.json']);
+    rmSync(file);
+    expect(await brokenIn(folder)).toContain('FD10 evaluation.json#run_id');
+  });
+
+  test('that says nothing of itself is known by its name', async () => {
+    writeFileSync(path.join(folder, 'evaluation.json'), '{}');
+    const verdict = (await verdictsOf(folder)).find(({ input }) => input.endsWith('evaluation.json'));
+    expect(verdict).toMatchObject({ outcome: 'invalid', contract: 'evaluation' });
+  });
+});
+
+test('a file whose name alone says its format is read up to the cap of that format', async () => {
+  const [first] = evaluation.cases;
+  const cases = Array.from({ length: 50_000 }, (_, index) => ({ ...first, case_id: `case-${index}` }));
+  const large = { ...evaluation, cases, summary: { total: 50_000, passed: 50_000, failed: 0, errors: 0, unjudged: 0 } };
+  writeFileSync(path.join(folder, 'evaluation.json'), canonicalize(large));
+  expect(Buffer.byteLength(canonicalize(large))).toBeGreaterThan(16 * 1024 * 1024);
+  expect(await brokenIn(folder)).toEqual([]);
+  const outcomes = async (name: string): Promise<string | undefined> => {
+    renameSync(path.join(folder, 'evaluation.json'), path.join(folder, name));
+    return (await verdictsOf(folder)).find(({ input }) => input.endsWith(name))?.reason?.code;
+  };
+  expect(await outcomes('verdicts.json')).toBe('too_large');
+});
