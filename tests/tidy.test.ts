@@ -14,6 +14,8 @@ const LAW: Record<string, readonly string[]> = {
   evidence: ['base', 'contracts'],
   run: ['base', 'contracts', 'policy', 'adapters', 'execute', 'evidence'],
   verify: ['base', 'contracts', 'evidence'],
+  judge: ['base', 'contracts', 'evidence', 'run'],
+  reports: ['base', 'contracts', 'evidence'],
   tool: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify'],
   cli: ['base', 'contracts', 'tool'],
 };

@@ -50,6 +50,9 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   cases: ours('cases.v1', async () => (await suite()).cases),
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
   'suite-request': ours('suite-request.v1', async () => (await suite()).suiteRequest),
+  comparison: ours('comparison.v1', async () => (await import('./comparison/index.ts')).comparison),
+  baseline: ours('baseline.v1', async () => (await import('./baseline/index.ts')).baseline),
+  gate: ours('gate.v1', async () => (await import('./gate/index.ts')).gate),
 };
 
 const agentStep = () => import('./agent-step/index.ts');
