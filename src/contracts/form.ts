@@ -157,9 +157,10 @@ function list(element: Form): Form {
   };
 }
 
+const keysOf = (value: object): string[] => Object.keys(value).filter(key => key !== '__proto__');
+
 /** An object with any keys, whose values are all of one form. A key that names the prototype is left to rules. */
 function map(member: Form): Form {
-  const keysOf = (value: object): string[] => Object.keys(value).filter(key => key !== '__proto__');
   return {
     what: 'an object',
     fits: value => isObject(value) && keysOf(value).every(key => member.fits(value[key])),

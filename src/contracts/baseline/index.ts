@@ -97,7 +97,7 @@ const rules = [
 
 const idForm = formOf(caseId());
 
-function* caseFindings(id: string, { trials }: Baseline['cases'][string], runs: number): Generator<Finding> {
+function* caseFindings(id: string, one: Baseline['cases'][string], runs: number): Generator<Finding> {
   const at = placeOf('cases', id);
   let isName = true;
   for (const { message } of idForm.faults(id, '')) {
@@ -105,6 +105,7 @@ function* caseFindings(id: string, { trials }: Baseline['cases'][string], runs: 
     yield must(at, message);
   }
   if (!isName) return;
+  const { trials } = one;
   if (trials.length !== runs) yield must(`${at}.trials`, `must be ${runs}, one for each run`);
   for (const [index, { verdict, error_class }] of trials.entries()) {
     if (verdict !== 'error' && error_class !== null) {
