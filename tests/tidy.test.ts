@@ -15,7 +15,8 @@ const LAW: Record<string, readonly string[]> = {
   run: ['base', 'contracts', 'policy', 'adapters', 'execute', 'evidence'],
   verify: ['base', 'contracts', 'evidence'],
   judge: ['base', 'contracts', 'evidence', 'run'],
-  tool: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify', 'judge'],
+  reports: ['base', 'contracts', 'evidence'],
+  tool: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
   cli: ['base', 'contracts', 'tool'],
 };
 

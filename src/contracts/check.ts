@@ -1,6 +1,7 @@
 import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
-import { type Form, formOf, kindOf } from './form.ts';
+import { type Form, formOf } from './form.ts';
+import { kindOf } from './kind.ts';
 import type { Context, Finding, Part, Rule } from './rule.ts';
 
 /** One broken rule, at one place. Also the form of advice, which breaks a SHOULD. */

@@ -9,6 +9,7 @@ export interface Definition {
       readonly shape?: Readonly<Record<string, Definition>>;
       readonly element?: Definition;
       readonly innerType?: Definition;
+      readonly valueType?: Definition;
       readonly left?: Definition;
       readonly right?: Definition;
       readonly options?: readonly Definition[];

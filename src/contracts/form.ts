@@ -1,6 +1,7 @@
 import { placeOf } from '../base/place.ts';
 import { type Check, type Definition, definitionOf } from './definition.ts';
 import { checkFault, checkTest } from './form-checks.ts';
+import { isObject, kindOf } from './kind.ts';
 import type { Shape } from './shape.ts';
 
 /** A shape, made ready to judge values with. */
@@ -66,7 +67,10 @@ function compileType({ _zod: { def } }: Definition): Form {
     case 'unknown':
       return plain('anything', () => true);
     case 'record':
-      return plain('an object', isObject);
+      // Most maps may hold anything, and then there is nothing in them to look at.
+      return def.valueType?._zod.def.type === 'unknown'
+        ? plain('an object', isObject)
+        : map(compile(def.valueType as Definition));
     case 'literal':
     case 'enum':
       return choice(def.values ?? Object.values(def.entries ?? {}));
@@ -149,6 +153,23 @@ function list(element: Form): Form {
     *unknown(value, path) {
       if (element.unknown === nothing || !Array.isArray(value)) return;
       for (let index = 0; index < value.length; index++) yield* element.unknown(value[index], placeOf(path, index));
+    },
+  };
+}
+
+const keysOf = (value: object): string[] => Object.keys(value).filter(key => key !== '__proto__');
+
+/** An object with any keys, whose values are all of one form. A key that names the prototype is left to rules. */
+function map(member: Form): Form {
+  return {
+    what: 'an object',
+    fits: value => isObject(value) && keysOf(value).every(key => member.fits(value[key])),
+    *faults(value, path) {
+      if (!isObject(value)) yield mistyped('an object', value, path);
+      else for (const key of keysOf(value)) yield* member.faults(value[key], placeOf(path, key));
+    },
+    *unknown(value, path) {
+      if (isObject(value)) for (const key of keysOf(value)) yield* member.unknown(value[key], placeOf(path, key));
     },
   };
 }
@@ -273,19 +294,6 @@ function isNone(faults: Iterable<ShapeFault>): boolean {
   return true;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function mistyped(what: string, value: unknown, path: string): ShapeFault {
   return { path, message: `must be ${what}, is ${kindOf(value)}` };
-}
-
-/** What a value is, in a word or two. */
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'not finite';
-  if (typeof value === 'object') return 'an object';
-  return typeof value === 'undefined' ? 'missing' : `a ${typeof value}`;
 }

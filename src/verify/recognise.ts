@@ -1,5 +1,5 @@
 import { catalogue } from '../contracts/catalogue.ts';
-import { kindOf } from '../contracts/form.ts';
+import { kindOf } from '../contracts/kind.ts';
 
 export type Recognition = { readonly name: string } | { readonly code: string; readonly message: string };
 

@@ -1,0 +1,93 @@
+import { must, rulesFor } from '../rule.ts';
+import type { Comparison } from './shape.ts';
+import { changeOf, standingOf } from './trial.ts';
+
+const rule = rulesFor<Comparison>();
+
+export const CM9 = rule({
+  id: 'CM9',
+  title: 'Change Follows From Trials',
+  why: 'Whether a case got worse is a matter of what its trials show, and of nothing else.',
+  asks: [
+    'baseline and new of a case have trials, a list; each has run_id, which is among the run_ids of its side',
+    'a trial has verdict, pass, fail or error, and output_hash, latency_ms, cost_usd and score, or null',
+    'error_class is null where verdict is not error, and else a class, or null where a check could not be made',
+    'passed is verdict pass; failed is fail, or error by timeout, http_error, invalid_json or schema_mismatch',
+    'any other error says nothing, and a side that says nothing is missing: side_missing is baseline, new or both',
+    'change is missing where a side is; else flaky where one side shows passed and failed',
+    'else regressed where passed became failed, improved where failed became passed, and same where neither did',
+    'side_missing is there only where change is missing',
+  ],
+  fields: ['cases[].change', 'cases[].side_missing', 'cases[].baseline', 'cases[].new'],
+  reads: ['sides'],
+  *check({ cases, sides }) {
+    const runs = { baseline: new Set(sides.baseline.run_ids), new: new Set(sides.new.run_ids) };
+    for (const [index, one] of cases.entries()) {
+      const at = `cases[${index}]`;
+      for (const side of ['baseline', 'new'] as const) {
+        for (const [number, { run_id, verdict, error_class }] of one[side].trials.entries()) {
+          const place = `${at}.${side}.trials[${number}]`;
+          if (!runs[side].has(run_id)) yield must(`${place}.run_id`, 'is no run of this side');
+          if (verdict !== 'error' && error_class !== null) yield must(`${place}.error_class`, 'belongs to an error');
+        }
+      }
+      const { change, side_missing } = changeOf(one.baseline.trials, one.new.trials);
+      if (one.change !== change) yield must(`${at}.change`, `must be "${change}" by what the trials show`);
+      else if (one.side_missing !== side_missing) {
+        yield must(`${at}.side_missing`, side_missing ? `must be "${side_missing}"` : 'belongs to a missing case');
+      }
+    }
+  },
+  breach: ({ cases, ...rest }) => ({
+    ...rest,
+    cases: cases.map(one => (one.change === 'same' ? { ...one, side_missing: 'new' } : one)),
+  }),
+});
+
+export const CM10 = rule({
+  id: 'CM10',
+  title: 'Causes Cited',
+  why: 'A cause that points to nothing is an opinion.',
+  asks: [
+    'failing is a list, empty where no trial of new failed; each has name, and message and at, or null',
+    'divergence is null or has kind, baseline_at, new_at, says, confidence and cites',
+    'kind is environment, policy, input, tool_choice, tool_arguments, tool_result, retrieval, output or runner',
+    'confidence is high, medium or low; says is not blank and has at most 1,000 bytes',
+    'baseline_at and new_at are null, or events[0], proposed_actions[0], proposed_actions, final_output, runner_failure or case',
+    'cites is a list of such places, each after baseline: or new:, or of comparability.fields[0] and so on',
+    'baseline_at and new_at, unless null, are among the cites; a field that is cited exists',
+  ],
+  fields: ['cases[].failing', 'cases[].divergence'],
+  reads: ['cases[].new', 'comparability'],
+  *check({ cases, comparability }) {
+    for (const [index, { failing, divergence, new: candidate }] of cases.entries()) {
+      const at = `cases[${index}]`;
+      if (failing.length > 0 && !candidate.trials.some(trial => standingOf(trial) === 'failed')) {
+        yield must(`${at}.failing`, 'must be empty where no trial of new failed');
+      }
+      if (!divergence) continue;
+      const { cites, baseline_at, new_at, says } = divergence;
+      if (Buffer.byteLength(says) > SAYS_BYTES_MAX) {
+        yield must(`${at}.divergence.says`, `must have at most ${SAYS_BYTES_MAX} bytes`);
+      }
+      if (baseline_at !== null && !cites.includes(`baseline:${baseline_at}`)) {
+        yield must(`${at}.divergence.baseline_at`, 'must be among the cites');
+      }
+      if (new_at !== null && !cites.includes(`new:${new_at}`)) {
+        yield must(`${at}.divergence.new_at`, 'must be among the cites');
+      }
+      for (const [number, cite] of cites.entries()) {
+        const field = /^comparability\.fields\[(\d+)\]$/.exec(cite)?.[1];
+        if (field !== undefined && Number(field) >= comparability.fields.length) {
+          yield must(`${at}.divergence.cites[${number}]`, 'names a field that is not there');
+        }
+      }
+    }
+  },
+  breach: ({ cases, ...rest }) => ({
+    ...rest,
+    cases: cases.map(one => (one.divergence ? { ...one, divergence: { ...one.divergence, cites: [] } } : one)),
+  }),
+});
+
+export const SAYS_BYTES_MAX = 1_000;

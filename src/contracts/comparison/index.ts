@@ -1,0 +1,28 @@
+import { type Contract, MIB } from '../contract.ts';
+import { comparisonExample } from './example.ts';
+import { comparisonRules } from './rules.ts';
+import { comparisonShape } from './shape.ts';
+
+export { SAYS_BYTES_MAX } from './case-rules.ts';
+export type { ComparedCase, ComparedSide, Comparison, Divergence, MetricComparison } from './shape.ts';
+export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
+export { EXIT_CODES, SIGNIFICANT } from './verdict-rule.ts';
+
+export const comparison: Contract = {
+  name: 'comparison',
+  title: 'Comparison',
+  tells: 'Whether the new side of a suite is worse than its baseline, in which cases, and what differed first in each.',
+  source: 'Proctor, compare',
+  version: { field: 'schema_version', value: 'comparison.v1' },
+  shape: comparisonShape,
+  rules: comparisonRules,
+  unknownKeys: 'CM1',
+  programText: ['cases'],
+  beyond: [
+    'whether the runs that it names were judged as it says',
+    'whether the first difference is the cause',
+    'whether the intervals were drawn as they should be',
+  ],
+  bytesMax: 256 * MIB,
+  example: comparisonExample,
+};

@@ -1,0 +1,198 @@
+import { ASKS as NAME_ASKS } from '../agent-step/words.ts';
+import { ASKS } from '../artifacts/words.ts';
+import { boundless } from '../gate/index.ts';
+import { firstRepeated } from '../lists.ts';
+import { must, rulesFor } from '../rule.ts';
+import { CM9, CM10 } from './case-rules.ts';
+import type { Comparison } from './shape.ts';
+import { discordantIn } from './trial.ts';
+import { CM3 } from './verdict-rule.ts';
+
+const rule = rulesFor<Comparison>();
+
+const CM1 = rule({
+  id: 'CM1',
+  title: 'Comparison Version Known',
+  why: 'A reader must know by which rules a comparison was written before it believes a word of it.',
+  asks: ['schema_version is "comparison.v1"', 'should (must, when strict): no key is unknown'],
+  fields: ['schema_version'],
+  breach: comparison => ({ ...comparison, schema_version: 'comparison.v9' }),
+});
+
+const CM2 = rule({
+  id: 'CM2',
+  title: 'Both Sides Named',
+  why: 'A verdict over runs that cannot be found again, or over one run taken for two, proves nothing.',
+  asks: [
+    'comparison_id is a name',
+    ...NAME_ASKS.name,
+    'generated_at is an instant',
+    ...NAME_ASKS.instant,
+    'sides has baseline and new; each has source, runs or accepted, and run_ids, seals and trials',
+    'run_ids are names of folders, as many as trials, and none stands twice; there are no more seals than trials',
+    'environment_hash, target_sha256 and cases_sha256 are content hashes, or null where not known or not all the same',
+    'new has at least one trial',
+  ],
+  fields: ['comparison_id', 'generated_at', 'sides'],
+  *check({ sides }) {
+    for (const side of ['baseline', 'new'] as const) {
+      const { run_ids, seals, trials } = sides[side];
+      const repeated = firstRepeated(run_ids);
+      if (repeated !== undefined) yield must(`sides.${side}.run_ids[${repeated}]`, 'stands here twice');
+      if (run_ids.length !== trials)
+        yield must(`sides.${side}.trials`, `must be ${run_ids.length}, the number of runs`);
+      if (seals.length > trials) yield must(`sides.${side}.seals`, 'are more than there are trials');
+    }
+    if (sides.new.trials === 0) yield must('sides.new.trials', 'must be at least 1');
+  },
+  breach: ({ sides, ...rest }) => {
+    const { run_ids, seals, ...side } = sides.new;
+    const twice = { ...side, run_ids: [...run_ids, ...run_ids], seals: [...seals, ...seals], trials: 2 };
+    return { ...rest, sides: { ...sides, new: twice } };
+  },
+});
+
+const CM4 = rule({
+  id: 'CM4',
+  title: 'Breaches Beyond Their Limit',
+  why: 'A gate that fails names what was too much, and how much would not have been.',
+  asks: [
+    'gate has mode, strict or statistical, tolerances as in a gate file, and breaches, a list',
+    'missing_max_ratio, if present, is a number from 0 to 1',
+    'a breach has metric, limit, measured and message, and its metric is among the tolerances',
+    'measured is above limit for latency_ms and cost_usd, and below it for score',
+  ],
+  fields: ['gate'],
+  *check({ gate: { tolerances, breaches } }) {
+    yield* boundless(tolerances, 'gate.tolerances');
+    for (const [index, { metric, limit, measured }] of breaches.entries()) {
+      if (!tolerances[metric]) yield must(`gate.breaches[${index}].metric`, 'has no tolerance that could be breached');
+      const isBeyond = metric === 'score' ? measured < limit : measured > limit;
+      if (!isBeyond) yield must(`gate.breaches[${index}].measured`, 'is within the limit');
+    }
+  },
+  breach: ({ gate, ...rest }) => ({
+    ...rest,
+    gate: { ...gate, breaches: gate.breaches.map(breach => ({ ...breach, measured: breach.limit })) },
+  }),
+});
+
+const CM5 = rule({
+  id: 'CM5',
+  title: 'Drift Named',
+  why: 'Two runs in different surroundings may be compared by whoever knows what was different.',
+  asks: [
+    'comparability has state, comparable, drift or not_comparable, and fields, a list',
+    'a field has field, and baseline and new, texts that differ, or null where not known; no field stands twice',
+    'fields is empty where state is comparable, and not where it is drift',
+    'state is not_comparable where a trial of either side has no seal',
+  ],
+  fields: ['comparability'],
+  reads: ['sides'],
+  *check({ comparability: { state, fields }, sides }) {
+    if (state === 'comparable' && fields.length > 0)
+      yield must('comparability.fields', 'must be empty where the sides are comparable');
+    if (state === 'drift' && fields.length === 0) yield must('comparability.fields', 'must name what drifted');
+    const repeated = firstRepeated(fields.map(({ field }) => field));
+    if (repeated !== undefined) yield must(`comparability.fields[${repeated}].field`, 'stands here twice');
+    for (const [index, field] of fields.entries()) {
+      if (field.baseline === field.new) yield must(`comparability.fields[${index}]`, 'is the same on both sides');
+    }
+    const isSealed = [sides.baseline, sides.new].every(({ seals, trials }) => seals.length === trials);
+    if (!isSealed && state !== 'not_comparable') {
+      yield must('comparability.state', 'must be "not_comparable" where a trial has no seal');
+    }
+  },
+  breach: comparison => ({ ...comparison, comparability: { state: 'drift', fields: [] } }),
+});
+
+const CM6 = rule({
+  id: 'CM6',
+  title: 'Summary Adds Up',
+  why: 'A sum that differs from its parts hides a case.',
+  asks: [
+    'summary has cases, regressed, improved, same, flaky and missing, whole numbers from 0 up',
+    'cases is the number of cases, and each other number that of the cases with that change',
+  ],
+  fields: ['summary'],
+  reads: ['cases[].change'],
+  *check({ summary, cases }) {
+    if (summary.cases !== cases.length) yield must('summary.cases', `must be ${cases.length}, the number of cases`);
+    const counts = { regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
+    for (const { change } of cases) counts[change]++;
+    for (const change of ['regressed', 'improved', 'same', 'flaky', 'missing'] as const) {
+      if (summary[change] !== counts[change]) yield must(`summary.${change}`, `must be ${counts[change]}`);
+    }
+  },
+  breach: ({ summary, ...rest }) => ({ ...rest, summary: { ...summary, same: summary.same + 1 } }),
+});
+
+const CM7 = rule({
+  id: 'CM7',
+  title: 'Statistics Possible',
+  why: 'A number that no data could give convinces only those who do not count.',
+  asks: [
+    'mcnemar has broke and mended: how many pairs of trials went from good to bad, and from bad to good',
+    'p_value is a number from 0 to 1; 1 where broke equals mended, and never below 2 to the power of 1 - broke - mended',
+    'metrics has each of latency_ms, cost_usd and score at most once, with pairs, not more than the cases',
+    'mean, p50 and p95 of baseline and new are numbers, and p50 is not above p95',
+    'difference has mean, which is not below low and not above high',
+    'resampled, if present, is less than pairs; more_trials is null or a whole number from 0 up',
+  ],
+  fields: ['statistics'],
+  reads: ['cases[].baseline', 'cases[].new'],
+  *check({ statistics: { mcnemar, metrics }, cases }) {
+    const { broke, mended, p_value } = mcnemar;
+    const sum = { broke: 0, mended: 0 };
+    for (const { baseline, new: candidate } of cases) {
+      const found = discordantIn(baseline.trials, candidate.trials);
+      sum.broke += found.broke;
+      sum.mended += found.mended;
+    }
+    if (broke !== sum.broke) yield must('statistics.mcnemar.broke', `must be ${sum.broke}`);
+    if (mended !== sum.mended) yield must('statistics.mcnemar.mended', `must be ${sum.mended}`);
+    const least = Math.min(1, 2 ** (1 - broke - mended));
+    if (p_value < least * 0.999 || (broke === mended && p_value !== 1)) {
+      yield must('statistics.mcnemar.p_value', 'is less than that many pairs can show');
+    }
+    const repeated = firstRepeated(metrics.map(({ name }) => name));
+    if (repeated !== undefined) yield must(`statistics.metrics[${repeated}].name`, 'stands here twice');
+    for (const [index, { pairs, resampled, difference, ...sides }] of metrics.entries()) {
+      const at = `statistics.metrics[${index}]`;
+      if (pairs > cases.length || pairs === 0) yield must(`${at}.pairs`, 'must be from 1 to the number of cases');
+      if (resampled !== undefined && resampled >= pairs) yield must(`${at}.resampled`, 'must be less than pairs');
+      if (difference.mean < difference.low || difference.mean > difference.high) {
+        yield must(`${at}.difference.mean`, 'must lie between low and high');
+      }
+      for (const side of ['baseline', 'new'] as const) {
+        if (sides[side].p50 > sides[side].p95) yield must(`${at}.${side}.p50`, 'must not be above p95');
+      }
+    }
+  },
+  breach: ({ statistics, ...rest }) => ({
+    ...rest,
+    statistics: { ...statistics, mcnemar: { ...statistics.mcnemar, p_value: 0.04 } },
+  }),
+});
+
+const CM8 = rule({
+  id: 'CM8',
+  title: 'No Case Twice',
+  why: 'A case that is counted twice outvotes another one.',
+  asks: [
+    'cases is a list; case_id is a case id, and none stands twice, where upper and lower case are the same',
+    ...ASKS.caseId,
+    'title is a string or null; suite, if present, is a string',
+  ],
+  fields: ['cases', 'cases[].case_id', 'cases[].title', 'cases[].suite'],
+  *check({ cases }) {
+    const repeated = firstRepeated(cases.map(({ case_id }) => case_id.toLowerCase()));
+    if (repeated !== undefined) yield must(`cases[${repeated}].case_id`, 'is an earlier id again');
+  },
+  breach: ({ cases: [first, ...others], ...rest }) => ({
+    ...rest,
+    cases: [first, ...others.map(one => ({ ...one, case_id: first?.case_id }))],
+  }),
+});
+
+export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10];

@@ -1,0 +1,118 @@
+import * as z from 'zod/mini';
+import { nameText } from '../agent-step/words.ts';
+import { caseId, folderName } from '../artifacts/words.ts';
+import { gateMode, tolerances } from '../gate/shape.ts';
+import { between, contentHashText, count, filledText, instant, matching, record, wordyText } from '../shape.ts';
+import { trialKeys } from './trial.ts';
+
+const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score']);
+
+const side = record({
+  source: z.enum(['runs', 'accepted']),
+  run_ids: z.array(folderName()),
+  seals: z.array(contentHashText()),
+  trials: count(),
+  environment_hash: z.nullable(contentHashText()),
+  target_sha256: z.nullable(contentHashText()),
+  cases_sha256: z.nullable(contentHashText()),
+});
+
+const distribution = record({ mean: z.number(), p50: z.number(), p95: z.number() });
+
+const metric = record({
+  name: metricName(),
+  pairs: count(),
+  baseline: distribution,
+  new: distribution,
+  difference: record({ mean: z.number(), low: z.number(), high: z.number() }),
+  /** How many pairs each resample drew; absent where it drew as many as there are. */
+  resampled: z.optional(count()),
+});
+
+const trials = record({ trials: z.array(record({ run_id: folderName(), ...trialKeys })) });
+
+/** A place in a case artifact, or the case itself as it was sent. */
+const place = String.raw`(?:events\[\d{1,7}\]|proposed_actions\[\d{1,7}\]|proposed_actions|final_output|runner_failure|case)`;
+
+const placeText = () => matching(new RegExp(`^${place}$`), 'a place in an artifact such as events[2]');
+
+const cite = () =>
+  matching(
+    new RegExp(String.raw`^(?:(?:baseline|new):${place}|comparability\.fields\[\d{1,4}\])$`),
+    'a place with its side, such as new:events[2], or comparability.fields[0]',
+  );
+
+const divergence = record({
+  kind: z.enum([
+    'environment',
+    'policy',
+    'input',
+    'tool_choice',
+    'tool_arguments',
+    'tool_result',
+    'retrieval',
+    'output',
+    'runner',
+  ]),
+  baseline_at: z.nullable(placeText()),
+  new_at: z.nullable(placeText()),
+  says: wordyText(),
+  confidence: z.enum(['high', 'medium', 'low']),
+  cites: z.array(cite()),
+});
+
+const compared = record({
+  case_id: caseId(),
+  title: z.nullable(z.string()),
+  suite: z.optional(z.string()),
+  change: z.enum(['regressed', 'improved', 'same', 'flaky', 'missing']),
+  side_missing: z.optional(z.enum(['baseline', 'new', 'both'])),
+  baseline: trials,
+  new: trials,
+  failing: z.array(record({ name: filledText(), message: z.nullable(z.string()), at: z.nullable(z.string()) })),
+  divergence: z.nullable(divergence),
+});
+
+export const comparisonShape = record({
+  schema_version: z.literal('comparison.v1'),
+  comparison_id: nameText(),
+  generated_at: instant(),
+  verdict: z.enum(['no_regression', 'regression', 'not_enough_evidence']),
+  reason: wordyText(),
+  exit_code: z.literal([0, 1, 3]),
+  gate: record({
+    mode: gateMode(),
+    tolerances,
+    missing_max_ratio: z.optional(between(0, 1)),
+    breaches: z.array(record({ metric: metricName(), limit: z.number(), measured: z.number(), message: wordyText() })),
+  }),
+  comparability: record({
+    state: z.enum(['comparable', 'drift', 'not_comparable']),
+    fields: z.array(record({ field: filledText(), baseline: z.nullable(z.string()), new: z.nullable(z.string()) })),
+  }),
+  sides: record({ baseline: side, new: side }),
+  summary: record({
+    cases: count(),
+    regressed: count(),
+    improved: count(),
+    same: count(),
+    flaky: count(),
+    missing: count(),
+  }),
+  statistics: record({
+    mcnemar: record({ broke: count(), mended: count(), p_value: between(0, 1) }),
+    metrics: z.array(metric),
+    more_trials: z.nullable(count()),
+  }),
+  cases: z.array(compared),
+});
+
+export type Comparison = z.infer<typeof comparisonShape>;
+
+export type ComparedCase = z.infer<typeof compared>;
+
+export type Divergence = z.infer<typeof divergence>;
+
+export type ComparedSide = z.infer<typeof side>;
+
+export type MetricComparison = z.infer<typeof metric>;

@@ -1,0 +1,80 @@
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor } from '../rule.ts';
+import { type GateFile, gateShape, type Tolerances } from './shape.ts';
+
+export { type GateFile, MISSING_MAX_RATIO, type Tolerances } from './shape.ts';
+
+const rule = rulesFor<GateFile>();
+
+const rules = [
+  rule({
+    id: 'GT1',
+    title: 'Gate Version Known',
+    why: 'A key with a slip in it would bound nothing, and the gate would stand open.',
+    asks: ['schema_version is "gate.v1"', 'should (must, when strict): no key is unknown'],
+    fields: ['schema_version'],
+    breach: gate => ({ ...gate, schema_version: 'gate.v9' }),
+  }),
+  rule({
+    id: 'GT2',
+    title: 'Gate Decides One Way',
+    why: 'Whoever reads a verdict must know what it took.',
+    asks: [
+      'mode, if present, is strict (any regressed case) or statistical (exact McNemar, p below 0.05); strict if absent',
+      'missing_max_ratio, if present, is a number from 0 to 1, the share of cases that may be missing; 0.05 if absent',
+    ],
+    fields: ['mode', 'missing_max_ratio'],
+    breach: gate => ({ ...gate, missing_max_ratio: 5 }),
+  }),
+  rule({
+    id: 'GT3',
+    title: 'Tolerances Bound Something',
+    why: 'A tolerance without a limit lets everything pass and looks as if it did not.',
+    asks: [
+      'tolerances, if present, may have latency_ms, cost_usd and score',
+      'latency_ms and cost_usd have statistic: mean, p50 or p95',
+      'latency_ms and cost_usd have max_increase_ratio (0.2 is a fifth more), max_increase (in their unit), or both',
+      'max_increase_ratio and max_increase are numbers from 0 up',
+      'score has max_decrease, a number from 0 to 1',
+    ],
+    fields: ['tolerances'],
+    *check({ tolerances }) {
+      yield* boundless(tolerances ?? {}, 'tolerances');
+    },
+    breach: gate => ({ ...gate, tolerances: { latency_ms: { statistic: 'p95' } } }),
+  }),
+];
+
+/** Tolerances that allow any increase. */
+export function* boundless(tolerances: Tolerances, at: string) {
+  for (const metric of ['latency_ms', 'cost_usd'] as const) {
+    const { max_increase, max_increase_ratio } = tolerances[metric] ?? { max_increase: 0 };
+    if (max_increase === undefined && max_increase_ratio === undefined) {
+      yield must(`${at}.${metric}`, 'must have max_increase_ratio or max_increase');
+    }
+  }
+}
+
+const example: GateFile = {
+  schema_version: 'gate.v1',
+  mode: 'strict',
+  tolerances: {
+    latency_ms: { statistic: 'p95', max_increase_ratio: 0.2, max_increase: 500 },
+    cost_usd: { statistic: 'mean', max_increase_ratio: 0.1 },
+    score: { max_decrease: 0.02 },
+  },
+  missing_max_ratio: 0.05,
+};
+
+export const gate: Contract = {
+  name: 'gate',
+  title: 'Gate',
+  tells: 'What makes a comparison fail: how it is decided, and how much slower, dearer or worse may still pass.',
+  source: 'Proctor, compare',
+  version: { field: 'schema_version', value: 'gate.v1' },
+  shape: gateShape,
+  rules,
+  unknownKeys: 'GT1',
+  bytesMax: MIB,
+  example,
+};

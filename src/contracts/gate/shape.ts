@@ -1,0 +1,33 @@
+import * as z from 'zod/mini';
+import { between, record } from '../shape.ts';
+
+const atLeastNothing = () => z.number().check(z.gte(0));
+
+/** How much more of something is still allowed. */
+const increase = record({
+  statistic: z.enum(['mean', 'p50', 'p95']),
+  max_increase_ratio: z.optional(atLeastNothing()),
+  max_increase: z.optional(atLeastNothing()),
+});
+
+export const tolerances = record({
+  latency_ms: z.optional(increase),
+  cost_usd: z.optional(increase),
+  score: z.optional(record({ max_decrease: between(0, 1) })),
+});
+
+export const gateMode = () => z.enum(['strict', 'statistical']);
+
+export const gateShape = record({
+  schema_version: z.literal('gate.v1'),
+  mode: z.optional(gateMode()),
+  tolerances: z.optional(tolerances),
+  missing_max_ratio: z.optional(between(0, 1)),
+});
+
+export type GateFile = z.infer<typeof gateShape>;
+
+export type Tolerances = z.infer<typeof tolerances>;
+
+/** More cases than this without a partner, and nothing is said of the rest. */
+export const MISSING_MAX_RATIO = 0.05;

@@ -1,0 +1,78 @@
+import type { Comparison } from '../contracts/comparison/index.ts';
+import type { Side, TrialOfSide } from './compare-input.ts';
+
+export interface Comparability {
+  readonly state: Comparison['comparability']['state'];
+  readonly fields: Comparison['comparability']['fields'];
+  /** Why the sides cannot be compared, in a sentence; null where they can. */
+  readonly why: string | null;
+}
+
+/** What the cases of both sides say of it. */
+export interface CommonCases {
+  readonly common: number;
+  /** How many of them are not the same case on both sides, by their hash. */
+  readonly askedOtherwise: number;
+}
+
+/** Whether two sides may be held against each other, and what else than the agent differs between them. */
+export function comparabilityOf(baseline: Side, candidate: Side, cases: CommonCases): Comparability {
+  const fields = driftOf(baseline, candidate);
+  const why = obstacle(baseline, candidate, cases);
+  if (why !== null) return { state: 'not_comparable', fields, why };
+  return { state: fields.length > 0 ? 'drift' : 'comparable', fields, why };
+}
+
+function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: CommonCases): string | null {
+  for (const [name, side] of [
+    ['baseline', baseline],
+    ['new side', candidate],
+  ] as const) {
+    if (side.trials.some(({ sealSha256 }) => sealSha256 === undefined)) {
+      return `A run of the ${name} has no seal, so nothing shows that it is what was run.`;
+    }
+  }
+  if (common === 0) return 'The two sides have no case in common.';
+  if (askedOtherwise > common / 2) {
+    return `${askedOtherwise} of ${common} common cases are not the same case any more, so the two sides were asked different things.`;
+  }
+  return null;
+}
+
+function driftOf(baseline: Side, candidate: Side): Comparability['fields'] {
+  const fields: Comparability['fields'] = [];
+  const differ = (field: string, was: string | null, is: string | null): void => {
+    if (was !== is) fields.push({ field, baseline: was, new: is });
+  };
+  if (baseline.trials.length === 0 || candidate.trials.length === 0) return fields;
+  differ('environment_hash', allOf(baseline, environmentOf), allOf(candidate, environmentOf));
+  differ('cases_sha256', allOf(baseline, casesOf), allOf(candidate, casesOf));
+  const before = conditionNames(baseline);
+  const now = conditionNames(candidate);
+  // A side that remembers none of its conditions cannot be said to have had others.
+  if (before.size === 0 || now.size === 0) return fields;
+  for (const name of [...new Set([...before, ...now])].sort()) {
+    const valueOf = ({ conditions }: TrialOfSide): string | undefined => conditions?.[name];
+    differ(name, allOf(baseline, valueOf), allOf(candidate, valueOf));
+  }
+  return fields;
+}
+
+const environmentOf = ({ environmentHash }: TrialOfSide): string | undefined => environmentHash;
+const casesOf = ({ casesSha256 }: TrialOfSide): string | undefined => casesSha256;
+
+function conditionNames({ trials }: Side): ReadonlySet<string> {
+  return new Set(trials.flatMap(({ conditions }) => Object.keys(conditions ?? {})));
+}
+
+/** What the trials of a side say, each thing once; null where none says anything. */
+function allOf({ trials }: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
+  const values = new Set(trials.flatMap(trial => valueOf(trial) ?? []));
+  return values.size === 0 ? null : [...values].sort().join(', ');
+}
+
+/** What all trials of a side agree on; null where they do not, or do not say. */
+export function agreed({ trials }: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
+  const [value, other] = new Set(trials.map(valueOf));
+  return other === undefined && trials.every(trial => valueOf(trial) === value) ? (value ?? null) : null;
+}

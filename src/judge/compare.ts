@@ -1,0 +1,134 @@
+import { Fault } from '../base/fault.ts';
+import type { ComparedCase, ComparedSide, Comparison } from '../contracts/comparison/index.ts';
+import { standingOf } from '../contracts/comparison/index.ts';
+import { agreed, comparabilityOf } from './comparability.ts';
+import type { ArtifactReader, CaseName, Side } from './compare-input.ts';
+import { decide, type Gate } from './gate.ts';
+import { Metrics } from './metrics.ts';
+import { firstTrial, type Pair, pairsOf } from './pairing.ts';
+import { rootCause } from './root-cause.ts';
+import { mcnemar, moreTrials } from './statistics.ts';
+
+export interface ComparisonOptions {
+  readonly comparisonId: string;
+  readonly generatedAt: string;
+  /** Asked only for cases that fail on the new side, one case at a time. */
+  readonly artifactOf: ArtifactReader;
+  readonly names?: ReadonlyMap<string, CaseName>;
+}
+
+/** Holds a new side against its baseline. A baseline without trials is one that does not exist yet. */
+export function compareSides(baseline: Side, candidate: Side, gate: Gate, options: ComparisonOptions): Comparison {
+  const { comparisonId, generatedAt } = options;
+  if (candidate.trials.length === 0) throw new Fault('nothing_to_compare', 'There is no run of the new side.');
+  const pairs = [...pairsOf(baseline, candidate)];
+  const comparability = comparabilityOf(baseline, candidate, commonCases(pairs));
+  const summary = { cases: pairs.length, regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
+  const metrics = new Metrics();
+  let broke = 0;
+  let mended = 0;
+  for (const { change, discordant, baseline, candidate } of pairs) {
+    summary[change.change]++;
+    broke += discordant.broke;
+    mended += discordant.mended;
+    metrics.add(baseline, candidate);
+  }
+  const trials = Math.min(baseline.trials.length, candidate.trials.length);
+  const measured = {
+    comparability,
+    sides: { baseline: sideOf(baseline), new: sideOf(candidate) },
+    summary,
+    statistics: {
+      mcnemar: { broke, mended, p_value: mcnemar(broke, mended) },
+      metrics: metrics.compared(),
+      more_trials: moreTrials(broke, mended, trials),
+    },
+  };
+  const { verdict, reason, exit_code, gate: decided } = decide(gate, measured);
+  const { state, fields } = comparability;
+  const explain = explainer(baseline, candidate, fields, options);
+  return {
+    schema_version: 'comparison.v1',
+    comparison_id: comparisonId,
+    generated_at: generatedAt,
+    verdict,
+    reason,
+    exit_code,
+    gate: decided,
+    ...measured,
+    comparability: { state, fields },
+    cases: pairs.map(explain),
+  };
+}
+
+function commonCases(pairs: readonly Pair[]): { common: number; askedOtherwise: number } {
+  let common = 0;
+  let askedOtherwise = 0;
+  for (const { judged } of pairs) {
+    const before = judged.baseline.find(one => one !== undefined);
+    const now = judged.candidate.find(one => one !== undefined);
+    if (!before || !now) continue;
+    common++;
+    if (before.case_sha256 !== now.case_sha256) askedOtherwise++;
+  }
+  return { common, askedOtherwise };
+}
+
+function sideOf(side: Side): ComparedSide {
+  const { source, trials } = side;
+  return {
+    source,
+    run_ids: trials.map(({ runId }) => runId),
+    seals: trials.flatMap(({ sealSha256 }) => sealSha256 ?? []),
+    trials: trials.length,
+    environment_hash: agreed(side, ({ environmentHash }) => environmentHash),
+    target_sha256: agreed(side, ({ targetSha256 }) => targetSha256),
+    cases_sha256: agreed(side, ({ casesSha256 }) => casesSha256),
+  };
+}
+
+/** Makes of a pair what the comparison tells of it. */
+function explainer(
+  baseline: Side,
+  candidate: Side,
+  drift: Comparison['comparability']['fields'],
+  { artifactOf, names }: ComparisonOptions,
+): (pair: Pair) => ComparedCase {
+  const divergenceOf = (pair: Pair, failed: number): ComparedCase['divergence'] => {
+    const reference = firstTrial(pair.baseline, 'passed');
+    if (reference === undefined) return null;
+    const before = baseline.trials[reference];
+    const now = candidate.trials[failed];
+    return rootCause({
+      judged: { baseline: pair.judged.baseline[reference], candidate: pair.judged.candidate[failed] },
+      artifacts: {
+        baseline: before && artifactOf(before, pair.caseId),
+        candidate: now && artifactOf(now, pair.caseId),
+      },
+      drift,
+      change: pair.change.change,
+    });
+  };
+  return pair => {
+    const { caseId, change, judged } = pair;
+    const { title, suite } = names?.get(caseId) ?? {};
+    const failed = pair.candidate.findIndex(trial => standingOf(trial) === 'failed');
+    const assertions = judged.candidate[failed]?.assertions ?? [];
+    return {
+      case_id: caseId,
+      title: title ?? null,
+      ...(suite !== undefined && { suite }),
+      ...change,
+      baseline: { trials: [...pair.baseline] },
+      new: { trials: [...pair.candidate] },
+      failing: assertions
+        .filter(({ status }) => status === 'fail')
+        .slice(0, FAILING_MAX)
+        .map(({ name, message, at }) => ({ name, message, at })),
+      divergence: failed < 0 ? null : divergenceOf(pair, failed),
+    };
+  };
+}
+
+/** More expectations of one case that fail than this are not told one by one. */
+const FAILING_MAX = 50;

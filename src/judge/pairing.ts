@@ -1,0 +1,78 @@
+import { changeOf, type ComparedCase, discordantIn, standingOf, type Trial } from '../contracts/comparison/index.ts';
+import type { JudgedCase, Side } from './compare-input.ts';
+
+type Told = ComparedCase['new']['trials'][number];
+
+/** A case with its trials on both sides, in the order of the runs. */
+export interface Pair {
+  readonly caseId: string;
+  readonly baseline: readonly Told[];
+  readonly candidate: readonly Told[];
+  /** The same, as judging told them; undefined where a run does not know the case. */
+  readonly judged: {
+    readonly baseline: readonly (JudgedCase | undefined)[];
+    readonly candidate: readonly (JudgedCase | undefined)[];
+  };
+  readonly change: ReturnType<typeof changeOf>;
+  readonly discordant: ReturnType<typeof discordantIn>;
+}
+
+/** All cases of both sides, first those of the new side in their order, then those that only the baseline knows. */
+export function* pairsOf(baseline: Side, candidate: Side): Generator<Pair> {
+  const before = baseline.trials.map(casesById);
+  const now = candidate.trials.map(casesById);
+  const seen = new Set<string>();
+  for (const trial of [...candidate.trials, ...baseline.trials]) {
+    for (const { case_id } of trial.evaluation.cases) {
+      if (seen.size === seen.add(case_id).size) continue;
+      const judged = {
+        baseline: before.map(cases => cases.get(case_id)),
+        candidate: now.map(cases => cases.get(case_id)),
+      };
+      const was = toldOf(baseline, judged.baseline);
+      const is = toldOf(candidate, judged.candidate);
+      yield {
+        caseId: case_id,
+        baseline: was,
+        candidate: is,
+        judged,
+        change: changeOf(was, is),
+        discordant: discordantIn(was, is),
+      };
+    }
+  }
+}
+
+function casesById({ evaluation }: Side['trials'][number]): ReadonlyMap<string, JudgedCase> {
+  return new Map(evaluation.cases.map(one => [one.case_id, one]));
+}
+
+/** One entry per run, so that trials of the same number meet; none at all where no run of the side knows the case. */
+function toldOf({ trials }: Side, judged: readonly (JudgedCase | undefined)[]): Told[] {
+  if (judged.every(one => one === undefined)) return [];
+  return judged.map((one, index) => ({ run_id: trials[index]?.runId ?? '', ...trialOf(one) }));
+}
+
+export function trialOf(one: JudgedCase | undefined): Trial {
+  if (!one) return NOT_THERE;
+  const { verdict, error_class, output_hash, metrics } = one;
+  const { latency_ms, cost_usd, score } = metrics;
+  return { verdict, error_class, output_hash, latency_ms, cost_usd, score };
+}
+
+const NOT_THERE: Trial = {
+  verdict: 'error',
+  error_class: 'missing',
+  output_hash: null,
+  latency_ms: null,
+  cost_usd: null,
+  score: null,
+};
+
+/** The number of the first trial that passed or failed, as asked for; of the first that says anything, if none did. */
+export function firstTrial(trials: readonly Trial[], wanted: 'passed' | 'failed'): number | undefined {
+  const standings = trials.map(standingOf);
+  const index = standings.indexOf(wanted);
+  const any = index < 0 ? standings.findIndex(standing => standing !== 'missing') : index;
+  return any < 0 ? undefined : any;
+}

@@ -1,0 +1,44 @@
+import { documentIn } from '../evidence/read.ts';
+import { readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
+import { runner } from '../contracts/runner/index.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import type { ArtifactReader, CaseName, Conditions, Judged, TrialOfSide } from './compare-input.ts';
+
+/** A run of a suite and its evaluation, as one trial of a side. */
+export function trialFrom(folder: string, evaluation: Judged): TrialOfSide {
+  const suite = readSuite(folder);
+  return {
+    runId: suite.run.run_id,
+    folder,
+    sealSha256: suite.sealSha256,
+    evaluation,
+    environmentHash: suite.environmentHash,
+    targetSha256: suite.request.target_sha256,
+    casesSha256: suite.request.cases.sha256,
+    conditions: conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
+  };
+}
+
+/** What people call the cases of a run. */
+export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
+  const names = new Map<string, CaseName>();
+  for (const { id, title, suite } of suiteCases(folder)) names.set(id, { title, suite });
+  return names;
+}
+
+export const artifactInFolder: ArtifactReader = ({ folder }, caseId) =>
+  folder === undefined ? undefined : readCaseArtifact(folder, caseId);
+
+/** Another target is what `new` means; another kind of target, other bounds or another sandbox are not. */
+function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Conditions {
+  const { timeout_ms, idle_timeout_ms, retries, concurrency } = request.settings;
+  return {
+    'target.kind': request.target.kind,
+    ...named('settings', { timeout_ms, idle_timeout_ms, retries, concurrency }),
+    ...(record && { ...named('policy.sandbox', record.sandbox), ...named('policy.limits', record.limits) }),
+  };
+}
+
+function named(group: string, values: object): Conditions {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [`${group}.${key}`, String(value)]));
+}

@@ -1,0 +1,132 @@
+import { SIGNIFICANT } from '../contracts/comparison/index.ts';
+
+/**
+ * Exact McNemar, two-sided: how likely it is that pairs which changed sides did so as unevenly as this, or more, if
+ * either way were as likely. Sums the tail of a binomial from its largest term down, in logarithms, so that a hundred
+ * thousand pairs neither overflow nor vanish.
+ */
+export function mcnemar(broke: number, mended: number): number {
+  if (broke === mended) return 1;
+  const pairs = broke + mended;
+  const fewer = Math.min(broke, mended);
+  let term = 1;
+  let sum = 1;
+  for (let k = fewer; k > 0 && term > sum * Number.EPSILON; k--) {
+    term *= k / (pairs - k + 1);
+    sum += term;
+  }
+  return Math.min(1, 2 * Math.exp(logChoose(pairs, fewer) - pairs * Math.LN2) * sum);
+}
+
+/** The logarithm of the number of ways to choose k of n; its sum is compensated, or its error would grow with n. */
+function logChoose(n: number, k: number): number {
+  let sum = 0;
+  let lost = 0;
+  for (let index = 1; index <= k; index++) {
+    const step = Math.log((n - k + index) / index) - lost;
+    const next = sum + step;
+    lost = next - sum - step;
+    sum = next;
+  }
+  return sum;
+}
+
+/**
+ * How many more trials of the whole suite would show that it got worse, if they went on as those before: null where they
+ * show it already, where nothing points that way, or where it would take more than a thousand.
+ */
+export function moreTrials(broke: number, mended: number, trials: number): number | null {
+  if (broke <= mended || trials === 0) return null;
+  const shows = (total: number): boolean => {
+    const share = total / trials;
+    return mcnemar(Math.round(broke * share), Math.round(mended * share)) < SIGNIFICANT;
+  };
+  if (shows(trials)) return null;
+  let short = trials;
+  let enough = trials + 1;
+  const most = trials + MORE_TRIALS_MAX;
+  while (!shows(enough)) {
+    if (enough === most) return null;
+    short = enough;
+    enough = Math.min(enough * 2, most);
+  }
+  while (enough - short > 1) {
+    const middle = Math.floor((short + enough) / 2);
+    if (shows(middle)) enough = middle;
+    else short = middle;
+  }
+  return enough - trials;
+}
+
+const MORE_TRIALS_MAX = 1_000;
+
+export interface Interval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  /** How many pairs each resample drew. */
+  readonly drawn: number;
+}
+
+/**
+ * A 95 % interval of a mean, by drawing from the differences of pairs again and again. The draws are the same every
+ * time. Of very many pairs each resample draws fewer than there are, and the interval is narrowed by what the root of
+ * their number makes of that.
+ */
+export function bootstrap(differences: Float64Array): Interval {
+  const pairs = differences.length;
+  const mean = meanOf(differences);
+  const drawn = Math.min(pairs, DRAWN_MAX);
+  const next = generator();
+  const means = new Float64Array(RESAMPLES);
+  for (let resample = 0; resample < RESAMPLES; resample++) {
+    let sum = 0;
+    for (let draw = 0; draw < drawn; draw++) sum += differences[Math.floor(next() * pairs)] as number;
+    means[resample] = sum / drawn;
+  }
+  means.sort();
+  const narrowed = (bound: number): number => mean + (bound - mean) * Math.sqrt(drawn / pairs);
+  return {
+    mean,
+    // Rounding may put the mean of equal numbers beside them.
+    low: Math.min(mean, narrowed(percentile(means, 0.025))),
+    high: Math.max(mean, narrowed(percentile(means, 0.975))),
+    drawn,
+  };
+}
+
+const RESAMPLES = 2_000;
+const DRAWN_MAX = 10_000;
+
+export function meanOf(values: Float64Array): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum / values.length;
+}
+
+/** The value below which a share of sorted values lies, between neighbours in proportion. */
+export function percentile(sorted: Float64Array, share: number): number {
+  const at = share * (sorted.length - 1);
+  const below = Math.floor(at);
+  const low = sorted[below] as number;
+  const high = sorted[Math.min(below + 1, sorted.length - 1)] as number;
+  // Written so that two equal neighbours give exactly their value.
+  return low + (high - low) * (at - below);
+}
+
+/** Chance that is the same every time: Chris Doty-Humphrey's small fast counter, numbers from 0 up to but not 1. */
+function generator(): () => number {
+  let a = 0x9e3779b9;
+  let b = 0x243f6a88;
+  let c = 0xb7e15162;
+  let counter = 1;
+  const next = (): number => {
+    const sum = (a + b + counter++) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return (sum >>> 0) / 4_294_967_296;
+  };
+  for (let warmUp = 0; warmUp < 12; warmUp++) next();
+  return next;
+}

@@ -1,0 +1,9 @@
+import { canonicalize } from '../base/canonical.ts';
+import type { Report } from './report.ts';
+
+/** The documents themselves, in canonical form. */
+export const json: Report = {
+  file: 'report.json',
+  ofComparison: comparison => [canonicalize(comparison), '\n'],
+  ofRun: ({ evaluation }) => [canonicalize(evaluation), '\n'],
+};

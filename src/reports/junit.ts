@@ -1,0 +1,145 @@
+import { clip } from '../base/clip.ts';
+import { printable } from '../base/printable.ts';
+import type { ComparedCase } from '../contracts/comparison/index.ts';
+import { standingOf } from '../contracts/comparison/index.ts';
+import { concernOf, failuresOf, type JudgedRunCase, type Report, troublesOf } from './report.ts';
+
+/** JUnit XML, as most services for continuous integration read it: a testsuite per suite, a testcase per case. */
+export const junit: Report = {
+  file: 'junit.xml',
+  ofComparison: ({ cases }) => documentOf(cases, ({ suite }) => suite ?? 'proctor', rowOfComparison),
+  ofRun: ({ evaluation }) => documentOf(evaluation.cases, () => 'proctor', rowOfRun),
+};
+
+interface Row {
+  readonly name: string;
+  readonly latencyMs: number | null;
+  readonly outcome: 'passed' | 'failure' | 'error' | 'skipped';
+  readonly type: string;
+  /** What is wrong, a line each; the first is its headline. */
+  readonly lines: readonly string[];
+  /** What is worth knowing of a case that did not fail. */
+  readonly note?: string;
+}
+
+function rowOfComparison(one: ComparedCase): Row {
+  const { case_id, change, side_missing, divergence, new: candidate } = one;
+  const last = candidate.trials.at(-1);
+  const row = { name: case_id, latencyMs: last?.latency_ms ?? null };
+  const concern = concernOf(one);
+  const failures = failuresOf(one).map(({ name, message }) => `${name}: ${message}`);
+  if (concern === undefined) return { ...row, outcome: 'passed', type: change, lines: [] };
+  if (concern === 'flaky') {
+    const count = candidate.trials.filter(trial => standingOf(trial) === 'passed').length;
+    return {
+      ...row,
+      outcome: 'passed',
+      type: concern,
+      lines: [],
+      note: `flaky: ${count} of ${candidate.trials.length} trials passed`,
+    };
+  }
+  if (concern === 'missing') {
+    const where = side_missing === 'both' ? 'both sides' : `the ${side_missing} side`;
+    return { ...row, outcome: 'skipped', type: concern, lines: [`missing on ${where}`] };
+  }
+  const cause = divergence
+    ? [
+        `${divergence.kind}: ${divergence.says}`,
+        ...(divergence.cites.length > 0 ? [`at ${divergence.cites.join(', ')}`] : []),
+      ]
+    : [];
+  const isError = concern === 'failing' && candidate.trials.every(({ verdict }) => verdict === 'error');
+  return { ...row, outcome: isError ? 'error' : 'failure', type: concern, lines: [...failures, ...cause] };
+}
+
+function rowOfRun(one: JudgedRunCase): Row {
+  const { case_id, verdict, error_class, metrics } = one;
+  const lines = troublesOf(one).map(({ name, message }) => `${name}: ${message}`);
+  const row = { name: case_id, latencyMs: metrics.latency_ms, lines };
+  if (verdict === 'pass') return { ...row, outcome: 'passed', type: verdict };
+  if (error_class === 'missing') return { ...row, outcome: 'skipped', type: error_class };
+  return verdict === 'fail'
+    ? { ...row, outcome: 'failure', type: 'failing' }
+    : { ...row, outcome: 'error', type: error_class ?? 'check' };
+}
+
+/** In pieces, a case each, because a hundred thousand of them need not be in memory at once. Counts come first. */
+function* documentOf<Case>(
+  cases: readonly Case[],
+  suiteOf: (one: Case) => string,
+  rowOf: (one: Case) => Row,
+): Generator<string> {
+  const suites = new Map<string, { readonly cases: Case[]; readonly counts: Counts }>();
+  const all = new Counts();
+  for (const one of cases) {
+    const name = suiteOf(one);
+    let suite = suites.get(name);
+    if (!suite) suites.set(name, (suite = { cases: [], counts: new Counts() }));
+    suite.cases.push(one);
+    const row = rowOf(one);
+    suite.counts.add(row);
+    all.add(row);
+  }
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="proctor" ${all.attributes()}>\n`;
+  for (const [name, { cases, counts }] of suites) {
+    yield `  <testsuite name="${xml(name)}" ${counts.attributes()}>\n`;
+    for (const one of cases) yield testcase(rowOf(one), name);
+    yield '  </testsuite>\n';
+  }
+  yield '</testsuites>\n';
+}
+
+class Counts {
+  #tests = 0;
+  #timeMs = 0;
+  readonly #outcomes = { passed: 0, failure: 0, error: 0, skipped: 0 };
+
+  add({ outcome, latencyMs }: Row): void {
+    this.#tests++;
+    this.#outcomes[outcome]++;
+    this.#timeMs += latencyMs ?? 0;
+  }
+
+  attributes(): string {
+    const { failure, error, skipped } = this.#outcomes;
+    return `tests="${this.#tests}" failures="${failure}" errors="${error}" skipped="${skipped}" time="${seconds(this.#timeMs)}"`;
+  }
+}
+
+function testcase({ name, latencyMs, outcome, type, lines, note }: Row, suite: string): string {
+  const head = `    <testcase name="${xml(name)}" classname="${xml(suite)}" time="${seconds(latencyMs ?? 0)}"`;
+  if (outcome === 'passed') {
+    return note === undefined
+      ? `${head}/>\n`
+      : `${head}>\n      <system-out>${xml(note)}</system-out>\n    </testcase>\n`;
+  }
+  const message = `message="${xml(lines[0] ?? type)}"`;
+  if (outcome === 'skipped') return `${head}>\n      <skipped ${message}/>\n    </testcase>\n`;
+  const body = lines.map(line => xml(line)).join('\n');
+  return `${head}>\n      <${outcome} type="${xml(type)}" ${message}>${body}</${outcome}>\n    </testcase>\n`;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3);
+}
+
+/**
+ * A text in XML 1.0. Controls and halves of surrogate pairs, which no entity could name, are written out; so are the two
+ * code points beyond them that XML forbids. With every > escaped there is no end of a section to forge.
+ */
+function xml(text: string): string {
+  const { text: head, truncated } = clip(text, TEXT_BYTES_MAX);
+  const safe = printable(head).replace(/[\uFFFE\uFFFF]/g, character => `\\u{${character.charCodeAt(0).toString(16)}}`);
+  return `${safe.replace(/[&<>"']/g, character => ENTITIES[character] ?? '')}${truncated ? '…' : ''}`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const TEXT_BYTES_MAX = 1_000;

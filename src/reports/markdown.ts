@@ -1,0 +1,225 @@
+import { standingOf } from '../contracts/comparison/index.ts';
+import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
+import { code, prose } from './markdown-text.ts';
+import {
+  change,
+  concernOf,
+  counted,
+  failuresOf,
+  figure,
+  probability,
+  type Report,
+  troublesOf,
+  VERDICTS,
+} from './report.ts';
+
+/** What a pull request shows: the verdict first, regressions in a table, the rest folded. Never more than 60 kB. */
+export const markdown: Report = {
+  file: 'report.md',
+  ofComparison: comparison => [bounded(sections(comparison))],
+  ofRun: ({ run, evaluation: { summary, cases } }) => {
+    const { total, passed, failed, errors, unjudged } = summary;
+    const mark = passed === total ? '✅' : '❌';
+    const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
+    return [
+      bounded([
+        { lines: [`## ${mark} ${passed} of ${counted(total, 'case')} passed`, ''] },
+        {
+          lines: [
+            `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
+            '',
+          ],
+        },
+        table(
+          'troubled cases',
+          ['Case', 'Verdict', 'What is wrong'],
+          troubled.map(one => () => [code(one.case_id), one.verdict, reasons(troublesOf(one))]),
+        ),
+      ]),
+    ];
+  },
+};
+
+const BYTES_MAX = 60_000;
+
+/** A part of the page. Its rows are cut where the page is full, and the page says how many are not shown. */
+interface Section {
+  readonly lines: readonly string[];
+  readonly rows?: { readonly what: string; readonly each: readonly (() => string)[] };
+  readonly after?: readonly string[];
+}
+
+function* sections(comparison: Comparison): Generator<Section> {
+  const { cases } = comparison;
+  yield { lines: headline(comparison) };
+  const regressed = cases.filter(({ change }) => change === 'regressed');
+  yield table(
+    'regressions',
+    ['Case', 'Cause', 'What fails'],
+    regressed.map(one => () => [named(one), causeOf(one), reasons(failuresOf(one))]),
+  );
+  yield { lines: sums(comparison) };
+  yield folded(
+    'How sure, and by which events',
+    'causes',
+    regressed.flatMap(one => (one.divergence ? [() => `- ${evidence(one)}`] : [])),
+  );
+  for (const [concern, title] of [
+    ['failing', 'failed before and still fail'],
+    ['flaky', 'are flaky'],
+    ['missing', 'are missing on a side'],
+  ] as const) {
+    const concerned = cases.filter(one => concernOf(one) === concern);
+    yield folded(
+      `${concerned.length} ${title}`,
+      'cases',
+      concerned.map(one => () => `- ${code(one.case_id)}${detail(one)}`),
+    );
+  }
+  const improved = cases.filter(({ change }) => change === 'improved');
+  yield folded(
+    `${improved.length} improved`,
+    'cases',
+    improved.map(one => () => `- ${code(one.case_id)}`),
+  );
+  yield { lines: footer(comparison) };
+}
+
+const MARKS = { no_regression: '✅', regression: '❌', not_enough_evidence: '❔' } as const;
+
+function headline({ verdict, reason, gate, comparability }: Comparison): string[] {
+  return [
+    `## ${MARKS[verdict]} ${VERDICTS[verdict]}`,
+    '',
+    prose(reason),
+    '',
+    ...gate.breaches.map(({ message }) => `- gate: ${prose(message)}`),
+    ...comparability.fields
+      .slice(0, 20)
+      .map(
+        field =>
+          `- drift: ${code(field.field)} was ${code(field.baseline ?? 'not known')}, is ${code(field.new ?? 'not known')}`,
+      ),
+    ...(gate.breaches.length + comparability.fields.length > 0 ? [''] : []),
+  ];
+}
+
+function table(what: string, heads: readonly string[], each: readonly (() => readonly string[])[]): Section {
+  if (each.length === 0) return { lines: [] };
+  return {
+    lines: [`| ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length)}`],
+    rows: { what, each: each.map(cells => () => `| ${cells().join(' | ')} |`) },
+    after: [''],
+  };
+}
+
+function folded(title: string, what: string, each: readonly (() => string)[]): Section {
+  if (each.length === 0) return { lines: [] };
+  return { lines: [`<details><summary>${title}</summary>`, ''], rows: { what, each }, after: ['', '</details>', ''] };
+}
+
+function named({ case_id, title }: ComparedCase): string {
+  return title === null ? code(case_id) : `${code(case_id)} ${prose(title)}`;
+}
+
+function causeOf({ divergence }: ComparedCase): string {
+  return divergence
+    ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}`
+    : 'not known';
+}
+
+function firstSentence(text: string): string {
+  const end = text.indexOf('. ');
+  return end < 0 ? text : text.slice(0, end + 1);
+}
+
+function evidence({ case_id, divergence }: ComparedCase): string {
+  const cites = divergence?.cites.map(cite => code(cite)).join(', ') ?? '';
+  return `${code(case_id)}: confidence ${divergence?.confidence}${cites === '' ? '' : `, by ${cites}`}. ${prose(divergence?.says ?? '')}`;
+}
+
+function reasons(failures: readonly { readonly name: string; readonly message: string }[]): string {
+  const shown = failures.slice(0, 3).map(({ name, message }) => `${code(name)} ${prose(message)}`);
+  const rest = failures.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+}
+
+function detail(one: ComparedCase): string {
+  if (one.side_missing) return ` on ${one.side_missing === 'both' ? 'both sides' : `the ${one.side_missing} side`}`;
+  if (one.change === 'flaky') return `: baseline ${passes(one.baseline.trials)}, new ${passes(one.new.trials)}`;
+  const failures = reasons(failuresOf(one));
+  return failures === '' ? '' : `: ${failures}`;
+}
+
+function passes(trials: ComparedCase['new']['trials']): string {
+  return `${trials.filter(trial => standingOf(trial) === 'passed').length} of ${trials.length} passed`;
+}
+
+function sums({ summary, statistics, sides }: Comparison): string[] {
+  const { cases, regressed, improved, same, flaky, missing } = summary;
+  const { mcnemar, metrics, more_trials } = statistics;
+  const hint = more_trials === null ? '' : ` About ${counted(more_trials, 'more trial')} would tell it from chance.`;
+  return [
+    `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing.` +
+      ` ${mcnemar.broke} broke and ${mcnemar.mended} mended in ${sides.baseline.trials} and ${sides.new.trials} trials, p = ${probability(mcnemar.p_value)} (exact McNemar).${hint}`,
+    '',
+    ...(metrics.length === 0
+      ? []
+      : [
+          '| Metric | Pairs | Mean | p50 | p95 | Difference of means (95 %) |',
+          '|---|---|---|---|---|---|',
+          ...metrics.map(({ name, pairs, baseline, new: now, difference, resampled }) => {
+            const step = (key: 'mean' | 'p50' | 'p95'): string => `${figure(baseline[key])} → ${figure(now[key])}`;
+            const drawn = resampled === undefined ? `${pairs}` : `${pairs}, drawn ${resampled} at a time`;
+            return `| \`${name}\` | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(difference.mean)} (${change(difference.low)} to ${change(difference.high)}) |`;
+          }),
+          '',
+        ]),
+  ];
+}
+
+function footer({ comparison_id, sides, gate }: Comparison): string[] {
+  const before = sides.baseline.trials === 0 ? 'none' : runs(sides.baseline.run_ids);
+  const accepted = sides.baseline.source === 'accepted' ? ' (accepted)' : '';
+  return [
+    `Comparison ${code(comparison_id)}, gate ${gate.mode}. Baseline: ${before}${accepted}. New: ${runs(sides.new.run_ids)}.`,
+  ];
+}
+
+function runs(ids: readonly string[]): string {
+  const shown = ids.slice(0, RUNS_MAX).map(id => code(id));
+  return `${shown.join(', ')}${ids.length > RUNS_MAX ? ` and ${ids.length - RUNS_MAX} more` : ''}`;
+}
+
+const RUNS_MAX = 5;
+
+/** Joins sections up to the bound: frames first, so that none is left open, then rows in their order while there is room. */
+function bounded(sections: Iterable<Section>): string {
+  const all = [...sections];
+  const frames = all.flatMap(({ lines, after = [] }) => [...lines, ...after]);
+  let room = frames.reduce((left, line) => left - bytesOf(line), BYTES_MAX - NOTE_BYTES_MAX);
+  const kept: string[] = [];
+  const cut: string[] = [];
+  for (const { lines, rows, after = [] } of all) {
+    kept.push(...lines);
+    let shown = 0;
+    for (const each of rows?.each ?? []) {
+      const row = each();
+      room -= bytesOf(row);
+      if (room < 0) break;
+      kept.push(row);
+      shown++;
+    }
+    if (rows && shown < rows.each.length) cut.push(`${rows.each.length - shown} of ${rows.each.length} ${rows.what}`);
+    kept.push(...after);
+  }
+  if (cut.length > 0) kept.push('', `Not shown here, because a comment has room for 60 kB: ${cut.join(', ')}.`);
+  return `${kept.join('\n')}\n`;
+}
+
+function bytesOf(line: string): number {
+  return Buffer.byteLength(line) + 1;
+}
+
+/** Room for the line that says what was cut. */
+const NOTE_BYTES_MAX = 1_000;

@@ -1,0 +1,111 @@
+import type { RunArtifact } from '../contracts/artifacts/index.ts';
+import { type ComparedCase, type Comparison, standingOf } from '../contracts/comparison/index.ts';
+
+/** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
+export interface Report {
+  /** What its file is called. */
+  readonly file: string;
+  readonly ofComparison: (comparison: Comparison) => Iterable<string>;
+  readonly ofRun: (run: JudgedRun) => Iterable<string>;
+}
+
+/** A run of a suite with what judging says of it: run.json and evaluation.json. */
+export interface JudgedRun {
+  readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
+  readonly evaluation: {
+    readonly summary: {
+      readonly total: number;
+      readonly passed: number;
+      readonly failed: number;
+      readonly errors: number;
+      readonly unjudged: number;
+    };
+    readonly cases: readonly JudgedRunCase[];
+  };
+}
+
+export interface JudgedRunCase {
+  readonly case_id: string;
+  readonly verdict: 'pass' | 'fail' | 'error';
+  readonly error_class: string | null;
+  readonly assertions: readonly Assertion[];
+  readonly metrics: { readonly latency_ms: number | null };
+}
+
+interface Assertion {
+  readonly name: string;
+  readonly status: 'pass' | 'fail' | 'not_judged';
+  readonly message: string | null;
+  readonly at: string | null;
+}
+
+/** Why a case needs a look, in the order in which it should get one; undefined for one that needs none. */
+export function concernOf({
+  change,
+  new: candidate,
+}: ComparedCase): 'regressed' | 'failing' | 'flaky' | 'missing' | undefined {
+  if (change === 'regressed' || change === 'flaky' || change === 'missing') return change;
+  if (change === 'same' && candidate.trials.some(trial => standingOf(trial) === 'failed')) return 'failing';
+  return undefined;
+}
+
+/** What fails in a case, a line each: the name of the expectation, and the sentence that judging has for it. */
+export function failuresOf({
+  failing,
+  new: candidate,
+}: ComparedCase): readonly { readonly name: string; readonly message: string }[] {
+  if (failing.length > 0)
+    return failing.map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+  const error = candidate.trials.find(({ verdict }) => verdict === 'error')?.error_class;
+  return error ? [{ name: error, message: TROUBLE[error] ?? 'There is no answer.' }] : [];
+}
+
+/** What is wrong with a case of a run that was not compared. */
+export function troublesOf({
+  verdict,
+  error_class,
+  assertions,
+}: JudgedRunCase): readonly { readonly name: string; readonly message: string }[] {
+  if (verdict === 'error') {
+    const name = error_class ?? 'check';
+    return [{ name, message: TROUBLE[name] ?? 'The case could not be judged.' }];
+  }
+  return assertions
+    .filter(({ status }) => status === 'fail')
+    .map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+}
+
+const TROUBLE: Readonly<Record<string, string>> = {
+  timeout: 'The agent did not answer in time.',
+  http_error: 'The agent answered with an error.',
+  invalid_json: 'The answer is not JSON.',
+  schema_mismatch: 'The answer is not what the contract asks for.',
+  network_error: 'The agent could not be reached.',
+  other: 'The case could not be run.',
+  missing: 'There is no artifact of the case.',
+  check: 'A check of the case could not be made.',
+};
+
+export const VERDICTS = {
+  no_regression: 'No regression',
+  regression: 'Regression',
+  not_enough_evidence: 'Not enough evidence',
+} as const;
+
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+/** Four digits that mean something, as few as are needed. */
+export function figure(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
+/** With its sign. */
+export function change(value: number): string {
+  return value > 0 ? `+${figure(value)}` : figure(value);
+}
+
+export function probability(p: number): string {
+  return p < 0.0001 ? 'less than 0.0001' : figure(p);
+}
