@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RunScriptFlags } from './run-script.ts';
-import { addSuiteCommand } from './suite-commands.ts';
+import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
 import { atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run something, and those that look after the runs. */
@@ -40,6 +40,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
     });
 
   addSuiteCommand(run, ended);
+  addCompareCommands(program, ended);
 
   program
     .command('show')

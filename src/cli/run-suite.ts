@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
-import { type Header, resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
+import { resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
 import { closeLauncher } from '../tool/run-script.ts';
+import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
@@ -100,20 +101,6 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
 
 function defined(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-/** `NAME: env:VARIABLE`: the value is a secret, and never stands on a command line. */
-function headerOf(text: string): Header {
-  const [, name, env] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100})\s*:\s*env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(text) ?? [];
-  if (name === undefined || env === undefined) {
-    throw new Fault('usage', "A header is given as 'NAME: env:VARIABLE': its value comes from the environment.");
-  }
-  const value = process.env[env];
-  if (value === undefined) throw new Fault('usage', `The variable ${printable(env)} is not set.`);
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || value.trim() === '') {
-    throw new Fault('usage', `The variable ${printable(env)} holds what no header may hold.`);
-  }
-  return { name: name.toLowerCase(), env, value };
 }
 
 function asJson({ version, runs }: SuiteRunResult): object {

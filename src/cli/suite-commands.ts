@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { formats } from './formats.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
 import { atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
 
@@ -41,6 +42,89 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
       ended(await runSuiteCommand(cases, flags));
     });
 }
+
+/** The commands that say what came out of suites. */
+export function addCompareCommands(program: Command, ended: (code: number) => void): void {
+  program
+    .command('compare')
+    .description('Say whether the new version is worse than the baseline, which cases broke, and why.')
+    .argument(
+      '[baseline]',
+      'a run, baseline for the newest of that side, or the file of an accepted baseline',
+      'baseline',
+    )
+    .argument('[new]', 'a run, or new for the newest of that side', 'new')
+    .option(
+      '--gate <gate>',
+      'strict (default): any regressed case; statistical: what chance does not explain; or a file',
+    )
+    .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
+    .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
+    .option('--again', 'judge the runs again, whatever evaluation lies in their folders')
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', COMPARE_EXITS)
+    .action(async (baseline: string, candidate: string, flags) => {
+      const { compareCommand } = await import('./compare.ts');
+      ended(await compareCommand(baseline, candidate, flags));
+    });
+
+  program
+    .command('report')
+    .description('Write reports of a comparison, or of one run of a suite.')
+    .argument('[subject]', 'a comparison or a run: a path, an id, the beginning of one, or latest', 'latest')
+    .option('--format <formats>', 'html (default), junit, md, json, terminal, with commas between', formats)
+    .option('--out <folder>', 'where they go')
+    .option('--json', 'answer with one JSON document')
+    .action(async (word: string, flags) => {
+      const { reportCommand } = await import('./compare.ts');
+      ended(await reportCommand(word, flags));
+    });
+
+  const baseline = program.command('baseline').description('Look after what new versions are compared with.');
+  baseline
+    .command('accept')
+    .description('Make a small document of a run, to be committed; compare takes it in place of the run.')
+    .argument('[run]', 'a run of a suite: a path, an id, the beginning of one, or latest', 'latest')
+    .option('--out <file>', 'where it goes', 'proctor-baseline.json')
+    .option('--json', 'answer with one JSON document')
+    .action(async (word: string, flags) => {
+      const { acceptCommand } = await import('./baseline.ts');
+      ended(await acceptCommand(word, flags));
+    });
+
+  program
+    .command('resend')
+    .description('Send the recorded request of a case again, and say how the answer differs from the recorded one.')
+    .argument('<run>', 'a run of a suite: a path, an id, the beginning of one, or latest')
+    .argument('<case>', 'the id of a case')
+    .option('--base-url <url>', 'another agent than the one that was asked')
+    .option('--script <file>', 'the script that answers')
+    .option('--header <header>', "a header of the request, as 'NAME: env:VARIABLE'; may be repeated", collect)
+    .option('--timeout <time>', 'how long it may take', duration)
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', RESEND_EXITS)
+    .action(async (word: string, id: string, flags) => {
+      const { resendCommand } = await import('./resend.ts');
+      ended(await resendCommand(word, id, flags));
+    });
+}
+
+const COMPARE_EXITS = `
+Exit codes:
+  0  no regression
+  1  a regression
+  2  could not be compared as asked, or a fault of Proctor or the machine
+  3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
+
+Examples:
+  proctor compare                                         the newest baseline and the newest new run
+  proctor compare proctor-baseline.json latest --format junit,md`;
+
+const RESEND_EXITS = `
+Exit codes:
+  0  the same answer
+  1  another answer, or none
+  2  could not be sent as asked`;
 
 const EXITS = `
 Exit codes:

@@ -1,4 +1,4 @@
-import { closeSync, existsSync } from 'node:fs';
+import { closeSync, existsSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
@@ -67,6 +67,37 @@ export function* suiteCases(folder: string): Generator<SuiteCase> {
   } finally {
     closeSync(fd);
   }
+}
+
+/** The cases by their names, each read again when it is asked for: only where it lies is held. */
+export function casesById(folder: string): (id: string) => SuiteCase | undefined {
+  const fd = openRegular(path.join(folder, CASES));
+  if (fd === undefined) return () => undefined;
+  const places = new Map<string, readonly [from: number, bytes: number]>();
+  try {
+    let from = 0;
+    for (const { bytes } of linesOf(fd, suiteCase.bytesMax, 0)) {
+      if (!bytes) break;
+      const [, id] = /"id":"([A-Za-z0-9._-]+)","input":/.exec(bytes.toString('latin1')) ?? [];
+      if (id !== undefined) places.set(id, [from, bytes.length]);
+      from += bytes.length + 1;
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return id => {
+    const place = places.get(id);
+    const again = place && openRegular(path.join(folder, CASES));
+    if (!place || again === undefined) return undefined;
+    try {
+      const bytes = Buffer.allocUnsafe(place[1]);
+      readSync(again, bytes, 0, bytes.length, place[0]);
+      const one = soundDocument(bytes, suiteCase) as SuiteCase | undefined;
+      return one?.id === id ? one : undefined;
+    } finally {
+      closeSync(again);
+    }
+  };
 }
 
 /** What came of a case, or undefined if nothing did that can be believed. */

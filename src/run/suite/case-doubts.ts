@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { check } from '../../contracts/check.ts';
 import { MIB } from '../../contracts/contract.ts';
-import { kindOf } from '../../contracts/form.ts';
+import { kindOf } from '../../contracts/kind.ts';
 import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
 import {
   type CaseSource,

@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs';
 import { check } from '../../contracts/check.ts';
-import { kindOf } from '../../contracts/form.ts';
+import { kindOf } from '../../contracts/kind.ts';
 import { cases } from '../../contracts/suite/index.ts';
 
 /** A file of cases, whatever its format. */

@@ -1,0 +1,107 @@
+import { appendFileSync } from 'node:fs';
+import path from 'node:path';
+import { printable, printableJson } from '../base/printable.ts';
+import { compareRuns } from '../tool/compare.ts';
+import type { Format } from '../tool/formats.ts';
+import { reportOf, subjectOf, writeReports } from '../tool/report.ts';
+import { closeLauncher } from '../tool/run-script.ts';
+import { terminalText } from '../tool/terminal.ts';
+import { interruptions } from './interruptions.ts';
+import { stderr, stdout } from './out.ts';
+import { paintFor } from './paint.ts';
+
+export interface CompareFlags {
+  readonly gate?: string;
+  readonly format?: readonly Format[];
+  readonly out?: string;
+  readonly again?: true;
+  readonly json?: true;
+}
+
+export async function compareCommand(baseline: string, candidate: string, flags: CompareFlags): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const formats = flags.format ?? ['html'];
+    const { comparison, folder, files } = await compareRuns({
+      baseline,
+      candidate,
+      formats: formats.filter(format => format !== 'terminal'),
+      ...gateOf(flags.gate),
+      ...(flags.out !== undefined && { out: flags.out }),
+      ...(flags.again && { again: true }),
+      signal: interrupt.signal,
+    });
+    if (flags.json) {
+      const { cases: _, ...summary } = comparison;
+      const relative = Object.entries(files).map(([format, file]) => [format, here(file)]);
+      stdout.write(`${printableJson({ folder: here(folder), reports: Object.fromEntries(relative), ...summary })}\n`);
+    } else {
+      stdout.write(await terminalText({ comparison }, paintFor(1)));
+      if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
+      for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
+    }
+    await addStepSummary({ comparison, folders: { baseline: [], new: [] } });
+    return interrupt.exit() ?? comparison.exit_code;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+const MAKE_ONE = `
+  Make a baseline with one of:
+    proctor run suite CASES --base-url URL --as baseline
+    proctor baseline accept latest
+`;
+
+/** `strict`, `statistical`, or the file of a gate. */
+function gateOf(word: string | undefined): { mode?: 'strict' | 'statistical'; gate?: string } {
+  if (word === undefined) return {};
+  return word === 'strict' || word === 'statistical' ? { mode: word } : { gate: word };
+}
+
+export interface ReportFlags {
+  readonly format?: readonly Format[];
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export async function reportCommand(word: string, flags: ReportFlags): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const { subject, folder } = await subjectOf(word, process.cwd(), flags.out);
+    const formats = flags.format ?? ['html'];
+    const files = await writeReports(
+      folder,
+      subject,
+      formats.filter(format => format !== 'terminal'),
+    );
+    const relative = Object.entries(files).map(([format, file]) => [format, here(file)] as const);
+    if (flags.json) stdout.write(`${printableJson({ reports: Object.fromEntries(relative) })}\n`);
+    else {
+      if (formats.includes('terminal')) stdout.write(await terminalText(subject, paintFor(1)));
+      for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
+    }
+    await addStepSummary(subject);
+    return interrupt.exit() ?? 0;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+/** On GitHub, the page of the job shows what is written to this file. */
+async function addStepSummary(subject: Parameters<typeof reportOf>[0]): Promise<void> {
+  const { GITHUB_STEP_SUMMARY: file } = process.env;
+  if (!file) return;
+  const { pieces } = await reportOf(subject, 'md');
+  try {
+    appendFileSync(file, [...pieces].join(''));
+  } catch {
+    stderr.write('warning: The summary of the step could not be written.\n');
+  }
+}
+
+function here(file: string): string {
+  return path.relative(process.cwd(), file);
+}

@@ -1,0 +1,89 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
+import { canonicalize } from '../base/canonical.ts';
+import { instantText, systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { newRunId } from '../base/ids.ts';
+import { readRegular } from '../base/regular.ts';
+import type { Comparison } from '../contracts/comparison/index.ts';
+import type { Side } from '../judge/compare-input.ts';
+import type { Gate } from '../judge/gate.ts';
+import type { Format } from './formats.ts';
+import { writeReports } from './report.ts';
+import { type Judge, sideOf } from './sides.ts';
+
+export interface CompareOptions {
+  /** A run, `baseline`, or the file of an accepted baseline. */
+  readonly baseline: string;
+  /** A run, or `new`. */
+  readonly candidate: string;
+  /** The file of a gate. */
+  readonly gate?: string;
+  readonly mode?: Gate['mode'];
+  readonly formats?: readonly Format[];
+  /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
+  readonly out?: string;
+  readonly again?: boolean;
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Compared {
+  readonly comparison: Comparison;
+  readonly folder: string;
+  /** The files of the reports, by their formats. */
+  readonly files: Readonly<Partial<Record<Format, string>>>;
+}
+
+/** Says whether a new side is worse than its baseline, and writes down why. */
+export async function compareRuns(options: CompareOptions): Promise<Compared> {
+  const { cwd = process.cwd(), formats = ['html'], signal, again } = options;
+  const { homeFrom, makeHome } = await import('../evidence/runs.ts');
+  const home = homeFrom(cwd);
+  const gate = await gateFor(options, cwd);
+  const judge: Judge = { home, ...(signal && { signal }), ...(again !== undefined && { again }) };
+  const baseline = await sideOf(options.baseline, cwd, judge);
+  const candidate = await sideOf(options.candidate, cwd, judge);
+  const comparison = await compared(baseline, candidate, gate);
+  if (options.out === undefined) makeHome(home);
+  const folder =
+    options.out === undefined
+      ? path.join(home, 'comparisons', comparison.comparison_id)
+      : path.resolve(cwd, options.out);
+  mkdirSync(folder, { recursive: true });
+  writeAtomic(path.join(folder, 'comparison.json'), canonicalize(comparison));
+  const files = await writeReports(folder, { comparison, folders: foldersOf(baseline, candidate) }, formats);
+  return { comparison, folder, files };
+}
+
+async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
+  const [{ compareSides }, { artifactInFolder, caseNames }] = await Promise.all([
+    import('../judge/compare.ts'),
+    import('../judge/side.ts'),
+  ]);
+  const named = candidate.trials[0]?.folder ?? baseline.trials[0]?.folder;
+  return compareSides(baseline, candidate, gate, {
+    comparisonId: newRunId('comparison', systemClock),
+    generatedAt: instantText(systemClock.now()),
+    artifactOf: artifactInFolder,
+    ...(named !== undefined && { names: caseNames(named) }),
+  });
+}
+
+/** The folder of the first trial of each side, from which a report takes what it shows. */
+function foldersOf(baseline: Side, candidate: Side): { baseline: readonly string[]; new: readonly string[] } {
+  const of = ({ trials }: Side): string[] => trials.flatMap(({ folder }) => folder ?? []);
+  return { baseline: of(baseline), new: of(candidate) };
+}
+
+async function gateFor({ gate: file, mode }: CompareOptions, cwd: string): Promise<Gate> {
+  const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
+  if (file === undefined) return gateOf(mode === undefined ? {} : { mode });
+  const bytes = readRegular(path.resolve(cwd, file), GATE_BYTES_MAX);
+  if (!bytes) throw new Fault('no_gate', 'The gate file is not a regular file of at most 1 MiB.');
+  const gate = readGate(bytes);
+  return mode === undefined ? gate : { ...gate, mode };
+}
+
+const GATE_BYTES_MAX = 1024 * 1024;

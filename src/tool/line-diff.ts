@@ -1,0 +1,22 @@
+/** A line of a text beside another: gone, come, or in both. */
+export interface DiffLine {
+  readonly sign: '-' | '+' | ' ';
+  readonly text: string;
+}
+
+/** Two texts line by line, with a little of what is the same around what is not. Nothing where they are the same. */
+export async function lineDiff(before: string, now: string): Promise<DiffLine[]> {
+  if (before === now) return [];
+  const { align } = await import('../judge/align.ts');
+  const [old, fresh] = [before.split('\n'), now.split('\n')];
+  const lines = align(old, fresh).stretches.flatMap(({ same, baseline, candidate }): DiffLine[] => {
+    const gone = old.slice(...baseline).map(text => ({ sign: same ? ' ' : '-', text }) as const);
+    if (same) return gone.length <= 2 * AROUND ? gone : [...gone.slice(0, AROUND), CUT, ...gone.slice(-AROUND)];
+    return [...gone, ...fresh.slice(...candidate).map(text => ({ sign: '+', text }) as const)];
+  });
+  return lines.length <= LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), CUT];
+}
+
+const AROUND = 2;
+const LINES_MAX = 200;
+const CUT: DiffLine = { sign: ' ', text: '…' };

@@ -1,0 +1,123 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { newCorrelationId } from '../base/ids.ts';
+import { printable } from '../base/printable.ts';
+import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+import type { SuiteRequest } from '../contracts/suite/index.ts';
+import type { Difference } from '../judge/divergence.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import type { Header } from './run-suite.ts';
+import { suiteFolders } from './sides.ts';
+import { checkedUrl } from './suite-words.ts';
+
+export interface ResendOptions {
+  readonly run: string;
+  readonly caseId: string;
+  /** Another agent than the one that was asked. */
+  readonly baseUrl?: string;
+  readonly script?: string;
+  readonly headers?: readonly Header[];
+  readonly timeoutMs?: number;
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What came back, beside what had come back when the run was made. */
+export interface Resent {
+  readonly runId: string;
+  readonly caseId: string;
+  readonly target: string;
+  readonly latencyMs: number;
+  readonly recorded: CaseArtifact;
+  readonly now: CaseArtifact;
+  /** The first thing that is not the same; undefined if all is. */
+  readonly difference: Difference | undefined;
+}
+
+/** Sends the recorded request of a case again. Nothing is written: the run stays what it was. */
+export async function resendCase(options: ResendOptions): Promise<Resent> {
+  const { caseId, cwd = process.cwd() } = options;
+  const [{ homeFrom }, { casesById, readCaseArtifact, readSuite }, { settingsFrom }, artifacts, { firstDifference }] =
+    await Promise.all([
+      import('../evidence/runs.ts'),
+      import('../evidence/suite-folder.ts'),
+      import('../run/suite/settings.ts'),
+      import('../run/suite/artifact.ts'),
+      import('../judge/divergence.ts'),
+    ]);
+  const home = homeFrom(cwd);
+  const [folder] = await suiteFolders(options.run, home);
+  if (folder === undefined) throw new Fault('no_run', 'There is no such run of a suite.');
+  const { request, run } = readSuite(folder);
+  const one = casesById(folder)(caseId);
+  const recorded = readCaseArtifact(folder, caseId);
+  if (!one || !recorded) throw new Fault('no_case', `The run has no case called "${printable(caseId)}".`);
+  const recordedSettings = settingsFrom(request.settings);
+  const settings = {
+    ...recordedSettings,
+    concurrency: 1,
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs, idleMs: options.timeoutMs }),
+  };
+  const { target, url } = await targetFor(options, { request, settings, home, cwd });
+  const signal = options.signal ?? new AbortController().signal;
+  try {
+    const told = await target.ask({ one, key: `${request.run_id}/${caseId}/resend-${newCorrelationId()}`, signal });
+    const named = { id: caseId, side: run.version, url, settings };
+    const { outcome } = told;
+    const now = outcome.ok
+      ? artifacts.answeredCase(named, [], outcome).artifact
+      : artifacts.failedCase(named, [], outcome, told);
+    const difference = firstDifference(recorded, now);
+    return { runId: run.run_id, caseId, target: url, latencyMs: told.latencyMs, recorded, now, difference };
+  } finally {
+    await target.close();
+  }
+}
+
+interface Recorded {
+  readonly request: SuiteRequest;
+  readonly settings: SuiteSettings;
+  readonly home: string;
+  readonly cwd: string;
+}
+
+async function targetFor(
+  { baseUrl, script, headers = [] }: ResendOptions,
+  { request, settings, home, cwd }: Recorded,
+): Promise<{ target: Target; url: string }> {
+  const { run_id: runId, version: side, target: recorded } = request;
+  if (script !== undefined) {
+    const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
+      import('../run/suite/script-target.ts'),
+      import('./run-script.ts'),
+    ]);
+    const bounds = { timeoutMs: settings.timeoutMs };
+    const file = path.resolve(cwd, script);
+    const agent = { script: file, side, runId, launcher: sharedLauncher, home, bounds, secrets: {}, settings };
+    return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
+  }
+  if (baseUrl === undefined && recorded.kind === 'script') {
+    throw new Fault('usage', `The run asked the script ${printable(recorded.name)}: --script FILE says where it is.`);
+  }
+  const url = baseUrl === undefined && recorded.kind === 'http' ? recorded.url : checkedUrl(baseUrl ?? '');
+  const lacking =
+    recorded.kind === 'http' && recorded.header_names.find(name => headers.every(one => one.name !== name));
+  if (baseUrl === undefined && lacking) {
+    throw new Fault(
+      'usage',
+      `The run sent the header ${printable(lacking)}: --header '${printable(lacking)}: env:VARIABLE'.`,
+    );
+  }
+  const { httpTarget } = await import('../run/suite/http-target.ts');
+  const agent = {
+    url,
+    side,
+    runId,
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+    secrets: headers.map(({ value }) => value),
+    redirects: recorded.kind === 'http' && recorded.redirects,
+    settings,
+  };
+  return { target: httpTarget(agent), url };
+}

@@ -1,0 +1,94 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
+import type { Evaluation } from '../contracts/evaluation/index.ts';
+import { repetitionId } from '../contracts/suite/index.ts';
+import type { RunPlace } from '../evidence/runs.ts';
+import type { Side } from '../judge/compare-input.ts';
+
+/** Who judges: where runs of checks lie while they last, and who stops them. */
+export interface Judge {
+  readonly home: string;
+  readonly signal?: AbortSignal;
+  /** Judges anew, whatever evaluation lies in the folder. */
+  readonly again?: boolean;
+}
+
+/** The evaluation of a run, made now if there is none. */
+export async function evaluationIn(folder: string, { home, signal, again = false }: Judge): Promise<Evaluation> {
+  const [{ evaluationOf }, { checkByScript }, { sharedLauncher }] = await Promise.all([
+    import('../judge/evaluate.ts'),
+    import('../judge/check-script.ts'),
+    import('./run-script.ts'),
+  ]);
+  const runCheck = checkByScript({ launcher: sharedLauncher, home, ...(signal && { signal }) });
+  return evaluationOf(folder, { runCheck, again, ...(signal && { signal }) });
+}
+
+/**
+ * A side of a comparison, by the word that people have for it: a run and its repetitions, `baseline` or `new` for the
+ * newest of these, or the file of an accepted baseline. A side that nobody has run yet is empty.
+ */
+export async function sideOf(word: string, cwd: string, judge: Judge): Promise<Side> {
+  const file = path.resolve(cwd, word);
+  if (existsSync(file) && statSync(file).isFile()) return acceptedIn(file);
+  const folders = await suiteFolders(word, judge.home);
+  const { trialFrom } = await import('../judge/side.ts');
+  const trials = [];
+  for (const folder of folders) trials.push(trialFrom(folder, await evaluationIn(folder, judge)));
+  return { source: 'runs', trials };
+}
+
+async function acceptedIn(file: string): Promise<Side> {
+  const [{ baseline }, { check }, { readJson }, { sideFromAccepted }] = await Promise.all([
+    import('../contracts/baseline/index.ts'),
+    import('../contracts/check.ts'),
+    import('../base/json.ts'),
+    import('../judge/baseline.ts'),
+  ]);
+  const name = printable(path.basename(file));
+  const bytes = readRegular(file, baseline.bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
+  if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not one acceptable JSON document.`);
+  const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;
+  if (first) throw new Fault('bad_baseline', `${name} is not a baseline that can be believed: ${first.message}`);
+  return sideFromAccepted(reading.value as Parameters<typeof sideFromAccepted>[0]);
+}
+
+/** The folders of a run and of its repetitions. */
+export async function suiteFolders(word: string, home: string): Promise<string[]> {
+  const place = await suitePlace(word, home);
+  if (!place) return [];
+  const { readSuite } = await import('../evidence/suite-folder.ts');
+  const { of, total } = readSuite(place.folder).request.repetition;
+  const beside = path.dirname(place.folder);
+  const folders = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
+  const there = folders.filter(folder => existsSync(folder));
+  // A folder that was copied out of its place may have another name, and no repetition beside it.
+  return there.includes(place.folder) ? there : [place.folder];
+}
+
+/** The run of a suite that a word means; undefined if there is none of that side yet. */
+async function suitePlace(word: string, home: string): Promise<RunPlace | undefined> {
+  const { findRun, listRuns } = await import('../evidence/runs.ts');
+  const suites = listRuns(home).filter(({ lane }) => lane === 'baseline' || lane === 'new');
+  if (word === 'baseline' || word === 'new') return suites.filter(({ lane }) => lane === word).at(-1);
+  if (word !== 'latest') return asGiven(findRun(home, word));
+  const latest = suites.at(-1);
+  if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');
+  return latest;
+}
+
+/** `--out` of the runner holds `baseline/` and `new/`, and each holds runs; who names one of these means its only run. */
+function asGiven(place: RunPlace): RunPlace {
+  if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
+    return place;
+  }
+  const inner = readdirSync(place.folder).filter(name => existsSync(path.join(place.folder, name, 'run.json')));
+  const [only] = inner;
+  if (only === undefined) throw new Fault('not_a_suite', 'The folder holds no run of a suite.');
+  const newest = inner.sort().at(-1) as string;
+  return { id: newest, lane: path.basename(place.folder), folder: path.join(place.folder, newest) };
+}
