@@ -18,7 +18,11 @@ const DEPTH_MAX = 12;
 type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence'>;
 
 /** Everything that the page shows of a case, cut where it is long, and saying so. */
-export function caseData({ pairs, assetText }: Pick<ReportInput, 'pairs' | 'assetText'>, id: string, judged: Judged): PageCase {
+export function caseData(
+  { pairs, assetText }: Pick<ReportInput, 'pairs' | 'assetText'>,
+  id: string,
+  judged: Judged,
+): PageCase {
   const { baseline, new: fresh, case: asked } = pairs(id);
   const cuts: string[] = [];
   const assetsOf = (side: Side, artifact: CaseArtifact | undefined): Record<string, string> => {
@@ -26,7 +30,8 @@ export function caseData({ pairs, assetText }: Pick<ReportInput, 'pairs' | 'asse
     if (!artifact || !assetText) return texts;
     for (const href of new Set([...hrefsIn(artifact)].map(({ href }) => href).slice(0, ASSETS_MAX))) {
       const text = assetText(side, href);
-      if (text !== undefined) texts[href] = clippedText(text, ASSET_CHARS_MAX, () => cuts.push(`The file ${href} of ${side} was cut.`));
+      if (text !== undefined)
+        texts[href] = clippedText(text, ASSET_CHARS_MAX, () => cuts.push(`The file ${href} of ${side} was cut.`));
     }
     return texts;
   };

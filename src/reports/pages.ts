@@ -10,7 +10,6 @@ import type {
   ReportInput,
   RunReportInput,
   Trial,
-  Verdict,
 } from './report-input.ts';
 
 /** What a page will hold, read as late as possible. */
@@ -31,10 +30,12 @@ const WHY_CHARS_MAX = 200;
 export function comparisonPage(input: ReportInput): Page {
   const { comparison } = input;
   const rank = (one: ComparedCase): number => ORDER.indexOf(one.change) + (isCalm(one) ? 0.5 : 0);
-  const isCalm = (one: ComparedCase): boolean =>
-    one.change === 'same' && one.new.trials.every(({ verdict }) => verdict === 'pass');
   const cases = sortedBy(comparison.cases, rank);
-  const words = vocabularyOf(input, ({ new: fresh, baseline }: ComparedCase) => errorOf(fresh.trials, baseline.trials), cases);
+  const words = vocabularyOf(
+    input,
+    ({ new: fresh, baseline }: ComparedCase) => errorOf(fresh.trials, baseline.trials),
+    cases,
+  );
   return {
     head: { ...comparisonHead(input), suites: words.suites, error_classes: words.errors },
     *rows() {
@@ -61,12 +62,16 @@ export function comparisonPage(input: ReportInput): Page {
       const { baseline, new: fresh, failing, divergence } = one;
       return caseData(input, one.case_id, {
         trials: { baseline: baseline.trials, new: fresh.trials },
-        assertions: failing.map(assertion => ({ ...assertion, status: 'fail' })),
+        assertions: failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
         divergence,
       });
     }),
   };
 }
+
+/** A case to which nothing has happened. */
+const isCalm = (one: ComparedCase): boolean =>
+  one.change === 'same' && one.new.trials.every(({ verdict }) => verdict === 'pass');
 
 /** The order in which cases ask to be looked at. */
 const ORDER: readonly Kind[] = ['regressed', 'flaky', 'missing', 'improved', 'same'];
@@ -166,7 +171,6 @@ const CHANGES: Record<Change, string> = {
 function runHead({ run, evaluation }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
   const tone: Tone = total === 0 ? 'unsure' : failed + errors === 0 ? 'good' : 'bad';
-  const count = (label: string, value: number, of: Verdict) => ({ label, value, filter: 'verdict', of }) as const;
   return {
     kind: 'run',
     id: run.run_id,
@@ -179,14 +183,19 @@ function runHead({ run, evaluation }: RunReportInput): Omit<PageHead, 'suites' |
       total === 0
         ? 'The run has no case.'
         : `${NUMBER.format(passed)} passed, ${NUMBER.format(failed)} failed, ${NUMBER.format(errors)} ${errors === 1 ? 'error' : 'errors'}.`,
-    counts: [count('Passed', passed, 'pass'), count('Failed', failed, 'fail'), count('Errors', errors, 'error')],
+    counts: [
+      { label: 'Passed', value: passed, filter: 'verdict', of: 'pass' },
+      { label: 'Failed', value: failed, filter: 'verdict', of: 'fail' },
+      { label: 'Errors', value: errors, filter: 'verdict', of: 'error' },
+    ],
     cases: evaluation.cases.length,
     run: { version: run.version, target: run.base_url, seal_sha256: evaluation.seal_sha256, unjudged },
   };
 }
 
 /** Not known to an agent before its answer was given, and the same whenever the page is written. */
-const markOf = (...parts: string[]): string => bytesHash(parts.join('\n')).slice('sha256:'.length, 'sha256:'.length + 32);
+const markOf = (...parts: string[]): string =>
+  bytesHash(parts.join('\n')).slice('sha256:'.length, 'sha256:'.length + 32);
 
 const NUMBER = new Intl.NumberFormat('en-US');
 
@@ -225,8 +234,6 @@ function vocabularyOf<Case extends { readonly case_id: string }>(
     if (suite) suiteById.set(id, suite);
     if (title) titleById.set(id, title);
   }
-  const indexed = (words: Iterable<string>): Map<string, number> =>
-    new Map([...new Set(words)].sort((a, b) => (a < b ? -1 : 1)).map((word, index) => [word, index]));
   const suites = indexed(suiteById.values());
   const errors = indexed(cases.flatMap(one => error(one) ?? []));
   return {
@@ -237,6 +244,10 @@ function vocabularyOf<Case extends { readonly case_id: string }>(
     errorOf: (one: Case): number => errors.get(error(one) ?? '') ?? -1,
   };
 }
+
+/** Each word once, in order, with its place. */
+const indexed = (words: Iterable<string>): ReadonlyMap<string, number> =>
+  new Map([...new Set(words)].sort((a, b) => (a < b ? -1 : 1)).map((word, index) => [word, index]));
 
 const errorOf = (...sides: (readonly Trial[])[]): string | null =>
   sides.flat().find(({ error_class }) => error_class !== null)?.error_class ?? null;

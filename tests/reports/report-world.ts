@@ -33,9 +33,13 @@ export function reportWorld(world: World): ReportInput {
   ];
   // Spread over the suite, as changes are.
   const step = Math.max(1, Math.floor(total / Math.max(1, kinds.length)));
-  const kindAt = new Map(kinds.map((kind, index) => [index * step, kind]));
+  const kindAt = new Map(kinds.map((kind, index) => [index * step + (index % Math.min(step, 6)), kind]));
   const cases = Array.from({ length: total }, (_, index) => comparedCase(index, kindAt.get(index) ?? 'same', trials));
-  const numbers = (kind: Change): number => count(cases.map(({ change }) => change), kind);
+  const numbers = (kind: Change): number =>
+    count(
+      cases.map(({ change }) => change),
+      kind,
+    );
   const broke = numbers('regressed');
   const verdict = total === 0 ? 'not_enough_evidence' : broke > 0 ? 'regression' : 'no_regression';
   const side = (name: Side) => ({
@@ -153,7 +157,13 @@ export function runWorld(world: World): RunReportInput {
     judge_version: '0.1.0',
     seal_sha256: `sha256:${hex(900, 64)}`,
     cases_sha256: `sha256:${hex(5, 64)}`,
-    summary: { total: judged.length, passed: having('pass'), failed: having('fail'), errors: having('error'), unjudged: 0 },
+    summary: {
+      total: judged.length,
+      passed: having('pass'),
+      failed: having('fail'),
+      errors: having('error'),
+      unjudged: 0,
+    },
     cases: judged,
   };
   return {
@@ -175,12 +185,37 @@ export function runWorld(world: World): RunReportInput {
 }
 
 const TOPICS = [
-  { suite: 'refunds', title: 'A damaged item is refunded', ask: 'My order {o} arrived damaged. Can I have my money back?', doc: 'policy/refunds' },
-  { suite: 'refunds', title: 'A late refund is refused with a reason', ask: 'I bought {o} four months ago and want to return it.', doc: 'policy/returns' },
+  {
+    suite: 'refunds',
+    title: 'A damaged item is refunded',
+    ask: 'My order {o} arrived damaged. Can I have my money back?',
+    doc: 'policy/refunds',
+  },
+  {
+    suite: 'refunds',
+    title: 'A late refund is refused with a reason',
+    ask: 'I bought {o} four months ago and want to return it.',
+    doc: 'policy/returns',
+  },
   { suite: 'shipping', title: 'The state of a parcel is told', ask: 'Where is my parcel {o}?', doc: 'policy/shipping' },
-  { suite: 'shipping', title: 'An address is changed before dispatch', ask: 'Please send {o} to my office instead.', doc: 'policy/address' },
-  { suite: 'accounts', title: 'A password is never asked for', ask: 'I cannot log in to look at {o}. Here is my password.', doc: 'policy/accounts' },
-  { suite: 'billing', title: 'A double charge is found and explained', ask: 'I was charged twice for {o}.', doc: 'policy/billing' },
+  {
+    suite: 'shipping',
+    title: 'An address is changed before dispatch',
+    ask: 'Please send {o} to my office instead.',
+    doc: 'policy/address',
+  },
+  {
+    suite: 'accounts',
+    title: 'A password is never asked for',
+    ask: 'I cannot log in to look at {o}. Here is my password.',
+    doc: 'policy/accounts',
+  },
+  {
+    suite: 'billing',
+    title: 'A double charge is found and explained',
+    ask: 'I was charged twice for {o}.',
+    doc: 'policy/billing',
+  },
 ] as const;
 
 const idAt = (index: number): string => `${topic(index).suite}-${String(index + 1).padStart(5, '0')}`;
@@ -215,7 +250,9 @@ function comparedCase(index: number, change: Change, trials: number): ComparedCa
     trials:
       change === 'missing' && name === 'new'
         ? []
-        : Array.from({ length: trials }, (_, trial) => trialOf(index, name, trial, verdicts(name, trial), isTimeout && name === 'new')),
+        : Array.from({ length: trials }, (_, trial) =>
+            trialOf(index, name, trial, verdicts(name, trial), isTimeout && name === 'new'),
+          ),
   });
   return {
     case_id: idAt(index),
@@ -250,7 +287,15 @@ function divergenceOf(index: number): Divergence {
     timeout: 'New did not answer within 15 s; baseline needed less than one.',
     html: 'All steps are the same up to the answer, which is HTML now.',
   }[cause];
-  const kind = ({ tool_arguments: 'tool_arguments', output: 'output', tool_choice: 'tool_choice', timeout: 'runner', html: 'output' } as const)[cause];
+  const kind = (
+    {
+      tool_arguments: 'tool_arguments',
+      output: 'output',
+      tool_choice: 'tool_choice',
+      timeout: 'runner',
+      html: 'output',
+    } as const
+  )[cause];
   return {
     kind,
     baseline_at: cause === 'timeout' ? null : `events[${at}]`,
@@ -390,10 +435,12 @@ function answerOf(index: number, cause: string | undefined): string {
   if (cause === 'html') {
     return `<!doctype html><style>h1{color:teal}</style><h1>Refund</h1><p style="color:purple">Order ${order(index)}: ${amount}</p><script>document.title='broken out'</script><img src="https://example.com/pixel.png">`;
   }
-  if (cause === 'output') return `I have looked at order ${order(index)}. It was delivered. I propose a refund, which you will see on your account soon.`;
+  if (cause === 'output')
+    return `I have looked at order ${order(index)}. It was delivered. I propose a refund, which you will see on your account soon.`;
   if (cause === 'tool_arguments') return 'I could not find an order of yours. Could you tell me its number again?';
   return good;
 }
 
 const repeat = <Value>(value: Value, times: number): Value[] => Array.from({ length: times }, () => value);
-const count = <Value>(values: readonly Value[], wanted: Value): number => values.filter(value => value === wanted).length;
+const count = <Value>(values: readonly Value[], wanted: Value): number =>
+  values.filter(value => value === wanted).length;

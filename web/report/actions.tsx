@@ -20,7 +20,10 @@ export function Actions({ data, isRun }: { readonly data: PageCase; readonly isR
       <ol class="events">
         {rows.map(({ old, young }, index) => {
           const [, action] = (young ?? old) as readonly [number, Action];
-          const places = [...(old ? [`baseline:proposed_actions[${old[0]}]`] : []), ...(young ? [`new:proposed_actions[${young[0]}]`] : [])];
+          const places = [
+            ...(old ? [`baseline:proposed_actions[${old[0]}]`] : []),
+            ...(young ? [`new:proposed_actions[${young[0]}]`] : []),
+          ];
           const isSame = old && young && JSON.stringify(tellingOf(old[1])) === JSON.stringify(tellingOf(young[1]));
           const how = isRun || isSame ? 'same' : old && young ? 'changed' : old ? 'gone' : 'added';
           return (
@@ -33,9 +36,17 @@ export function Actions({ data, isRun }: { readonly data: PageCase; readonly isR
                 <span class="tells">
                   <Text value={action.tool_name} />
                 </span>
-                {!isRun && !isSame && <span class="how">{{ changed: 'differs', gone: 'only in baseline', added: 'only in new', same: '' }[how]}</span>}
+                {!isRun && !isSame && (
+                  <span class="how">
+                    {{ changed: 'differs', gone: 'only in baseline', added: 'only in new', same: '' }[how]}
+                  </span>
+                )}
               </span>
-              {old && young && !isSame ? <ValueDiff baseline={tellingOf(old[1])} fresh={tellingOf(young[1])} /> : <JsonView value={action.params} />}
+              {old && young && !isSame ? (
+                <ValueDiff baseline={tellingOf(old[1])} fresh={tellingOf(young[1])} />
+              ) : (
+                <JsonView value={action.params} />
+              )}
             </li>
           );
         })}
@@ -50,7 +61,10 @@ function pairsOf(old: readonly Action[], young: readonly Action[]): Row[] {
     const { action_type } = entry[1];
     free.set(action_type, [...(free.get(action_type) ?? []), entry]);
   }
-  const rows: Row[] = [...young.entries()].map(entry => ({ old: free.get(entry[1].action_type)?.shift(), young: entry }));
+  const rows: Row[] = [...young.entries()].map(entry => ({
+    old: free.get(entry[1].action_type)?.shift(),
+    young: entry,
+  }));
   return [...rows, ...[...free.values()].flat().map(entry => ({ old: entry, young: undefined }))];
 }
 

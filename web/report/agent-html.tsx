@@ -1,7 +1,12 @@
 import { head } from './page.ts';
 
 export function looksLikeHtml(content: unknown): content is string {
-  return typeof content === 'string' && /^\s*(?:<!doctype html|<html\b|<!--|<[a-z][a-z0-9-]*\b[^>]*>[\s\S]*<\/[a-z][a-z0-9-]*\s*>\s*$)/i.test(content.slice(0, 200_000));
+  return (
+    typeof content === 'string' &&
+    /^\s*(?:<!doctype html|<html\b|<!-{2}|<[a-z][a-z0-9-]*\b[^>]*>[\s\S]*<\/[a-z][a-z0-9-]*\s*>\s*$)/i.test(
+      content.slice(0, 200_000),
+    )
+  );
 }
 
 /** Nothing may be loaded, run, sent or opened; styles and pictures that came with the text are all there is. */

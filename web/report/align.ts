@@ -25,7 +25,10 @@ export function align(baseline: readonly Event[], fresh: readonly Event[]): Pair
   }
   const middleOld = old.slice(start, old.length - tail);
   const middleYoung = young.slice(start, young.length - tail);
-  const middle = middleOld.length * middleYoung.length <= CELLS_MAX ? byTable(middleOld, middleYoung) : oneByOne(middleOld, middleYoung);
+  const middle =
+    middleOld.length * middleYoung.length <= CELLS_MAX
+      ? byTable(middleOld, middleYoung)
+      : oneByOne(middleOld, middleYoung);
   const shifted = middle.map(({ baseline, fresh, same }) => ({
     baseline: baseline === null ? null : baseline + start,
     fresh: fresh === null ? null : fresh + start,
@@ -43,6 +46,7 @@ export function align(baseline: readonly Event[], fresh: readonly Event[]): Pair
 }
 
 interface Mark {
+  readonly type: string;
   /** What kind of step it is: the type, and the tool it is about. */
   readonly kind: string;
   /** What it says, without clocks and names that are made up anew in each run. */
@@ -52,9 +56,16 @@ interface Mark {
 function marksOf(events: readonly Event[]): Mark[] {
   const tools = toolsOf(events);
   return events.map(event => {
-    const { ts: _ts, id: _id, call_id, action_id: _action, latency_ms: _latency, ...rest } = event as Record<string, unknown>;
-    const tool = tools.get(call_id) ?? '';
-    return { kind: `${event.type} ${tool}`, content: `${tool} ${JSON.stringify(sorted(rest))}` };
+    const {
+      ts: _ts,
+      id: _id,
+      call_id,
+      action_id: _action,
+      latency_ms: _latency,
+      ...rest
+    } = event as Record<string, unknown>;
+    const tool = typeof rest['tool'] === 'string' ? rest['tool'] : (tools.get(call_id) ?? '');
+    return { type: event.type, kind: `${event.type} ${tool}`, content: `${tool} ${JSON.stringify(sorted(rest))}` };
   });
 }
 
@@ -77,8 +88,10 @@ function sorted(value: unknown): unknown {
 
 const equal = (a: Mark | undefined, b: Mark | undefined): boolean => a?.content === b?.content;
 
-/** Two equal steps are worth more than two that are merely alike; nothing else is put side by side. */
-const worth = (a: Mark, b: Mark): number => (a.content === b.content ? 3 : a.kind === b.kind ? 2 : 0);
+/** Two equal steps are worth more than two with the same tool, and those more than two of one type; others never meet. */
+const worth = (a: Mark, b: Mark): number =>
+  a.content === b.content ? EQUAL : a.kind === b.kind ? 4 : a.type === b.type ? 1 : 0;
+const EQUAL = 6;
 
 function byTable(old: readonly Mark[], young: readonly Mark[]): Pair[] {
   const width = young.length + 1;
@@ -97,7 +110,7 @@ function byTable(old: readonly Mark[], young: readonly Mark[]): Pair[] {
     const here = best[i * width + j] as number;
     const value = worth(old[i] as Mark, young[j] as Mark);
     if (value > 0 && here === value + (best[(i + 1) * width + j + 1] as number)) {
-      pairs.push({ baseline: i++, fresh: j++, same: value === 3 });
+      pairs.push({ baseline: i++, fresh: j++, same: value === EQUAL });
     } else if (here === best[(i + 1) * width + j]) pairs.push({ baseline: i++, fresh: null, same: false });
     else pairs.push({ baseline: null, fresh: j++, same: false });
   }

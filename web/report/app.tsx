@@ -3,7 +3,7 @@ import { type Address, go, hashOf, useAddress } from './address.ts';
 import { CaseDetail } from './case-detail.tsx';
 import { CaseList, ROW_PX } from './case-list.tsx';
 import { CoverageNote } from './coverage.tsx';
-import { Filters } from './filters.tsx';
+import { Filters, Order } from './filters.tsx';
 import { count, plural } from './format.ts';
 import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
@@ -37,8 +37,14 @@ export function App() {
     const from = scroller === pane ? pane.scrollTop : scroller.scrollTop;
     const seen = scroller === pane ? top : top + pane.getBoundingClientRect().top;
     if (seen < 0) scroller.scrollTo({ top: from + seen - ROW_PX });
-    else if (seen + ROW_PX > scroller.clientHeight) scroller.scrollTo({ top: from + seen + 2 * ROW_PX - scroller.clientHeight });
-    if (focus) requestAnimationFrame(() => requestAnimationFrame(() => list.querySelector<HTMLElement>('[data-active=true]')?.focus({ preventScroll: true })));
+    else if (seen + ROW_PX > scroller.clientHeight)
+      scroller.scrollTo({ top: from + seen + 2 * ROW_PX - scroller.clientHeight });
+    if (focus)
+      requestAnimationFrame(() =>
+        requestAnimationFrame(() =>
+          list.querySelector<HTMLElement>('[data-active=true]')?.focus({ preventScroll: true }),
+        ),
+      );
   };
 
   const open = (to: number): void => {
@@ -57,7 +63,10 @@ export function App() {
   }, [address.case]);
 
   useKeys({
-    move: by => (address.case ? open(position < 0 ? 0 : position + by) : reach(document.activeElement?.matches('.case') ? active + by : active, true)),
+    move: by =>
+      address.case
+        ? open(position < 0 ? 0 : position + by)
+        : reach(document.activeElement?.matches('.case') ? active + by : active, true),
     close: () => {
       if (hasKeys) setHasKeys(false);
       else if (address.case) {
@@ -67,7 +76,9 @@ export function App() {
     },
     search: () => {
       if (address.case) go(hashOf(address, { case: '', at: '', view: '' }));
-      requestAnimationFrame(() => searchRef.current?.select());
+      // On a phone the field is not there while a case is open.
+      if (searchRef.current?.checkVisibility()) searchRef.current.select();
+      else requestAnimationFrame(() => searchRef.current?.select());
     },
     keys: () => setHasKeys(true),
   });
@@ -75,17 +86,31 @@ export function App() {
   const isFiltered = Boolean(change || verdict || error || suite || q);
   return (
     <div class="app" data-view={address.case ? 'case' : address.view === 'overview' ? 'overview' : 'cases'}>
-      <a class="skip" href={hashOf(address)} onClick={event => { event.preventDefault(); document.querySelector('main')?.focus(); }}>
+      <a
+        class="skip"
+        href={hashOf(address)}
+        onClick={event => {
+          event.preventDefault();
+          document.querySelector('main')?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <Header head={head} address={address} onKeys={() => setHasKeys(true)} />
       <Tabs address={address} />
       <nav class="side scroller" aria-label="Cases">
-        <Filters head={head} address={address} searchRef={searchRef} />
-        <p class="found" role="status">
-          {isFiltered ? `${count(chosen.length)} of ${plural(rows.length, 'case')}` : plural(rows.length, 'case')}
-          {isFiltered && <a href={hashOf(address, { change: '', verdict: '', error: '', suite: '', q: '' })}>Clear filters</a>}
-        </p>
+        {rows.length > 0 && <Filters head={head} address={address} searchRef={searchRef} />}
+        {rows.length > 0 && (
+          <div class="found">
+            <span role="status">
+              {isFiltered ? `${count(chosen.length)} of ${plural(rows.length, 'case')}` : plural(rows.length, 'case')}
+            </span>
+            {isFiltered && (
+              <a href={hashOf(address, { change: '', verdict: '', error: '', suite: '', q: '' })}>Clear filters</a>
+            )}
+            <Order head={head} address={address} />
+          </div>
+        )}
         {chosen.length > 0 ? (
           <CaseList rows={rows} chosen={chosen} head={head} address={address} active={active} listRef={listRef} />
         ) : (
@@ -94,7 +119,16 @@ export function App() {
       </nav>
       <main tabIndex={-1} class="scroller">
         {address.case ? (
-          <CaseDetail key={address.case} head={head} row={rows[index]} index={index} address={address} position={position} of={chosen.length} onMove={by => open(position + by)} />
+          <CaseDetail
+            key={address.case}
+            head={head}
+            row={rows[index]}
+            index={index}
+            address={address}
+            position={position}
+            of={chosen.length}
+            onMove={by => open(position + by)}
+          />
         ) : (
           <Overview head={head} rows={rows} />
         )}

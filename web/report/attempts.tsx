@@ -59,8 +59,10 @@ export function TrialTable({ data: { trials }, isRun }: Props) {
 
 /** What was tried on each side until there was an answer, or none. */
 export function Attempts({ data, isRun }: Props) {
-  const rows = (['baseline', 'new'] as const).flatMap(side => (data[side]?.attempts ?? []).map(attempt => ({ side, attempt })));
-  if (rows.length === 0 || rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok')) return null;
+  const rows = (['baseline', 'new'] as const).flatMap(side =>
+    (data[side]?.attempts ?? []).map(attempt => ({ side, attempt })),
+  );
+  if (rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok')) return null;
   return (
     <Section title="Attempts">
       <div class="table-box" role="region" aria-label="Attempts" tabIndex={0}>

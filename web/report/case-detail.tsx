@@ -41,10 +41,22 @@ export function CaseDetail({ head, row, index, address, position, of, onMove }: 
             {count(position + 1)} of {count(of)}
           </span>
         )}
-        <button type="button" class="quiet" onClick={() => onMove(-1)} disabled={position <= 0} aria-label="Previous case">
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => onMove(-1)}
+          disabled={position <= 0}
+          aria-label="Previous case"
+        >
           <Icon path="M3.5 10 8 5.5l4.5 4.5" />
         </button>
-        <button type="button" class="quiet" onClick={() => onMove(1)} disabled={position < 0 || position >= of - 1} aria-label="Next case">
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => onMove(1)}
+          disabled={position < 0 || position >= of - 1}
+          aria-label="Next case"
+        >
           <Icon path="M3.5 6 8 10.5 12.5 6" />
         </button>
       </div>
@@ -63,7 +75,12 @@ function useCase(index: number): PageCase | null | undefined {
   return data;
 }
 
-function Body({ head, row, data, address }: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'address'>) {
+function Body({
+  head,
+  row,
+  data,
+  address,
+}: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'address'>) {
   const [id, title, kind, suite, baseline, fresh] = row;
   const suiteName = head.suites[suite];
   const isRun = head.kind === 'run';
@@ -75,9 +92,13 @@ function Body({ head, row, data, address }: { readonly row: PageRow; readonly da
           <Pill kind={kind} />
           {!isRun && (
             <span class="turn">
-              <span class="muted">Baseline</span> <Trials letters={baseline} />
-              <Icon path="M3 8h9.5M9 4.5 12.5 8 9 11.5" class="arrow" />
-              <span class="muted">New</span> <Trials letters={fresh} />
+              <span>
+                <span class="muted">Baseline</span> <Trials letters={baseline} />
+              </span>
+              <span>
+                <Icon path="M3 8h9.5M9 4.5 12.5 8 9 11.5" class="arrow" />
+                <span class="muted">New</span> <Trials letters={fresh} />
+              </span>
             </span>
           )}
           <code>{id}</code>
@@ -88,7 +109,11 @@ function Body({ head, row, data, address }: { readonly row: PageRow; readonly da
           )}
         </p>
       </header>
-      {data ? <Full data={data} address={address} isRun={isRun} /> : <p class="empty">{data === null ? <OnlyRow row={row} /> : 'Reading the case …'}</p>}
+      {data ? (
+        <Full data={data} address={address} isRun={isRun} />
+      ) : (
+        <p class="empty">{data === null ? <OnlyRow row={row} /> : 'Reading the case …'}</p>
+      )}
     </>
   );
 }
@@ -101,7 +126,8 @@ function OnlyRow({ row }: { readonly row: PageRow }) {
           <Text value={row[11]} />{' '}
         </>
       )}
-      This page has no more than a row for this case. Its documents are <code>{row[0]}.json</code> in the folders of the runs.
+      This page has no more than a row for this case. Its documents are <code>{row[0]}.json</code> in the folders of the
+      runs.
     </>
   );
 }
@@ -113,13 +139,25 @@ function NoSuchCase({ id }: { readonly id: string }) {
         No such case
       </h2>
       <p>
-        This page has no case named <code><Text value={id} /></code>.
+        This page has no case named{' '}
+        <code>
+          <Text value={id} />
+        </code>
+        .
       </p>
     </div>
   );
 }
 
-function Full({ data, address, isRun }: { readonly data: PageCase; readonly address: Address; readonly isRun: boolean }) {
+function Full({
+  data,
+  address,
+  isRun,
+}: {
+  readonly data: PageCase;
+  readonly address: Address;
+  readonly isRun: boolean;
+}) {
   return (
     <>
       {data.cuts.length > 0 && <p class="note">{data.cuts.join(' ')}</p>}
@@ -167,13 +205,18 @@ function Assertions({ data, address }: { readonly data: PageCase; readonly addre
       <ul class="assertions">
         {[...failing, ...others].map(({ name, message, at, status }, index) => (
           <li key={index} data-status={status}>
-            <Icon path={{ fail: 'M5 5l6 6M11 5l-6 6', pass: 'M4 8.5 7 11.5 12 5', not_judged: 'M4 8h1M7.5 8h1M11 8h1' }[status]} class={`mark tone-${{ fail: 'bad', pass: 'good', not_judged: 'calm' }[status]}`} />
+            <Icon
+              path={
+                { fail: 'M5 5l6 6M11 5l-6 6', pass: 'M4 8.5 7 11.5 12 5', not_judged: 'M4 8h1M7.5 8h1M11 8h1' }[status]
+              }
+              class={`mark tone-${{ fail: 'bad', pass: 'good', not_judged: 'calm' }[status]}`}
+            />
             <span>
               <strong>{name.replaceAll('_', ' ')}</strong>
               <span class="unseen">{{ fail: ' failed', pass: ' held', not_judged: ' was not judged' }[status]}</span>{' '}
               {message && <Text value={message} />}
             </span>
-            {at && <PlaceLink place={`new:${at}`} address={address} />}
+            {at && <PlaceLink place={`new:${at}`} address={address} isPlain />}
           </li>
         ))}
       </ul>

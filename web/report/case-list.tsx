@@ -43,7 +43,12 @@ export function CaseList({ rows, chosen, head, address, active, listRef }: Props
   );
 }
 
-function Row({ row, head, address, isActive }: { readonly row: PageRow; readonly isActive: boolean } & Pick<Props, 'head' | 'address'>) {
+function Row({
+  row,
+  head,
+  address,
+  isActive,
+}: { readonly row: PageRow; readonly isActive: boolean } & Pick<Props, 'head' | 'address'>) {
   const [id, title, kind, suite, , , errorClass, baselineMs, freshMs, , , why] = row;
   const { word, tone } = KINDS[kind];
   const error = head.error_classes[errorClass];
@@ -58,13 +63,15 @@ function Row({ row, head, address, isActive }: { readonly row: PageRow; readonly
     >
       <Mark kind={kind} />
       <span class="name">{title ? <Text value={title} /> : id}</span>
-      <span class="took">{freshMs === null ? '' : milliseconds(freshMs)}</span>
+      <span class="change" data-much={baselineMs !== null && freshMs !== null && freshMs > baselineMs * 2}>
+        {change(baselineMs, freshMs)}
+      </span>
       <span class="line" title={plain(line)}>
         <span class={`word tone-${tone}`}>{word}</span>
         {error && <span class="error-class">{error.replaceAll('_', ' ')}</span>}
         <span class="rest">{line ? <Text value={line} /> : title ? id : ''}</span>
       </span>
-      <span class="change">{change(baselineMs, freshMs)}</span>
+      <span class="took">{freshMs === null ? '' : milliseconds(freshMs)}</span>
     </a>
   );
 }

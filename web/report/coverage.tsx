@@ -15,9 +15,16 @@ export function CoverageNote() {
   }, []);
   return (
     <footer class="coverage">
-      <p>{held ? sentencesOf(held).join(' ') : isWhole ? 'This file is incomplete: its end is missing.' : 'Reading the cases …'}</p>
       <p>
-        Written by Proctor {head.proctor_version}. This page loads nothing from elsewhere; the run folders hold the evidence.
+        {held
+          ? sentencesOf(held).join(' ')
+          : isWhole
+            ? 'This file is incomplete: its end is missing.'
+            : 'Reading the cases …'}
+      </p>
+      <p>
+        Written by Proctor {head.proctor_version}. This page loads nothing from elsewhere; the run folders hold the
+        evidence.
       </p>
     </footer>
   );
@@ -26,8 +33,14 @@ export function CoverageNote() {
 function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string[] {
   const megabytes = count(bytes_max / 1_000_000);
   return [
-    cases === 0 ? 'There is no case.' : full === cases ? `Full data for all ${count(cases)} cases.` : `Full data for ${count(full)} of ${count(cases)} cases; the others have a row.`,
-    ...(full < wanted ? [`${count(wanted - full)} more would be here in full, had the page not reached its limit of ${megabytes} MB.`] : []),
+    cases === 0
+      ? 'There is no case.'
+      : full === cases
+        ? `Full data for all ${count(cases)} cases.`
+        : `Full data for ${count(full)} of ${count(cases)} cases; the others have a row.`,
+    ...(full < wanted
+      ? [`${count(wanted - full)} more would be here in full, had the page not reached its limit of ${megabytes} MB.`]
+      : []),
     ...(rows < cases ? [`${count(cases - rows)} cases have no row, for the same reason.`] : []),
   ];
 }

@@ -5,6 +5,7 @@ import type { Address } from './address.ts';
 import { align, type Pair, toolsOf } from './align.ts';
 import { milliseconds, plural } from './format.ts';
 import { Icon } from './marks.tsx';
+import { PlaceLink } from './places.tsx';
 import { textOf } from './value-diff.ts';
 import { JsonView, ValueDiff } from './values.tsx';
 import { Section, SideTitles } from './section.tsx';
@@ -17,21 +18,36 @@ interface Props {
 }
 
 /** What both agents did, step by step, side by side. */
-export function Events({ data, isRun }: Props) {
+export function Events({ data, address, isRun }: Props) {
   const old = eventsOf(data.baseline);
   const young = eventsOf(data.new);
-  const pairs = useMemo(() => (isRun ? young.map((_, index) => ({ baseline: null, fresh: index, same: true })) : align(old, young)), [data]);
-  const first = isRun ? -1 : firstDivergence(pairs, data);
+  const pairs = useMemo(
+    () => (isRun ? young.map((_, index) => ({ baseline: null, fresh: index, same: true })) : align(old, young)),
+    [data],
+  );
+  // A side that did nothing at all diverges from the start; its failure says more.
+  const first = isRun || old.length === 0 || young.length === 0 ? -1 : firstDivergence(pairs, data);
   if (pairs.length === 0) return <Failure data={data} isRun={isRun} />;
   const differing = pairs.filter(({ same }) => !same).length;
   return (
     <>
       <Failure data={data} isRun={isRun} />
-      <Section title="Events" note={isRun ? plural(young.length, 'step') : differing === 0 ? 'the same on both sides' : `${plural(differing, 'step differs', 'steps differ')} of ${pairs.length}`}>
+      <Section
+        title="Events"
+        note={
+          isRun
+            ? plural(young.length, 'step')
+            : differing === 0
+              ? 'the same on both sides'
+              : old.length === 0 || young.length === 0
+                ? `only ${old.length === 0 ? 'new' : 'baseline'} has any`
+                : `${plural(differing, 'step differs', 'steps differ')} of ${pairs.length}`
+        }
+      >
         {!isRun && <SideTitles />}
         <ol class={isRun ? 'events run' : 'events'}>
           {pairs.map((pair, index) => (
-            <Row key={index} pair={pair} data={data} isFirst={index === first} isRun={isRun} />
+            <Row key={index} pair={pair} data={data} address={address} isFirst={index === first} isRun={isRun} />
           ))}
         </ol>
       </Section>
@@ -51,14 +67,12 @@ function firstDivergence(pairs: readonly Pair[], { divergence }: PageCase): numb
   return cited >= 0 ? cited : pairs.findIndex(({ same }) => !same);
 }
 
-interface RowProps {
+interface RowProps extends Props {
   readonly pair: Pair;
-  readonly data: PageCase;
   readonly isFirst: boolean;
-  readonly isRun: boolean;
 }
 
-function Row({ pair, data, isFirst, isRun }: RowProps) {
+function Row({ pair, data, address, isFirst, isRun }: RowProps) {
   const { baseline, fresh, same } = pair;
   const old = baseline === null ? undefined : eventsOf(data.baseline)[baseline];
   const young = fresh === null ? undefined : eventsOf(data.new)[fresh];
@@ -74,24 +88,51 @@ function Row({ pair, data, isFirst, isRun }: RowProps) {
       )}
       {old && young && !same ? (
         <>
-          <Title event={young} data={data} side="new" at={`${baseline} → ${fresh}`} word="differs" />
-          <ValueDiff baseline={tellingOf(old)} fresh={tellingOf(young)} />
+          <Title
+            event={young}
+            data={data}
+            side="new"
+            at={`${baseline} → ${fresh}`}
+            word="differs"
+            before={nameOf(old, data, 'baseline')}
+          />
+          {isShownBelow(old, data.baseline) && isShownBelow(young, data.new) ? (
+            <p class="note">
+              The answers differ; both stand further down.{' '}
+              <PlaceLink place="new:final_output" address={address} isPlain />
+            </p>
+          ) : (
+            <ValueDiff baseline={tellingOf(old)} fresh={tellingOf(young)} />
+          )}
           <Whole old={old} young={young} />
         </>
       ) : same ? (
         <details>
           <summary>
-            <Title event={(young ?? old) as Event} data={data} side={young ? 'new' : 'baseline'} at={isRun || baseline === fresh ? `${fresh}` : `${baseline} → ${fresh}`} />
+            <Title
+              event={(young ?? old) as Event}
+              data={data}
+              side={young ? 'new' : 'baseline'}
+              at={isRun || baseline === fresh ? `${fresh}` : `${baseline} → ${fresh}`}
+            />
           </summary>
           <JsonView value={young ?? old} />
           <Asset event={young} data={data} side="new" />
         </details>
       ) : (
         <div class="lone" data-side={old ? 'baseline' : 'new'}>
-          <div class="there">
-            <Title event={(old ?? young) as Event} data={data} side={old ? 'baseline' : 'new'} at={`${baseline ?? fresh}`} word={old ? 'only in baseline' : 'only in new'} />
+          <details class="there" open={isFirst}>
+            <summary>
+              <Title
+                event={(old ?? young) as Event}
+                data={data}
+                side={old ? 'baseline' : 'new'}
+                at={`${baseline ?? fresh}`}
+                word={old ? 'only in baseline' : 'only in new'}
+              />
+            </summary>
             <JsonView value={tellingOf((old ?? young) as Event)} />
-          </div>
+          </details>
           <p class="nothing">no such step</p>
         </div>
       )}
@@ -105,20 +146,30 @@ interface TitleProps {
   readonly side: 'baseline' | 'new';
   readonly at: string;
   readonly word?: string;
+  /** What the other side used in its place. */
+  readonly before?: string | undefined;
 }
 
-function Title({ event, data, side, at, word }: TitleProps) {
-  const { type, tool, call_id, status, query, doc_ids, latency_ms, args, content } = event as Record<string, unknown>;
-  const name = typeof tool === 'string' ? tool : toolsOf(eventsOf(data[side])).get(call_id);
+function Title({ event, data, side, at, word, before }: TitleProps) {
+  const { type, status, query, doc_ids, latency_ms, args, content } = event as Record<string, unknown>;
+  const name = nameOf(event, data, side);
   const tells =
-    type === 'tool_call' ? textOf(args) : type === 'retrieval' ? `“${String(query)}” ${Array.isArray(doc_ids) ? doc_ids.join(', ') : ''}` : type === 'final_output' ? (typeof content === 'string' ? content : textOf(content)) : '';
+    type === 'tool_call'
+      ? textOf(args)
+      : type === 'retrieval'
+        ? `“${String(query)}” ${Array.isArray(doc_ids) ? doc_ids.join(', ') : ''}`
+        : type === 'final_output'
+          ? typeof content === 'string'
+            ? content
+            : textOf(content)
+          : '';
   return (
     <span class="event-title">
       <span class="at">{at}</span>
       <span class="type">{String(type).replaceAll('_', ' ')}</span>
       {name !== undefined && (
         <strong>
-          <Text value={name} />
+          <Text value={before === undefined || before === name ? name : `${before} → ${name}`} />
         </strong>
       )}
       {typeof status === 'string' && <span class={status === 'ok' ? 'status' : 'status bad'}>{status}</span>}
@@ -133,9 +184,30 @@ function Title({ event, data, side, at, word }: TitleProps) {
   );
 }
 
+function nameOf(event: Event, data: PageCase, side: 'baseline' | 'new'): string | undefined {
+  const { tool, call_id } = event as Record<string, unknown>;
+  return typeof tool === 'string' ? tool : toolsOf(eventsOf(data[side])).get(call_id);
+}
+
+/** Agents report their answer as an event, too; once is enough. */
+function isShownBelow(event: Event, artifact: CaseArtifact | null): boolean {
+  return (
+    event.type === 'final_output' &&
+    JSON.stringify(event['content']) === JSON.stringify(artifact?.final_output?.content)
+  );
+}
+
 /** What an event says, without what is made up anew in every run. */
 function tellingOf(event: Event): unknown {
-  const { type: _type, ts: _ts, id: _id, call_id: _call, action_id: _action, latency_ms: _latency, ...rest } = event as Record<string, unknown>;
+  const {
+    type: _type,
+    ts: _ts,
+    id: _id,
+    call_id: _call,
+    action_id: _action,
+    latency_ms: _latency,
+    ...rest
+  } = event as Record<string, unknown>;
   return rest;
 }
 
@@ -152,7 +224,15 @@ function Whole({ old, young }: { readonly old: Event; readonly young: Event }) {
 }
 
 /** The small files that an event refers to. */
-function Asset({ event, data, side }: { readonly event: Event | undefined; readonly data: PageCase; readonly side: 'baseline' | 'new' }) {
+function Asset({
+  event,
+  data,
+  side,
+}: {
+  readonly event: Event | undefined;
+  readonly data: PageCase;
+  readonly side: 'baseline' | 'new';
+}) {
   const { payload_asset_href, snippets_asset_href } = (event ?? {}) as Record<string, unknown>;
   return (
     <>
@@ -174,13 +254,27 @@ function Failure({ data, isRun }: { readonly data: PageCase; readonly isRun: boo
   return (
     <Section title="No answer that could be judged">
       {sides.map(({ side, failure }) => {
-        const { class: name, status, status_text, error_message, latency_ms, timeout_ms, body_snippet, full_body_saved_to: href } = failure;
+        const {
+          class: name,
+          status,
+          status_text,
+          error_message,
+          latency_ms,
+          timeout_ms,
+          body_snippet,
+          full_body_saved_to: href,
+        } = failure;
         const body = (href && data.assets[side][href]) || body_snippet;
         return (
           <div class="failure" key={side} data-at={`${side}:runner_failure`} tabIndex={-1}>
             <p>
               <span class="tag">{side}</span> <strong>{name.replaceAll('_', ' ')}</strong>{' '}
-              {[status && `HTTP ${status} ${status_text ?? ''}`.trim(), error_message, latency_ms !== undefined && `after ${milliseconds(latency_ms)}`, timeout_ms !== undefined && `limit ${milliseconds(timeout_ms)}`]
+              {[
+                status && `HTTP ${status} ${status_text ?? ''}`.trim(),
+                error_message,
+                latency_ms !== undefined && `after ${milliseconds(latency_ms)}`,
+                timeout_ms !== undefined && `limit ${milliseconds(timeout_ms)}`,
+              ]
                 .filter(part => typeof part === 'string' && part !== '')
                 .map((part, index) => (
                   <span key={index} class="muted">

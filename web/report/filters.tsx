@@ -36,7 +36,10 @@ export function Filters({ head, address, searchRef }: Props) {
           name="verdict"
           label={head.kind === 'run' ? 'Verdict' : 'New verdict'}
           address={address}
-          options={verdicts.map(verdict => [verdict, { pass: 'Passed', fail: 'Failed', error: 'Error' }[verdict] ?? verdict])}
+          options={verdicts.map(verdict => [
+            verdict,
+            { pass: 'Passed', fail: 'Failed', error: 'Error' }[verdict] ?? verdict,
+          ])}
         />
         {head.error_classes.length > 0 && (
           <Choice
@@ -49,19 +52,33 @@ export function Filters({ head, address, searchRef }: Props) {
         {head.suites.length > 1 && (
           <Choice name="suite" label="Suite" address={address} options={head.suites.map(name => [name, plain(name)])} />
         )}
-        <Choice
-          name="sort"
-          label="Order"
-          address={address}
-          options={SORTS.filter(({ value }) => head.kind === 'comparison' || !/er$/.test(value)).map(({ value, label }) => [value, label])}
-        />
       </div>
     </search>
   );
 }
 
+/** How the list is ordered. */
+export function Order({ head, address }: Pick<Props, 'head' | 'address'>) {
+  const isRun = head.kind === 'run';
+  return (
+    <label class="order">
+      <span class="unseen">Order</span>
+      <select
+        value={address.sort}
+        onChange={({ currentTarget }) => go(hashOf(address, { sort: currentTarget.value }), 'replace')}
+      >
+        {SORTS.filter(({ compares }) => !isRun || !compares).map(({ value, label }) => (
+          <option key={value} value={value}>
+            {value === '' && isRun ? 'Failures first' : label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 interface ChoiceProps {
-  readonly name: 'change' | 'verdict' | 'error' | 'suite' | 'sort';
+  readonly name: 'change' | 'verdict' | 'error' | 'suite';
   readonly label: string;
   readonly address: Address;
   readonly options: readonly (readonly [string, string])[];
@@ -69,7 +86,6 @@ interface ChoiceProps {
 
 function Choice({ name, label, address, options }: ChoiceProps) {
   const value = address[name];
-  const hasAny = !options.some(([option]) => option === '');
   return (
     <label class="choice" data-set={value !== ''}>
       <span>{label}</span>
@@ -77,7 +93,7 @@ function Choice({ name, label, address, options }: ChoiceProps) {
         value={value}
         onChange={({ currentTarget }) => go(hashOf(address, { [name]: currentTarget.value }), 'replace')}
       >
-        {hasAny && <option value="">Any</option>}
+        <option value="">Any</option>
         {options.map(([option, text]) => (
           <option key={option} value={option}>
             {text}

@@ -11,7 +11,7 @@ export function milliseconds(value: number): string {
 
 export const dollars = (value: number): string => `$${SHORT.format(value)}`;
 
-export const score = (value: number): string => value.toFixed(2);
+export const score = (value: number): string => SHORT.format(value);
 
 export function change(from: number | null, to: number | null): string | null {
   if (from === null || to === null || from === 0) return null;

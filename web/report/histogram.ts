@@ -14,6 +14,8 @@ export interface Histogram {
 }
 
 const BINS = 36;
+const SMALLEST = 1e-9;
+const SPAN_MAX = 1e5;
 
 /** Both sides in the same bins. A scale that multiplies is used where the largest value is far from the smallest. */
 export function histogramOf(baseline: readonly number[], fresh: readonly number[]): Histogram | undefined {
@@ -25,7 +27,9 @@ export function histogramOf(baseline: readonly number[], fresh: readonly number[
       if (value > 0 && value < low) low = value;
     }
   }
-  if (high === 0) return undefined;
+  if (high < SMALLEST) return undefined;
+  // A single value near nothing must not stretch the axis for all others.
+  low = Math.max(low, high / SPAN_MAX);
   const isLog = high / low > 25;
   const edge = isLog ? [niceBelow(low), niceAbove(high)] : [0, high * 1.02];
   const [from, to] = edge as [number, number];
@@ -35,7 +39,7 @@ export function histogramOf(baseline: readonly number[], fresh: readonly number[
   };
   const value = (share: number): number => (isLog ? from * (to / from) ** share : to * share);
   const counts = [baseline, fresh].map(values => {
-    const counted = new Array<number>(BINS).fill(0);
+    const counted = Array.from({ length: BINS }, () => 0);
     for (const one of values) {
       const bin = Math.min(BINS - 1, Math.floor(place(one) * BINS));
       counted[bin] = (counted[bin] ?? 0) + 1;
@@ -53,7 +57,8 @@ export function histogramOf(baseline: readonly number[], fresh: readonly number[
 
 const power = (value: number): number => 10 ** Math.floor(Math.log10(value));
 const niceBelow = (value: number): number => power(value) * ([5, 2, 1].find(step => step * power(value) <= value) ?? 1);
-const niceAbove = (value: number): number => power(value) * ([1, 2, 5].find(step => step * power(value) >= value) ?? 10);
+const niceAbove = (value: number): number =>
+  power(value) * ([1, 2, 5].find(step => step * power(value) >= value) ?? 10);
 
 function linearTicks(to: number): number[] {
   const step = niceAbove(to / 6);
@@ -68,7 +73,9 @@ function logTicks(from: number, to: number): number[] {
       if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
     }
   }
-  return ticks.length > 8 ? ticks.filter(tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9) : ticks;
+  return ticks.length > 8
+    ? ticks.filter(tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9)
+    : ticks;
 }
 
 export function quantile(values: readonly number[], share: number): number | null {

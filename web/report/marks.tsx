@@ -1,7 +1,10 @@
 import type { Kind, Tone } from '../../src/reports/page-data.ts';
 
 /** Every state has a word and a shape of its own; colour only repeats them. */
-export const KINDS: Record<Kind, { readonly word: string; readonly tone: Tone | 'flaky' | 'calm'; readonly path: string }> = {
+export const KINDS: Record<
+  Kind,
+  { readonly word: string; readonly tone: Tone | 'flaky' | 'calm'; readonly path: string }
+> = {
   regressed: { word: 'Regressed', tone: 'bad', path: 'M8 3v8M4.5 8 8 11.5 11.5 8' },
   improved: { word: 'Improved', tone: 'good', path: 'M8 13V5M4.5 8 8 4.5 11.5 8' },
   flaky: { word: 'Flaky', tone: 'flaky', path: 'M3 9.5 6 6l3.5 4L13 6.5' },
@@ -40,7 +43,7 @@ const VERDICTS: Record<string, Kind> = { p: 'pass', f: 'fail', e: 'error' };
 /** The verdicts of the trials of one side, one shape each, and all of them in words. */
 export function Trials({ letters }: { readonly letters: string }) {
   if (letters === '') return <span class="muted">no answer</span>;
-  const kinds = [...letters].map(letter => VERDICTS[letter] ?? 'error');
+  const kinds = letters.split('').map(letter => VERDICTS[letter] ?? 'error');
   const passed = kinds.filter(kind => kind === 'pass').length;
   const [first] = kinds;
   const words = kinds.length === 1 && first ? KINDS[first].word : `${passed} of ${kinds.length} passed`;

@@ -22,7 +22,9 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
       <div class="output" data-at="baseline:final_output new:final_output" tabIndex={-1}>
         {isHtml && (
           <p class="as-html">
-            The agent answered with HTML, which is shown as text.{' '}
+            {isRendered
+              ? 'The HTML of the agent, without scripts, forms or anything from elsewhere.'
+              : 'The agent answered with HTML, which is shown as text.'}{' '}
             <button type="button" onClick={() => setIsRendered(!isRendered)} aria-pressed={isRendered}>
               {isRendered ? 'Show as text' : 'Show as a page, without scripts'}
             </button>
@@ -47,7 +49,11 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
 const contentOf = (artifact: CaseArtifact | null): Content => artifact?.final_output?.content;
 
 function Rendered({ content, side }: { readonly content: Content; readonly side: 'baseline' | 'new' }) {
-  return typeof content === 'string' && looksLikeHtml(content) ? <AgentHtml html={content} side={side} /> : <Whole content={content} />;
+  return typeof content === 'string' && looksLikeHtml(content) ? (
+    <AgentHtml html={content} side={side} />
+  ) : (
+    <Whole content={content} />
+  );
 }
 
 function Whole({ content }: { readonly content: Content }) {
@@ -61,7 +67,10 @@ function Whole({ content }: { readonly content: Content }) {
 }
 
 function Differing({ old, young }: { readonly old: Content; readonly young: Content }) {
-  const parts = useMemo(() => (typeof old === 'string' && typeof young === 'string' ? stretches(old, young) : undefined), [old, young]);
+  const parts = useMemo(
+    () => (typeof old === 'string' && typeof young === 'string' ? stretches(old, young) : undefined),
+    [old, young],
+  );
   if (parts) return <TextSides parts={parts} />;
   if (typeof old === 'object' && typeof young === 'object') return <ValueDiff baseline={old} fresh={young} />;
   return (

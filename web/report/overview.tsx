@@ -43,8 +43,12 @@ function Breaches({ of: { gate } }: { readonly of: Compared }) {
 }
 
 const STATES = {
-  comparable: { word: 'Comparable', tone: 'good', says: 'Cases, surroundings and policy are the same on both sides.' },
-  drift: { word: 'Comparable, with drift', tone: 'unsure', says: 'These differ between the sides, and may explain a change:' },
+  comparable: { word: 'Comparable', tone: 'good', says: 'Cases, environment and policy are the same on both sides.' },
+  drift: {
+    word: 'Comparable, with drift',
+    tone: 'unsure',
+    says: 'These differ between the sides, and may explain a change:',
+  },
   not_comparable: { word: 'Not comparable', tone: 'bad', says: 'These differ too much for a verdict:' },
 } as const;
 
@@ -115,7 +119,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dd>{format.count(side.trials)}</dd>
         <dt>Seal</dt>
         <dd>{side.seals[0] ? <Hash value={side.seals[0]} /> : '–'}</dd>
-        <dt>Surroundings</dt>
+        <dt>Environment</dt>
         <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'not known'}</dd>
       </dl>
     </div>
@@ -128,7 +132,11 @@ function Hash({ value }: { readonly value: string }) {
 
 function Short({ value }: { readonly value: unknown }) {
   const text = typeof value === 'string' ? value : textOf(value);
-  return text.startsWith('sha256:') ? <Hash value={text} /> : <Text value={text.length > 120 ? `${text.slice(0, 120)}…` : text} />;
+  return text.startsWith('sha256:') ? (
+    <Hash value={text} />
+  ) : (
+    <Text value={text.length > 120 ? `${text.slice(0, 120)}…` : text} />
+  );
 }
 
 function RunFacts({ of: { version, target, seal_sha256, unjudged } }: { readonly of: NonNullable<PageHead['run']> }) {
@@ -202,8 +210,8 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
         </table>
       </div>
       <p class="note">
-        {format.plural(mcnemar.broke, 'case')} broke and {format.count(mcnemar.mended)} mended; by chance alone, a split at least as
-        uneven has a probability of {format.score(mcnemar.p_value)} (exact McNemar).
+        {format.plural(mcnemar.broke, 'case')} broke and {format.count(mcnemar.mended)} mended; by chance alone, a split
+        at least as uneven has a probability of {format.score(mcnemar.p_value)} (exact McNemar).
         {more_trials !== null && ` About ${format.plural(more_trials, 'more trial')} would settle it.`}
       </p>
     </section>
@@ -216,10 +224,25 @@ function Distributions({ head, rows }: Props) {
     return { latency: [values(7), values(8)], cost: [values(9), values(10)] } as const;
   }, [rows]);
   const isRun = head.kind === 'run';
+  if (rows.length === 0) return null;
   return (
     <div class="plots">
-      <Plot title="Latency" unit="time until the answer, per case" format={format.milliseconds} baseline={series.latency[0]} fresh={series.latency[1]} isRun={isRun} />
-      <Plot title="Cost" unit="US dollars, per case" format={format.dollars} baseline={series.cost[0]} fresh={series.cost[1]} isRun={isRun} />
+      <Plot
+        title="Latency"
+        unit="time until the answer, per case"
+        format={format.milliseconds}
+        baseline={series.latency[0]}
+        fresh={series.latency[1]}
+        isRun={isRun}
+      />
+      <Plot
+        title="Cost"
+        unit="US dollars, per case"
+        format={format.dollars}
+        baseline={series.cost[0]}
+        fresh={series.cost[1]}
+        isRun={isRun}
+      />
     </div>
   );
 }

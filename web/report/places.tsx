@@ -3,11 +3,19 @@ import { type Address, hashOf } from './address.ts';
 import { plain } from './visible.tsx';
 
 /** A link to a place in the case that is shown, such as new:events[2]. Chosen again, it leads there again. */
-export function PlaceLink({ place, address }: { readonly place: string; readonly address: Address }) {
+export function PlaceLink({
+  place,
+  address,
+  isPlain = false,
+}: {
+  readonly place: string;
+  readonly address: Address;
+  readonly isPlain?: boolean;
+}) {
   const [side, at] = place.includes(':') ? place.split(':', 2) : ['new', place];
   return (
     <a class="place-link" href={hashOf(address, { at: place })} onClick={() => address.at === place && jump(place)}>
-      {side === 'baseline' ? 'baseline ' : ''}
+      {isPlain ? '' : `${side} `}
       {plain(at ?? '')}
     </a>
   );

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { count } from './format.ts';
+import { count, plural } from './format.ts';
 import { type Bin, type Histogram, histogramOf, quantile } from './histogram.ts';
 
 interface Props {
@@ -15,7 +15,7 @@ const LEFT = 8;
 const RIGHT = 8;
 const TOP = 26;
 const HILL = 74;
-const GAP = 30;
+const GAP = 40;
 const AXIS = 42;
 
 /** How a metric is spread on both sides, one above the other over the same axis. */
@@ -24,14 +24,19 @@ export function Plot({ title, unit, format, baseline, fresh, isRun }: Props) {
   const [box, width] = useWidth();
   const sides = isRun
     ? [{ key: 'fresh', label: 'This run', values: fresh } as const]
-    : [{ key: 'baseline', label: 'Baseline', values: baseline } as const, { key: 'fresh', label: 'New', values: fresh } as const];
+    : [
+        { key: 'baseline', label: 'Baseline', values: baseline } as const,
+        { key: 'fresh', label: 'New', values: fresh } as const,
+      ];
   return (
     <section class="card plot" ref={box}>
       <h3>{title}</h3>
       {histogram ? (
         <figure>
           <Drawing title={title} unit={unit} format={format} histogram={histogram} sides={sides} width={width} />
-          <figcaption class="unseen">{sides.map(({ label, values }) => summaryOf(label, values, format)).join(' ')}</figcaption>
+          <figcaption class="unseen">
+            {sides.map(({ label, values }) => summaryOf(label, values, format)).join(' ')}
+          </figcaption>
         </figure>
       ) : (
         <p class="empty-plot">No {title.toLowerCase()} was reported.</p>
@@ -85,19 +90,34 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
             <text class="label" x={LEFT} y={floor - HILL - 10}>
               {label}
             </text>
+            <text class="peak" x={LEFT + across} y={floor - HILL - 10} text-anchor="end">
+              highest bar: {plural(Math.max(...bins.map(bin => bin[key])), 'case')}
+            </text>
             <Middle value={quantile(values, 0.5)} x={x} floor={floor} width={width} format={format} />
           </g>
         );
       })}
       <text class="unit" x={width / 2} y={bottom + 36} text-anchor="middle">
         {unit}
-        {isLog ? ' (logarithmic)' : ''} · bars count cases, highest {count(most)}
+        {isLog ? ' (logarithmic)' : ''}
       </text>
     </svg>
   );
 }
 
-function Bars({ bins, side, x, floor, most }: { readonly bins: readonly Bin[]; readonly side: 'baseline' | 'fresh'; readonly x: (value: number) => number; readonly floor: number; readonly most: number }) {
+function Bars({
+  bins,
+  side,
+  x,
+  floor,
+  most,
+}: {
+  readonly bins: readonly Bin[];
+  readonly side: 'baseline' | 'fresh';
+  readonly x: (value: number) => number;
+  readonly floor: number;
+  readonly most: number;
+}) {
   return (
     <>
       {bins.map(bin => {
@@ -105,13 +125,36 @@ function Bars({ bins, side, x, floor, most }: { readonly bins: readonly Bin[]; r
         // A single case must still be seen beside thousands.
         const height = bin[side] > 0 ? Math.max(1.5, tall) : 0;
         const left = x(bin.from);
-        return height > 0 && <rect key={bin.from} x={left + 0.75} y={floor - height} width={Math.max(1, x(bin.to) - left - 1.5)} height={height} rx="1.5" />;
+        return (
+          height > 0 && (
+            <rect
+              key={bin.from}
+              x={left + 0.75}
+              y={floor - height}
+              width={Math.max(1, x(bin.to) - left - 1.5)}
+              height={height}
+              rx="1.5"
+            />
+          )
+        );
       })}
     </>
   );
 }
 
-function Middle({ value, x, floor, width, format }: { readonly value: number | null; readonly x: (value: number) => number; readonly floor: number; readonly width: number; readonly format: (value: number) => string }) {
+function Middle({
+  value,
+  x,
+  floor,
+  width,
+  format,
+}: {
+  readonly value: number | null;
+  readonly x: (value: number) => number;
+  readonly floor: number;
+  readonly width: number;
+  readonly format: (value: number) => string;
+}) {
   if (value === null) return null;
   const at = x(value);
   const isRight = at > width * 0.75;
@@ -125,7 +168,8 @@ function Middle({ value, x, floor, width, format }: { readonly value: number | n
   );
 }
 
-const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' => (at < 24 ? 'start' : at > width - 24 ? 'end' : 'middle');
+const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' =>
+  at < 24 ? 'start' : at > width - 24 ? 'end' : 'middle';
 
 /** Only ticks whose labels do not touch. */
 function spaced(ticks: readonly number[], x: (value: number) => number): number[] {
@@ -139,7 +183,15 @@ function spaced(ticks: readonly number[], x: (value: number) => number): number[
 
 function summaryOf(label: string, values: readonly number[], format: (value: number) => string): string {
   const [low, middle, high] = [0.05, 0.5, 0.95].map(share => quantile(values, share));
-  if (low === null || middle === null || high === null || low === undefined || middle === undefined || high === undefined) return `${label}: nothing measured.`;
+  if (
+    low === null ||
+    middle === null ||
+    high === null ||
+    low === undefined ||
+    middle === undefined ||
+    high === undefined
+  )
+    return `${label}: nothing measured.`;
   return `${label}: ${count(values.length)} cases, median ${format(middle)}, 5th percentile ${format(low)}, 95th percentile ${format(high)}.`;
 }
 
@@ -148,8 +200,10 @@ function useWidth() {
   const [width, setWidth] = useState(480);
   useEffect(() => {
     const element = box.current;
-    if (!element) return;
-    const watcher = new ResizeObserver(([entry]) => entry && setWidth(Math.max(200, Math.floor(entry.contentRect.width))));
+    if (!element) return undefined;
+    const watcher = new ResizeObserver(
+      ([entry]) => entry && setWidth(Math.max(200, Math.floor(entry.contentRect.width))),
+    );
     watcher.observe(element);
     return () => watcher.disconnect();
   }, []);

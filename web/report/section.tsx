@@ -1,6 +1,14 @@
 import type { ComponentChildren } from 'preact';
 
-export function Section({ title, note, children }: { readonly title: string; readonly note?: ComponentChildren; readonly children: ComponentChildren }) {
+export function Section({
+  title,
+  note,
+  children,
+}: {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
   return (
     <section class="part">
       <h3>

@@ -4,16 +4,20 @@ import type { Address } from './address.ts';
 export type Filters = Pick<Address, 'change' | 'verdict' | 'error' | 'suite' | 'q' | 'sort'>;
 
 export const SORTS = [
-  { value: '', label: 'Most telling first' },
-  { value: 'id', label: 'Case id, A to Z' },
-  { value: 'slower', label: 'Became slower first' },
-  { value: 'faster', label: 'Became faster first' },
-  { value: 'slowest', label: 'Slowest first' },
-  { value: 'costlier', label: 'Became costlier first' },
+  { value: '', label: 'Regressions first', compares: false },
+  { value: 'id', label: 'Case id, A to Z', compares: false },
+  { value: 'slowest', label: 'Slowest first', compares: false },
+  { value: 'slower', label: 'Became slower first', compares: true },
+  { value: 'faster', label: 'Became faster first', compares: true },
+  { value: 'costlier', label: 'Became costlier first', compares: true },
 ] as const;
 
 /** The indices of the rows that pass all filters, in the order that was asked for. */
-export function selected(rows: readonly PageRow[], head: Pick<PageHead, 'suites' | 'error_classes'>, filters: Filters): number[] {
+export function selected(
+  rows: readonly PageRow[],
+  head: Pick<PageHead, 'suites' | 'error_classes'>,
+  filters: Filters,
+): number[] {
   const kinds = new Set(filters.change.split(',').filter(Boolean));
   const suite = filters.suite ? head.suites.indexOf(filters.suite) : undefined;
   const error = filters.error ? head.error_classes.indexOf(filters.error) : undefined;

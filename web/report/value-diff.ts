@@ -30,17 +30,17 @@ export function leavesOf(baseline: unknown, fresh: unknown): { readonly leaves: 
   return { leaves, isCut: leaves.length >= LEAVES_MAX };
 }
 
-/** The keys of two values that can be walked together, else undefined. */
+/** The keys of two values that can be walked together, else undefined: what one side lacks is shown whole. */
 function keysOf(old: unknown, young: unknown): string[] | undefined {
-  const known = [old, young].filter(value => value !== ABSENT);
-  const isWalkable = (value: unknown): value is object =>
-    typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+  const known = [old, young];
   if (!known.every(isWalkable) || new Set(known.map(value => Array.isArray(value))).size > 1) return undefined;
   return [...new Set(known.flatMap(value => Object.keys(value)))];
 }
 
+const isWalkable = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+
 function memberOf(value: unknown, key: string): unknown {
-  if (value === ABSENT) return ABSENT;
   return Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : ABSENT;
 }
 

@@ -56,7 +56,10 @@ export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; rea
 
 function Values({ baseline, fresh }: { readonly baseline: unknown; readonly fresh: unknown }) {
   const isText = typeof baseline === 'string' && typeof fresh === 'string';
-  const parts = useMemo(() => (isText && baseline.length + fresh.length > 24 ? stretches(baseline, fresh) : undefined), [baseline, fresh, isText]);
+  const parts = useMemo(
+    () => (isText && baseline.length + fresh.length > 24 ? stretches(baseline, fresh) : undefined),
+    [baseline, fresh, isText],
+  );
   if (parts) return <TextSides parts={parts} isCode />;
   return (
     <div class="sides">
@@ -68,25 +71,21 @@ function Values({ baseline, fresh }: { readonly baseline: unknown; readonly fres
 
 function OneValue({ value, side }: { readonly value: unknown; readonly side: 'baseline' | 'new' }) {
   return (
-    <div class={`value ${side}`}>
+    <div class={`value ${side} ${value === ABSENT ? 'absent' : 'whole'}`}>
       <span class="unseen">{side}: </span>
-      {value === ABSENT ? (
-        <span class="muted">absent</span>
-      ) : side === 'baseline' ? (
-        <del>
-          <Text value={textOf(value)} />
-        </del>
-      ) : (
-        <ins>
-          <Text value={textOf(value)} />
-        </ins>
-      )}
+      {value === ABSENT ? 'absent' : <Text value={textOf(value)} />}
     </div>
   );
 }
 
 /** Two texts side by side, each with what the other lacks marked. */
-export function TextSides({ parts, isCode = false }: { readonly parts: readonly Stretch[]; readonly isCode?: boolean }) {
+export function TextSides({
+  parts,
+  isCode = false,
+}: {
+  readonly parts: readonly Stretch[];
+  readonly isCode?: boolean;
+}) {
   return (
     <div class={isCode ? 'sides' : 'sides prose'}>
       {(['baseline', 'new'] as const).map(side => (
