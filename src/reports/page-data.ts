@@ -39,7 +39,7 @@ export interface PageHead {
 export type Tone = 'good' | 'bad' | 'unsure';
 
 /** One of the numbers beside the verdict: how many cases a filter would leave. */
-export interface Count {
+interface Count {
   readonly label: string;
   readonly value: number;
   readonly filter: 'change' | 'verdict';

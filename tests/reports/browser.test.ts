@@ -1,7 +1,7 @@
-import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
@@ -9,7 +9,6 @@ import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
 import { launch, opened, pictured, written } from './browser.ts';
 import { reportWorld, runWorld } from './report-world.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-report-'));
 const world = reportWorld({ cases: 10_000, regressed: 37, improved: 12, flaky: 6, missing: 9, trials: 3 });
 const regressed = world.comparison.cases.filter(({ change }) => change === 'regressed');
@@ -32,7 +31,7 @@ afterAll(async () => {
 /** What axe finds and calls serious or critical, with the places. */
 async function seriousFindings(page: Page): Promise<string[]> {
   // The policy of the page lets no script in but its own; the debugger's way is open to tests alone.
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };

@@ -13,15 +13,15 @@ import { reportWorld, runWorld } from './report-world.ts';
 const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');
 
 /** What a browser would find in a script element. */
-function dataIn<Value>(page: string, id: string): Value | undefined {
+function dataIn(page: string, id: string): unknown {
   const start = `<script type="application/json" id="${id}">`;
   const from = page.indexOf(start);
   if (from < 0) return undefined;
   const text = page.slice(from + start.length, page.indexOf('</script', from + start.length));
-  return JSON.parse(text) as Value;
+  return JSON.parse(text);
 }
 
-const coverageOf = (page: string): Coverage | undefined => dataIn<Coverage>(page, 'coverage');
+const coverageOf = (page: string): Coverage | undefined => (dataIn(page, 'coverage') as Coverage | undefined);
 const casesIn = (page: string): number => page.split('id="case-').length - 1;
 
 describe('what is embedded', () => {
@@ -80,7 +80,7 @@ describe('what is embedded', () => {
     });
     expect(page).not.toContain('alert(1)</script>');
     expect(page).not.toContain('<script>alert');
-    expect(dataIn<PageCase>(page, 'case-0')?.new?.final_output?.content).toBe(content);
+    expect((dataIn(page, 'case-0') as PageCase | undefined)?.new?.final_output?.content).toBe(content);
   });
 });
 
@@ -92,7 +92,7 @@ describe('a report', () => {
 
   test('has regressions first, then flaky, missing and improved cases, then the rest in its order', () => {
     const page = pageOf(reportWorld({ cases: 60, regressed: 2, flaky: 2, missing: 2, improved: 2, trials: 2 }));
-    const rows = dataIn<PageRow[]>(page, 'rows') ?? [];
+    const rows = (dataIn(page, 'rows') as PageRow[] | undefined) ?? [];
     expect(rows.slice(0, 9).map(([, , kind]) => kind)).toEqual([
       'regressed',
       'regressed',
@@ -110,7 +110,7 @@ describe('a report', () => {
 
   test('has full data for changed and failed cases and 200 others, a row for all, and says so', () => {
     const page = pageOf(reportWorld({ cases: 2_000, regressed: 9, improved: 4, missing: 3, flaky: 2, trials: 2 }));
-    expect(dataIn<PageRow[]>(page, 'rows')).toHaveLength(2_000);
+    expect((dataIn(page, 'rows') as PageRow[] | undefined)).toHaveLength(2_000);
     expect(casesIn(page)).toBe(218);
     expect(coverageOf(page)).toEqual({ cases: 2_000, rows: 2_000, full: 218, wanted: 218, bytes_max: 25_000_000 });
   });
@@ -147,7 +147,7 @@ describe('a report', () => {
     const coverage = coverageOf(page);
     expect(coverage?.rows).toBeLessThan(5_000);
     expect(coverage?.full).toBeGreaterThan(0);
-    expect(dataIn<PageRow[]>(page, 'rows')).toHaveLength(coverage?.rows ?? -1);
+    expect((dataIn(page, 'rows') as PageRow[] | undefined)).toHaveLength(coverage?.rows ?? -1);
   });
 
   test('cuts a case that is too long, and says what was cut', () => {
@@ -163,7 +163,7 @@ describe('a report', () => {
       }),
     });
     expect(Buffer.byteLength(page)).toBeLessThan(600_000);
-    const data = dataIn<PageCase>(page, 'case-0');
+    const data = (dataIn(page, 'case-0') as PageCase | undefined);
     expect(data?.new?.events).toHaveLength(300);
     expect(data?.cuts.join(' ')).toMatch(/the last 700 of 1000 events.*Long texts of new were cut/);
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
@@ -181,12 +181,12 @@ describe('a report', () => {
       pairs: () => ({ ...pair, new: { ...pair.new, events } as CaseArtifact }),
       assetText: (side, asked) => (side === 'new' && asked === href ? '{"total":1}' : undefined),
     });
-    expect(dataIn<PageCase>(page, 'case-0')?.assets).toEqual({ baseline: {}, new: { [href]: '{"total":1}' } });
+    expect((dataIn(page, 'case-0') as PageCase | undefined)?.assets).toEqual({ baseline: {}, new: { [href]: '{"total":1}' } });
   });
 
   test('of a run counts what passed, failed and erred', () => {
     const page = [...htmlRunReport(runWorld({ cases: 50, regressed: 10 }))].join('');
-    const head = dataIn<PageHead>(page, 'head');
+    const head = (dataIn(page, 'head') as PageHead | undefined);
     expect(head).toMatchObject({ kind: 'run', tone: 'bad', sentence: '40 passed, 8 failed, 2 errors.' });
     expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
   });
