@@ -41,5 +41,21 @@ await build({
   splitting: true,
   plugins: [alone],
 });
+// The page of the HTML reports: read as text at run time and written into each of them.
+await build({
+  entryPoints: [
+    { in: 'web/report/main.tsx', out: 'report' },
+    { in: 'web/report/report.css', out: 'report' },
+  ],
+  outdir: 'dist/page',
+  bundle: true,
+  minify: true,
+  format: 'iife',
+  platform: 'browser',
+  target: ['chrome120', 'firefox121', 'safari17'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+});
 chmodSync('dist/proctor.js', 0o755);
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });

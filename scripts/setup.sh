@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Installs what the tests need beyond npm. Each line of `needs` is "command package".
+# Installs what the tests need beyond npm. Each line of `needs` is "command package", or "folder package".
 set -eu
 needs='git git
 mkfifo coreutils
 bwrap bubblewrap
 unshare util-linux
-/usr/bin/python3 python3'
+/usr/bin/python3 python3
+/usr/bin/chromium chromium
+/usr/share/fonts/opentype/inter fonts-inter'
 
 missing=$(while read -r command package; do
-  command -v "$command" >/dev/null 2>&1 || printf '%s ' "$package"
+  command -v "$command" >/dev/null 2>&1 || [ -d "$command" ] || printf '%s ' "$package"
 done <<<"$needs")
 [ -z "$missing" ] && exit 0
 

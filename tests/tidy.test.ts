@@ -39,6 +39,17 @@ const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
   { pattern: /localeCompare|Intl\.Collator/, rooms: [], why: 'order is by UTF-16 code unit on every machine' },
 ];
 
+/** What no page of ours uses, and why. */
+const NOT_IN_PAGES: { pattern: RegExp; why: string }[] = [
+  { pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\//, why: 'a page shares types with the rest, and no code' },
+  {
+    pattern: /innerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/i,
+    why: 'text never becomes HTML or code',
+  },
+  { pattern: /\bfetch\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon/, why: 'a page asks nobody for anything' },
+  { pattern: /Date\.now|new Date\(\)|Math\.random|toLocale|localeCompare/, why: 'a page looks the same everywhere' },
+];
+
 const LINES_MAX = 300;
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -48,6 +59,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter(file => file !== '' && existsSync(path.join(ROOT, file)));
 const sources = files.filter(file => file.startsWith('src/') && file.endsWith('.ts'));
+const pages = files.filter(file => /^web\/.*\.tsx?$/.test(file));
 const textOf = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 const roomOf = (file: string): string => file.split('/')[1] ?? '';
 const importsOf = (file: string): string[] =>
@@ -84,9 +96,20 @@ describe('the rooms', () => {
       'src/verify/index.ts',
       'src/contracts/index.ts',
     ]);
-    const programs = files.filter(file => /^(?:src|scripts|bench)\/.*\.ts$/.test(file));
+    const programs = files.filter(file => /^(?:src|scripts|bench|web)\/.*\.tsx?$/.test(file));
     const imported = new Set(programs.flatMap(importsOf));
     expect(sources.filter(file => !imported.has(file) && !doors.has(file))).toEqual([]);
+  });
+});
+
+describe('the pages', () => {
+  test.each(pages)('%s uses nothing that a page may not', file => {
+    const used = NOT_IN_PAGES.filter(({ pattern }) => pattern.test(textOf(file)));
+    expect(used.map(({ why }) => why)).toEqual([]);
+  });
+
+  test.each(pages)('%s is about one thing', file => {
+    expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
   });
 });
 
@@ -127,6 +150,16 @@ describe('the law itself', () => {
       ).toEqual([why]);
     }
     expect(forbidden).toHaveLength(RESERVED.length);
+    const inPages = [
+      "import { htmlText } from '../../src/reports/embed.ts';",
+      'element.innerHTML = text;',
+      "void fetch('/x');",
+      'const now = Date.now();',
+    ];
+    for (const [index, line] of inPages.entries()) {
+      expect(NOT_IN_PAGES.flatMap(({ pattern }, at) => (pattern.test(line) ? [at] : []))).toEqual([index]);
+    }
+    expect(inPages).toHaveLength(NOT_IN_PAGES.length);
   });
 
   test('sees imports of every form', () => {

@@ -1,0 +1,195 @@
+/** `npm run bench:report`: writing and opening the HTML report, as ratios within one run. */
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+import { writeAtomic } from '../src/base/atomic.ts';
+import { canonicalize } from '../src/base/canonical.ts';
+import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
+import { htmlReport } from '../src/reports/html.ts';
+import type { ReportInput } from '../src/reports/report-input.ts';
+import { readCaseArtifact } from '../src/evidence/suite-folder.ts';
+import { reportWorld } from '../tests/reports/report-world.ts';
+
+const PAIRS = 10_000;
+const ROUNDS = 5;
+const root = process.cwd();
+const folder = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+interface Row {
+  readonly what: string;
+  readonly ratio: number;
+  readonly bound: string;
+  readonly holds: boolean;
+  readonly detail: string;
+}
+
+const world = reportWorld({ cases: PAIRS, regressed: 37, improved: 12, flaky: 6, missing: 9, trials: 3 });
+const changed = reportWorld({ cases: PAIRS, regressed: PAIRS });
+for (const [name, { comparison, pairs }] of [
+  ['some', world],
+  ['all', changed],
+] as const) {
+  for (const side of ['baseline', 'new'] as const) mkdirSync(path.join(folder, name, side), { recursive: true });
+  for (const { case_id } of comparison.cases) {
+    const pair = pairs(case_id);
+    for (const side of ['baseline', 'new'] as const) {
+      if (pair[side]) writeFileSync(path.join(folder, name, side, `${case_id}.json`), canonicalize(pair[side]));
+    }
+  }
+}
+
+const rows: Row[] = [size(), generating('some', world, 1), generating('all', changed, 4), ...(await opening())];
+console.table(
+  Object.fromEntries(
+    rows.map(({ what, ratio, bound, holds, detail }) => [
+      what,
+      { measured: Number(ratio.toFixed(2)), bound, holds: holds ? 'yes' : 'NO', detail },
+    ]),
+  ),
+);
+mkdirSync(path.join(root, 'bench', 'results'), { recursive: true });
+const results = { node: process.version, rows };
+writeAtomic(path.join(root, 'bench', 'results', 'report.json'), `${JSON.stringify(results, null, 2)}\n`);
+console.log(JSON.stringify(results));
+if (rows.some(({ holds }) => !holds)) process.exitCode = 1;
+
+function size(): Row {
+  const bytes = ['report.js', 'report.css'].reduce(
+    (sum, file) => sum + statSync(path.join(root, 'dist/page', file)).size,
+    0,
+  );
+  return {
+    what: 'code and styles of the page, kB',
+    ratio: bytes / 1_000,
+    bound: '< 300',
+    holds: bytes < 300_000,
+    detail: '',
+  };
+}
+
+/** Writing the page out of the folders, against reading and parsing every case of both sides and nothing else. */
+function generating(name: 'some' | 'all', { comparison, pairs, ...rest }: ReportInput, ratioMax: number): Row {
+  const input: ReportInput = {
+    ...rest,
+    comparison,
+    pairs: id => ({
+      case: pairs(id).case,
+      baseline: readCaseArtifact(path.join(folder, name, 'baseline'), id),
+      new: readCaseArtifact(path.join(folder, name, 'new'), id),
+    }),
+  };
+  const bare = (): number => {
+    let events = 0;
+    for (const { case_id } of comparison.cases) {
+      for (const side of ['baseline', 'new']) {
+        try {
+          const text = readFileSync(path.join(folder, name, side, `${case_id}.json`), 'utf8');
+          events += (JSON.parse(text) as CaseArtifact).events?.length ?? 0;
+        } catch {
+          // A missing case has no file.
+        }
+      }
+    }
+    return events;
+  };
+  let bytes = 0;
+  const report = (): void => {
+    bytes = write(`report-${name}`, input);
+  };
+  const [ratio, detail] = ratioOf(report, bare);
+  const what = `report of ${PAIRS.toLocaleString('en-US')} pairs, ${name === 'all' ? 'all regressed' : '64 changed'} ÷ reading and parsing them`;
+  return {
+    what,
+    ratio,
+    bound: `≤ ${ratioMax}`,
+    holds: ratio <= ratioMax,
+    detail: `${detail}, ${(bytes / 1e6).toFixed(1)} MB`,
+  };
+}
+
+/** From the start of the navigation to the first paint and to the list, against a page that holds nothing. */
+async function opening(): Promise<Row[]> {
+  write('report-empty', reportWorld({ cases: 0 }));
+  writeFileSync(
+    path.join(folder, 'nothing.html'),
+    '<!doctype html><title>nothing</title><body><ul class="cases">nothing</ul></body>',
+  );
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
+  const times = async (name: string): Promise<{ paint: number; list: number }> => {
+    const page = await browser.newPage();
+    await page.addInitScript(`
+      const seen = () => document.querySelector('.case, ul.cases') ? (window.listMs = performance.now()) : requestAnimationFrame(seen);
+      requestAnimationFrame(seen);`);
+    await page.goto(pathToFileURL(path.join(folder, `${name}.html`)).href);
+    await page.waitForFunction('window.listMs && performance.getEntriesByName("first-contentful-paint").length');
+    const found = (await page.evaluate(
+      '({ paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, list: window.listMs })',
+    )) as { paint: number; list: number };
+    await page.close();
+    return found;
+  };
+  const all: Record<string, { paint: number; list: number }[]> = { nothing: [], 'report-some': [], 'report-all': [] };
+  for (let round = 0; round < ROUNDS + 2; round++) {
+    for (const [name, list] of Object.entries(all)) list.push(await times(name));
+  }
+  await browser.close();
+  const of = (name: string, key: 'paint' | 'list'): number => median((all[name] ?? []).map(time => time[key]));
+  const row = (name: string, key: 'paint' | 'list', what: string): Row => {
+    const ratio = of(name, key) / of('nothing', key);
+    return {
+      what,
+      ratio,
+      bound: '–',
+      holds: true,
+      detail: `${of(name, key).toFixed(0)} ms ÷ ${of('nothing', key).toFixed(0)} ms`,
+    };
+  };
+  return [
+    row('report-some', 'paint', 'first paint, 10,000 rows ÷ an empty page'),
+    row('report-some', 'list', 'list shown, 10,000 rows ÷ an empty page'),
+    row('report-all', 'paint', 'first paint, a full page ÷ an empty page'),
+    row('report-all', 'list', 'list shown, a full page ÷ an empty page'),
+  ];
+}
+
+function write(name: string, input: ReportInput): number {
+  const fd = openSync(path.join(folder, `${name}.html`), 'w');
+  let bytes = 0;
+  for (const piece of htmlReport(input)) bytes += writeSync(fd, piece);
+  closeSync(fd);
+  return bytes;
+}
+
+function ratioOf(ours: () => unknown, bare: () => unknown): [number, string] {
+  const measured: [number, number][] = [];
+  for (let round = 0; round < ROUNDS; round++) measured.push([cpuMs(ours), cpuMs(bare)]);
+  const [mine, other] = [median(measured.map(([ms]) => ms)), median(measured.map(([, ms]) => ms))];
+  return [mine / other, `${mine.toFixed(0)} ms ÷ ${other.toFixed(0)} ms of CPU`];
+}
+
+function cpuMs(run: () => unknown): number {
+  const start = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

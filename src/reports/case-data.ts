@@ -1,0 +1,87 @@
+import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
+import type { PageCase } from './page-data.ts';
+import type { ReportInput, Side } from './report-input.ts';
+
+/** Up to here a document is taken as it is: most are, and nothing of them is walked. */
+const SMALL_CHARS = 64_000;
+const EVENTS_MAX = 300;
+const ASSETS_MAX = 8;
+const ASSET_CHARS_MAX = 16_000;
+/** Tried one after the other until a document is small enough: how much of a text and of a list is kept. */
+const CUTS = [
+  { textChars: 16_000, items: 1_000, charsMax: 192_000 },
+  { textChars: 2_000, items: 200, charsMax: 192_000 },
+  { textChars: 200, items: 50, charsMax: Number.POSITIVE_INFINITY },
+] as const;
+const DEPTH_MAX = 12;
+
+type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence'>;
+
+/** Everything that the page shows of a case, cut where it is long, and saying so. */
+export function caseData(
+  { pairs, assetText }: Pick<ReportInput, 'pairs' | 'assetText'>,
+  id: string,
+  judged: Judged,
+): PageCase {
+  const { baseline, new: fresh, case: asked } = pairs(id);
+  const cuts: string[] = [];
+  const assetsOf = (side: Side, artifact: CaseArtifact | undefined): Record<string, string> => {
+    const texts: Record<string, string> = {};
+    if (!artifact || !assetText) return texts;
+    for (const href of new Set([...hrefsIn(artifact)].map(({ href }) => href).slice(0, ASSETS_MAX))) {
+      const text = assetText(side, href);
+      if (text !== undefined)
+        texts[href] = clippedText(text, ASSET_CHARS_MAX, () => cuts.push(`The file ${href} of ${side} was cut.`));
+    }
+    return texts;
+  };
+  return {
+    input: small(asked?.input ?? null, 'The input was cut.', cuts),
+    expected: small(asked?.expected ?? null, 'The expectations were cut.', cuts),
+    ...judged,
+    baseline: artifactOf(baseline, 'baseline', cuts),
+    new: artifactOf(fresh, 'new', cuts),
+    assets: { baseline: assetsOf('baseline', baseline), new: assetsOf('new', fresh) },
+    cuts,
+  };
+}
+
+function artifactOf(artifact: CaseArtifact | undefined, side: Side, cuts: string[]): CaseArtifact | null {
+  if (!artifact) return null;
+  const { events } = artifact;
+  const lacking = (events?.length ?? 0) - EVENTS_MAX;
+  if (lacking > 0) cuts.push(`Of ${side}, the last ${lacking} of ${EVENTS_MAX + lacking} events are not shown.`);
+  const kept = events && lacking > 0 ? { ...artifact, events: events.slice(0, EVENTS_MAX) } : artifact;
+  return small(kept, `Long texts of ${side} were cut.`, cuts) as CaseArtifact;
+}
+
+/** The value itself if it is small, else a copy whose texts and lists were cut until it is. */
+function small(value: unknown, says: string, cuts: string[]): unknown {
+  if (JSON.stringify(value).length <= SMALL_CHARS) return value;
+  cuts.push(says);
+  for (const limits of CUTS) {
+    const shorter = cutValue(value, limits, 0);
+    if (JSON.stringify(shorter).length <= limits.charsMax) return shorter;
+  }
+  return null;
+}
+
+function cutValue(value: unknown, limits: { textChars: number; items: number }, depth: number): unknown {
+  if (typeof value === 'string') return clippedText(value, limits.textChars);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > DEPTH_MAX) return '[too deep to be shown]';
+  // Lists at the first levels are the document's own: their elements are counted and cited by index.
+  const itemsMax = depth < 2 ? EVENTS_MAX : limits.items;
+  if (Array.isArray(value)) return value.slice(0, itemsMax).map(item => cutValue(item, limits, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, itemsMax)
+      .map(([key, item]) => [clippedText(key, limits.textChars), cutValue(item, limits, depth + 1)]),
+  );
+}
+
+function clippedText(text: string, charsMax: number, onCut?: () => void): string {
+  if (text.length <= charsMax) return text;
+  onCut?.();
+  return `${text.slice(0, charsMax).toWellFormed()} … [cut: ${text.length - charsMax} more characters]`;
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Fault } from '../base/fault.ts';
+import { embedded, embeddedJson, htmlText } from './embed.ts';
+import type { Coverage, PageHead } from './page-data.ts';
+import { comparisonPage, type Page, runPage } from './pages.ts';
+import type { ReportInput, RunReportInput } from './report-input.ts';
+
+/**
+ * A comparison as one HTML file, in pieces, so that a large page is never held whole. The same documents give the same
+ * bytes.
+ */
+export function htmlReport(input: ReportInput): Iterable<string> {
+  return piecesOf(comparisonPage(input), input.bytesMax);
+}
+
+/** One run of a suite and its evaluation, in the same page. */
+export function htmlRunReport(input: RunReportInput): Iterable<string> {
+  return piecesOf(runPage(input), input.bytesMax);
+}
+
+const PAGE_BYTES_MAX = 25_000_000;
+/** Rows may fill most of the page, but never all of it: regressions must be shown in full. */
+const ROWS_SHARE = 0.6;
+/** What closes the page, and the account of what it holds. */
+const TAIL_BYTES = 1_000;
+
+/**
+ * The code stands before the data of the cases: a browser shows verdict and list while it still reads the rest. What was left
+ * out is known only at the end, and is written there; a page without that account is a page that was cut off.
+ */
+function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
+  let bytes = 0;
+  const counted = (piece: string): string => {
+    bytes += Buffer.byteLength(piece);
+    return piece;
+  };
+  const { style, script } = pageCode();
+  yield counted(opening(page.head, style, script));
+  yield counted(embedded('head', page.head));
+  yield counted('<script type="application/json" id="rows">[');
+  const rowsEnd = bytes + Math.max(0, bytesMax - bytes) * ROWS_SHARE;
+  let rows = 0;
+  for (const row of page.rows()) {
+    const piece = `${rows === 0 ? '' : ','}${embeddedJson(row)}`;
+    if (bytes + Buffer.byteLength(piece) > rowsEnd) break;
+    yield counted(piece);
+    rows++;
+  }
+  yield counted(`]</script>\n<script>${script}</script>\n`);
+  let full = 0;
+  for (const [index, read] of page.details(rows)) {
+    const piece = embedded(`case-${index}`, read());
+    if (bytes + Buffer.byteLength(piece) > bytesMax - TAIL_BYTES) break;
+    yield counted(piece);
+    full++;
+  }
+  const coverage: Coverage = { cases: page.head.cases, rows, full, wanted: page.wanted, bytes_max: bytesMax };
+  yield `${embedded('coverage', coverage)}</body>\n</html>\n`;
+}
+
+function opening({ tone, word, sentence, style_mark }: PageHead, style: string, script: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${contentPolicy(style, script, style_mark)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${htmlText(word)} · Proctor</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="app"><header class="first" data-tone="${tone}"><p>${htmlText(word)}</p><h1>${htmlText(sentence)}</h1></header></div>
+<noscript>This page shows its cases with a script of its own. Nothing is loaded from elsewhere.</noscript>
+`;
+}
+
+/**
+ * Nothing but our own script and styles, known by their hashes. A frame inherits this policy, so for the HTML of an agent,
+ * shown on demand in a frame that may do nothing, style attributes and styles that carry the page's mark are let through.
+ */
+function contentPolicy(style: string, script: string, mark: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashSource(script)}'`,
+    `style-src '${hashSource(style)}' 'nonce-${mark}'`,
+    "style-src-attr 'unsafe-inline'",
+    'img-src data:',
+    "frame-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+}
+
+const hashSource = (code: string): string => `sha256-${createHash('sha256').update(code).digest('base64')}`;
+
+/** The app, as the build has left it. */
+function pageCode(): { readonly style: string; readonly script: string } {
+  const folder = codeFolder();
+  const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8').trim();
+  return { style: read('report.css'), script: read('report.js') };
+}
+
+/** Beside the bundle that this file is part of, else in the dist folder of the package that it is the source of. */
+function codeFolder(): string {
+  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
+    for (const place of ['page', 'dist/page']) {
+      if (existsSync(path.join(folder, place, 'report.js'))) return path.join(folder, place);
+    }
+    if (folder === path.dirname(folder)) throw new Fault('not_built', 'Proctor is not built: npm run build builds it.');
+  }
+}

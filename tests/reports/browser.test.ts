@@ -1,0 +1,249 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
+import { launch, opened, pictured, written } from './browser.ts';
+import { reportWorld, runWorld } from './report-world.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'proctor-report-'));
+const world = reportWorld({ cases: 10_000, regressed: 37, improved: 12, flaky: 6, missing: 9, trials: 3 });
+const regressed = world.comparison.cases.filter(({ change }) => change === 'regressed');
+const caseOf = (kind: string): string => regressed.find(({ divergence }) => divergence?.kind === kind)?.case_id ?? '';
+const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true };
+
+let browser: Browser;
+let large: string;
+
+beforeAll(async () => {
+  browser = await launch();
+  large = written(folder, 'large', htmlReport(world));
+});
+afterEach(() => Promise.all(browser.contexts().map(context => context.close())));
+afterAll(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What axe finds and calls serious or critical, with the places. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  // The policy of the page lets no script in but its own; the debugger's way is open to tests alone.
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  });
+}
+
+const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - innerWidth');
+const shownRows = (page: Page): Promise<number> => page.locator('.case').count();
+
+describe('a comparison of 10,000 cases, opened from disk', () => {
+  test('says its verdict, asks nobody for anything and breaks no policy', async () => {
+    const { page, complaints, asked } = await opened(browser, large);
+    expect(await page.locator('h1').innerText()).toBe(world.comparison.reason);
+    expect(await page.locator('.verdict .word').first().innerText()).toBe('Regression');
+    expect(await page.locator('.coverage').innerText()).toContain('Full data for 264 of 10,000 cases');
+    await page.locator('.case').first().click();
+    expect(await page.locator('h2').innerText()).toContain('A damaged item is refunded');
+    expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });
+  });
+
+  test('draws only the rows that can be seen, wherever the list is scrolled to', async () => {
+    const { page } = await opened(browser, large);
+    for (const share of [0, 0.5, 1]) {
+      await page.evaluate(
+        `{ const pane = document.querySelector('.side'); pane.scrollTop = pane.scrollHeight * ${share}; }`,
+      );
+      await page.waitForFunction(
+        "(() => { const pane = document.querySelector('.side').getBoundingClientRect(); return document.elementFromPoint(pane.left + 80, pane.bottom - 30)?.closest('.case') })()",
+      );
+      expect(await shownRows(page)).toBeLessThan(60);
+    }
+    expect(await page.locator('.case').last().innerText()).toContain('Same');
+  });
+
+  test('keeps its filters in the address, through a reload', async () => {
+    const { page } = await opened(browser, large);
+    await page.getByRole('link', { name: '37 Regressed' }).click();
+    await page.getByLabel('Suite').selectOption('shipping');
+    await page.getByLabel('Search cases').fill('parcel');
+    const found = await page.getByRole('status').innerText();
+    expect(found).toMatch(/^\d of 10,000 cases$/);
+    expect(page.url()).toMatch(/#change=regressed&suite=shipping&q=parcel$/);
+    await page.reload();
+    expect(await page.getByRole('status').innerText()).toBe(found);
+    expect(await page.getByLabel('Search cases').inputValue()).toBe('parcel');
+    await page.getByRole('link', { name: 'Clear filters' }).click();
+    expect(await page.getByRole('status').innerText()).toBe('10,000 cases');
+    await page.getByLabel('Search cases').fill('no such words');
+    expect(await page.locator('.empty').innerText()).toContain('No case matches');
+  });
+
+  test('is walked through with the keyboard alone', async () => {
+    const { page } = await opened(browser, large);
+    const focused = (): Promise<string> =>
+      page.evaluate("document.activeElement.closest('.case')?.getAttribute('href') ?? ''");
+    await page.keyboard.press('j');
+    await expect.poll(focused).toContain(regressed[0]?.case_id);
+    await page.keyboard.press('j');
+    await expect.poll(focused).toContain(regressed[1]?.case_id);
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(focused).toContain(regressed[2]?.case_id);
+    await page.keyboard.press('k');
+    await expect.poll(focused).toContain(regressed[1]?.case_id);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toContain(`case=${regressed[1]?.case_id}`);
+    await page.keyboard.press('j');
+    await expect.poll(() => page.url()).toContain(`case=${regressed[2]?.case_id}`);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.url()).not.toContain('case=');
+    await expect.poll(focused).toContain(regressed[2]?.case_id);
+    await page.keyboard.press('/');
+    await page.keyboard.type('billing-');
+    await expect.poll(() => page.url()).toContain('q=billing-');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    expect(await page.getByRole('dialog').innerText()).toContain('next and previous case');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('shows why a case failed, where its sides part, and leads from each citation to its event', async () => {
+    const { page, complaints } = await opened(browser, large, `#case=${caseOf('tool_arguments')}`);
+    expect(await page.locator('.assertions').innerText()).toContain('does not contain “EUR”');
+    expect(await page.locator('.cause').innerText()).toContain('high confidence');
+    const first = page.locator('.event[data-first=true]');
+    expect(await first.count()).toBe(1);
+    expect(await first.innerText()).toMatch(/First divergence[\s\S]*args\.order_id[\s\S]*absent/);
+    await page.getByRole('link', { name: 'baseline events[1]' }).click();
+    await expect.poll(() => page.locator('.pointed').getAttribute('data-at')).toContain('baseline:events[1]');
+    await page.getByRole('link', { name: 'final_output.content' }).click();
+    await expect.poll(() => page.locator('.pointed').getAttribute('class')).toContain('output');
+    expect(complaints).toEqual([]);
+  });
+
+  test('says of a case that has only a row that there is no more', async () => {
+    const last = world.comparison.cases.findLast(({ change }) => change === 'same')?.case_id;
+    const { page } = await opened(browser, large, `#case=${last}`);
+    expect(await page.locator('.detail').innerText()).toContain('no more than a row');
+    await page.goto(`${page.url().split('#')[0]}#case=nobody`);
+    await expect.poll(() => page.locator('.detail').innerText()).toContain('No such case');
+  });
+
+  test.each([
+    ['light', '', 'overview-light', {}],
+    ['dark', '', 'overview-dark', { colorScheme: 'dark' }],
+    ['light, with a case', `#case=${caseOf('tool_arguments')}`, 'case-detail', {}],
+    ['dark, with a case', `#case=${caseOf('tool_choice')}`, 'case-detail-dark', { colorScheme: 'dark' }],
+    ['light, on a phone', '', 'phone', PHONE],
+    ['light, on a phone with a case', `#case=${caseOf('tool_arguments')}`, 'phone-case', PHONE],
+    ['dark, on a phone with the overview', '#view=overview', 'phone-overview', { ...PHONE, colorScheme: 'dark' }],
+  ] as const)('is usable by all and no wider than its window: %s', async (_, hash, name, options) => {
+    const { page } = await opened(browser, large, hash, options);
+    await page.locator('.app').waitFor();
+    await pictured(page, name);
+    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  test('changes its theme when asked', async () => {
+    const { page } = await opened(browser, large);
+    const paper = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    const before = await paper();
+    await page.getByRole('button', { name: /^Theme: auto/ }).click();
+    await page.getByRole('button', { name: /^Theme: light/ }).click();
+    await expect.poll(paper).not.toBe(before);
+  });
+});
+
+describe('a hostile agent', () => {
+  const small = reportWorld({ cases: 1, regressed: 1 });
+  const pair = small.pairs('refunds-00001');
+  const reportOf = (content: string): string =>
+    written(
+      folder,
+      'hostile',
+      htmlReport({
+        ...small,
+        pairs: () => ({
+          ...pair,
+          new: { ...pair.new, final_output: { content_type: 'text', content }, events: [] } as CaseArtifact,
+        }),
+      }),
+    );
+  const mark = 'document.title="owned";top.document.title="owned";';
+  const html = `<!doctype html><html><body><style>p{padding-top:60px}</style><p style="font-size:33px">hello</p>
+    <script>${mark}fetch("https://example.com/")</script><img src="https://example.com/x.png" onerror='${mark}'>
+    <meta http-equiv="refresh" content="0;url=https://example.com/"><iframe src="https://example.com/frame"></iframe>
+    <form action="https://example.com/"><button autofocus onfocus='${mark}'>send</button></form>
+    <a id="out" href="https://example.com/link" target="_top">out</a></body></html>`;
+
+  test('answers with HTML that is text, until asked for, and then a page that can do nothing', async () => {
+    const { page, asked } = await opened(browser, reportOf(html), '#case=refunds-00001');
+    expect(await page.locator('iframe').count()).toBe(0);
+    expect(await page.locator('.output').innerText()).toContain('<script>');
+    await page.getByRole('button', { name: 'Show as a page' }).click();
+    const frame = page.frameLocator('iframe');
+    await frame.locator('p').waitFor();
+    // Its own styles hold, although the policy of the report knows nothing of them.
+    expect(await page.locator('iframe').getAttribute('sandbox')).toBe('');
+    const { height } = (await frame.locator('p').boundingBox()) ?? { height: 0 };
+    expect(height).toBeGreaterThan(60 + 33);
+    await frame.locator('#out').click();
+    await page.waitForTimeout(300);
+    expect(await page.title()).toBe('refunds-00001 · Proctor');
+    expect(page.url()).toContain('hostile.html');
+    expect(asked.filter(url => url.startsWith('http'))).toEqual([]);
+  });
+
+  test('hides nothing with controls and characters that turn the order of writing', async () => {
+    const { page } = await opened(
+      browser,
+      reportOf('safe \u202egnp.exe\u202c \u0007 \ud800 end'),
+      '#case=refunds-00001',
+    );
+    const text = await page.locator('.output').innerText();
+    expect(text).toContain('U+202E');
+    expect(text).toContain('U+0007');
+    expect(text).not.toContain('\u202e');
+  });
+});
+
+describe('other reports', () => {
+  test('a comparison without cases says so', async () => {
+    const { page, complaints } = await opened(browser, written(folder, 'empty', htmlReport(reportWorld({ cases: 0 }))));
+    expect(await page.locator('main').innerText()).toContain('There is no case.');
+    expect(await page.locator('.empty').innerText()).toContain('No cases');
+    await pictured(page, 'empty');
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a run has one side', async () => {
+    const file = written(folder, 'run', htmlRunReport(runWorld({ cases: 200, regressed: 10 })));
+    const { page, complaints } = await opened(browser, file);
+    expect(await page.locator('h1').innerText()).toBe('190 passed, 8 failed, 2 errors.');
+    await pictured(page, 'run');
+    await page.locator('.case').first().click();
+    expect(await page.locator('.detail').innerText()).not.toContain('Baseline');
+    await pictured(page, 'run-case');
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a file whose end is missing says so', async () => {
+    const whole = [...htmlReport(reportWorld({ cases: 20, regressed: 2 }))].join('');
+    const file = written(folder, 'cut', [whole.slice(0, whole.indexOf('id="case-5"') - 40)]);
+    const { page } = await opened(browser, file);
+    expect(await page.locator('.coverage').innerText()).toContain('This file is incomplete');
+  });
+});

@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { embedded, htmlText } from '../../src/reports/embed.ts';
+import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
+import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
+import type { ReportInput } from '../../src/reports/report-input.ts';
+import { ROOT } from '../support.ts';
+import { reportWorld, runWorld } from './report-world.ts';
+
+const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');
+
+/** What a browser would find in a script element. */
+function dataIn(page: string, id: string): unknown {
+  const start = `<script type="application/json" id="${id}">`;
+  const from = page.indexOf(start);
+  if (from < 0) return undefined;
+  const text = page.slice(from + start.length, page.indexOf('</script', from + start.length));
+  return JSON.parse(text);
+}
+
+const coverageOf = (page: string): Coverage | undefined => (dataIn(page, 'coverage') as Coverage | undefined);
+const casesIn = (page: string): number => page.split('id="case-').length - 1;
+
+describe('what is embedded', () => {
+  const hostile = fc.oneof(
+    fc.constantFrom(
+      '</script>',
+      '<!--',
+      '<script>',
+      ']]>',
+      '\u2028',
+      '\u2029',
+      '\ud800',
+      '\udfff',
+      '\u0000',
+      '&lt;',
+      '\\u003c',
+    ),
+    fc.string({ unit: 'binary' }),
+  );
+
+  test('cannot be left by any text, and is read back as it was', () => {
+    fc.assert(
+      fc.property(
+        fc.array(hostile).map(parts => parts.join('')),
+        text => {
+          const element = embedded('x', { [text]: [text] });
+          const inside = element.slice('<script type="application/json" id="x">'.length, -'</script>\n'.length);
+          expect(inside).not.toMatch(/[<\u2028\u2029]|\p{Cs}/u);
+          expect(JSON.parse(inside)).toEqual({ [text]: [text] });
+        },
+      ),
+    );
+  });
+
+  test('is, as HTML, a text without tags, quotes and controls', () => {
+    fc.assert(
+      fc.property(
+        fc.array(hostile).map(parts => parts.join('')),
+        text => {
+          expect(htmlText(text)).not.toMatch(/[<>"'\u0000-\u0008\u000b-\u001f]|\p{Cs}/u);
+        },
+      ),
+    );
+  });
+
+  test('keeps a hostile answer inside its own element', () => {
+    const world = reportWorld({ cases: 3, regressed: 1 });
+    const content = '</script><script>alert(1)</script><!-- \u2028';
+    const page = pageOf({
+      ...world,
+      comparison: { ...world.comparison, reason: '</h1><script>alert(2)</script>' },
+      pairs: id => {
+        const pair = world.pairs(id);
+        return { ...pair, new: { ...pair.new, final_output: { content_type: 'text', content } } as CaseArtifact };
+      },
+    });
+    expect(page).not.toContain('alert(1)</script>');
+    expect(page).not.toContain('<script>alert');
+    expect((dataIn(page, 'case-0') as PageCase | undefined)?.new?.final_output?.content).toBe(content);
+  });
+});
+
+describe('a report', () => {
+  test('is the same for the same documents', () => {
+    const world = { cases: 500, regressed: 7, flaky: 2, trials: 3 };
+    expect(pageOf(reportWorld(world))).toBe(pageOf(reportWorld(world)));
+  });
+
+  test('has regressions first, then flaky, missing and improved cases, then the rest in its order', () => {
+    const page = pageOf(reportWorld({ cases: 60, regressed: 2, flaky: 2, missing: 2, improved: 2, trials: 2 }));
+    const rows = (dataIn(page, 'rows') as PageRow[] | undefined) ?? [];
+    expect(rows.slice(0, 9).map(([, , kind]) => kind)).toEqual([
+      'regressed',
+      'regressed',
+      'flaky',
+      'flaky',
+      'missing',
+      'missing',
+      'improved',
+      'improved',
+      'same',
+    ]);
+    const calm = rows.slice(8).map(([id]) => Number(id.split('-')[1]));
+    expect(calm).toEqual(calm.toSorted((a, b) => a - b));
+  });
+
+  test('has full data for changed and failed cases and 200 others, a row for all, and says so', () => {
+    const page = pageOf(reportWorld({ cases: 2_000, regressed: 9, improved: 4, missing: 3, flaky: 2, trials: 2 }));
+    expect((dataIn(page, 'rows') as PageRow[] | undefined)).toHaveLength(2_000);
+    expect(casesIn(page)).toBe(218);
+    expect(coverageOf(page)).toEqual({ cases: 2_000, rows: 2_000, full: 218, wanted: 218, bytes_max: 25_000_000 });
+  });
+
+  test('asks for no document of the cases that have only a row', () => {
+    const world = reportWorld({ cases: 1_000, regressed: 5 });
+    let reads = 0;
+    pageOf({
+      ...world,
+      pairs: id => {
+        reads++;
+        return world.pairs(id);
+      },
+    });
+    expect(reads).toBe(205);
+  });
+
+  test('keeps to its cap by leaving cases out, the least telling first, and says how many', () => {
+    const bytesMax = 400_000;
+    const page = pageOf({ ...reportWorld({ cases: 400, regressed: 150 }), bytesMax });
+    const coverage = coverageOf(page);
+    expect(Buffer.byteLength(page)).toBeLessThanOrEqual(bytesMax);
+    expect(coverage).toMatchObject({ cases: 400, rows: 400, wanted: 350 });
+    expect(coverage?.full).toBeGreaterThan(20);
+    expect(coverage?.full).toBeLessThan(350);
+    expect(casesIn(page)).toBe(coverage?.full);
+    expect(dataIn(page, 'case-0')).toBeDefined();
+  });
+
+  test('leaves rows out when not even they fit, and says so', () => {
+    const bytesMax = 250_000;
+    const page = pageOf({ ...reportWorld({ cases: 5_000, regressed: 10 }), bytesMax });
+    expect(Buffer.byteLength(page)).toBeLessThanOrEqual(bytesMax);
+    const coverage = coverageOf(page);
+    expect(coverage?.rows).toBeLessThan(5_000);
+    expect(coverage?.full).toBeGreaterThan(0);
+    expect((dataIn(page, 'rows') as PageRow[] | undefined)).toHaveLength(coverage?.rows ?? -1);
+  });
+
+  test('cuts a case that is too long, and says what was cut', () => {
+    const world = reportWorld({ cases: 1, regressed: 1 });
+    const long = 'word '.repeat(400_000);
+    const pair = world.pairs('refunds-00001');
+    const events = Array.from({ length: 1_000 }, (_, index) => ({ type: 'note', ts: index, text: long.slice(0, 900) }));
+    const page = pageOf({
+      ...world,
+      pairs: () => ({
+        ...pair,
+        new: { ...pair.new, events, final_output: { content_type: 'text', content: long } } as CaseArtifact,
+      }),
+    });
+    expect(Buffer.byteLength(page)).toBeLessThan(600_000);
+    const data = (dataIn(page, 'case-0') as PageCase | undefined);
+    expect(data?.new?.events).toHaveLength(300);
+    expect(data?.cuts.join(' ')).toMatch(/the last 700 of 1000 events.*Long texts of new were cut/);
+    expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
+  });
+
+  test('shows the small files that a case refers to', () => {
+    const world = reportWorld({ cases: 1, regressed: 1 });
+    const href = 'assets/full_payload.json';
+    const pair = world.pairs('refunds-00001');
+    const events = [
+      { type: 'tool_result', ts: 1, call_id: 'a', status: 'ok', latency_ms: 1, payload_asset_href: href },
+    ];
+    const page = pageOf({
+      ...world,
+      pairs: () => ({ ...pair, new: { ...pair.new, events } as CaseArtifact }),
+      assetText: (side, asked) => (side === 'new' && asked === href ? '{"total":1}' : undefined),
+    });
+    expect((dataIn(page, 'case-0') as PageCase | undefined)?.assets).toEqual({ baseline: {}, new: { [href]: '{"total":1}' } });
+  });
+
+  test('of a run counts what passed, failed and erred', () => {
+    const page = [...htmlRunReport(runWorld({ cases: 50, regressed: 10 }))].join('');
+    const head = (dataIn(page, 'head') as PageHead | undefined);
+    expect(head).toMatchObject({ kind: 'run', tone: 'bad', sentence: '40 passed, 8 failed, 2 errors.' });
+    expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
+  });
+
+  test('names no path of a machine, and nothing to load', () => {
+    const page = pageOf(reportWorld({ cases: 100, regressed: 5 }));
+    expect(page).not.toContain(ROOT);
+    expect(page).not.toMatch(/"\/(?:tmp|home|root|work)\//);
+    expect(page.replace(/<script type="application\/json".*?<\/script>/gs, '')).not.toMatch(/(?:src|href)="?https?:/);
+  });
+});
+
+describe('the code of the page', () => {
+  const script = readFileSync(path.join(ROOT, 'dist/page/report.js'), 'utf8');
+  const style = readFileSync(path.join(ROOT, 'dist/page/report.css'), 'utf8');
+
+  test('is smaller than 300 kB', () => {
+    expect(Buffer.byteLength(script) + Buffer.byteLength(style)).toBeLessThan(300_000);
+  });
+
+  test('cannot end its own element, and makes no code out of text', () => {
+    expect(script.match(/<\/script|<!--|\beval\(|new Function/gi)).toBeNull();
+    expect(style.match(/<\/style|@import|url\(/gi)).toBeNull();
+  });
+});

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Event } from '../../src/contracts/artifacts/index.ts';
+import type { PageRow } from '../../src/reports/page-data.ts';
+import { addressOf, hashOf } from '../../web/report/address.ts';
+import { align } from '../../web/report/align.ts';
+import { histogramOf } from '../../web/report/histogram.ts';
+import { type Filters, selected } from '../../web/report/selection.ts';
+import { stretches } from '../../web/report/text-diff.ts';
+import { ABSENT, leavesOf } from '../../web/report/value-diff.ts';
+
+const call = (tool: string, args: object, call_id = 'a'): Event => ({
+  type: 'tool_call',
+  ts: 1,
+  call_id,
+  tool,
+  args: { ...args },
+});
+const result = (call_id: string, payload: string): Event => ({
+  type: 'tool_result',
+  ts: 2,
+  call_id,
+  status: 'ok',
+  latency_ms: 3,
+  payload_summary: payload,
+});
+
+describe('events', () => {
+  test('that differ only in clocks and made-up names are the same', () => {
+    const pairs = align(
+      [call('get', { id: 1 }, 'a'), result('a', 'x')],
+      [{ ...call('get', { id: 1 }, 'zz'), ts: 99 }, result('zz', 'x')],
+    );
+    expect(pairs).toEqual([
+      { baseline: 0, fresh: 0, same: true },
+      { baseline: 1, fresh: 1, same: true },
+    ]);
+  });
+
+  test('of the same tool meet although others were put between them', () => {
+    const pairs = align(
+      [call('get', { id: 1 }), call('pay', { sum: 5 })],
+      [call('search', {}), call('get', { id: 2 }), call('pay', { sum: 5 })],
+    );
+    expect(pairs).toEqual([
+      { baseline: null, fresh: 0, same: false },
+      { baseline: 0, fresh: 1, same: false },
+      { baseline: 1, fresh: 2, same: true },
+    ]);
+  });
+
+  test('each stand in one row, in their order, however many there are', () => {
+    const event = fc
+      .record({ tool: fc.constantFrom('a', 'b', 'c'), id: fc.nat(2) })
+      .map(({ tool, id }) => call(tool, { id }));
+    const streams = fc.array(event, { maxLength: 30 });
+    fc.assert(
+      fc.property(streams, streams, (old, young) => {
+        const pairs = align(old, young);
+        expect(pairs.flatMap(({ baseline }) => baseline ?? [])).toEqual(old.map((_, index) => index));
+        expect(pairs.flatMap(({ fresh }) => fresh ?? [])).toEqual(young.map((_, index) => index));
+      }),
+    );
+  });
+
+  test('in streams too long for a table are paired one by one', () => {
+    const long = (tool: string) => Array.from({ length: 900 }, (_, index) => call(tool, { index }));
+    expect(align(long('a'), long('b'))).toHaveLength(900);
+  });
+});
+
+describe('values', () => {
+  test('are compared key by key, and what one side lacks is shown whole', () => {
+    const { leaves } = leavesOf({ id: 'A', list: [1, 2], only: { deep: 1 } }, { id: 'B', list: [1, 3], more: null });
+    expect(leaves.filter(({ same }) => !same).map(({ path, baseline, fresh }) => [path, baseline, fresh])).toEqual([
+      ['id', 'A', 'B'],
+      ['list[1]', 2, 3],
+      ['only', { deep: 1 }, ABSENT],
+      ['more', ABSENT, null],
+    ]);
+  });
+
+  test('differ nowhere from themselves', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), value => {
+        expect(leavesOf(value, structuredClone(value)).leaves.filter(({ same }) => !same)).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('texts', () => {
+  test('are found again on both sides', () => {
+    const text = fc.array(fc.constantFrom('one', 'two', 'three', 'four', ' ', '\n', '.')).map(words => words.join(''));
+    fc.assert(
+      fc.property(text, text, (old, young) => {
+        const parts = stretches(old, young);
+        if (!parts) return;
+        expect(
+          parts
+            .filter(({ on }) => on !== 'new')
+            .map(({ text }) => text)
+            .join(''),
+        ).toBe(old);
+        expect(
+          parts
+            .filter(({ on }) => on !== 'baseline')
+            .map(({ text }) => text)
+            .join(''),
+        ).toBe(young);
+      }),
+    );
+  });
+
+  test('with little in common are not compared word by word', () => {
+    expect(stretches('The refund was paid today.', '<html><p>Error 500</p></html>')).toBeUndefined();
+  });
+});
+
+describe('rows', () => {
+  const rows: PageRow[] = [
+    ['b-1', 'Refund of a cup', 'regressed', 0, 'p', 'f', -1, 100, 300, 0.1, 0.1, 'No amount.'],
+    ['a-2', 0, 'same', 1, 'p', 'p', -1, 100, 90, null, null, 0],
+    ['c-3', 'Parcel', 'regressed', 1, 'p', 'e', 0, 100, null, null, null, 0],
+  ];
+  const head = { suites: ['refunds', 'shipping'], error_classes: ['timeout'] };
+  const none: Filters = { change: '', verdict: '', error: '', suite: '', q: '', sort: '' };
+  test.each<[string, Partial<Filters>, number[]]>([
+    ['all', {}, [0, 1, 2]],
+    ['a change', { change: 'regressed' }, [0, 2]],
+    ['two changes', { change: 'regressed,same' }, [0, 1, 2]],
+    ['a verdict', { verdict: 'pass' }, [1]],
+    ['an error class', { error: 'timeout' }, [2]],
+    ['a suite', { suite: 'shipping' }, [1, 2]],
+    ['a suite that nobody has', { suite: 'none' }, []],
+    ['words, wherever they stand', { q: 'AMOUNT cup' }, [0]],
+    ['the id as order', { sort: 'id' }, [1, 0, 2]],
+    ['the change in latency as order, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
+  ])('are chosen by %s', (_, filters, expected) => {
+    expect(selected(rows, head, { ...none, ...filters })).toEqual(expected);
+  });
+});
+
+test('an address is found again from its hash', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (q, suite) => {
+      const address = { ...addressOf(''), q, suite, case: 'a-1' };
+      expect(addressOf(hashOf(address))).toEqual(address);
+    }),
+  );
+});
+
+describe('a histogram', () => {
+  test('counts every value once', () => {
+    const values = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 200 });
+    fc.assert(
+      fc.property(values, values, (old, young) => {
+        const histogram = histogramOf(old, young);
+        if (!histogram) return;
+        expect(histogram.bins.reduce((sum, bin) => sum + bin.baseline, 0)).toBe(old.length);
+        expect(histogram.bins.reduce((sum, bin) => sum + bin.fresh, 0)).toBe(young.length);
+      }),
+    );
+  });
+
+  test('is not drawn of nothing', () => {
+    expect(histogramOf([], [])).toBeUndefined();
+  });
+});

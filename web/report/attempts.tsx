@@ -1,0 +1,99 @@
+import type { PageCase } from '../../src/reports/page-data.ts';
+import * as format from './format.ts';
+import { KINDS, Mark } from './marks.tsx';
+import { Section } from './section.tsx';
+import { Text } from './visible.tsx';
+
+interface Props {
+  readonly data: PageCase;
+  readonly isRun: boolean;
+}
+
+/** What each run measured of the case. */
+export function TrialTable({ data: { trials }, isRun }: Props) {
+  const rows = (['baseline', 'new'] as const).flatMap(side => trials[side].map(trial => ({ side, trial })));
+  if (rows.length === 0) return null;
+  return (
+    <Section title="Trials">
+      <div class="table-box" role="region" aria-label="Trials" tabIndex={0}>
+        <table class="numbers">
+          <thead>
+            <tr>
+              {!isRun && <th scope="col">Side</th>}
+              <th scope="col">Run</th>
+              <th scope="col">Verdict</th>
+              <th scope="col">Latency</th>
+              <th scope="col">Cost</th>
+              <th scope="col">Score</th>
+              <th scope="col">Output</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ side, trial }, index) => (
+              <tr key={index}>
+                {!isRun && <th scope="row">{side}</th>}
+                <td>
+                  <code>{trial.run_id}</code>
+                </td>
+                <td>
+                  <span class="trials">
+                    <Mark kind={trial.verdict} />
+                    {KINDS[trial.verdict].word}
+                    {trial.error_class && <span class="error-class">{trial.error_class.replaceAll('_', ' ')}</span>}
+                  </span>
+                </td>
+                <td>{trial.latency_ms === null ? '–' : format.milliseconds(trial.latency_ms)}</td>
+                <td>{trial.cost_usd === null ? '–' : format.dollars(trial.cost_usd)}</td>
+                <td>{trial.score === null ? '–' : format.score(trial.score)}</td>
+                <td>
+                  <code>{trial.output_hash?.replace('sha256:', '').slice(0, 10) ?? '–'}</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+/** What was tried on each side until there was an answer, or none. */
+export function Attempts({ data, isRun }: Props) {
+  const rows = (['baseline', 'new'] as const).flatMap(side =>
+    (data[side]?.attempts ?? []).map(attempt => ({ side, attempt })),
+  );
+  if (rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok')) return null;
+  return (
+    <Section title="Attempts">
+      <div class="table-box" role="region" aria-label="Attempts" tabIndex={0}>
+        <table class="numbers">
+          <thead>
+            <tr>
+              {!isRun && <th scope="col">Side</th>}
+              <th scope="col">Attempt</th>
+              <th scope="col">Started</th>
+              <th scope="col">Took</th>
+              <th scope="col">Outcome</th>
+              <th scope="col">Note</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ side, attempt }, index) => (
+              <tr key={index} data-at={`${side}:attempts[${attempt.attempt - 1}]`} tabIndex={-1}>
+                {!isRun && <th scope="row">{side}</th>}
+                <td>{attempt.attempt}</td>
+                <td>{format.instant(attempt.started_at)}</td>
+                <td>{attempt.latency_ms === undefined ? '–' : format.milliseconds(attempt.latency_ms)}</td>
+                <td>{attempt.outcome === 'ok' ? 'answered' : (attempt.error_class ?? 'error').replaceAll('_', ' ')}</td>
+                <td>
+                  {attempt.http_status !== undefined && `HTTP ${attempt.http_status} `}
+                  {attempt.note && <Text value={attempt.note} />}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}

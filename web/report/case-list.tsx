@@ -1,0 +1,109 @@
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
+import { type Address, hashOf } from './address.ts';
+import { change, milliseconds } from './format.ts';
+import { KINDS, Mark } from './marks.tsx';
+import { plain, Text } from './visible.tsx';
+
+export const ROW_PX = 60;
+const SPARE_ROWS = 8;
+
+interface Props {
+  readonly rows: readonly PageRow[];
+  readonly chosen: readonly number[];
+  readonly head: PageHead;
+  readonly address: Address;
+  /** The position in `chosen` that the keyboard is at. */
+  readonly active: number;
+  readonly listRef: RefObject<HTMLUListElement | null>;
+}
+
+/** Only the rows that can be seen exist. It scrolls with whatever scrolls it: a pane, or on a phone the page. */
+export function CaseList({ rows, chosen, head, address, active, listRef }: Props) {
+  const [from, to] = useWindow(listRef, chosen.length);
+  const shown = chosen.slice(from, to);
+  return (
+    <ul class="cases" ref={listRef} style={{ height: `${chosen.length * ROW_PX}px` }}>
+      {shown.map((index, offset) => {
+        const position = from + offset;
+        const row = rows[index] as PageRow;
+        return (
+          <li
+            key={index}
+            aria-setsize={chosen.length}
+            aria-posinset={position + 1}
+            style={{ transform: `translateY(${position * ROW_PX}px)` }}
+          >
+            <Row row={row} head={head} address={address} isActive={position === active} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function Row({
+  row,
+  head,
+  address,
+  isActive,
+}: { readonly row: PageRow; readonly isActive: boolean } & Pick<Props, 'head' | 'address'>) {
+  const [id, title, kind, suite, , , errorClass, baselineMs, freshMs, , , why] = row;
+  const { word, tone } = KINDS[kind];
+  const error = head.error_classes[errorClass];
+  const line = why || head.suites[suite] || '';
+  return (
+    <a
+      class="case"
+      href={hashOf(address, { case: id, at: '', view: '' })}
+      aria-current={address.case === id ? 'true' : undefined}
+      data-active={isActive}
+      tabIndex={isActive ? 0 : -1}
+    >
+      <Mark kind={kind} />
+      <span class="name">{title ? <Text value={title} /> : id}</span>
+      <span class="change" data-much={baselineMs !== null && freshMs !== null && freshMs > baselineMs * 2}>
+        {change(baselineMs, freshMs)}
+      </span>
+      <span class="line" title={plain(line)}>
+        <span class={`word tone-${tone}`}>{word}</span>
+        {error && <span class="error-class">{error.replaceAll('_', ' ')}</span>}
+        <span class="rest">{line ? <Text value={line} /> : title ? id : ''}</span>
+      </span>
+      <span class="took">{freshMs === null ? '' : milliseconds(freshMs)}</span>
+    </a>
+  );
+}
+
+/** The first row to draw and the one after the last, as far as can be seen. */
+function useWindow(list: RefObject<HTMLUListElement | null>, length: number): readonly [number, number] {
+  const [top, setTop] = useState(0);
+  const [rows, setRows] = useState(20);
+  const frame = useRef(0);
+  useLayoutEffect(() => {
+    const look = (): void => {
+      frame.current = 0;
+      const element = list.current;
+      if (!element) return;
+      const pane = element.closest('.scroller')?.getBoundingClientRect();
+      const above = Math.max(0, pane?.top ?? 0) - element.getBoundingClientRect().top;
+      setTop(Math.max(0, Math.floor(above / ROW_PX / 4) * 4));
+      setRows(Math.ceil(Math.min(innerHeight, screen.height * 2) / ROW_PX));
+    };
+    const soon = (): void => {
+      frame.current ||= requestAnimationFrame(look);
+    };
+    look();
+    document.addEventListener('scroll', soon, { capture: true, passive: true });
+    addEventListener('resize', soon);
+    return () => {
+      cancelAnimationFrame(frame.current);
+      frame.current = 0;
+      document.removeEventListener('scroll', soon, { capture: true });
+      removeEventListener('resize', soon);
+    };
+  }, [length]);
+  const from = Math.max(0, Math.min(top, length - rows) - SPARE_ROWS);
+  return [from, Math.min(length, from + rows + 2 * SPARE_ROWS + 4)];
+}

@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Coverage } from '../../src/reports/page-data.ts';
+import { count } from './format.ts';
+import { coverage, head, isRead, whenRead } from './page.ts';
+
+/** How much of the truth this page holds. A page without that account was cut off on its way. */
+export function CoverageNote() {
+  const [held, setHeld] = useState(() => (isRead() ? coverage() : undefined));
+  const [isWhole, setIsWhole] = useState(isRead);
+  useEffect(() => {
+    whenRead(() => {
+      setHeld(coverage());
+      setIsWhole(true);
+    });
+  }, []);
+  return (
+    <footer class="coverage">
+      <p>
+        {held
+          ? sentencesOf(held).join(' ')
+          : isWhole
+            ? 'This file is incomplete: its end is missing.'
+            : 'Reading the cases …'}
+      </p>
+      <p>
+        Written by Proctor {head.proctor_version}. This page loads nothing from elsewhere; the run folders hold the
+        evidence.
+      </p>
+    </footer>
+  );
+}
+
+function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string[] {
+  const megabytes = count(bytes_max / 1_000_000);
+  return [
+    cases === 0
+      ? 'There is no case.'
+      : full === cases
+        ? `Full data for all ${count(cases)} cases.`
+        : `Full data for ${count(full)} of ${count(cases)} cases; the others have a row.`,
+    ...(full < wanted
+      ? [`${count(wanted - full)} more would be here in full, had the page not reached its limit of ${megabytes} MB.`]
+      : []),
+    ...(rows < cases ? [`${count(cases - rows)} cases have no row, for the same reason.`] : []),
+  ];
+}

@@ -1,0 +1,74 @@
+import type { PageHead } from '../../src/reports/page-data.ts';
+import { type Address, hashOf } from './address.ts';
+import { count, instant } from './format.ts';
+import { Icon, KINDS, Mark, VERDICT_ICONS } from './marks.tsx';
+import { ThemeButton } from './theme.tsx';
+import { Text } from './visible.tsx';
+
+interface Props {
+  readonly head: PageHead;
+  readonly address: Address;
+  readonly onKeys: () => void;
+}
+
+/** The verdict on top; while a case is open only its sentence stays. */
+export function Header({ head, address, onKeys }: Props) {
+  const isOpen = address.case !== '';
+  return (
+    <header class="verdict" data-tone={head.tone} data-open={isOpen}>
+      <div class="bar">
+        <a class="brand" href={hashOf(address, { case: '', at: '', view: '' })}>
+          <Icon path="M8 1.5 13.5 4v4c0 3.2-2.2 5.4-5.5 6.5C4.7 13.4 2.5 11.2 2.5 8V4zM5.6 8.2l1.7 1.7 3.2-3.6" />
+          Proctor
+        </a>
+        <span class="what">
+          {head.kind === 'comparison' ? 'Comparison' : 'Run'} <code>{head.id}</code>
+          <span class="when"> · {instant(head.generated_at)}</span>
+        </span>
+        <button type="button" class="quiet" onClick={onKeys} aria-haspopup="dialog">
+          <kbd>?</kbd> <span class="wide-only">Keys</span>
+        </button>
+        <ThemeButton />
+      </div>
+      <div class="says">
+        <div class="sentence">
+          <p class="word">
+            <Icon path={VERDICT_ICONS[head.tone]} />
+            {head.word}
+          </p>
+          <h1>
+            <Text value={head.sentence} />
+          </h1>
+        </div>
+        <Counts head={head} address={address} />
+      </div>
+    </header>
+  );
+}
+
+/** The numbers beside the verdict; each leaves only its cases in the list, and all of them when chosen again. */
+function Counts({ head, address }: Pick<Props, 'head' | 'address'>) {
+  return (
+    <ul class="counts" aria-label="Numbers of cases">
+      {head.counts.map(({ label, value, filter, of }) => {
+        const isChosen = address[filter] === of;
+        return (
+          <li key={of}>
+            <a
+              class={`count tone-${KINDS[of].tone}`}
+              data-zero={value === 0}
+              aria-current={isChosen ? 'true' : undefined}
+              href={hashOf(address, { [filter]: isChosen ? '' : of, case: '', at: '', view: '' })}
+            >
+              <span class="number">{count(value)}</span>
+              <span class="label">
+                <Mark kind={of} />
+                {label}
+              </span>
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

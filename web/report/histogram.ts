@@ -1,0 +1,85 @@
+export interface Bin {
+  readonly from: number;
+  readonly to: number;
+  readonly baseline: number;
+  readonly fresh: number;
+}
+
+export interface Histogram {
+  readonly bins: readonly Bin[];
+  readonly ticks: readonly number[];
+  readonly isLog: boolean;
+  /** Where a value lies between the left and the right edge, from 0 to 1. */
+  readonly place: (value: number) => number;
+}
+
+const BINS = 36;
+const SMALLEST = 1e-9;
+const SPAN_MAX = 1e5;
+
+/** Both sides in the same bins. A scale that multiplies is used where the largest value is far from the smallest. */
+export function histogramOf(baseline: readonly number[], fresh: readonly number[]): Histogram | undefined {
+  let low = Number.POSITIVE_INFINITY;
+  let high = 0;
+  for (const values of [baseline, fresh]) {
+    for (const value of values) {
+      if (value > high) high = value;
+      if (value > 0 && value < low) low = value;
+    }
+  }
+  if (high < SMALLEST) return undefined;
+  // A single value near nothing must not stretch the axis for all others.
+  low = Math.max(low, high / SPAN_MAX);
+  const isLog = high / low > 25;
+  const edge = isLog ? [niceBelow(low), niceAbove(high)] : [0, high * 1.02];
+  const [from, to] = edge as [number, number];
+  const place = (value: number): number => {
+    const share = isLog ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : value / to;
+    return Math.min(1, Math.max(0, share));
+  };
+  const value = (share: number): number => (isLog ? from * (to / from) ** share : to * share);
+  const counts = [baseline, fresh].map(values => {
+    const counted = Array.from({ length: BINS }, () => 0);
+    for (const one of values) {
+      const bin = Math.min(BINS - 1, Math.floor(place(one) * BINS));
+      counted[bin] = (counted[bin] ?? 0) + 1;
+    }
+    return counted;
+  });
+  const bins = Array.from({ length: BINS }, (_, index) => ({
+    from: value(index / BINS),
+    to: value((index + 1) / BINS),
+    baseline: counts[0]?.[index] ?? 0,
+    fresh: counts[1]?.[index] ?? 0,
+  }));
+  return { bins, isLog, place, ticks: isLog ? logTicks(from, to) : linearTicks(to) };
+}
+
+const power = (value: number): number => 10 ** Math.floor(Math.log10(value));
+const niceBelow = (value: number): number => power(value) * ([5, 2, 1].find(step => step * power(value) <= value) ?? 1);
+const niceAbove = (value: number): number =>
+  power(value) * ([1, 2, 5].find(step => step * power(value) >= value) ?? 10);
+
+function linearTicks(to: number): number[] {
+  const step = niceAbove(to / 6);
+  return Array.from({ length: Math.floor(to / step) + 1 }, (_, index) => index * step);
+}
+
+function logTicks(from: number, to: number): number[] {
+  const ticks: number[] = [];
+  for (let decade = power(from); decade <= to; decade *= 10) {
+    for (const step of [1, 2, 5]) {
+      const tick = decade * step;
+      if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
+    }
+  }
+  return ticks.length > 8
+    ? ticks.filter(tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9)
+    : ticks;
+}
+
+export function quantile(values: readonly number[], share: number): number | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
+}

@@ -1,0 +1,82 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import type { PageCase } from '../../src/reports/page-data.ts';
+import { AgentHtml, looksLikeHtml } from './agent-html.tsx';
+import { stretches } from './text-diff.ts';
+import { JsonView, TextSides, ValueDiff } from './values.tsx';
+import { Section, SideTitles } from './section.tsx';
+import { Text } from './visible.tsx';
+
+type Content = string | Record<string, unknown> | undefined;
+
+/** The answers, with what differs between them marked. HTML is text until somebody asks for more. */
+export function Output({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
+  const old = contentOf(data.baseline);
+  const young = contentOf(data.new);
+  const isHtml = [old, young].some(looksLikeHtml);
+  const [isRendered, setIsRendered] = useState(false);
+  if (old === undefined && young === undefined) return null;
+  const isSame = JSON.stringify(old) === JSON.stringify(young);
+  return (
+    <Section title="Output" note={isRun ? undefined : isSame ? 'the same on both sides' : undefined}>
+      <div class="output" data-at="baseline:final_output new:final_output" tabIndex={-1}>
+        {isHtml && (
+          <p class="as-html">
+            {isRendered
+              ? 'The HTML of the agent, without scripts, forms or anything from elsewhere.'
+              : 'The agent answered with HTML, which is shown as text.'}{' '}
+            <button type="button" onClick={() => setIsRendered(!isRendered)} aria-pressed={isRendered}>
+              {isRendered ? 'Show as text' : 'Show as a page, without scripts'}
+            </button>
+          </p>
+        )}
+        {!isRun && !isSame && <SideTitles />}
+        {isRendered ? (
+          <div class={isRun || isSame ? '' : 'sides'}>
+            {!isRun && !isSame && <Rendered content={old} side="baseline" />}
+            <Rendered content={young ?? old} side="new" />
+          </div>
+        ) : isRun || isSame ? (
+          <Whole content={young ?? old} />
+        ) : (
+          <Differing old={old} young={young} />
+        )}
+      </div>
+    </Section>
+  );
+}
+
+const contentOf = (artifact: CaseArtifact | null): Content => artifact?.final_output?.content;
+
+function Rendered({ content, side }: { readonly content: Content; readonly side: 'baseline' | 'new' }) {
+  return typeof content === 'string' && looksLikeHtml(content) ? (
+    <AgentHtml html={content} side={side} />
+  ) : (
+    <Whole content={content} />
+  );
+}
+
+function Whole({ content }: { readonly content: Content }) {
+  if (content === undefined) return <p class="nothing">no output</p>;
+  if (typeof content !== 'string') return <JsonView value={content} />;
+  return (
+    <p class="answer">
+      <Text value={content} />
+    </p>
+  );
+}
+
+function Differing({ old, young }: { readonly old: Content; readonly young: Content }) {
+  const parts = useMemo(
+    () => (typeof old === 'string' && typeof young === 'string' ? stretches(old, young) : undefined),
+    [old, young],
+  );
+  if (parts) return <TextSides parts={parts} />;
+  if (typeof old === 'object' && typeof young === 'object') return <ValueDiff baseline={old} fresh={young} />;
+  return (
+    <div class="sides">
+      <Whole content={old} />
+      <Whole content={young} />
+    </div>
+  );
+}

@@ -1,0 +1,248 @@
+import { useMemo } from 'preact/hooks';
+import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
+import * as format from './format.ts';
+import { Icon } from './marks.tsx';
+import { Plot } from './plots.tsx';
+import { textOf } from './value-diff.ts';
+import { Text } from './visible.tsx';
+
+interface Props {
+  readonly head: PageHead;
+  readonly rows: readonly PageRow[];
+}
+
+export function Overview({ head, rows }: Props) {
+  return (
+    <div class="overview">
+      <h2 class="unseen">Overview</h2>
+      {head.comparison && <Breaches of={head.comparison} />}
+      {head.comparison && <Sides of={head.comparison} />}
+      {head.run && <RunFacts of={head.run} />}
+      {head.comparison && head.comparison.metrics.length > 0 && <Metrics of={head.comparison} />}
+      <Distributions head={head} rows={rows} />
+    </div>
+  );
+}
+
+type Compared = NonNullable<PageHead['comparison']>;
+
+function Breaches({ of: { gate } }: { readonly of: Compared }) {
+  if (gate.breaches.length === 0) return null;
+  return (
+    <section class="card tone-bad-edge">
+      <h3>Limits that were not kept</h3>
+      <ul class="plain">
+        {gate.breaches.map(({ message }, index) => (
+          <li key={index}>
+            <Text value={message} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const STATES = {
+  comparable: { word: 'Comparable', tone: 'good', says: 'Cases, environment and policy are the same on both sides.' },
+  drift: {
+    word: 'Comparable, with drift',
+    tone: 'unsure',
+    says: 'These differ between the sides, and may explain a change:',
+  },
+  not_comparable: { word: 'Not comparable', tone: 'bad', says: 'These differ too much for a verdict:' },
+} as const;
+
+function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
+  const { word, tone, says } = STATES[comparability.state];
+  return (
+    <section class="card">
+      <h3>What was compared</h3>
+      <div class="pair">
+        <Side name="Baseline" of={sides.baseline} />
+        <Side name="New" of={sides.new} />
+      </div>
+      <div class="comparability">
+        <p>
+          <span class={`pill tone-${tone}`}>
+            <Icon path={{ good: 'M4 8.5 7 11.5 12 5', unsure: 'M8 4v5M8 11.5v.5', bad: 'M5 5l6 6M11 5l-6 6' }[tone]} />
+            {word}
+          </span>{' '}
+          {says}
+        </p>
+        {comparability.fields.length > 0 && (
+          <div class="table-box" role="region" aria-label="What differs between the sides" tabIndex={0}>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Field</th>
+                  <th scope="col">Baseline</th>
+                  <th scope="col">New</th>
+                </tr>
+              </thead>
+              <tbody>
+                {comparability.fields.map(({ field, baseline, new: fresh }) => (
+                  <tr key={field}>
+                    <th scope="row">
+                      <code>{field}</code>
+                    </th>
+                    <td>
+                      <Short value={baseline} />
+                    </td>
+                    <td>
+                      <Short value={fresh} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Side({ name, of: side }: { readonly name: string; readonly of: Compared['sides']['baseline'] }) {
+  const [first, ...others] = side.run_ids;
+  return (
+    <div class="side-facts" data-side={name}>
+      <h4>{name}</h4>
+      <dl>
+        <dt>Target</dt>
+        <dd>{side.target === null ? <Hash value={side.target_sha256} /> : <Text value={side.target} />}</dd>
+        <dt>{side.source === 'accepted' ? 'Accepted from' : 'Run'}</dt>
+        <dd>
+          <code>{first ?? '–'}</code>
+          {others.length > 0 && <span class="muted"> and {format.count(others.length)} more</span>}
+        </dd>
+        <dt>Trials</dt>
+        <dd>{format.count(side.trials)}</dd>
+        <dt>Seal</dt>
+        <dd>{side.seals[0] ? <Hash value={side.seals[0]} /> : '–'}</dd>
+        <dt>Environment</dt>
+        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'not known'}</dd>
+      </dl>
+    </div>
+  );
+}
+
+function Hash({ value }: { readonly value: string }) {
+  return <code title={value}>{value.replace('sha256:', '').slice(0, 12)}</code>;
+}
+
+function Short({ value }: { readonly value: unknown }) {
+  const text = typeof value === 'string' ? value : textOf(value);
+  return text.startsWith('sha256:') ? (
+    <Hash value={text} />
+  ) : (
+    <Text value={text.length > 120 ? `${text.slice(0, 120)}…` : text} />
+  );
+}
+
+function RunFacts({ of: { version, target, seal_sha256, unjudged } }: { readonly of: NonNullable<PageHead['run']> }) {
+  return (
+    <section class="card">
+      <h3>What was run</h3>
+      <div class="side-facts">
+        <dl>
+          <dt>Side</dt>
+          <dd>{version}</dd>
+          <dt>Target</dt>
+          <dd>
+            <Text value={target} />
+          </dd>
+          <dt>Seal</dt>
+          <dd>
+            <Hash value={seal_sha256} />
+          </dd>
+          <dt>Not judged</dt>
+          <dd>{format.plural(unjudged, 'case')} without an expectation that could be judged</dd>
+        </dl>
+      </div>
+    </section>
+  );
+}
+
+const METRICS = {
+  latency_ms: { label: 'Latency', format: format.milliseconds },
+  cost_usd: { label: 'Cost', format: format.dollars },
+  score: { label: 'Score', format: format.score },
+} as const;
+
+function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compared }) {
+  return (
+    <section class="card">
+      <h3>Measured, case by case</h3>
+      <div class="table-box" role="region" aria-label="Metrics of both sides" tabIndex={0}>
+        <table class="numbers">
+          <thead>
+            <tr>
+              <th scope="col">Metric</th>
+              <th scope="col">Baseline median</th>
+              <th scope="col">New median</th>
+              <th scope="col">Baseline 95th</th>
+              <th scope="col">New 95th</th>
+              <th scope="col">Mean difference, 95 % interval</th>
+              <th scope="col">Pairs</th>
+            </tr>
+          </thead>
+          <tbody>
+            {metrics.map(({ name, pairs, baseline, new: fresh, difference }) => {
+              const { label, format: show } = METRICS[name];
+              return (
+                <tr key={name}>
+                  <th scope="row">{label}</th>
+                  <td>{show(baseline.p50)}</td>
+                  <td>{show(fresh.p50)}</td>
+                  <td>{show(baseline.p95)}</td>
+                  <td>{show(fresh.p95)}</td>
+                  <td>
+                    <strong>{format.signed(difference.mean, show)}</strong>{' '}
+                    <span class="muted">
+                      {format.signed(difference.low, show)} to {format.signed(difference.high, show)}
+                    </span>
+                  </td>
+                  <td>{format.count(pairs)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <p class="note">
+        {format.plural(mcnemar.broke, 'case')} broke and {format.count(mcnemar.mended)} mended; by chance alone, a split
+        at least as uneven has a probability of {format.score(mcnemar.p_value)} (exact McNemar).
+        {more_trials !== null && ` About ${format.plural(more_trials, 'more trial')} would settle it.`}
+      </p>
+    </section>
+  );
+}
+
+function Distributions({ head, rows }: Props) {
+  const series = useMemo(() => {
+    const values = (at: 7 | 8 | 9 | 10): number[] => rows.flatMap(row => row[at] ?? []);
+    return { latency: [values(7), values(8)], cost: [values(9), values(10)] } as const;
+  }, [rows]);
+  const isRun = head.kind === 'run';
+  if (rows.length === 0) return null;
+  return (
+    <div class="plots">
+      <Plot
+        title="Latency"
+        unit="time until the answer, per case"
+        format={format.milliseconds}
+        baseline={series.latency[0]}
+        fresh={series.latency[1]}
+        isRun={isRun}
+      />
+      <Plot
+        title="Cost"
+        unit="US dollars, per case"
+        format={format.dollars}
+        baseline={series.cost[0]}
+        fresh={series.cost[1]}
+        isRun={isRun}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { useEffect } from 'preact/hooks';
+import { type Address, hashOf } from './address.ts';
+import { plain } from './visible.tsx';
+
+/** A link to a place in the case that is shown, such as new:events[2]. Chosen again, it leads there again. */
+export function PlaceLink({
+  place,
+  address,
+  isPlain = false,
+}: {
+  readonly place: string;
+  readonly address: Address;
+  readonly isPlain?: boolean;
+}) {
+  const [side, at] = place.includes(':') ? place.split(':', 2) : ['new', place];
+  return (
+    <a class="place-link" href={hashOf(address, { at: place })} onClick={() => address.at === place && jump(place)}>
+      {isPlain ? '' : `${side} `}
+      {plain(at ?? '')}
+    </a>
+  );
+}
+
+/** Leads to the place as soon as it is there. */
+export function useJump(at: string, isThere: boolean): void {
+  useEffect(() => {
+    if (at && isThere) jump(at);
+  }, [at, isThere]);
+}
+
+function jump(at: string): void {
+  const target = elementAt(at);
+  if (!target) return;
+  for (let box = target.closest('details'); box; box = box.parentElement?.closest('details') ?? null) box.open = true;
+  for (const old of document.querySelectorAll('.pointed')) old.classList.remove('pointed');
+  target.classList.add('pointed');
+  target.focus({ preventScroll: true });
+  target.scrollIntoView({ block: 'center' });
+}
+
+/** The element that shows the place, else the nearest one around it: final_output.content leads to final_output. */
+function elementAt(at: string): HTMLElement | undefined {
+  const [side, place] = at.includes(':') ? at.split(':', 2) : ['new', at];
+  for (let path = place ?? ''; path !== ''; path = path.replace(/(?:\.[^.[\]]*|\[[^\]]*\]|^[^.[]*)$/, '')) {
+    const found = [...document.querySelectorAll<HTMLElement>('[data-at]')].find(element =>
+      element.dataset['at']?.split(' ').includes(`${side}:${path}`),
+    );
+    if (found) return found;
+  }
+  return undefined;
+}

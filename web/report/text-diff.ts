@@ -1,0 +1,40 @@
+import { diffLines, diffWordsWithSpace } from 'diff';
+
+/** A stretch of text that both sides have, or only one. */
+export interface Stretch {
+  readonly text: string;
+  readonly on: 'both' | 'baseline' | 'new';
+}
+
+const WORDS_CHARS_MAX = 40_000;
+const EDITS_MAX = 1_500;
+
+/** What lies between two texts: word by word, or line by line if they are long; undefined if they have little in common. */
+export function stretches(baseline: string, fresh: string): Stretch[] | undefined {
+  const bound = { maxEditLength: EDITS_MAX };
+  const parts =
+    (baseline.length + fresh.length <= WORDS_CHARS_MAX ? diffWordsWithSpace(baseline, fresh, bound) : undefined) ??
+    diffLines(baseline, fresh, bound);
+  if (!parts) return undefined;
+  const found = parts.map(
+    ({ value, added, removed }): Stretch => ({ text: value, on: added ? 'new' : removed ? 'baseline' : 'both' }),
+  );
+  const joined = withoutIslands(found);
+  const shared = joined.reduce((sum, { text, on }) => sum + (on === 'both' ? text.length : 0), 0);
+  return shared * 4 < Math.max(baseline.length, fresh.length) ? undefined : joined;
+}
+
+/** A comma that two rewritten sentences share is no likeness: short pieces between changes are part of the change. */
+function withoutIslands(found: readonly Stretch[]): Stretch[] {
+  return found.flatMap((stretch, index): Stretch[] => {
+    const isBetween =
+      found[index - 1]?.on !== 'both' && found[index + 1]?.on !== 'both' && index > 0 && index < found.length - 1;
+    const isShort = stretch.on === 'both' && isBetween && !/[\p{L}\p{N}]{3}/u.test(stretch.text);
+    return isShort
+      ? [
+          { text: stretch.text, on: 'baseline' },
+          { text: stretch.text, on: 'new' },
+        ]
+      : [stretch];
+  });
+}

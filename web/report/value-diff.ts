@@ -1,0 +1,49 @@
+/** One place in two values, and what each holds there. */
+export interface Leaf {
+  readonly path: string;
+  readonly baseline: unknown;
+  readonly fresh: unknown;
+  readonly same: boolean;
+}
+
+export const ABSENT = Symbol('absent');
+const LEAVES_MAX = 400;
+const DEPTH_MAX = 20;
+
+/** Two values place by place, in the order of the first, then what only the second has. Stops after `LEAVES_MAX` places. */
+export function leavesOf(baseline: unknown, fresh: unknown): { readonly leaves: Leaf[]; readonly isCut: boolean } {
+  const leaves: Leaf[] = [];
+  const walk = (path: string, old: unknown, young: unknown, depth: number): void => {
+    if (leaves.length >= LEAVES_MAX) return;
+    const keys = depth < DEPTH_MAX ? keysOf(old, young) : undefined;
+    if (!keys) {
+      leaves.push({ path, baseline: old, fresh: young, same: old === young || textOf(old) === textOf(young) });
+      return;
+    }
+    const isList = Array.isArray(old) || Array.isArray(young);
+    for (const key of keys) {
+      const place = isList ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+      walk(place, memberOf(old, key), memberOf(young, key), depth + 1);
+    }
+  };
+  walk('', baseline, fresh, 0);
+  return { leaves, isCut: leaves.length >= LEAVES_MAX };
+}
+
+/** The keys of two values that can be walked together, else undefined: what one side lacks is shown whole. */
+function keysOf(old: unknown, young: unknown): string[] | undefined {
+  const known = [old, young];
+  if (!known.every(isWalkable) || new Set(known.map(value => Array.isArray(value))).size > 1) return undefined;
+  return [...new Set(known.flatMap(value => Object.keys(value)))];
+}
+
+const isWalkable = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+
+function memberOf(value: unknown, key: string): unknown {
+  return Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : ABSENT;
+}
+
+export function textOf(value: unknown): string {
+  return value === ABSENT ? '' : (JSON.stringify(value) ?? '');
+}

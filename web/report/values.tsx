@@ -1,0 +1,113 @@
+import { useMemo } from 'preact/hooks';
+import { type Stretch, stretches } from './text-diff.ts';
+import { ABSENT, leavesOf, textOf } from './value-diff.ts';
+import { Text } from './visible.tsx';
+
+export function JsonView({ value }: { readonly value: unknown }) {
+  return (
+    <pre class="json" tabIndex={0}>
+      <Text value={typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')} />
+    </pre>
+  );
+}
+
+/** Two values key by key: what differs is shown, what is equal is counted and can be opened. */
+export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; readonly fresh: unknown }) {
+  const { leaves, isCut } = useMemo(() => leavesOf(baseline, fresh), [baseline, fresh]);
+  const changed = leaves.filter(({ same }) => !same);
+  const equal = leaves.filter(({ same }) => same);
+  return (
+    <div class="leaves">
+      {changed.map(leaf => (
+        <div class="leaf" key={leaf.path}>
+          {leaf.path !== '' && (
+            <code class="key">
+              <Text value={leaf.path} />
+            </code>
+          )}
+          <Values baseline={leaf.baseline} fresh={leaf.fresh} />
+        </div>
+      ))}
+      {equal.length > 0 && (
+        <details class="equal">
+          <summary>{equal.length === 1 ? '1 equal value' : `${equal.length} equal values`}</summary>
+          <dl>
+            {equal.map(({ path, fresh }) => (
+              <div key={path}>
+                <dt>
+                  <code>
+                    <Text value={path || 'value'} />
+                  </code>
+                </dt>
+                <dd>
+                  <code>
+                    <Text value={textOf(fresh)} />
+                  </code>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+      {isCut && <p class="note">There are more values than are compared here.</p>}
+    </div>
+  );
+}
+
+function Values({ baseline, fresh }: { readonly baseline: unknown; readonly fresh: unknown }) {
+  const isText = typeof baseline === 'string' && typeof fresh === 'string';
+  const parts = useMemo(
+    () => (isText && baseline.length + fresh.length > 24 ? stretches(baseline, fresh) : undefined),
+    [baseline, fresh, isText],
+  );
+  if (parts) return <TextSides parts={parts} isCode />;
+  return (
+    <div class="sides">
+      <OneValue value={baseline} side="baseline" />
+      <OneValue value={fresh} side="new" />
+    </div>
+  );
+}
+
+function OneValue({ value, side }: { readonly value: unknown; readonly side: 'baseline' | 'new' }) {
+  return (
+    <div class={`value ${side} ${value === ABSENT ? 'absent' : 'whole'}`}>
+      <span class="unseen">{side}: </span>
+      {value === ABSENT ? 'absent' : <Text value={textOf(value)} />}
+    </div>
+  );
+}
+
+/** Two texts side by side, each with what the other lacks marked. */
+export function TextSides({
+  parts,
+  isCode = false,
+}: {
+  readonly parts: readonly Stretch[];
+  readonly isCode?: boolean;
+}) {
+  return (
+    <div class={isCode ? 'sides' : 'sides prose'}>
+      {(['baseline', 'new'] as const).map(side => (
+        <div key={side} class={`value ${side}`}>
+          <span class="unseen">{side}: </span>
+          {parts
+            .filter(({ on }) => on === 'both' || on === side)
+            .map(({ text, on }, index) =>
+              on === 'both' ? (
+                <Text key={index} value={text} />
+              ) : side === 'baseline' ? (
+                <del key={index}>
+                  <Text value={text} />
+                </del>
+              ) : (
+                <ins key={index}>
+                  <Text value={text} />
+                </ins>
+              ),
+            )}
+        </div>
+      ))}
+    </div>
+  );
+}
