@@ -1,12 +1,15 @@
 /** `npm run bench:judge`: what judging a run of a suite costs, beside reading and parsing the same files, in one process. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { openLauncher } from '../src/execute/launch.ts';
+import { checkByScript } from '../src/judge/check-script.ts';
 import { evaluateSuite } from '../src/judge/evaluate.ts';
 import { suiteFolder, type WorldCase } from '../tests/suite-world.ts';
 
-const ROUNDS = 7;
+const ROUNDS = 12;
 const SCHEDULED = '/proc/thread-self/schedstat';
 const SIZES = [2_500, 10_000];
+const CHECKS = 40;
 // On the disk of the project, as a user's runs would be.
 const root = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
 process.on('exit', () => rmSync(root, { recursive: true, force: true }));
@@ -26,6 +29,23 @@ for (const size of SIZES) {
   console.log(
     `${size} cases: ${ms(judged)} to judge, ${ms(plain)} to read and parse: ${ratio(judged, plain)} times, ${memory}`,
   );
+}
+
+await checks();
+
+/** What a script in the sandbox costs per case, where a check is all that a case asks for. */
+async function checks(): Promise<void> {
+  const file = 'assets/check_0123456789abcdef.py';
+  const cases = Array.from({ length: CHECKS }, (_, index) => ({ id: `case-${index}`, expected: { script: { file } } }));
+  const folder = await suiteFolder(path.join(root, 'checks'), { cases });
+  writeFileSync(path.join(folder, file), 'open("input/artifact.json").read()\n');
+  const launcher = openLauncher();
+  const check = checkByScript({ launcher: () => Promise.resolve(launcher), home: path.join(root, '.proctor') });
+  const began = performance.now();
+  const { summary } = await evaluateSuite(folder, { runCheck: check });
+  if (summary.passed !== CHECKS) throw new Error('a check did not hold');
+  console.log(`${CHECKS} checks in the sandbox: ${Math.round((performance.now() - began) / CHECKS)} ms each`);
+  await launcher.close();
 }
 
 function smallCase(_: unknown, index: number): WorldCase {
@@ -61,7 +81,6 @@ function readAndParse(folder: string): void {
 }
 
 async function timed(work: () => unknown): Promise<number> {
-  globalThis.gc?.();
   const began = nowMs();
   await work();
   return nowMs() - began;

@@ -19,7 +19,7 @@ export interface CheckAround extends Pick<Around, 'home' | 'signal'> {
  */
 export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
   return async check => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'proctor-check-'));
+    const folder = mkdtempSync(path.join(tmpdir(), `proctor-check-${process.pid}-`));
     let place: string | undefined;
     try {
       const lastWords = new LastLine();

@@ -25,7 +25,7 @@ export interface Judging {
 }
 
 /** Where the evaluation of a run lies in its folder. */
-export const EVALUATION = 'evaluation.json';
+const EVALUATION = 'evaluation.json';
 
 /** The evaluation of a sealed run: the one that lies in its folder, if this judge gave it on this seal, else a new one. */
 export async function evaluationOf(

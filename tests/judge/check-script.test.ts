@@ -36,7 +36,8 @@ async function checked(
   return answer;
 }
 
-const temporary = (): string[] => readdirSync(tmpdir()).filter(name => name.startsWith('proctor-check-'));
+const temporary = (): string[] =>
+  readdirSync(tmpdir()).filter(name => name.startsWith(`proctor-check-${process.pid}-`));
 
 const READ = `import json, sys
 case = json.load(open('input/case.json'))
