@@ -31,8 +31,16 @@ function valueIn(bytes: Uint8Array): unknown {
       cause: error,
     });
   }
-  // A gate has no use for a name that stands for a part of itself, and such names can multiply without end.
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  const value = plainValue(document);
   if (notJson(value)) throw new Fault('gate_invalid', 'The gate file holds something that JSON cannot.');
   return value;
+}
+
+/** A gate has no use for names that stand for parts of it, and such names can multiply without end. */
+function plainValue(document: { toJS(options: { maxAliasCount: number }): unknown }): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (cause) {
+    throw new Fault('gate_invalid', 'The gate file has names that stand for parts of it.', { cause });
+  }
 }

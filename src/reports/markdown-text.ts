@@ -22,11 +22,14 @@ export function code(text: string, bytesMax = CODE_BYTES_MAX): string {
 export function prose(text: string): string {
   const { text: head, truncated } = clip(text, PROSE_BYTES_MAX);
   const parts = printable(head).split(/“([^”]*)”/);
-  const told = parts.map((part, index) => {
-    if (part === '') return '';
-    return index % 2 === 1 || !isPlain(part) ? spaced(part) : part;
-  });
-  return `${told.join('')}${truncated ? '…' : ''}`;
+  let told = '';
+  for (const [index, part] of parts.entries()) {
+    if (part === '') continue;
+    const next = index % 2 === 1 || !isPlain(part) ? spaced(part) : part;
+    // Two spans that touch would be one, with other ends.
+    told += told.endsWith('`') && next.startsWith('`') ? ` ${next}` : next;
+  }
+  return `${told}${truncated ? '…' : ''}`;
 }
 
 const CODE_BYTES_MAX = 200;
@@ -42,8 +45,8 @@ function isPlain(text: string): boolean {
   return WORDS.test(text) && !ALIVE.test(text);
 }
 
-/** Letters, digits and what sentences need; none of it means anything to Markdown in the middle of a line. */
-const WORDS = /^[A-Za-z0-9 ,.;:()'%=+→–-]*$/;
+/** Letters, digits and what sentences need; none of it means anything to Markdown in the middle of a line or word. */
+const WORDS = /^(?:[A-Za-z0-9 ,.;:()'%=+→–-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))*$/;
 
 /** Plain text that becomes something else all the same: addresses, commits, references to issues, pictures by name. */
 const ALIVE = /www\.|:\/\/|\b[0-9a-f]{7,40}\b|\b[A-Z][A-Z0-9]*-\d|:[a-z0-9+-]+:/i;

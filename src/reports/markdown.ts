@@ -64,24 +64,18 @@ function* sections(comparison: Comparison): Generator<Section> {
     'causes',
     regressed.flatMap(one => (one.divergence ? [() => `- ${evidence(one)}`] : [])),
   );
-  for (const [concern, title] of [
-    ['failing', 'failed before and still fail'],
-    ['flaky', 'are flaky'],
-    ['missing', 'are missing on a side'],
+  for (const [title, concerned] of [
+    ['Failed before and still fail', cases.filter(one => concernOf(one) === 'failing')],
+    ['Flaky', cases.filter(one => concernOf(one) === 'flaky')],
+    ['Missing on a side', cases.filter(one => concernOf(one) === 'missing')],
+    ['Improved', cases.filter(({ change }) => change === 'improved')],
   ] as const) {
-    const concerned = cases.filter(one => concernOf(one) === concern);
     yield folded(
-      `${concerned.length} ${title}`,
-      'cases',
+      `${title}: ${concerned.length}`,
+      `under “${title}”`,
       concerned.map(one => () => `- ${code(one.case_id)}${detail(one)}`),
     );
   }
-  const improved = cases.filter(({ change }) => change === 'improved');
-  yield folded(
-    `${improved.length} improved`,
-    'cases',
-    improved.map(one => () => `- ${code(one.case_id)}`),
-  );
   yield { lines: footer(comparison) };
 }
 

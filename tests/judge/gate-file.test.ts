@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { readGate } from '../../src/judge/gate-file.ts';
+
+const read = (text: string) => readGate(Buffer.from(text));
+
+describe('a gate file', () => {
+  test('is YAML or JSON, and what it leaves out has a default', () => {
+    expect(read('schema_version: gate.v1\n')).toEqual({ mode: 'strict', tolerances: {}, missingMaxRatio: 0.05 });
+    expect(read('{"schema_version":"gate.v1","mode":"statistical","missing_max_ratio":0}')).toEqual({
+      mode: 'statistical',
+      tolerances: {},
+      missingMaxRatio: 0,
+    });
+    expect(
+      read('schema_version: gate.v1\ntolerances:\n  latency_ms: { statistic: p95, max_increase_ratio: 0.2 }\n')
+        .tolerances,
+    ).toEqual({ latency_ms: { statistic: 'p95', max_increase_ratio: 0.2 } });
+  });
+
+  const refused: [string, string, string][] = [
+    ['of an unknown version', 'schema_version: gate.v9', 'schema_version must be "gate.v1"'],
+    ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'a key that this format does not know'],
+    [
+      'with a tolerance that bounds nothing',
+      'schema_version: gate.v1\ntolerances: { cost_usd: { statistic: mean } }',
+      'max_increase',
+    ],
+    ['with a key twice', 'schema_version: gate.v1\nmode: strict\nmode: statistical', 'no YAML (line 3)'],
+    ['with a key twice in JSON', '{"schema_version":"gate.v1","schema_version":"gate.v1"}', 'cannot be read'],
+    ['that multiplies itself', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'names that stand for parts'],
+    ['that is empty', '', 'must be an object'],
+    ['that is a list', '- 1', 'must be an object'],
+    ['with a number that is none', 'schema_version: gate.v1\nmissing_max_ratio: .nan', 'JSON cannot'],
+  ];
+  test.each(refused)('%s is refused in a sentence', (_, text, words) => {
+    expect(() => read(text)).toThrow(words);
+  });
+
+  test('that is too large is refused before it is read', () => {
+    expect(() => readGate(Buffer.alloc(2 * 1024 * 1024, 0x20))).toThrow('larger than 1 MiB');
+  });
+});

@@ -1,0 +1,84 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { reports } from '../../src/reports/index.ts';
+import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
+
+const PARSER = `
+import json, sys, xml.etree.ElementTree as tree
+def plain(node):
+    return {'tag': node.tag, **node.attrib, 'text': (node.text or '').strip(), 'in': [plain(child) for child in node]}
+print(json.dumps([plain(tree.fromstring(document)) for document in json.load(sys.stdin)]))
+`;
+
+interface Node {
+  readonly tag: string;
+  readonly in: readonly Node[];
+  readonly [attribute: string]: unknown;
+}
+
+const hasPython = spawnSync('python3', ['-c', 'import xml.etree.ElementTree']).status === 0;
+
+/** As a parser that is not ours reads them. */
+function parsed(documents: readonly string[]): Node[] {
+  const input = JSON.stringify(documents);
+  return JSON.parse(execFileSync('python3', ['-c', PARSER], { input, encoding: 'utf8', maxBuffer: 1e9 })) as Node[];
+}
+
+describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
+  test('has a testsuite per suite, whose counts add up', () => {
+    const [all] = parsed([text(reports.junit.ofComparison(mixedComparison()))]);
+    expect(all).toMatchObject({ tag: 'testsuites', tests: '7', failures: '3', errors: '1', skipped: '1' });
+    expect(all?.in.map(({ name, tests }) => [name, tests])).toEqual([
+      ['refunds', '1'],
+      ['proctor', '6'],
+    ]);
+  });
+
+  test('calls what regressed or fails a failure, an error an error, and what is missing skipped', () => {
+    const [all] = parsed([text(reports.junit.ofComparison(mixedComparison()))]);
+    const outcomes = all?.in.flatMap(suite =>
+      suite.in.map(({ name, in: [first] }) => [name, first?.tag, first?.['type']]),
+    );
+    expect(outcomes).toEqual([
+      ['refund-small', 'failure', 'regressed'],
+      ['refund-large', 'failure', 'regressed'],
+      ['still-broken', 'failure', 'failing'],
+      ['slow', 'error', 'failing'],
+      ['mended', undefined, undefined],
+      ['wobbly', 'system-out', undefined],
+      ['gone', 'skipped', undefined],
+    ]);
+  });
+
+  test('tells a run alone', () => {
+    const [all] = parsed([text(reports.junit.ofRun(judgedRun))]);
+    expect(all).toMatchObject({ tests: '4', failures: '1', errors: '1', skipped: '1' });
+  });
+
+  test('stays XML whatever agents say', () => {
+    const documents = ATTACKS.map(attack => text(reports.junit.ofComparison(attacked(attack))));
+    for (const all of parsed(documents)) expect(all.in.flatMap(suite => suite.in)).toHaveLength(7);
+  });
+
+  test('stays XML for any text at all', () => {
+    const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 40 }), { numRuns: 200, seed: 1 });
+    const halves = ['\ud800', 'a\udfff', '\udc00\ud800'];
+    const documents = [...texts, ...halves].map(words => text(reports.junit.ofComparison(attacked(words))));
+    expect(parsed(documents)).toHaveLength(203);
+  });
+});
+
+test('a hundred thousand cases come in pieces, none of them large', () => {
+  const comparison = mixedComparison();
+  const [first] = comparison.cases;
+  const cases = Array.from({ length: 100_000 }, (_, index) => ({ ...first, case_id: `case-${index}` }));
+  let pieces = 0;
+  let longest = 0;
+  for (const piece of reports.junit.ofComparison({ ...comparison, cases: cases as typeof comparison.cases })) {
+    pieces++;
+    longest = Math.max(longest, piece.length);
+  }
+  expect(pieces).toBeGreaterThan(100_000);
+  expect(longest).toBeLessThan(10_000);
+});

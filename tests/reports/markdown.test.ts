@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { code, prose } from '../../src/reports/markdown-text.ts';
+import { reports } from '../../src/reports/index.ts';
+import { ATTACKS, attacked, mixedComparison, text } from './world.ts';
+
+/** What is left of Markdown when its code spans are taken out, by the rule of CommonMark: a run of as many backticks ends it. */
+function withoutCode(markdown: string): string {
+  return markdown
+    .split('\n')
+    .map(line => line.replace(/(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g, ''))
+    .join('\n');
+}
+
+/** All that our own words need of HTML. */
+const OUR_HTML = /<\/?(?:details|summary)>/g;
+
+describe('in Markdown nothing of an agent comes alive', () => {
+  test.each(ATTACKS)('%j', attack => {
+    const rest = withoutCode(text(reports.md.ofComparison(attacked(attack)))).replace(OUR_HTML, '');
+    expect(rest).not.toMatch(/[<>@`$]|&#|&[a-z]+;|!\[|\]\(|:\/\/|www\.|#\d|GH-\d|[0-9a-f]{40}|:smile:|^# /m);
+  });
+
+  test('whatever the text is', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('`', '<', '|', '\\', ' ', 'a', '“', '”', '@', '\n', 'é') }),
+        words => {
+          for (const told of [code(words), prose(words)]) {
+            expect(told).not.toMatch(/\n|\|/);
+            expect(withoutCode(told)).not.toMatch(/[<@`\\]/);
+          }
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('prose', () => {
+  const rows: [string, string][] = [
+    ['The new side called “a.b” twice.', 'The new side called `a.b` twice.'],
+    ['1 of 2 cases regressed.', '1 of 2 cases regressed.'],
+    ['See www.evil.example now', '`See www.evil.example now`'],
+    ['by 0123456 and “`”', '`by 0123456 and` `` ` ``'],
+    ['', ''],
+  ];
+  test.each(rows)('%j becomes %j', (given, told) => expect(prose(given)).toBe(told));
+});
+
+test('a table stays a table: every row has as many cells as its head', () => {
+  for (const attack of ATTACKS) {
+    const rows = text(reports.md.ofComparison(attacked(attack)))
+      .split('\n')
+      .filter(line => line.startsWith('|'));
+    for (const row of rows) expect([4, 7]).toContain(row.split('|').length - 1);
+  }
+});
+
+test('a page is at most 60 kB, closes what it opens, and says what was cut', () => {
+  const comparison = mixedComparison();
+  const [regressed, , same] = comparison.cases;
+  const cases = Array.from({ length: 5_000 }, (_, index) => ({
+    ...(index % 2 ? regressed : same),
+    case_id: `case-${index}`,
+  }));
+  const page = text(reports.md.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
+  expect(Buffer.byteLength(page)).toBeLessThanOrEqual(60_000);
+  expect(Buffer.byteLength(page)).toBeGreaterThan(50_000);
+  expect(page).toMatch(/Not shown here, because a comment has room for 60 kB: \d+ of 2500 regressions/);
+  expect(page.match(/<details>/g)?.length).toBe(page.match(/<\/details>/g)?.length);
+});
+
+test('the verdict is the first line', () => {
+  expect(text(reports.md.ofComparison(mixedComparison()))).toMatch(/^## ❌ Regression\n/);
+});

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { reports, terminalReport } from '../../src/reports/index.ts';
+import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
+
+const GOLDEN = path.join(import.meta.dirname, 'golden');
+
+/** Compares with what is kept. A golden that is not there is written, to be looked at and committed. */
+function expectGolden(file: string, told: string): void {
+  const golden = path.join(GOLDEN, file);
+  if (!existsSync(golden)) writeFileSync(golden, told);
+  expect(told).toBe(readFileSync(golden, 'utf8'));
+}
+
+describe.each(['terminal', 'md', 'junit'] as const)('the report %s', format => {
+  const report = reports[format];
+
+  test('tells a comparison as it is kept', () => {
+    expectGolden(`comparison.${format}.txt`, text(report.ofComparison(mixedComparison())));
+  });
+
+  test('tells a run as it is kept', () => {
+    expectGolden(`run.${format}.txt`, text(report.ofRun(judgedRun)));
+  });
+
+  test.each(ATTACKS)('is not moved by %j', attack => {
+    const told = text(report.ofComparison(attacked(attack)));
+    // Of controls, only the line feeds of our own.
+    expect(told).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\ufeff]/);
+    expect(told.isWellFormed()).toBe(true);
+    expect(told.split('\n').length).toBe(text(report.ofComparison(attacked('word'))).split('\n').length);
+  });
+});
+
+test('the terminal says the verdict first, and paints only where it is given paint', () => {
+  const painted = text(terminalReport((style, words) => `<${style}>${words}</>`).ofComparison(mixedComparison()));
+  expect(painted).toMatch(/^<bad>✗ Regression<\/> {2}2 of 7 cases regressed/);
+  expect(text(reports.terminal.ofComparison(mixedComparison()))).toMatch(/^✗ Regression {2}2 of 7/);
+});
+
+test('the terminal lists fifty cases and counts the rest', () => {
+  const comparison = mixedComparison();
+  const cases = Array.from({ length: 80 }, (_, index) => ({ ...comparison.cases[0], case_id: `case-${index}` }));
+  const told = text(reports.terminal.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
+  expect(told.match(/case-\d+/g)).toHaveLength(50);
+  expect(told).toContain('and 30 more that need a look');
+});
+
+test('JSON is the document itself, in canonical form', () => {
+  expect(text(reports.json.ofComparison(mixedComparison()))).toBe(`${canonicalize(mixedComparison())}\n`);
+});

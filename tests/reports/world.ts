@@ -1,0 +1,119 @@
+import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import { compareSides } from '../../src/judge/compare.ts';
+import { gateOf } from '../../src/judge/gate.ts';
+import type { JudgedRun } from '../../src/reports/report.ts';
+import { answer, call, failedCase, judgedCase, result, side } from '../judge/sides.ts';
+
+export const text = (pieces: Iterable<string>): string => [...pieces].join('');
+
+/** A comparison with a case of every kind. */
+export function mixedComparison(): Comparison {
+  const ids = ['refund-small', 'refund-large', 'still-broken', 'slow', 'wobbly', 'mended', 'gone'];
+  const [small, large, broken, slow, wobbly, mended, gone] = ids as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const late = (id: string) => judgedCase(id, { verdict: 'error', error_class: 'timeout' });
+  const score = { latency_ms: 250, attempts: 1, cost_usd: 0.002, tokens: 10, steps: 1, score: 0.5 };
+  const baseline = side(
+    'baseline',
+    [
+      judgedCase(small),
+      judgedCase(large),
+      failedCase(broken),
+      late(slow),
+      judgedCase(wobbly),
+      failedCase(mended),
+      judgedCase(gone),
+    ],
+    [
+      judgedCase(small),
+      judgedCase(large),
+      failedCase(broken),
+      late(slow),
+      judgedCase(wobbly),
+      failedCase(mended),
+      judgedCase(gone),
+    ],
+  );
+  const first = [
+    failedCase(small, 'tool_required', { metrics: score }),
+    late(large),
+    failedCase(broken),
+    late(slow),
+    judgedCase(mended),
+  ];
+  const candidate = side('new', [...first, failedCase(wobbly)], [...first, judgedCase(wobbly)]);
+  return compareSides(
+    baseline,
+    candidate,
+    gateOf({ tolerances: { latency_ms: { statistic: 'mean', max_increase: 10 } } }),
+    {
+      comparisonId: 'comparison_20260107_093100_7a1f00c2d3e4',
+      generatedAt: '2026-01-07T09:31:00.000Z',
+      names: new Map([[small, { title: 'A small refund', suite: 'refunds' }]]),
+      artifactOf: ({ runId }) =>
+        answer({
+          events: [call(runId.startsWith('new') ? 'orders.list' : 'orders.get', { id: 1 }), result('an order')],
+        }),
+    },
+  );
+}
+
+/** A run that was judged and not compared. */
+export const judgedRun: JudgedRun = {
+  run: { run_id: 'suite_1', version: 'new', base_url: 'http://127.0.0.1:8788' },
+  evaluation: {
+    summary: { total: 4, passed: 1, failed: 1, errors: 2, unjudged: 1 },
+    cases: [
+      judgedCase('good'),
+      failedCase('bad'),
+      judgedCase('late', { verdict: 'error', error_class: 'timeout' }),
+      judgedCase('lost', { verdict: 'error', error_class: 'missing' }),
+    ],
+  },
+};
+
+/** What agents, and those who write cases, may try in a report. */
+export const ATTACKS = [
+  '</details><script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '![x](https://evil.example/x.png)',
+  '[click](javascript:alert(1))',
+  'https://evil.example www.evil.example a@evil.example',
+  '@everyone see #1 and GH-12 and 0123456789abcdef0123456789abcdef01234567',
+  '| a | b |\n|---|---|\n# Heading',
+  '`code` ``more`` ```fence```',
+  '\\`escaped\\| \\',
+  ']]> <![CDATA[ <!-- --> &amp; &#0; "\'',
+  '\u0000\u0007\u001b[2J\u009b31m\u202eright\u2028\ufeff\uffff\ufffe',
+  'half \ud800 of \udc00 a pair',
+  '$x$ :smile: *b* _i_ ~s~',
+  '=HYPERLINK("https://evil.example")',
+];
+
+/** The mixed comparison with an attack in every text that is not ours. */
+export function attacked(attack: string): Comparison {
+  const comparison = mixedComparison();
+  return {
+    ...comparison,
+    reason: `1 of 2 cases regressed ${attack}`,
+    comparability: { state: 'drift', fields: [{ field: attack, baseline: attack, new: null }] },
+    cases: comparison.cases.map(one => ({
+      ...one,
+      title: attack,
+      suite: attack,
+      failing: one.failing.map(({ at }) => ({ name: attack, message: attack, at })),
+      divergence: one.divergence && {
+        ...one.divergence,
+        says: `It called “${attack}” and ${attack}. Certain.`,
+        cites: [attack],
+      },
+    })),
+  };
+}
