@@ -336,7 +336,7 @@ describe('a file that cannot be cases', () => {
   test.each([
     ['json', 256],
     ['jsonl', 256],
-    ['yaml', 16],
+    ['yaml', 64],
     ['csv', 64],
   ])('is larger than .%s may be, %i MiB', (ending, mib) => {
     const file = path.join(temporaryFolder(), `cases.${ending}`);
