@@ -69,7 +69,11 @@ const STACK_MAX = DEPTH_MAX + 8;
 function wrongsOf(document: Document.Parsed, lineAt: (offset: number) => number): readonly WrittenWrong[] {
   const [error] = document.errors;
   // What follows the first error is mostly its echo.
-  if (error) return [{ line: lineAt(error.pos[0]), says: `This is not YAML: ${shown(error.message)}` }];
+  if (error) {
+    const isKey = error.code === 'NON_STRING_KEY';
+    const says = isKey ? 'A key stands here that is not a text' : `This is not YAML: ${shown(error.message)}`;
+    return [{ line: lineAt(error.pos[0]), says }];
+  }
   if (document.directives.yaml.version !== '1.2') return [{ line: 1, says: 'Cases are read as YAML 1.2 only' }];
   return document.warnings.map(({ code, pos, message }) => ({
     line: lineAt(pos[0]),
