@@ -43,7 +43,7 @@ const expected = fc.record(
 
 const one = fc.record(
   {
-    id: fc.stringMatching(/^[a-z0-9][a-z0-9._-]{4,20}$/),
+    id: fc.stringMatching(/^q[a-z0-9._-]{4,20}$/),
     title: filled,
     suite: filled,
     input: fc.record({ user: text, context: json }, { requiredKeys: ['user'] }),

@@ -151,6 +151,12 @@ describe('hostile files of cases are refused in words', () => {
     ]);
   });
 
+  test('more words and signs than YAML is good for', () => {
+    expect(faultsIn('cases.yaml', `- id: a\n${'#\n'.repeat(1_000_000)}`)).toEqual([
+      expect.stringMatching(/^line \d+: More than 2,000,000 words and signs are too many for YAML; write JSON lines$/),
+    ]);
+  });
+
   test('patterns and schemas that would take long', () => {
     const asks = (expected: object): string => JSON.stringify([{ id: 'a', expected }]);
     expect(faultsIn('cases.json', asks({ regex: 'a'.repeat(10_001) }))[0]).toMatch(/longer than a regular expression/);

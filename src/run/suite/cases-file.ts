@@ -49,7 +49,7 @@ interface Format {
 const FORMATS: readonly Format[] = [
   { endings: ['.json'], mibMax: 256, source: jsonSource },
   { endings: ['.jsonl', '.ndjson'], mibMax: 256, source: jsonLinesSource },
-  { endings: ['.yaml', '.yml'], mibMax: 16, source: yamlSource },
+  { endings: ['.yaml', '.yml'], mibMax: 64, source: yamlSource },
   { endings: ['.csv'], mibMax: 64, source: csvSource },
 ];
 

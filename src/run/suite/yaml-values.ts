@@ -2,7 +2,7 @@ import type { Alias, ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { MIB } from '../../contracts/contract.ts';
 import { suiteCase } from '../../contracts/suite/index.ts';
 import { yamlLibrary } from './libraries.ts';
-import { DEPTH_MAX } from './yaml-document.ts';
+import { DEPTH_MAX, TOO_DEEP } from './yaml-document.ts';
 
 /** A value that JSON could hold, and how many bytes it has there. */
 export interface YamlValue {
@@ -30,7 +30,7 @@ export class YamlValues {
   readonly #anchors = new Map<string, YamlValue | null>();
 
   valueOf(node: ParsedNode, depth: number): YamlValue {
-    if (depth > DEPTH_MAX) throw new YamlTrouble(node, `The file is nested deeper than ${DEPTH_MAX} levels`);
+    if (depth > DEPTH_MAX) throw new YamlTrouble(node, TOO_DEEP);
     if (this.#is.isAlias(node)) return this.#aliased(node);
     const { anchor } = node as { anchor?: string };
     if (anchor !== undefined) this.#anchors.set(anchor, null);
