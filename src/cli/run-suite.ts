@@ -11,6 +11,8 @@ import { ProgressLine } from './progress.ts';
 import { counted, durationText } from './units.ts';
 import { variables } from './variables.ts';
 
+type Judged = NonNullable<SuiteRunResult['runs'][number]['judged']>;
+
 export interface RunSuiteFlags {
   readonly baseUrl?: string;
   readonly script?: string;
@@ -112,7 +114,7 @@ function asJson({ version, runs }: SuiteRunResult): object {
     folder: first ? path.relative(process.cwd(), first.place.folder) : null,
     ending: { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
     status: runs.some(({ isOpen }) => isOpen) ? 'interrupted' : 'completed',
-    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs }) => ({
+    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged }) => ({
       run_id: place.id,
       folder: path.relative(process.cwd(), place.folder),
       cases_total: total,
@@ -121,22 +123,34 @@ function asJson({ version, runs }: SuiteRunResult): object {
       gave_up: gaveUp,
       finished: !isOpen,
       duration_ms: durationMs,
+      judged: judged ?? null,
     })),
   };
 }
 
 function summary({ version, runs }: SuiteRunResult, paint: Paint): string {
-  const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, isOpen, durationMs }) => {
+  const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged }) => {
     const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
     const state = isOpen ? 'interrupted' : failed > 0 ? 'not all answered' : 'all answered';
     const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
     return [
       `${mark} ${paint('strong', state)}  ${version}  ${counts}, ${durationText(durationMs)}`,
       ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
+      ...(judged ? [`  judged    ${judgedText(judged, paint)}`] : []),
       isOpen
         ? `  resume    proctor run suite --resume ${place.id}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
     ];
   });
   return `${lines.join('\n')}\n`;
+}
+
+function judgedText({ passed, failed, errors, unjudged }: Judged, paint: Paint): string {
+  const parts = [
+    `${passed} passed`,
+    ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
+    ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
+  ];
+  const proof = unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : '';
+  return `${parts.join(', ')}${proof}`;
 }

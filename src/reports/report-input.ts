@@ -57,8 +57,8 @@ export interface ComparedSide {
   readonly seals: readonly string[];
   readonly trials: number;
   readonly environment_hash: string | null;
-  readonly target_sha256: string;
-  readonly cases_sha256: string;
+  readonly target_sha256: string | null;
+  readonly cases_sha256: string | null;
 }
 
 interface Spread {
@@ -135,7 +135,7 @@ export interface Evaluation {
   readonly generated_at: string;
   readonly judge_version: string;
   readonly seal_sha256: string;
-  readonly cases_sha256: string;
+  readonly cases_sha256: string | null;
   readonly summary: {
     readonly total: number;
     readonly passed: number;

@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { printable } from '../base/printable.ts';
+import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import { repetitionId, type SuiteTarget } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
@@ -56,7 +57,12 @@ export interface Header {
 export interface SuiteRunResult {
   readonly kind: 'suite';
   readonly version: 'baseline' | 'new';
-  readonly runs: readonly SuiteAnswer[];
+  readonly runs: readonly JudgedAnswer[];
+}
+
+/** A run, and how many of its cases passed; of one that is open nobody knows yet. */
+export interface JudgedAnswer extends SuiteAnswer {
+  readonly judged: Evaluation['summary'] | undefined;
 }
 
 /** Sends every case of a suite to an agent or a script, and leaves artifacts that anyone can verify. */
@@ -134,7 +140,8 @@ type Going = Pick<
 async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
   const { runSuite: run } = await import('../run/suite/suite.ts');
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
-  const runs: SuiteAnswer[] = [];
+  const { evaluationIn } = await import('./sides.ts');
+  const runs: JudgedAnswer[] = [];
   const signal = going.signal ?? new AbortController().signal;
   for (const place of places) {
     const plan = suitePlanIn(place.folder);
@@ -147,8 +154,10 @@ async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteR
       ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
       ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
     });
-    runs.push(answer);
-    if (answer.isOpen) break;
+    const judge = { home: going.home, signal };
+    const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge);
+    runs.push({ ...answer, judged: evaluation?.summary });
+    if (answer.isOpen || signal.aborted) break;
   }
   const version = runs[0]?.plan.request.version;
   if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
