@@ -1,6 +1,6 @@
-/** `npm start`: a good, a hostile and a hanging script, each run inside bounds, and what was kept and proved of each. */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+/** `npm start`: scripts inside bounds, and two versions of an agent compared; what was kept and proved of each. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -11,7 +11,8 @@ const example = (name: string): string => path.join(root, 'examples', name);
 
 let isAsPromised = true;
 
-console.log('Proctor runs scripts inside bounds that it enforces, and leaves evidence that anyone can verify.\n');
+console.log('Proctor runs scripts and agents inside bounds that it enforces, leaves evidence that anyone can verify,');
+console.log('and says whether the new version is worse than the old one.\n');
 step('A good script. It gets a table, and leaves another one and a result.', 0, [
   'run',
   'script',
@@ -33,13 +34,59 @@ step('One that hangs, ignores signals, and hides a child. It gets two seconds.',
 ]);
 step('What was kept of the last one, and within which bounds it ran:', 0, ['show', 'latest']);
 step('Whether the evidence may be believed, offline, on any machine:', 0, ['verify', 'latest']);
-step('All runs of this place:', 0, ['list']);
 
-console.log(`These runs lay in a temporary folder, and are gone. Now with something of your own:
+const cases = example('suite/cases.yaml');
+const baseline = await startAgent([]);
+step('An agent is asked the cases of a suite; every answer becomes an artifact, and is judged.', 0, [
+  'run',
+  'suite',
+  cases,
+  '--base-url',
+  baseline.url,
+  '--as',
+  'baseline',
+]);
+const candidate = await startAgent(['--new']);
+step('Its new version is asked the same, three times over. One of its cases ends in an error.', 1, [
+  'run',
+  'suite',
+  cases,
+  '--base-url',
+  candidate.url,
+  '--as',
+  'new',
+  '--repeat',
+  '3',
+]);
+step('Is the new version worse? Which cases broke, and why?', 1, ['compare', 'baseline', 'new']);
+step('One of the answers again, beside the one that was recorded:', 1, [
+  'resend',
+  'baseline',
+  'refund-small',
+  '--base-url',
+  candidate.url,
+]);
+step('Whether the evidence of both sides may be believed:', 0, [
+  'verify',
+  '.proctor/runs/baseline',
+  '.proctor/runs/new',
+]);
+baseline.child.kill();
+candidate.child.kill();
 
-  npx proctor run script FILE       docs/scripts.md says what a script finds and leaves
-  npx proctor doctor                which sandboxes work here, and what each enforces
-  npx proctor verify FILE…          documents of other tools, too: npx proctor explain lists the formats`);
+const report = path.join(root, 'build', 'demo', 'report.html');
+const [comparison] = readdirSync(path.join(folder, '.proctor', 'comparisons'));
+cpSync(path.join(folder, '.proctor', 'comparisons', comparison as string, 'report.html'), report);
+console.log(`The report of the comparison is one page, to be opened in any browser:
+
+  ${path.relative(root, report)}
+
+The runs lay in a temporary folder, and are gone. Now with something of your own:
+
+  npx proctor run script FILE                              docs/scripts.md says what a script finds and leaves
+  npx proctor run suite CASES --base-url URL --as baseline docs/suites.md says how cases are written
+  npx proctor doctor                                       which sandboxes work here, and what each enforces
+  npx proctor verify FILE…                                 documents of other tools, too`);
 if (!isAsPromised) process.exitCode = 1;
 
 /** Says what comes, shows the command as one would type it, and runs it. */
@@ -52,4 +99,17 @@ function step(what: string, exit: number, args: readonly string[]): void {
   });
   console.log('');
   isAsPromised &&= status === exit;
+}
+
+/** Starts a version of the demo agent on a port of its own. */
+async function startAgent(args: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [example('suite/agent.mjs'), '--port', '0', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  process.on('exit', () => child.kill());
+  const said = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the demo agent did not start')));
+    child.stdout.setEncoding('utf8').once('data', resolve);
+  });
+  return { url: /http:\S+/.exec(said)?.[0] ?? '', child };
 }

@@ -2,14 +2,22 @@ import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
-import { type Shown, showRun } from '../tool/runs.ts';
+import { placeOf, type Shown, showRun } from '../tool/runs.ts';
+import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { endingText, limitsText, sandboxText } from './run-text.ts';
+import { suiteJson, suiteText } from './show-suite.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const shown = await showRun(process.cwd(), word, internal === true);
+  const place = await placeOf(process.cwd(), word);
+  const suite = await showSuite(place);
+  if (suite) {
+    stdout.write(json ? `${printableJson(suiteJson(suite))}\n` : suiteText(suite, paintFor(1)));
+    return 0;
+  }
+  const shown = await showRun(place, internal === true);
   if (json) stdout.write(`${printableJson(asJson(shown))}\n`);
   else stdout.write(showText(shown, paintFor(1)));
   return 0;

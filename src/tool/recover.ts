@@ -76,7 +76,7 @@ export async function recoverIfDead(
 }
 
 /** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
-async function openSuiteIn(folder: string): Promise<SuitePlan | undefined> {
+export async function openSuiteIn(folder: string): Promise<SuitePlan | undefined> {
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
   try {
     return suitePlanIn(folder);

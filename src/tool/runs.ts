@@ -78,9 +78,8 @@ export interface Shown extends ScriptFolder {
   readonly log?: readonly LogLine[];
 }
 
-/** One run, by path, id, beginning of one, or `latest`. */
-export async function showRun(cwd: string, word: string, withLog: boolean): Promise<Shown> {
-  const place = await placeOf(cwd, word);
+/** One run. */
+export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown> {
   const { readLog, readScriptFolder } = await import('../evidence/read.ts');
   const isWhole = await verifies(place.folder);
   const read = readScriptFolder(place.folder);

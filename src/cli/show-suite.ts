@@ -1,0 +1,68 @@
+import path from 'node:path';
+import { printable } from '../base/printable.ts';
+import type { ShownSuite } from '../tool/show-suite.ts';
+import type { Paint } from './paint.ts';
+import { counted, durationText, sizeText } from './units.ts';
+
+export function suiteJson({ place, run, request, evaluation, life, isWhole }: ShownSuite): object {
+  return {
+    kind: 'suite',
+    run_id: place.id,
+    folder: path.relative(process.cwd(), place.folder),
+    is_open: life !== 'finished',
+    is_whole: isWhole,
+    run,
+    request,
+    judged: evaluation?.summary,
+  };
+}
+
+/** A run of a suite for people: what was asked, of whom, and what came of it. */
+export function suiteText({ place, run, request, evaluation, life, isWhole }: ShownSuite, paint: Paint): string {
+  if (!request) return '';
+  const folder = printable(path.relative(process.cwd(), place.folder) || '.');
+  const { target, settings, cases, version, repetition } = request;
+  const whom =
+    target.kind === 'http' ? target.url : `the script ${target.name}, ${target.isolation} in ${target.sandbox}`;
+  const { cases_completed: ok = 0, cases_failed: failed = 0, duration_ms: took } = run?.stats ?? {};
+  const isOpen = life !== 'finished';
+  const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
+  const lines = [
+    `${mark} ${paint('strong', isOpen ? stateOf(life) : `${ok} of ${counted(cases.count, 'case')} answered`)}  ${version}`,
+    `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
+    `  target    ${printable(whom)}`,
+    ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
+    ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
+    `  bounds    ${durationText(settings.timeout_ms)} for an attempt, ${counted(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} of an answer`,
+    ...judgedLines(evaluation, paint),
+    `  evidence  ${folder}`,
+    isOpen
+      ? paint('faint', `            proctor run suite --resume ${place.id}`)
+      : isWhole
+        ? paint('faint', '            as it was sealed, not signed · proctor report latest · proctor compare')
+        : paint('bad', '            not as it was sealed: proctor verify says what'),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function stateOf(life: ShownSuite['life']): string {
+  return life === 'alive' ? 'is running' : 'was interrupted';
+}
+
+function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
+  if (!evaluation) return [];
+  const { passed, failed, errors, unjudged } = evaluation.summary;
+  const troubled = evaluation.cases.filter(({ verdict }) => verdict !== 'pass');
+  return [
+    `  judged    ${passed} passed, ${failed} failed, ${errors} without a verdict${unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : ''}`,
+    ...troubled.slice(0, CASES_SHOWN).map(({ case_id, verdict, error_class, assertions }) => {
+      const why = error_class ?? assertions.find(({ status }) => status === 'fail')?.message ?? '';
+      return `    ${paint('bad', verdict.padEnd(5))}  ${case_id}  ${paint('faint', printable(why))}`;
+    }),
+    ...(troubled.length > CASES_SHOWN
+      ? [`    ${troubled.length - CASES_SHOWN} more: proctor report ${evaluation.run_id}`]
+      : []),
+  ];
+}
+
+const CASES_SHOWN = 20;
