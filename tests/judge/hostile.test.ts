@@ -99,6 +99,23 @@ describe('an answer', () => {
     expect(found({ json_path: [{ path: '$', exists: true }] }, text)).toEqual([`fail The answer is not JSON. ${OUT}`]);
   });
 
+  test('as deep as a schema has ways at each level is given up, and others by that schema are judged', () => {
+    // Keys come sorted, so that the ways part only after they went on.
+    const node = (type: string): object => ({
+      required: ['type'],
+      properties: { left: { $ref: '#/$defs/n' }, right: { $ref: '#/$defs/n' }, type: { const: type } },
+    });
+    const json_schema = { $ref: '#/$defs/n', $defs: { n: { oneOf: ['add', 'mul', 'num'].map(node) } } };
+    let deep: Record<string, unknown> = { type: 'num' };
+    for (let depth = 0; depth < 50; depth++) deep = { left: deep, type: 'add' };
+    expect(found({ json_schema }, deep)).toEqual([
+      'not_judged The schema takes too many steps to judge this answer.',
+      'broken',
+    ]);
+    expect(found({ json_schema }, { left: { type: 'num' }, type: 'mul' })).toEqual([`pass ${OUT}`]);
+    expect(found({ json_schema }, { left: { type: 'div' }, type: 'mul' })[0]).toMatch(/^fail /);
+  });
+
   test('of JSON that two readers could read differently is not JSON', () => {
     for (const text of ['{"a":1,"a":2}', '{"a":1}x', '{"a":9007199254740993}', '{"a":"\\ud800"}', 'NaN', '']) {
       expect(found({ json_path: [{ path: '$.a', exists: true }] }, text), text).toEqual([

@@ -21,7 +21,7 @@ function dataIn(page: string, id: string): unknown {
   return JSON.parse(text);
 }
 
-const coverageOf = (page: string): Coverage | undefined => (dataIn(page, 'coverage') as Coverage | undefined);
+const coverageOf = (page: string): Coverage | undefined => dataIn(page, 'coverage') as Coverage | undefined;
 const casesIn = (page: string): number => page.split('id="case-').length - 1;
 
 describe('what is embedded', () => {
@@ -110,7 +110,7 @@ describe('a report', () => {
 
   test('has full data for changed and failed cases and 200 others, a row for all, and says so', () => {
     const page = pageOf(reportWorld({ cases: 2_000, regressed: 9, improved: 4, missing: 3, flaky: 2, trials: 2 }));
-    expect((dataIn(page, 'rows') as PageRow[] | undefined)).toHaveLength(2_000);
+    expect(dataIn(page, 'rows') as PageRow[] | undefined).toHaveLength(2_000);
     expect(casesIn(page)).toBe(218);
     expect(coverageOf(page)).toEqual({ cases: 2_000, rows: 2_000, full: 218, wanted: 218, bytes_max: 25_000_000 });
   });
@@ -147,7 +147,7 @@ describe('a report', () => {
     const coverage = coverageOf(page);
     expect(coverage?.rows).toBeLessThan(5_000);
     expect(coverage?.full).toBeGreaterThan(0);
-    expect((dataIn(page, 'rows') as PageRow[] | undefined)).toHaveLength(coverage?.rows ?? -1);
+    expect(dataIn(page, 'rows') as PageRow[] | undefined).toHaveLength(coverage?.rows ?? -1);
   });
 
   test('cuts a case that is too long, and says what was cut', () => {
@@ -163,7 +163,7 @@ describe('a report', () => {
       }),
     });
     expect(Buffer.byteLength(page)).toBeLessThan(600_000);
-    const data = (dataIn(page, 'case-0') as PageCase | undefined);
+    const data = dataIn(page, 'case-0') as PageCase | undefined;
     expect(data?.new?.events).toHaveLength(300);
     expect(data?.cuts.join(' ')).toMatch(/the last 700 of 1000 events.*Long texts of new were cut/);
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
@@ -181,12 +181,15 @@ describe('a report', () => {
       pairs: () => ({ ...pair, new: { ...pair.new, events } as CaseArtifact }),
       assetText: (side, asked) => (side === 'new' && asked === href ? '{"total":1}' : undefined),
     });
-    expect((dataIn(page, 'case-0') as PageCase | undefined)?.assets).toEqual({ baseline: {}, new: { [href]: '{"total":1}' } });
+    expect((dataIn(page, 'case-0') as PageCase | undefined)?.assets).toEqual({
+      baseline: {},
+      new: { [href]: '{"total":1}' },
+    });
   });
 
   test('of a run counts what passed, failed and erred', () => {
     const page = [...htmlRunReport(runWorld({ cases: 50, regressed: 10 }))].join('');
-    const head = (dataIn(page, 'head') as PageHead | undefined);
+    const head = dataIn(page, 'head') as PageHead | undefined;
     expect(head).toMatchObject({ kind: 'run', tone: 'bad', sentence: '40 passed, 8 failed, 2 errors.' });
     expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
   });
