@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type CodeKeywordDefinition, type ErrorObject, _ } from 'ajv/dist/2020.js';
 import { canonicalize } from '../base/canonical.ts';
 import { placeOf } from '../base/place.ts';
 import { Kept } from './kept.ts';
@@ -26,8 +26,10 @@ function compiled(schema: Record<string, unknown>): Validate {
   if (grammar.validateSchema(schema) !== true) throw new Unjudgeable('The schema is no JSON Schema of 2020-12.');
   try {
     // An instance of its own: names in one schema must mean nothing in another.
-    const validate = ownAjv().compile(schema);
+    const steps = new Steps();
+    const validate = ownAjv(steps).compile(schema);
     return value => {
+      steps.taken = 0;
       if (validate(value)) return undefined;
       const [error] = validate.errors ?? [];
       return error
@@ -46,8 +48,22 @@ const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 /** Knows what a schema may say. Made when the first schema comes, because that takes longer than judging many cases. */
 let grammar: Ajv2020 | undefined;
 
+/**
+ * How often a schema went on by a reference. One that offers several ways and refers to itself in each takes time that
+ * doubles with every level of the answer, and an agent decides how many levels there are.
+ */
+class Steps {
+  taken = 0;
+
+  readonly take = (): void => {
+    if (++this.taken > STEPS_MAX) throw new Unjudgeable('The schema takes too many steps to judge this answer.');
+  };
+}
+
+const STEPS_MAX = 1_000_000;
+
 /** Nothing in it takes more than time in proportion to the answer, or trips over a key such as `valueOf`. */
-function ownAjv(): Ajv2020 {
+function ownAjv({ take }: Steps): Ajv2020 {
   const regExp = Object.assign((pattern: string) => patternOf(pattern), { code: 'patternOf' });
   const ajv = new Ajv2020({
     strict: false,
@@ -57,6 +73,16 @@ function ownAjv(): Ajv2020 {
     ownProperties: true,
     code: { regExp },
   });
+  for (const keyword of ['$ref', '$dynamicRef']) {
+    // A copy that belongs to this instance.
+    const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition;
+    const { code } = definition;
+    definition.code = (context, ruleType) => {
+      const { gen } = context;
+      gen.code(_`${gen.scopeValue('func', { ref: take })}()`);
+      code(context, ruleType);
+    };
+  }
   for (const keyword of ['const', 'enum', 'uniqueItems']) ajv.removeKeyword(keyword);
   ajv.addKeyword({ keyword: 'const', compile: (wanted: unknown) => among([wanted]), error: { message: NOT_CONST } });
   ajv.addKeyword({ keyword: 'enum', schemaType: 'array', compile: among, error: { message: NOT_ENUM } });

@@ -5,21 +5,25 @@ import { answered, found } from './answers.ts';
 
 const OUT = '@final_output.content';
 
-/** How often longer the same takes for four times as much: about 4 where time is linear, 16 where it is quadratic. */
+/**
+ * How often longer the same takes for four times as much: about 4 where time is linear, 16 where it is quadratic. Processor
+ * time, because others use this machine too, and so much of it that its clock is fine enough.
+ */
 function growth(work: (size: number) => unknown, size: number): number {
-  const least = (size: number): number => {
-    let best = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < 5; round++) {
-      const began = performance.now();
-      work(size);
-      best = Math.min(best, performance.now() - began);
-    }
-    // What takes less than this is not worth a comparison.
-    return Math.max(best, 1);
+  const spent = (size: number, times: number): number => {
+    const { user: before } = process.cpuUsage();
+    for (let count = 0; count < times; count++) work(size);
+    return (process.cpuUsage().user - before) / 1_000;
   };
-  work(size);
-  return least(4 * size) / least(size);
+  let times = 1;
+  while (spent(size, times) < BATCH_MS && times < TIMES_MAX) times *= 2;
+  const rounds = Array.from({ length: 3 }, () => [spent(size, times), spent(4 * size, times)] as const);
+  const [few, many] = [0, 1].map(side => Math.min(...rounds.map(round => round[side] ?? 0)));
+  return (many ?? 0) / Math.max(few ?? 0, 1);
 }
+
+const BATCH_MS = 40;
+const TIMES_MAX = 64;
 
 const GROWTH_MAX = 11;
 
@@ -97,6 +101,23 @@ describe('an answer', () => {
     expect(found({ json_schema: recursive }, deep)).toEqual([`pass ${OUT}`]);
     const text = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect(found({ json_path: [{ path: '$', exists: true }] }, text)).toEqual([`fail The answer is not JSON. ${OUT}`]);
+  });
+
+  test('as deep as a schema has ways at each level is given up, and others by that schema are judged', () => {
+    // Keys come sorted, so that the ways part only after they went on.
+    const node = (type: string): object => ({
+      required: ['type'],
+      properties: { left: { $ref: '#/$defs/n' }, right: { $ref: '#/$defs/n' }, type: { const: type } },
+    });
+    const json_schema = { $ref: '#/$defs/n', $defs: { n: { oneOf: ['add', 'mul', 'num'].map(node) } } };
+    let deep: Record<string, unknown> = { type: 'num' };
+    for (let depth = 0; depth < 50; depth++) deep = { left: deep, type: 'add' };
+    expect(found({ json_schema }, deep)).toEqual([
+      'not_judged The schema takes too many steps to judge this answer.',
+      'broken',
+    ]);
+    expect(found({ json_schema }, { left: { type: 'num' }, type: 'mul' })).toEqual([`pass ${OUT}`]);
+    expect(found({ json_schema }, { left: { type: 'div' }, type: 'mul' })[0]).toMatch(/^fail /);
   });
 
   test('of JSON that two readers could read differently is not JSON', () => {
