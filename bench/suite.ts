@@ -44,9 +44,6 @@ const ROLES: Readonly<Record<string, (...args: string[]) => Promise<void> | void
     }),
 };
 
-if (role !== undefined && Object.hasOwn(ROLES, role)) await ROLES[role]?.(...rest);
-else await main(Number(role ?? 10_000));
-
 /** An agent that answers every case after a while, with about a kilobyte. */
 function agent(): void {
   const server = createServer((request, response) => {
@@ -286,3 +283,6 @@ function print(result: Result): void {
   line('ten times the pairs: resident at most, MB', rss_mb);
   console.log(result.promptfoo === null ? 'promptfoo is not installed here' : `promptfoo ${result.promptfoo}`);
 }
+
+if (role !== undefined && Object.hasOwn(ROLES, role)) await ROLES[role]?.(...rest);
+else await main(Number(role ?? 10_000));
