@@ -165,7 +165,14 @@ describe('hostile files of cases are refused in words', () => {
     expect(faultsIn('cases.json', asks({ json_schema: { $ref: 'https://example.com/x' } }))[0]).toMatch(
       /json_schema is not a JSON Schema of 2020-12 that can be used \(can't resolve reference/,
     );
-    expect(faultsIn('cases.json', asks({ json_schema: { pattern: '(' } }))[0]).toMatch(/json_schema is not/);
+    for (const [json_schema, words] of [
+      [{ pattern: '(?=a)' }, /a pattern in it is not a regular expression that RE2 can match/],
+      [{ $schema: 'http://json-schema.org/draft-07/schema#' }, /written for another version of JSON Schema/],
+      [{ $async: true }, /has \$async/],
+      [{ properties: { a: { type: 'objct' } } }, /\$\/properties\/a\/type must be/],
+    ] as const) {
+      expect(faultsIn('cases.json', asks({ json_schema }))[0]).toMatch(words);
+    }
   });
 
   test('two cases may call different schemas by one $id', () => {

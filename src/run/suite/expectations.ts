@@ -1,3 +1,4 @@
+import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { clip } from '../../base/clip.ts';
 import { unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
@@ -65,16 +66,43 @@ function patternTrouble(pattern: string): string | undefined {
 const PATTERN_LENGTH_MAX = 10_000;
 
 /** Why a schema cannot be judged by. */
-function schemaTrouble(schema: string): string | undefined {
+function schemaTrouble(text: string): string | undefined {
+  const schema = JSON.parse(text) as Record<string, unknown>;
+  const { $schema: dialect = DIALECT } = schema;
+  if (typeof dialect !== 'string' || dialect.replace(/#$/, '') !== DIALECT) {
+    return 'is written for another version of JSON Schema than 2020-12';
+  }
+  if (schema.$async !== undefined) return 'has $async, and an answer is not waited for';
   const { Ajv2020 } = ajvLibrary();
+  grammar ??= new Ajv2020({ strict: false, logger: false });
   try {
+    if (grammar.validateSchema(schema) !== true) return unusable(grammar.errorsText(grammar.errors, { dataVar: '$' }));
     // One for each schema: what a case calls its $id is nothing to the others.
-    new Ajv2020({ allErrors: true, strict: false, logger: false }).compile(JSON.parse(schema) as object);
+    new Ajv2020({ ...LENIENT, code: { regExp } }).compile(schema);
     return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'it is too large';
-    return `is not a JSON Schema of 2020-12 that can be used (${shown(reason)})`;
+    return unusable(error instanceof Error ? error.message : 'it is too large');
   }
+}
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+const LENIENT = { strict: false, logger: false, meta: false, validateSchema: false } as const;
+
+/** Knows what a schema may say. To make it takes longer than to try many schemas. */
+let grammar: Ajv2020 | undefined;
+
+/** Patterns in schemas are matched like all others; here they are only tried. */
+const regExp = Object.assign(
+  (pattern: string) => {
+    const says = patternTrouble(pattern);
+    if (says !== undefined) throw new Error(`a pattern in it ${says}`);
+    return { test: () => false };
+  },
+  { code: 'RE2' },
+);
+
+function unusable(reason: string): string {
+  return `is not a JSON Schema of 2020-12 that can be used (${shown(reason)})`;
 }
 
 function shown(reason: string): string {
