@@ -29,16 +29,15 @@ interface Figures {
 
 const ROLES: Readonly<Record<string, (...args: string[]) => Promise<void> | void>> = {
   agent,
-  bare: (url, count, folder) => measured(() => bareLoop(url as string, Number(count), folder || undefined)),
-  proctor: (url, cases, out, side) =>
-    measured(() => suiteRun(url as string, cases as string, out as string, side as string)),
+  bare: (url, count, folder) => measured(() => bareLoop(url, Number(count), folder || undefined)),
+  proctor: (url, cases, out, side) => measured(() => suiteRun(url, cases, out, side)),
   read: (...folders) => measured(() => readAll(folders)),
   compare: (cwd, baseline, candidate) =>
     measured(async () => {
       await compareRuns({
-        baseline: baseline as string,
-        candidate: candidate as string,
-        cwd: cwd as string,
+        baseline: baseline,
+        candidate: candidate,
+        cwd: cwd,
         again: true,
       });
     }),
@@ -245,7 +244,7 @@ function one(...args: string[]): Figures {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  return JSON.parse(text.trim().split('\n').at(-1) as string) as Figures;
+  return JSON.parse(text.trim().split('\n').at(-1) ?? '') as Figures;
 }
 
 async function startAgent(): Promise<{ url: string; child: ChildProcess }> {
@@ -266,9 +265,11 @@ function promptfooVersion(): string | null {
   }
 }
 
+function line(what: string, value: number, bound = ''): void {
+  console.log(`${what.padEnd(62)} ${value.toFixed(2).padStart(8)}  ${bound}`);
+}
+
 function print(result: Result): void {
-  const line = (what: string, value: number, bound = ''): void =>
-    console.log(`${what.padEnd(62)} ${value.toFixed(2).padStart(8)}  ${bound}`);
   line('rate / bare undici loop that writes the same files', result.rate_of_bare_with_files, '(bound: at least 0.6)');
   line('CPU / the same', result.cpu_of_bare_with_files, '(bound: at most 3)');
   line('rate / bare undici loop without files', result.rate_of_bare_without_files);

@@ -119,19 +119,22 @@ function answer({ case_id, version, input: { user } }) {
   };
 }
 
+function send(response, code, value) {
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
 const server = createServer((request, response) => {
   const chunks = [];
   request.on('data', chunk => chunks.push(chunk));
   request.on('end', () => {
     const question = JSON.parse(Buffer.concat(chunks).toString());
-    const send = (code, value) =>
-      response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     // Every third time, the new version has a bad day with small talk.
     if (isNew && question.case_id === 'small-talk' && Math.random() < 0.5)
-      return send(200, { ...answer(question), final_output: { content_type: 'text', content: 'No.' } });
-    if (isNew && question.case_id === 'complaint') return send(500, { error: 'the tone model is overloaded' });
+      return send(response, 200, { ...answer(question), final_output: { content_type: 'text', content: 'No.' } });
+    if (isNew && question.case_id === 'complaint')
+      return send(response, 500, { error: 'the tone model is overloaded' });
     const slow = isNew && question.case_id === 'shipping-time' ? 120 : 10;
-    setTimeout(() => send(200, answer(question)), slow + 10 * Math.random());
+    setTimeout(() => send(response, 200, answer(question)), slow + 10 * Math.random());
   });
 });
 server.listen(port, '127.0.0.1', () => {

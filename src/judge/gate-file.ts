@@ -1,9 +1,9 @@
-import { parseDocument } from 'yaml';
 import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
-import { notJson } from '../base/canonical.ts';
 import { check } from '../contracts/check.ts';
 import { gate, type GateFile } from '../contracts/gate/index.ts';
+import { yamlDocument } from '../run/suite/yaml-document.ts';
+import { YamlTrouble, YamlValues } from '../run/suite/yaml-values.ts';
 import { type Gate, gateOf } from './gate.ts';
 
 /** A gate out of the bytes of its file, YAML or JSON. What is wrong with it is said in a sentence. */
@@ -23,24 +23,18 @@ function valueIn(bytes: Uint8Array): unknown {
     if (!reading.ok) throw new Fault('gate_invalid', `The gate file cannot be read: ${reading.refusal.message}`);
     return reading.value;
   }
-  const document = parseDocument(text, { schema: 'core', uniqueKeys: true });
-  const [error] = document.errors;
-  if (error) {
-    const line = error.linePos?.[0].line;
-    throw new Fault('gate_invalid', `The gate file is no YAML${line === undefined ? '' : ` (line ${line})`}.`, {
-      cause: error,
-    });
+  const document = yamlDocument(text);
+  if (!('lineAt' in document)) throw notYaml(document[0]?.line, document[0]?.says ?? '');
+  const { root, lineAt } = document;
+  if (!root) throw new Fault('gate_invalid', 'The gate file is empty.');
+  try {
+    return new YamlValues().valueOf(root, 1).value;
+  } catch (error) {
+    if (error instanceof YamlTrouble) throw notYaml(lineAt(error.offset), error.message);
+    throw error;
   }
-  const value = plainValue(document);
-  if (notJson(value)) throw new Fault('gate_invalid', 'The gate file holds something that JSON cannot.');
-  return value;
 }
 
-/** A gate has no use for names that stand for parts of it, and such names can multiply without end. */
-function plainValue(document: { toJS(options: { maxAliasCount: number }): unknown }): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 0 });
-  } catch (cause) {
-    throw new Fault('gate_invalid', 'The gate file has names that stand for parts of it.', { cause });
-  }
+function notYaml(line: number | undefined, says: string): Fault {
+  return new Fault('gate_invalid', `The gate file cannot be read, line ${line ?? 1}: ${says}.`);
 }

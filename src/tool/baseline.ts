@@ -6,9 +6,6 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { sideOf } from './sides.ts';
 
-/** Where an accepted baseline lies if nobody says otherwise: beside the cases, to be committed with them. */
-export const BASELINE_FILE = 'proctor-baseline.json';
-
 export interface Accepted {
   readonly file: string;
   readonly cases: number;

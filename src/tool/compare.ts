@@ -73,8 +73,11 @@ async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Co
 
 /** The folder of the first trial of each side, from which a report takes what it shows. */
 function foldersOf(baseline: Side, candidate: Side): { baseline: readonly string[]; new: readonly string[] } {
-  const of = ({ trials }: Side): string[] => trials.flatMap(({ folder }) => folder ?? []);
-  return { baseline: of(baseline), new: of(candidate) };
+  return { baseline: folders(baseline), new: folders(candidate) };
+}
+
+function folders({ trials }: Side): string[] {
+  return trials.flatMap(({ folder }) => folder ?? []);
 }
 
 async function gateFor({ gate: file, mode }: CompareOptions, cwd: string): Promise<Gate> {

@@ -9,11 +9,13 @@ export async function lineDiff(before: string, now: string): Promise<DiffLine[]>
   if (before === now) return [];
   const { align } = await import('../judge/align.ts');
   const [old, fresh] = [before.split('\n'), now.split('\n')];
-  const lines = align(old, fresh).stretches.flatMap(({ same, baseline, candidate }): DiffLine[] => {
-    const gone = old.slice(...baseline).map(text => ({ sign: same ? ' ' : '-', text }) as const);
-    if (same) return gone.length <= 2 * AROUND ? gone : [...gone.slice(0, AROUND), CUT, ...gone.slice(-AROUND)];
-    return [...gone, ...fresh.slice(...candidate).map(text => ({ sign: '+', text }) as const)];
-  });
+  const lines: DiffLine[] = [];
+  for (const { same, baseline, candidate } of align(old, fresh).stretches) {
+    const gone = old.slice(...baseline).map((text): DiffLine => ({ sign: same ? ' ' : '-', text }));
+    if (!same) lines.push(...gone, ...fresh.slice(...candidate).map((text): DiffLine => ({ sign: '+', text })));
+    else if (gone.length <= 2 * AROUND) lines.push(...gone);
+    else lines.push(...gone.slice(0, AROUND), CUT, ...gone.slice(-AROUND));
+  }
   return lines.length <= LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), CUT];
 }
 

@@ -61,7 +61,7 @@ export interface SuiteRunResult {
 }
 
 /** A run, and how many of its cases passed; of one that is open nobody knows yet. */
-export interface JudgedAnswer extends SuiteAnswer {
+interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
 }
 

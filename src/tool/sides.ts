@@ -74,7 +74,7 @@ export async function suiteFolders(word: string, home: string): Promise<string[]
 async function suitePlace(word: string, home: string): Promise<RunPlace | undefined> {
   const { findRun, listRuns } = await import('../evidence/runs.ts');
   const suites = listRuns(home).filter(({ lane }) => lane === 'baseline' || lane === 'new');
-  if (word === 'baseline' || word === 'new') return suites.filter(({ lane }) => lane === word).at(-1);
+  if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word));
   const latest = suites.at(-1);
   if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');

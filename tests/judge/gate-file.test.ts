@@ -25,12 +25,13 @@ describe('a gate file', () => {
       'schema_version: gate.v1\ntolerances: { cost_usd: { statistic: mean } }',
       'max_increase',
     ],
-    ['with a key twice', 'schema_version: gate.v1\nmode: strict\nmode: statistical', 'no YAML (line 3)'],
+    ['with a key twice', 'schema_version: gate.v1\nmode: strict\nmode: statistical', 'line 3'],
     ['with a key twice in JSON', '{"schema_version":"gate.v1","schema_version":"gate.v1"}', 'cannot be read'],
-    ['that multiplies itself', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'names that stand for parts'],
-    ['that is empty', '', 'must be an object'],
+    ['that multiplies itself', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'does not know'],
+    ['that is nested without end', '['.repeat(20_000), 'nested deeper'],
+    ['that is empty', '', 'is empty'],
     ['that is a list', '- 1', 'must be an object'],
-    ['with a number that is none', 'schema_version: gate.v1\nmissing_max_ratio: .nan', 'JSON cannot'],
+    ['with a number that is none', 'schema_version: gate.v1\nmissing_max_ratio: .nan', 'line 2'],
   ];
   test.each(refused)('%s is refused in a sentence', (_, text, words) => {
     expect(() => read(text)).toThrow(words);

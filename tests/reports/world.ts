@@ -104,16 +104,20 @@ export function attacked(attack: string): Comparison {
     ...comparison,
     reason: `1 of 2 cases regressed ${attack}`,
     comparability: { state: 'drift', fields: [{ field: attack, baseline: attack, new: null }] },
-    cases: comparison.cases.map(one => ({
-      ...one,
-      title: attack,
-      suite: attack,
-      failing: one.failing.map(({ at }) => ({ name: attack, message: attack, at })),
-      divergence: one.divergence && {
-        ...one.divergence,
-        says: `It called “${attack}” and ${attack}. Certain.`,
-        cites: [attack],
-      },
-    })),
+    cases: comparison.cases.map(one => attackedCase(one, attack)),
+  };
+}
+
+function attackedCase(one: Comparison['cases'][number], attack: string): Comparison['cases'][number] {
+  return {
+    ...one,
+    title: attack,
+    suite: attack,
+    failing: one.failing.map(({ at }) => ({ name: attack, message: attack, at })),
+    divergence: one.divergence && {
+      ...one.divergence,
+      says: `It called “${attack}” and ${attack}. Certain.`,
+      cites: [attack],
+    },
   };
 }

@@ -144,7 +144,7 @@ describe('a suite that was interrupted', () => {
   });
 
   test('by a full disk says so, and goes on when there is room', async context => {
-    if (process.getuid?.() !== 0) return context.skip('only root can make a small disk');
+    context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
     const { place, agent, folder, start } = await world();
     const home = path.join(place.cwd, '.proctor');
     mkdirSync(home, { mode: 0o755 });
