@@ -2,16 +2,14 @@
 import { hash } from 'node:crypto';
 import type { Comparison } from '../src/contracts/comparison/index.ts';
 import { instantText, monotonicMs } from '../src/base/clock.ts';
-import { canonicalize } from '../src/base/canonical.ts';
 import { acceptedFrom, sideFromAccepted } from '../src/judge/baseline.ts';
 import { compareSides } from '../src/judge/compare.ts';
 import type { JudgedCase, Side } from '../src/judge/compare-input.ts';
-import { gateOf } from '../src/judge/gate.ts';
 import { readGate } from '../src/judge/gate-file.ts';
 import { artifactInFolder } from '../src/judge/side.ts';
 import { reports } from '../src/reports/index.ts';
 
-const gate = readGate(Buffer.from(canonicalize({ schema_version: 'gate.v1' }))) ?? gateOf({});
+const gate = readGate(Buffer.from('schema_version: gate.v1'));
 
 for (const pairs of [10_000, 100_000]) {
   const before = sideOf('baseline', pairs, 0);

@@ -1,5 +1,5 @@
 /** A stretch of two lists: what both have, or what only one of them has at that point. */
-export interface Stretch {
+interface Stretch {
   readonly same: boolean;
   /** From this index of each list, up to but not the other. */
   readonly baseline: readonly [from: number, to: number];

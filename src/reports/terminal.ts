@@ -13,7 +13,7 @@ import {
   VERDICTS,
 } from './report.ts';
 
-export type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
+type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
 
 const plain: Paint = (_style, text) => text;
 

@@ -45,7 +45,7 @@ export function side(name: string, ...runs: readonly (readonly JudgedCase[])[]):
   return { source: 'runs', trials: runs.map((cases, index) => trial(`${name}_${index + 1}`, cases)) };
 }
 
-export const strict = gateOf({});
+const strict = gateOf({});
 
 export function compared(
   baseline: Side,
