@@ -47,7 +47,7 @@ function compare(before: Side, now: Side): Comparison {
 
 function sideOf(runId: string, count: number, failEvery: number): Side {
   const cases = Array.from({ length: count }, (_, index) =>
-    caseOf(`case-${index}`, failEvery > 0 && index % failEvery === 0, index),
+    caseOf(`case-${index}`, failEvery > 0 && index % failEvery === 0, index * (failEvery + 1)),
   );
   const digest = `sha256:${hash('sha256', runId)}`;
   return {
@@ -78,7 +78,7 @@ function caseOf(case_id: string, isFailed: boolean, index: number): JudgedCase {
       { name: 'contains', status: isFailed ? 'fail' : 'pass', message: isFailed ? message : null, at: null },
     ],
     metrics: {
-      latency_ms: 100 + (index % 97),
+      latency_ms: 100 + ((index * (isFailed ? 31 : 17)) % 97),
       attempts: 1,
       cost_usd: 0.001,
       tokens: 200,
