@@ -13,7 +13,7 @@ import {
   VERDICTS,
 } from './report.ts';
 
-type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
+export type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
 
 const plain: Paint = (_style, text) => text;
 
