@@ -2,16 +2,14 @@
 import { hash } from 'node:crypto';
 import type { Comparison } from '../src/contracts/comparison/index.ts';
 import { instantText, monotonicMs } from '../src/base/clock.ts';
-import { canonicalize } from '../src/base/canonical.ts';
 import { acceptedFrom, sideFromAccepted } from '../src/judge/baseline.ts';
 import { compareSides } from '../src/judge/compare.ts';
 import type { JudgedCase, Side } from '../src/judge/compare-input.ts';
-import { gateOf } from '../src/judge/gate.ts';
 import { readGate } from '../src/judge/gate-file.ts';
 import { artifactInFolder } from '../src/judge/side.ts';
 import { reports } from '../src/reports/index.ts';
 
-const gate = readGate(Buffer.from(canonicalize({ schema_version: 'gate.v1' }))) ?? gateOf({});
+const gate = readGate(Buffer.from('schema_version: gate.v1'));
 
 for (const pairs of [10_000, 100_000]) {
   const before = sideOf('baseline', pairs, 0);
@@ -49,7 +47,7 @@ function compare(before: Side, now: Side): Comparison {
 
 function sideOf(runId: string, count: number, failEvery: number): Side {
   const cases = Array.from({ length: count }, (_, index) =>
-    caseOf(`case-${index}`, failEvery > 0 && index % failEvery === 0, index),
+    caseOf(`case-${index}`, failEvery > 0 && index % failEvery === 0, index * (failEvery + 1)),
   );
   const digest = `sha256:${hash('sha256', runId)}`;
   return {
@@ -80,7 +78,7 @@ function caseOf(case_id: string, isFailed: boolean, index: number): JudgedCase {
       { name: 'contains', status: isFailed ? 'fail' : 'pass', message: isFailed ? message : null, at: null },
     ],
     metrics: {
-      latency_ms: 100 + (index % 97),
+      latency_ms: 100 + ((index * (isFailed ? 31 : 17)) % 97),
       attempts: 1,
       cost_usd: 0.001,
       tokens: 200,

@@ -20,6 +20,7 @@ describe.each([
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
+  'docs/ci.md',
   'docs/decisions.md',
   'docs/scripts.md',
   'docs/sandboxes.md',

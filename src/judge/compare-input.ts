@@ -1,53 +1,10 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 
-/** What judging says of a run: evaluation.v1. */
-export interface Judged {
-  readonly schema_version: 'evaluation.v1';
-  readonly run_id: string;
-  readonly version: 'baseline' | 'new';
-  readonly generated_at: string;
-  readonly judge_version: string;
-  readonly seal_sha256: string;
-  readonly cases_sha256: string;
-  readonly summary: {
-    readonly total: number;
-    readonly passed: number;
-    readonly failed: number;
-    readonly errors: number;
-    readonly unjudged: number;
-  };
-  readonly cases: readonly JudgedCase[];
-}
+export type { JudgedCase };
 
-export interface JudgedCase {
-  readonly case_id: string;
-  readonly case_sha256: string;
-  readonly verdict: 'pass' | 'fail' | 'error';
-  readonly error_class:
-    | null
-    | 'timeout'
-    | 'http_error'
-    | 'invalid_json'
-    | 'schema_mismatch'
-    | 'network_error'
-    | 'other'
-    | 'missing';
-  readonly assertions: readonly {
-    readonly name: string;
-    readonly status: 'pass' | 'fail' | 'not_judged';
-    readonly message: string | null;
-    readonly at: string | null;
-  }[];
-  readonly metrics: {
-    readonly latency_ms: number | null;
-    readonly attempts: number;
-    readonly cost_usd: number | null;
-    readonly tokens: number | null;
-    readonly steps: number;
-    readonly score: number | null;
-  };
-  readonly output_hash: string | null;
-}
+/** What judging says of a run. */
+export type Judged = Evaluation;
 
 /** One run of the suite, judged. */
 export interface TrialOfSide {
@@ -55,7 +12,7 @@ export interface TrialOfSide {
   /** Where its artifacts are; undefined if only what was accepted of it is known. */
   readonly folder: string | undefined;
   readonly sealSha256: string | undefined;
-  readonly evaluation: Pick<Judged, 'cases'>;
+  readonly evaluation: { readonly cases: readonly JudgedCase[] };
   readonly environmentHash: string | undefined;
   readonly targetSha256: string | undefined;
   readonly casesSha256: string | undefined;

@@ -12,12 +12,15 @@ export function trialFrom(folder: string, evaluation: Judged): TrialOfSide {
     folder,
     sealSha256: suite.sealSha256,
     evaluation,
-    environmentHash: suite.environmentHash,
+    environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
     casesSha256: suite.request.cases.sha256,
     conditions: conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
   };
 }
+
+/** What does not look like a hash is not known, whoever wrote it. */
+const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 
 /** What people call the cases of a run. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {

@@ -2,7 +2,8 @@ import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import type { ComparedCase } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
-import { concernOf, failuresOf, type JudgedRunCase, type Report, troublesOf } from './report.ts';
+import type { JudgedCase } from '../contracts/evaluation/index.ts';
+import { concernOf, failuresOf, type Report, troublesOf } from './report.ts';
 
 /** JUnit XML, as most services for continuous integration read it: a testsuite per suite, a testcase per case. */
 export const junit: Report = {
@@ -53,7 +54,7 @@ function rowOfComparison(one: ComparedCase): Row {
   return { ...row, outcome: isError ? 'error' : 'failure', type: concern, lines: [...failures, ...cause] };
 }
 
-function rowOfRun(one: JudgedRunCase): Row {
+function rowOfRun(one: JudgedCase): Row {
   const { case_id, verdict, error_class, metrics } = one;
   const lines = troublesOf(one).map(({ name, message }) => `${name}: ${message}`);
   const row = { name: case_id, latencyMs: metrics.latency_ms, lines };

@@ -1,4 +1,5 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
+import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { type ComparedCase, type Comparison, standingOf } from '../contracts/comparison/index.ts';
 
 /** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
@@ -12,31 +13,7 @@ export interface Report {
 /** A run of a suite with what judging says of it: run.json and evaluation.json. */
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
-  readonly evaluation: {
-    readonly summary: {
-      readonly total: number;
-      readonly passed: number;
-      readonly failed: number;
-      readonly errors: number;
-      readonly unjudged: number;
-    };
-    readonly cases: readonly JudgedRunCase[];
-  };
-}
-
-export interface JudgedRunCase {
-  readonly case_id: string;
-  readonly verdict: 'pass' | 'fail' | 'error';
-  readonly error_class: string | null;
-  readonly assertions: readonly Assertion[];
-  readonly metrics: { readonly latency_ms: number | null };
-}
-
-interface Assertion {
-  readonly name: string;
-  readonly status: 'pass' | 'fail' | 'not_judged';
-  readonly message: string | null;
-  readonly at: string | null;
+  readonly evaluation: Pick<Evaluation, 'summary' | 'cases'>;
 }
 
 /** Why a case needs a look, in the order in which it should get one; undefined for one that needs none. */
@@ -65,7 +42,7 @@ export function troublesOf({
   verdict,
   error_class,
   assertions,
-}: JudgedRunCase): readonly { readonly name: string; readonly message: string }[] {
+}: JudgedCase): readonly { readonly name: string; readonly message: string }[] {
   if (verdict === 'error') {
     const name = error_class ?? 'check';
     return [{ name, message: TROUBLE[name] ?? 'The case could not be judged.' }];

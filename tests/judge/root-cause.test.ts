@@ -5,7 +5,18 @@ import { comparison, type Divergence } from '../../src/contracts/comparison/inde
 import type { JudgedCase } from '../../src/judge/compare-input.ts';
 import { rootCause, type Scene } from '../../src/judge/root-cause.ts';
 import { judged } from '../support.ts';
-import { answer, call, compared, failedCase, hashOf, judgedCase, result, retrieval, side } from './sides.ts';
+import {
+  answer,
+  call,
+  compared,
+  type ExpectationName,
+  failedCase,
+  hashOf,
+  judgedCase,
+  result,
+  retrieval,
+  side,
+} from './sides.ts';
 
 function cause(
   before: Partial<CaseArtifact>,
@@ -14,7 +25,7 @@ function cause(
     failing = 'contains',
     drift = [],
     over = {},
-  }: { failing?: string; drift?: Scene['drift']; over?: Partial<JudgedCase> } = {},
+  }: { failing?: ExpectationName; drift?: Scene['drift']; over?: Partial<JudgedCase> } = {},
 ): Divergence | null {
   return rootCause({
     judged: { baseline: judgedCase('c'), candidate: failedCase('c', failing, over) },

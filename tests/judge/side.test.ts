@@ -1,35 +1,53 @@
+import { cpSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { Judged } from '../../src/judge/compare-input.ts';
+import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import type { TrialOfSide } from '../../src/judge/compare-input.ts';
+import { evaluationOf } from '../../src/judge/evaluate.ts';
 import { artifactInFolder, caseNames, trialFrom } from '../../src/judge/side.ts';
+import { reports } from '../../src/reports/index.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
-import { call, compared, failedCase, hashOf, judgedCase, trial } from './sides.ts';
+import { call, compared, trial } from './sides.ts';
 
-const evaluation = (version: 'baseline' | 'new', cases: Judged['cases']): Judged => ({
-  schema_version: 'evaluation.v1',
-  run_id: version,
-  version,
-  generated_at: '2026-01-06T12:01:00.000Z',
-  judge_version: '0.1.0',
-  seal_sha256: hashOf('seal'),
-  cases_sha256: hashOf('cases'),
-  summary: { total: cases.length, passed: 0, failed: 0, errors: 0, unjudged: 0 },
-  cases,
-});
+const judging = {
+  runCheck: () => Promise.reject(new Error('no case here has a script')),
+};
 
-test('two folders of runs become two sides, with their conditions, their names and the artifacts that are needed', async () => {
-  const root = temporaryFolder();
-  const before = await suiteFolder(root, {
-    cases: [{ id: 'refund', title: 'A refund', artifact: { events: [call('orders.get')] } }],
-  });
-  const now = await suiteFolder(root, {
-    version: 'new',
-    cases: [{ id: 'refund', title: 'A refund', artifact: { events: [call('orders.list')] } }],
-  });
-  const baseline = trialFrom(before, evaluation('baseline', [judgedCase('refund')]));
-  const candidate = trialFrom(now, evaluation('new', [failedCase('refund')]));
-  expect(baseline).toMatchObject({
-    folder: before,
+const judgedTrial = async (folder: string): Promise<TrialOfSide> =>
+  trialFrom(folder, await evaluationOf(folder, judging));
+
+/** Two runs of one case, in which the new agent calls another tool than the case requires. */
+async function twoRuns(root: string): Promise<[baseline: string, candidate: string]> {
+  const run = (version: 'baseline' | 'new', tool: string): Promise<string> =>
+    suiteFolder(root, {
+      version,
+      cases: [
+        {
+          id: 'refund',
+          title: 'A refund',
+          expected: { tool_required: ['orders.get'] },
+          artifact: { events: [call(tool)] },
+        },
+      ],
+    });
+  return [await run('baseline', 'orders.get'), await run('new', 'orders.list')];
+}
+
+async function comparedFolders(baseline: string, candidate: string): Promise<Comparison> {
+  return compared(
+    { source: 'runs', trials: [await judgedTrial(baseline)] },
+    { source: 'runs', trials: [await judgedTrial(candidate)] },
+    undefined,
+    { artifactOf: artifactInFolder, names: caseNames(candidate) },
+  );
+}
+
+test('a run becomes a trial with its seal and the conditions it was done under', async () => {
+  const [baseline] = await twoRuns(temporaryFolder());
+  expect(await judgedTrial(baseline)).toMatchObject({
+    folder: baseline,
+    sealSha256: expect.stringMatching(/^sha256:/) as string,
     environmentHash: undefined,
     conditions: {
       'target.kind': 'http',
@@ -39,19 +57,36 @@ test('two folders of runs become two sides, with their conditions, their names a
       'settings.concurrency': '4',
     },
   });
-  expect(baseline.sealSha256).toMatch(/^sha256:/);
-  const comparison = compared(
-    { source: 'runs', trials: [baseline] },
-    { source: 'runs', trials: [candidate] },
-    undefined,
-    {
-      artifactOf: artifactInFolder,
-      names: caseNames(now),
-    },
-  );
-  expect(comparison.comparability).toEqual({ state: 'comparable', fields: [] });
-  expect(comparison.cases[0]).toMatchObject({ title: 'A refund', divergence: { kind: 'tool_choice' } });
-  expect(JSON.stringify(comparison)).not.toContain(root);
+});
+
+test('two folders are judged, compared and explained', async () => {
+  const comparison = await comparedFolders(...(await twoRuns(temporaryFolder())));
+  expect(comparison).toMatchObject({
+    verdict: 'regression',
+    comparability: { state: 'comparable', fields: [] },
+    cases: [
+      {
+        title: 'A refund',
+        failing: [{ name: 'tool_required' }],
+        divergence: { kind: 'tool_choice', confidence: 'high', cites: ['baseline:events[0]', 'new:events[0]'] },
+      },
+    ],
+  });
+});
+
+test('folders that were moved give the same bytes in every report, and none names where they lie', async () => {
+  const root = temporaryFolder();
+  const runs = await twoRuns(root);
+  const before = await comparedFolders(...runs);
+  const elsewhere = temporaryFolder();
+  cpSync(root, elsewhere, { recursive: true });
+  const [baseline, candidate] = runs.map(run => path.join(elsewhere, path.relative(root, run))) as [string, string];
+  const after = await comparedFolders(baseline, candidate);
+  for (const { ofComparison } of Object.values(reports)) {
+    const told = [...ofComparison(before)].join('');
+    expect([...ofComparison(after)].join('')).toBe(told);
+    expect(told).not.toContain(root);
+  }
 });
 
 test('a side of which only a document was kept has no artifacts', () => {

@@ -7,6 +7,8 @@ import { type Gate, gateOf } from '../../src/judge/gate.ts';
 
 export const hashOf = (text: string): `sha256:${string}` => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
+export type ExpectationName = JudgedCase['assertions'][number]['name'];
+
 /** What judging says of a case, over one that passed. */
 export function judgedCase(case_id: string, over: Partial<JudgedCase> = {}): JudgedCase {
   return {
@@ -22,7 +24,11 @@ export function judgedCase(case_id: string, over: Partial<JudgedCase> = {}): Jud
 }
 
 /** A case that does not hold what was asked of it. */
-export function failedCase(case_id: string, name = 'contains', over: Partial<JudgedCase> = {}): JudgedCase {
+export function failedCase(
+  case_id: string,
+  name: ExpectationName = 'contains',
+  over: Partial<JudgedCase> = {},
+): JudgedCase {
   const message = 'The output does not contain what was asked for.';
   return judgedCase(case_id, { verdict: 'fail', assertions: [{ name, status: 'fail', message, at: null }], ...over });
 }

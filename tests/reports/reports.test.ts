@@ -1,4 +1,3 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
@@ -7,22 +6,16 @@ import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts'
 
 const GOLDEN = path.join(import.meta.dirname, 'golden');
 
-/** Compares with what is kept. A golden that is not there is written, to be looked at and committed. */
-function expectGolden(file: string, told: string): void {
-  const golden = path.join(GOLDEN, file);
-  if (!existsSync(golden)) writeFileSync(golden, told);
-  expect(told).toBe(readFileSync(golden, 'utf8'));
-}
-
 describe.each(['terminal', 'md', 'junit'] as const)('the report %s', format => {
   const report = reports[format];
 
-  test('tells a comparison as it is kept', () => {
-    expectGolden(`comparison.${format}.txt`, text(report.ofComparison(mixedComparison())));
+  test('tells a comparison as it is kept', async () => {
+    const told = text(report.ofComparison(mixedComparison()));
+    await expect(told).toMatchFileSnapshot(path.join(GOLDEN, `comparison.${format}.txt`));
   });
 
-  test('tells a run as it is kept', () => {
-    expectGolden(`run.${format}.txt`, text(report.ofRun(judgedRun)));
+  test('tells a run as it is kept', async () => {
+    await expect(text(report.ofRun(judgedRun))).toMatchFileSnapshot(path.join(GOLDEN, `run.${format}.txt`));
   });
 
   test.each(ATTACKS)('is not moved by %j', attack => {

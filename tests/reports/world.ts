@@ -1,3 +1,4 @@
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { compareSides } from '../../src/judge/compare.ts';
 import { gateOf } from '../../src/judge/gate.ts';
@@ -8,6 +9,12 @@ export const text = (pieces: Iterable<string>): string => [...pieces].join('');
 
 /** A comparison with a case of every kind. */
 export function mixedComparison(): Comparison {
+  return (mixed ??= makeMixed());
+}
+
+let mixed: Comparison | undefined;
+
+function makeMixed(): Comparison {
   const ids = ['refund-small', 'refund-large', 'still-broken', 'slow', 'wobbly', 'mended', 'gone'];
   const [small, large, broken, slow, wobbly, mended, gone] = ids as [
     string,
@@ -57,13 +64,30 @@ export function mixedComparison(): Comparison {
       comparisonId: 'comparison_20260107_093100_7a1f00c2d3e4',
       generatedAt: '2026-01-07T09:31:00.000Z',
       names: new Map([[small, { title: 'A small refund', suite: 'refunds' }]]),
-      artifactOf: ({ runId }) =>
-        answer({
-          events: [call(runId.startsWith('new') ? 'orders.list' : 'orders.get', { id: 1 }), result('an order')],
-        }),
+      artifactOf: ({ runId }, id) => {
+        const isNew = runId.startsWith('new');
+        if (id === slow || (isNew && id === large)) return silence;
+        return answer({ events: [call(isNew ? 'orders.list' : 'orders.get', { id: 1 }), result('an order')] });
+      },
     },
   );
 }
+
+/** A case that got no answer. */
+const silence: CaseArtifact = {
+  schema_version: 'case.v1',
+  case_id: 'slow',
+  version: 'new',
+  status: 'runner_error',
+  runner_failure: {
+    class: 'timeout',
+    url: 'http://127.0.0.1:8788/run-case',
+    attempt: 1,
+    timeout_ms: 15_000,
+    body_snippet: null,
+    full_body_saved_to: null,
+  },
+};
 
 /** A run that was judged and not compared. */
 export const judgedRun: JudgedRun = {
@@ -104,20 +128,17 @@ export function attacked(attack: string): Comparison {
     ...comparison,
     reason: `1 of 2 cases regressed ${attack}`,
     comparability: { state: 'drift', fields: [{ field: attack, baseline: attack, new: null }] },
-    cases: comparison.cases.map(one => attackedCase(one, attack)),
-  };
-}
-
-function attackedCase(one: Comparison['cases'][number], attack: string): Comparison['cases'][number] {
-  return {
-    ...one,
-    title: attack,
-    suite: attack,
-    failing: one.failing.map(({ at }) => ({ name: attack, message: attack, at })),
-    divergence: one.divergence && {
-      ...one.divergence,
-      says: `It called “${attack}” and ${attack}. Certain.`,
-      cites: [attack],
-    },
+    cases: comparison.cases.map(one =>
+      Object.assign(structuredClone(one), {
+        title: attack,
+        suite: attack,
+        failing: one.failing.map(({ at }) => ({ name: attack, message: attack, at })),
+        divergence: one.divergence && {
+          ...one.divergence,
+          says: `It called “${attack}” and ${attack}. Certain.`,
+          cites: [attack],
+        },
+      }),
+    ),
   };
 }
