@@ -14,7 +14,7 @@ import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
 import { isAlive } from './recover.ts';
-import { checkedSettings, checkedUrl, inFolder } from './suite-words.ts';
+import { checkedRunId, checkedSettings, checkedUrl, inFolder } from './suite-words.ts';
 
 /** What to ask whom, and within which bounds. What is not said takes its default. */
 export interface RunSuiteOptions extends Partial<SuiteSettings> {
@@ -206,7 +206,7 @@ async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Pro
   const named = options.script === undefined ? httpNamed(options) : await scriptNamed(options, settings, cwd);
   const { repositoryAt } = await import('../execute/repository.ts');
   return {
-    group: options.runId ?? newRunId('suite', systemClock),
+    group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
     repetitions: options.repeat ?? 1,
     version: options.as,
     only: options.only ?? null,

@@ -42,6 +42,17 @@ export function checkedUrl(text: string): string {
   return url.href.replace(/\/$/, '');
 }
 
+/** The name that somebody gave a run: that of a folder, and of its repetitions. */
+export function checkedRunId(id: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/.test(id) || /\.\d+$/.test(id)) {
+    throw new Fault(
+      'usage',
+      'The name of a run has at most 96 letters, digits, dots, dashes and underscores, first a letter or digit, and does not end in a dot and a number.',
+    );
+  }
+  return id;
+}
+
 /** A path as it lies in a folder; outside of it, its name alone: nobody else need know where. */
 export function inFolder(folder: string, file: string): string {
   const relative = path.relative(folder, path.resolve(folder, file));

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
@@ -73,7 +73,16 @@ export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
     }
   } catch (error) {
     rmSync(place.folder, { recursive: true, force: true });
+    removeIfEmpty(path.dirname(place.folder));
     throw error;
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Other runs lie there.
   }
 }
 
