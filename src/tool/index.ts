@@ -1,4 +1,7 @@
 /** Proctor as a library: the same verbs as on the command line. */
 export { Fault } from '../base/fault.ts';
+export { acceptBaseline } from './baseline.ts';
+export { type Compared, type CompareOptions, compareRuns } from './compare.ts';
 export { runScript, type RunScriptOptions, type ScriptRunResult } from './run-script.ts';
+export { resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 export { recover, type Recovered } from './recover.ts';
