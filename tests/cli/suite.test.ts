@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { Place } from '../runs-support.ts';
 import type { Ran } from '../support.ts';
-import { Agent, answersWell, saying } from '../suite/agent.ts';
+import { Agent, type answersWell, saying } from '../suite/agent.ts';
 import { expectValid } from '../suite/support.ts';
 
 const CASES = `
