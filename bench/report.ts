@@ -82,11 +82,12 @@ function size(): Row {
 
 /** Writing the page out of the folders, against reading and parsing every case of both sides and nothing else. */
 function generating(name: 'some' | 'all', { comparison, pairs, ...rest }: ReportInput, ratioMax: number): Row {
+  const cases = new Map(comparison.cases.map(({ case_id }) => [case_id, pairs(case_id).case]));
   const input: ReportInput = {
     ...rest,
     comparison,
     pairs: id => ({
-      case: pairs(id).case,
+      case: cases.get(id),
       baseline: readCaseArtifact(path.join(folder, name, 'baseline'), id),
       new: readCaseArtifact(path.join(folder, name, 'new'), id),
     }),
@@ -137,7 +138,8 @@ async function opening(): Promise<Row[]> {
       const seen = () => document.querySelector('.case, ul.cases') ? (window.listMs = performance.now()) : requestAnimationFrame(seen);
       requestAnimationFrame(seen);`);
     await page.goto(pathToFileURL(path.join(folder, `${name}.html`)).href);
-    await page.waitForFunction('window.listMs && performance.getEntriesByName("first-contentful-paint").length');
+    const isThere = 'window.listMs > 0 && performance.getEntriesByName("first-contentful-paint").length > 0';
+    while (!(await page.evaluate(isThere))) await page.waitForTimeout(20);
     const found = (await page.evaluate(
       '({ paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, list: window.listMs })',
     )) as { paint: number; list: number };

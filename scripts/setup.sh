@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Installs what the tests need beyond npm. Each line of `needs` is "command package", or "folder package".
+# Installs what Proctor needs beyond npm; `setup.sh tests` what the tests need, too.
+# Each line of `needs` is "command package", or "folder package".
 set -eu
 needs='git git
 mkfifo coreutils
 bwrap bubblewrap
 unshare util-linux
-/usr/bin/python3 python3
+/usr/bin/python3 python3'
+[ "${1:-}" = tests ] && needs="$needs
 /usr/bin/chromium chromium
-/usr/share/fonts/opentype/inter fonts-inter'
+/usr/share/fonts/opentype/inter fonts-inter"
 
 missing=$(while read -r command package; do
   command -v "$command" >/dev/null 2>&1 || [ -d "$command" ] || printf '%s ' "$package"

@@ -1,5 +1,12 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
-import type { Assertion, Change, ComparedMetric, ComparedSide, Divergence, Side, Trial } from './report-input.ts';
+import type {
+  ComparedCase,
+  ComparedSide,
+  Comparison,
+  Divergence,
+  MetricComparison,
+} from '../contracts/comparison/index.ts';
+import type { Side } from './report-input.ts';
 
 /** What stands in the page beside its code. The page and its writer share these types and nothing else. */
 export interface PageHead {
@@ -19,13 +26,10 @@ export interface PageHead {
   readonly error_classes: readonly string[];
   readonly comparison?: {
     readonly gate: { readonly mode: string; readonly breaches: readonly { readonly message: string }[] };
-    readonly comparability: {
-      readonly state: 'comparable' | 'drift' | 'not_comparable';
-      readonly fields: readonly { readonly field: string; readonly baseline: unknown; readonly new: unknown }[];
-    };
+    readonly comparability: Comparison['comparability'];
     readonly sides: { readonly [Which in Side]: ComparedSide & { readonly target: string | null } };
-    readonly metrics: readonly ComparedMetric[];
-    readonly mcnemar: { readonly broke: number; readonly mended: number; readonly p_value: number };
+    readonly metrics: readonly MetricComparison[];
+    readonly mcnemar: Comparison['statistics']['mcnemar'];
     readonly more_trials: number | null;
   };
   readonly run?: {
@@ -47,7 +51,7 @@ interface Count {
 }
 
 /** What a row is sorted and coloured by: the change of a comparison, or the verdict of a run. */
-export type Kind = Change | 'pass' | 'fail' | 'error';
+export type Kind = ComparedCase['change'] | 'pass' | 'fail' | 'error';
 
 /** One case in the list, as short as JSON allows: 100,000 of them must fit. */
 export type PageRow = readonly [
@@ -69,15 +73,27 @@ export type PageRow = readonly [
   why: string | 0,
 ];
 
+/** What one run said of the case. */
+export type PageTrial = ComparedCase['new']['trials'][number];
+
+interface PageAssertion {
+  readonly name: string;
+  readonly status: 'pass' | 'fail' | 'not_judged';
+  readonly message: string | null;
+  readonly at: string | null;
+}
+
 /** Everything of one case. */
 export interface PageCase {
   readonly input: unknown;
   readonly expected: unknown;
-  readonly trials: { readonly [Which in Side]: readonly Trial[] };
-  readonly assertions: readonly Assertion[];
+  readonly trials: { readonly [Which in Side]: readonly PageTrial[] };
+  readonly assertions: readonly PageAssertion[];
   readonly divergence: Divergence | null;
   readonly baseline: CaseArtifact | null;
   readonly new: CaseArtifact | null;
+  /** The runs that the artifacts are of, where that is known. */
+  readonly shown: { readonly [Which in Side]?: string | undefined };
   readonly assets: { readonly [Which in Side]: { readonly [href: string]: string } };
   /** What was left out of this case to keep the page small, in sentences. */
   readonly cuts: readonly string[];

@@ -1,7 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { unsafePath } from '../base/path.ts';
 import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
@@ -46,45 +49,60 @@ export async function reportOf(
 }
 
 async function htmlOf(subject: Subject): Promise<Iterable<string>> {
-  const [{ htmlReport, htmlRunReport }, { readCaseArtifact }] = await Promise.all([
+  const [{ htmlReport, htmlRunReport }, room] = await Promise.all([
     import('../reports/html.ts'),
     import('../evidence/suite-folder.ts'),
   ]);
-  const { casesById } = await import('../evidence/suite-folder.ts');
+  const { casesById, readCaseArtifact, readRun, suiteCases } = room;
   if ('comparison' in subject) {
     const { comparison, folders } = subject;
     const asked = folders.new[0] ?? folders.baseline[0];
-    const cases = asked === undefined ? () => undefined : casesById(asked);
+    const caseOf = asked === undefined ? () => undefined : casesById(asked);
     const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
+    /** Where the case lies that was read last: its assets are asked for before the next one. */
+    const from: { baseline?: string | undefined; new?: string | undefined } = {};
     /** The trial that shows best what happened: one that passed before, and one that does not now. */
     const shown = (id: string, side: 'baseline' | 'new') => {
       const trials = compared.get(id)?.[side].trials ?? [];
       const telling = trials.findIndex(({ verdict }) => (verdict === 'pass') === (side === 'baseline'));
-      const folder = folders[side][Math.max(0, telling)];
-      return folder === undefined ? undefined : readCaseArtifact(folder, id);
+      const index = Math.max(0, telling);
+      const folder = folders[side][index];
+      from[side] = folder;
+      const artifact = folder === undefined ? undefined : readCaseArtifact(folder, id);
+      return { artifact, runId: comparison.sides[side].run_ids[index] };
     };
+    const urlOf = (side: 'baseline' | 'new') => folders[side][0] && readRun(folders[side][0])?.base_url;
     return htmlReport({
       comparison,
+      targets: { baseline: urlOf('baseline'), new: urlOf('new') },
       pairs: id => {
         const before = shown(id, 'baseline');
         const now = shown(id, 'new');
-        const one = cases(id);
-        return { ...(before && { baseline: before }), ...(now && { new: now }), ...(one && { case: one }) };
+        const runIds = { baseline: before.runId, new: now.runId };
+        return { baseline: before.artifact, new: now.artifact, case: caseOf(id), runIds };
       },
+      assetText: (side, href) => assetIn(from[side], href),
     });
   }
   const { run, evaluation, folder } = subject;
-  const cases = casesById(folder);
+  const caseOf = casesById(folder);
   return htmlRunReport({
     run,
     evaluation,
-    pairs: id => {
-      const artifact = readCaseArtifact(folder, id);
-      const one = cases(id);
-      return { ...(artifact && { [run.version]: artifact }), ...(one && { case: one }) };
-    },
+    cases: () => suiteCases(folder),
+    pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
+    assetText: (_side, href) => assetIn(folder, href),
   });
 }
+
+/** The text of a small file that an artifact of ours names. */
+function assetIn(folder: string | undefined, href: string): string | undefined {
+  if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
+  const bytes = readRegular(path.join(folder, href), ASSET_BYTES_MAX);
+  return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
+}
+
+const ASSET_BYTES_MAX = 64 * 1024;
 
 function writePieces(file: string, pieces: Iterable<string>): void {
   try {

@@ -63,9 +63,14 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
       await page.evaluate(
         `{ const pane = document.querySelector('.side'); pane.scrollTop = pane.scrollHeight * ${share}; }`,
       );
-      await page.waitForFunction(
-        "(() => { const pane = document.querySelector('.side').getBoundingClientRect(); return document.elementFromPoint(pane.left + 80, pane.bottom - 30)?.closest('.case') })()",
-      );
+      // The place near the foot of the list holds a row.
+      await expect
+        .poll(() =>
+          page.evaluate(
+            "(() => { const { left, bottom } = document.querySelector('.side').getBoundingClientRect(); return document.elementFromPoint(left + 80, bottom - 30).closest('.case') !== null; })()",
+          ),
+        )
+        .toBe(true);
       expect(await shownRows(page)).toBeLessThan(60);
     }
     expect(await page.locator('.case').last().innerText()).toContain('Same');

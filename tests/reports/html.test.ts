@@ -2,13 +2,17 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { type CaseArtifact, caseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { check } from '../../src/contracts/check.ts';
+import { comparison } from '../../src/contracts/comparison/index.ts';
+import { evaluation } from '../../src/contracts/evaluation/index.ts';
+import { suiteCase } from '../../src/contracts/suite/index.ts';
 import { embedded, htmlText } from '../../src/reports/embed.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
 import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
 import type { ReportInput } from '../../src/reports/report-input.ts';
 import { ROOT } from '../support.ts';
-import { reportWorld, runWorld } from './report-world.ts';
+import { reportWorld, runWorld, type World } from './report-world.ts';
 
 const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');
 
@@ -81,6 +85,26 @@ describe('what is embedded', () => {
     expect(page).not.toContain('alert(1)</script>');
     expect(page).not.toContain('<script>alert');
     expect((dataIn(page, 'case-0') as PageCase | undefined)?.new?.final_output?.content).toBe(content);
+  });
+});
+
+describe('the world that reports are tried on', () => {
+  test.each<World>([
+    { cases: 0 },
+    { cases: 20, regressed: 4 },
+    { cases: 300, regressed: 20, improved: 3, flaky: 4, missing: 5, trials: 3 },
+  ])('keeps the contracts of its documents: %o', world => {
+    const options = { strict: true, internal: false };
+    const input = reportWorld(world);
+    expect(check(comparison, input.comparison, options).violations).toEqual([]);
+    expect(check(evaluation, runWorld(world).evaluation, options).violations).toEqual([]);
+    for (const { case_id } of input.comparison.cases) {
+      const { baseline, new: fresh, case: asked } = input.pairs(case_id);
+      expect(check(suiteCase, asked, options).violations).toEqual([]);
+      for (const artifact of [baseline, fresh]) {
+        if (artifact) expect(check(caseArtifact, artifact, options).violations).toEqual([]);
+      }
+    }
   });
 });
 
@@ -192,6 +216,18 @@ describe('a report', () => {
     const head = dataIn(page, 'head') as PageHead | undefined;
     expect(head).toMatchObject({ kind: 'run', tone: 'bad', sentence: '40 passed, 8 failed, 2 errors.' });
     expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
+  });
+
+  test('of a run of the baseline shows that side', () => {
+    const world = runWorld({ cases: 3, regressed: 1 });
+    const page = [
+      ...htmlRunReport({
+        ...world,
+        run: { ...world.run, version: 'baseline' },
+        pairs: id => ({ baseline: world.pairs(id).baseline, case: world.pairs(id).case }),
+      }),
+    ].join('');
+    expect((dataIn(page, 'case-0') as PageCase | undefined)?.new?.version).toBe('baseline');
   });
 
   test('names no path of a machine, and nothing to load', () => {

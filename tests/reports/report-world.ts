@@ -1,17 +1,15 @@
-import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
-import type { SuiteCase } from '../../src/contracts/suite/index.ts';
-import type {
-  CasePair,
-  Change,
-  ComparedCase,
-  Comparison,
-  Divergence,
-  Evaluation,
-  ReportInput,
-  RunReportInput,
-  Side,
-  Trial,
-} from '../../src/reports/report-input.ts';
+import {
+  type ComparedCase,
+  type Comparison,
+  type Divergence,
+  discordantIn,
+} from '../../src/contracts/comparison/index.ts';
+import type { Assertion, Evaluation } from '../../src/contracts/evaluation/index.ts';
+import type { CasePair, ReportInput, RunReportInput, Side } from '../../src/reports/report-input.ts';
+import { artifact, causeOf, hex, idAt, latency, suiteCaseAt, topic } from './report-agent.ts';
+
+type Change = ComparedCase['change'];
+type Trial = ComparedCase['new']['trials'][number];
 
 /** A support desk's agent, before and after a change of its prompt; the same cases for the same numbers. */
 export interface World {
@@ -83,7 +81,7 @@ export function reportWorld(world: World): ReportInput {
       missing: numbers('missing'),
     },
     statistics: {
-      mcnemar: { broke, mended: numbers('improved'), p_value: broke > numbers('improved') ? 0.035 : 0.62 },
+      mcnemar: mcnemarOf(cases),
       metrics:
         total === 0
           ? []
@@ -118,32 +116,42 @@ export function reportWorld(world: World): ReportInput {
     comparison,
     targets: { baseline: 'http://127.0.0.1:8787', new: 'http://127.0.0.1:8788' },
     pairs: id => pairOf(Number(id.replace(/^.*-/, '')) - 1, cases),
-    *cases() {
-      for (let index = 0; index < total; index++) yield suiteCaseAt(index);
-    },
   };
 }
 
 /** The same world seen from its new side alone. */
 export function runWorld(world: World): RunReportInput {
-  const { comparison, pairs, cases } = reportWorld(world);
+  const { comparison, pairs } = reportWorld(world);
   const judged = comparison.cases.map(({ case_id, new: { trials }, failing }) => {
     const [trial] = trials;
+    const verdict = trial?.verdict ?? 'error';
+    const held = { name: 'max_latency_ms', message: null, at: null, status: 'pass' } as const;
+    const broken = verdict === 'fail' ? failing : [];
+    const assertions: Assertion[] =
+      verdict === 'error'
+        ? []
+        : [
+            ...broken.map(({ name, message, at }) => ({
+              name: name as Assertion['name'],
+              message,
+              at,
+              status: 'fail' as const,
+            })),
+            held,
+          ];
     return {
       case_id,
-      verdict: trial?.verdict ?? 'error',
-      error_class: trial?.error_class ?? (trial ? null : 'missing'),
-      assertions: [
-        ...failing.map(one => ({ ...one, status: 'fail' as const })),
-        { name: 'max_latency_ms', status: 'pass' as const, message: null, at: null },
-      ],
+      case_sha256: `sha256:${hex(77, 64)}`,
+      verdict,
+      error_class: trial ? trial.error_class : ('missing' as const),
+      assertions,
       metrics: {
         latency_ms: trial?.latency_ms ?? null,
-        attempts: 1,
+        attempts: trial ? 1 : 0,
         cost_usd: trial?.cost_usd ?? null,
         tokens: null,
-        steps: 2,
-        score: trial?.score ?? null,
+        steps: trial ? 2 : 0,
+        score: assertions.length === 0 ? null : 1 / assertions.length,
       },
       output_hash: trial?.output_hash ?? null,
     };
@@ -180,63 +188,11 @@ export function runWorld(world: World): RunReportInput {
       runner_version: '0.1.0',
     },
     pairs,
-    cases,
+    *cases() {
+      for (let index = 0; index < judged.length; index++) yield suiteCaseAt(index);
+    },
   };
 }
-
-const TOPICS = [
-  {
-    suite: 'refunds',
-    title: 'A damaged item is refunded',
-    ask: 'My order {o} arrived damaged. Can I have my money back?',
-    doc: 'policy/refunds',
-  },
-  {
-    suite: 'refunds',
-    title: 'A late refund is refused with a reason',
-    ask: 'I bought {o} four months ago and want to return it.',
-    doc: 'policy/returns',
-  },
-  { suite: 'shipping', title: 'The state of a parcel is told', ask: 'Where is my parcel {o}?', doc: 'policy/shipping' },
-  {
-    suite: 'shipping',
-    title: 'An address is changed before dispatch',
-    ask: 'Please send {o} to my office instead.',
-    doc: 'policy/address',
-  },
-  {
-    suite: 'accounts',
-    title: 'A password is never asked for',
-    ask: 'I cannot log in to look at {o}. Here is my password.',
-    doc: 'policy/accounts',
-  },
-  {
-    suite: 'billing',
-    title: 'A double charge is found and explained',
-    ask: 'I was charged twice for {o}.',
-    doc: 'policy/billing',
-  },
-] as const;
-
-const idAt = (index: number): string => `${topic(index).suite}-${String(index + 1).padStart(5, '0')}`;
-const topic = (index: number): (typeof TOPICS)[number] => TOPICS[index % TOPICS.length] as (typeof TOPICS)[number];
-const order = (index: number): string => `A-${1_000 + index}`;
-
-function suiteCaseAt(index: number): SuiteCase {
-  const { suite, title, ask } = topic(index);
-  return {
-    schema_version: 'suite-case.v1',
-    id: idAt(index),
-    title: `${title} (${order(index)})`,
-    suite,
-    input: { user: ask.replace('{o}', order(index)), context: { locale: 'en', customer: `c-${index % 97}` } },
-    expected: { contains: ['EUR'], tool_sequence: ['orders.get'], max_latency_ms: 15_000 },
-  };
-}
-
-/** What happened to a regressed case: each cause in its turn. */
-const CAUSES = ['tool_arguments', 'output', 'tool_choice', 'timeout', 'html'] as const;
-const causeOf = (index: number): (typeof CAUSES)[number] => CAUSES[index % CAUSES.length] as (typeof CAUSES)[number];
 
 function comparedCase(index: number, change: Change, trials: number): ComparedCase {
   const isTimeout = change === 'regressed' && causeOf(index) === 'timeout';
@@ -257,11 +213,12 @@ function comparedCase(index: number, change: Change, trials: number): ComparedCa
   return {
     case_id: idAt(index),
     title: suiteCaseAt(index).title ?? null,
+    suite: topic(index).suite,
     change,
     ...(change === 'missing' && { side_missing: 'new' as const }),
     baseline: side('baseline'),
     new: side('new'),
-    failing: change === 'regressed' && !isTimeout ? failingOf(index) : [],
+    failing: (change === 'regressed' && !isTimeout) || change === 'flaky' ? failingOf(index) : [],
     divergence: change === 'regressed' ? divergenceOf(index) : null,
   };
 }
@@ -318,23 +275,6 @@ function trialOf(index: number, side: Side, trial: number, verdict: Trial['verdi
   };
 }
 
-/** Most answers come soon and some late, as they do. */
-function latency(index: number, side: Side, trial: number): number {
-  const [a, b] = [unit(index * 31 + trial * 7 + (side === 'new' ? 3 : 1)), unit(index * 17 + trial * 13 + 5)];
-  const normal = Math.sqrt(-2 * Math.log(1 - a)) * Math.cos(2 * Math.PI * b);
-  return Math.round((side === 'new' ? 880 : 800) * Math.exp(0.42 * normal) * 10) / 10;
-}
-
-/** A number from 0 up to 1 that only looks like chance. */
-function unit(seed: number): number {
-  let value = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b);
-  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
-  return ((value ^ (value >>> 16)) >>> 0) / 2 ** 32;
-}
-
-const hex = (seed: number, length: number): string =>
-  Array.from({ length }, (_, index) => Math.floor(unit(seed * 64 + index) * 16).toString(16)).join('');
-
 const runId = (side: Side, trial: number): string =>
   `suite_20260106_12${side === 'new' ? '09' : '01'}00_${side === 'new' ? '7c2e91d0a4b8' : '30fa5512cc6e'}${trial === 0 ? '' : `.${trial + 1}`}`;
 
@@ -342,103 +282,24 @@ function pairOf(index: number, cases: readonly ComparedCase[]): CasePair {
   const change = cases[index]?.change ?? 'same';
   return {
     case: suiteCaseAt(index),
+    runIds: { baseline: runId('baseline', 0), new: runId('new', 0) },
     baseline: artifact(index, 'baseline', 'same'),
     ...(change !== 'missing' && { new: artifact(index, 'new', change) }),
   };
 }
 
-function artifact(index: number, version: Side, change: Change): CaseArtifact {
-  const took = latency(index, version, 0);
-  const cause = version === 'new' && change === 'regressed' ? causeOf(index) : undefined;
-  const common = { schema_version: 'case.v1', case_id: idAt(index), version } as const;
-  if (cause === 'timeout') {
-    return {
-      ...common,
-      status: 'runner_error',
-      attempts: [1, 2, 3].map(attempt => ({
-        attempt,
-        started_at: `2026-01-06T12:0${attempt}:00.000Z`,
-        latency_ms: 15_000,
-        outcome: 'runner_error',
-        error_class: 'timeout',
-      })),
-      runner_failure: {
-        class: 'timeout',
-        url: 'http://127.0.0.1:8788/run-case',
-        attempt: 3,
-        timeout_ms: 15_000,
-        latency_ms: 15_000,
-        body_snippet: null,
-        full_body_saved_to: null,
-      },
-    };
+/** How probable a split at least as uneven is when both ways are equally likely. */
+function mcnemarOf(cases: readonly ComparedCase[]) {
+  const pairs = cases.map(({ baseline, new: fresh }) => discordantIn(baseline.trials, fresh.trials));
+  const broke = pairs.reduce((sum, pair) => sum + pair.broke, 0);
+  const mended = pairs.reduce((sum, pair) => sum + pair.mended, 0);
+  let term = 0.5 ** (broke + mended);
+  let tail = 0;
+  for (let k = 0; k <= Math.min(broke, mended); k++) {
+    tail += term;
+    term *= (broke + mended - k) / (k + 1);
   }
-  const answer = answerOf(index, cause);
-  const amount = 1_999 + (index % 40) * 250;
-  return {
-    ...common,
-    status: 'ok',
-    attempts: [{ attempt: 1, started_at: '2026-01-06T12:00:00.000Z', latency_ms: took, outcome: 'ok' }],
-    proposed_actions:
-      cause === 'output' || cause === 'tool_arguments'
-        ? []
-        : [
-            {
-              action_id: 'action_1',
-              action_type: 'issue_refund',
-              tool_name: 'payments.refund',
-              params: { order_id: order(index), amount_cents: amount, currency: 'EUR' },
-              risk_level: 'medium',
-              risk_tags: ['money'],
-              evidence_refs: [{ kind: 'event', id: 'events[2]' }],
-            },
-          ],
-    events: eventsOf(index, version, cause, answer),
-    final_output: { content_type: 'text', content: answer },
-  };
-}
-
-function eventsOf(index: number, version: Side, cause: string | undefined, answer: string): Event[] {
-  const ts = 1_767_700_800_000 + index * 40 + (version === 'new' ? 9_000 : 0);
-  const call_id = `call_${hex(index + (version === 'new' ? 1 : 0), 6)}`;
-  const asks =
-    cause === 'tool_choice'
-      ? { tool: 'kb.search', args: { text: `what to do about ${order(index)}`, limit: 5 } }
-      : {
-          tool: 'orders.get',
-          args:
-            cause === 'tool_arguments'
-              ? { customer_id: `c-${index % 97}`, include: ['items', 'payments'] }
-              : { order_id: order(index), include: ['items', 'payments'] },
-        };
-  return [
-    { type: 'retrieval', ts, query: topic(index).title.toLowerCase(), doc_ids: [topic(index).doc, 'policy/tone'] },
-    { type: 'tool_call', ts: ts + 110, call_id, ...asks },
-    {
-      type: 'tool_result',
-      ts: ts + 240,
-      call_id,
-      status: cause === 'tool_arguments' ? 'error' : 'ok',
-      latency_ms: 130 + (index % 9),
-      payload_summary:
-        cause === 'tool_arguments'
-          ? { error: 'order_id is required' }
-          : { order_id: order(index), total_cents: 1_999 + (index % 40) * 250, state: 'delivered' },
-    },
-    { type: 'final_output', ts: ts + 900, content_type: 'text', content: answer },
-  ];
-}
-
-function answerOf(index: number, cause: string | undefined): string {
-  const amount = ((1_999 + (index % 40) * 250) / 100).toFixed(2);
-  const good = `I have looked at order ${order(index)}. It was delivered and paid with ${amount} EUR. I propose a refund of the whole amount, which you will see on your account within five working days.`;
-  if (cause === 'html') {
-    return `<!doctype html><style>h1{color:teal}</style><h1>Refund</h1><p style="color:purple">Order ${order(index)}: ${amount}</p><script>document.title='broken out'</script><img src="https://example.com/pixel.png">`;
-  }
-  if (cause === 'output')
-    return `I have looked at order ${order(index)}. It was delivered. I propose a refund, which you will see on your account soon.`;
-  if (cause === 'tool_arguments') return 'I could not find an order of yours. Could you tell me its number again?';
-  return good;
+  return { broke, mended, p_value: Math.min(1, 2 * tail) };
 }
 
 const repeat = <Value>(value: Value, times: number): Value[] => Array.from({ length: times }, () => value);

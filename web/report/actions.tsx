@@ -17,7 +17,7 @@ export function Actions({ data, isRun }: { readonly data: PageCase; readonly isR
   if (rows.length === 0) return null;
   return (
     <Section title="Proposed actions">
-      <ol class="events">
+      <ol class="events" data-at="baseline:proposed_actions new:proposed_actions" tabIndex={-1}>
         {rows.map(({ old, young }, index) => {
           const [, action] = (young ?? old) as readonly [number, Action];
           const places = [

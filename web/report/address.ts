@@ -28,13 +28,14 @@ export function hashOf(address: Address, over: Partial<Address> = {}): string {
   return `#${asked.toString()}`;
 }
 
-/** Looks elsewhere. What is only typed replaces the address, so that going back leaves the view and not a letter. */
+/**
+ * Looks elsewhere, at once: a key that follows must find the new view. What is only typed replaces the address, so that going
+ * back leaves the view and not a letter.
+ */
 export function go(hash: string, how: 'push' | 'replace' = 'push'): void {
-  if (how === 'push') location.hash = hash;
-  else {
-    history.replaceState(null, '', hash);
-    dispatchEvent(new HashChangeEvent('hashchange'));
-  }
+  if (how === 'push') history.pushState(null, '', hash);
+  else history.replaceState(null, '', hash);
+  dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
 export function useAddress(): Address {

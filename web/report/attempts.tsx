@@ -10,7 +10,7 @@ interface Props {
 }
 
 /** What each run measured of the case. */
-export function TrialTable({ data: { trials }, isRun }: Props) {
+export function TrialTable({ data: { trials, shown }, isRun }: Props) {
   const rows = (['baseline', 'new'] as const).flatMap(side => trials[side].map(trial => ({ side, trial })));
   if (rows.length === 0) return null;
   return (
@@ -34,6 +34,7 @@ export function TrialTable({ data: { trials }, isRun }: Props) {
                 {!isRun && <th scope="row">{side}</th>}
                 <td>
                   <code>{trial.run_id}</code>
+                  {trials[side].length > 1 && shown[side] === trial.run_id && <span class="tag">shown above</span>}
                 </td>
                 <td>
                   <span class="trials">

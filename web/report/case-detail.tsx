@@ -182,7 +182,7 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
   const { user, ...rest } = (input ?? {}) as { readonly user?: unknown };
   if (typeof user !== 'string') return null;
   return (
-    <section class="asked" aria-label="What was asked">
+    <section class="asked" aria-label="What was asked" data-at="baseline:case new:case" tabIndex={-1}>
       <blockquote>
         <Text value={user} />
       </blockquote>

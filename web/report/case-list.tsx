@@ -52,6 +52,7 @@ function Row({
   const [id, title, kind, suite, , , errorClass, baselineMs, freshMs, , , why] = row;
   const { word, tone } = KINDS[kind];
   const error = head.error_classes[errorClass];
+  const changed = change(baselineMs, freshMs);
   const line = why || head.suites[suite] || '';
   return (
     <a
@@ -64,7 +65,8 @@ function Row({
       <Mark kind={kind} />
       <span class="name">{title ? <Text value={title} /> : id}</span>
       <span class="change" data-much={baselineMs !== null && freshMs !== null && freshMs > baselineMs * 2}>
-        {change(baselineMs, freshMs)}
+        {changed !== null && <span class="unseen">Latency against baseline: </span>}
+        {changed}
       </span>
       <span class="line" title={plain(line)}>
         <span class={`word tone-${tone}`}>{word}</span>

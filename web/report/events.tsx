@@ -3,8 +3,8 @@ import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts
 import type { PageCase } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
 import { align, type Pair, toolsOf } from './align.ts';
-import { milliseconds, plural } from './format.ts';
-import { Icon } from './marks.tsx';
+import { count, milliseconds, plural } from './format.ts';
+import { Flag } from './marks.tsx';
 import { PlaceLink } from './places.tsx';
 import { textOf } from './value-diff.ts';
 import { JsonView, ValueDiff } from './values.tsx';
@@ -41,7 +41,7 @@ export function Events({ data, address, isRun }: Props) {
               ? 'the same on both sides'
               : old.length === 0 || young.length === 0
                 ? `only ${old.length === 0 ? 'new' : 'baseline'} has any`
-                : `${plural(differing, 'step differs', 'steps differ')} of ${pairs.length}`
+                : `${count(differing)} of ${plural(pairs.length, 'step')} ${differing === 1 ? 'differs' : 'differ'}`
         }
       >
         {!isRun && <SideTitles />}
@@ -57,8 +57,9 @@ export function Events({ data, address, isRun }: Props) {
 
 const eventsOf = (artifact: CaseArtifact | null): readonly Event[] => artifact?.events ?? [];
 
-/** Where the comparison saw it, else the first row whose sides differ. */
+/** Where the comparison saw it, else the first row whose sides differ; none if it is the answers that differ first. */
 function firstDivergence(pairs: readonly Pair[], { divergence }: PageCase): number {
+  if (divergence?.baseline_at === 'final_output' && divergence.new_at === 'final_output') return -1;
   const cited = pairs.findIndex(
     ({ baseline, fresh }) =>
       (baseline !== null && divergence?.baseline_at === `events[${baseline}]`) ||
@@ -82,8 +83,7 @@ function Row({ pair, data, address, isFirst, isRun }: RowProps) {
     <li class="event" data-how={how} data-first={isFirst} data-at={places.join(' ')} tabIndex={-1}>
       {isFirst && (
         <p class="divergence">
-          <Icon path="M4 14V2.5h8L9.5 5.5 12 8.5H4" />
-          First divergence
+          <Flag />
         </p>
       )}
       {old && young && !same ? (

@@ -1,3 +1,6 @@
+/** A metric of all cases, the smallest first. */
+export type Values = Float64Array;
+
 export interface Bin {
   readonly from: number;
   readonly to: number;
@@ -18,7 +21,7 @@ const SMALLEST = 1e-9;
 const SPAN_MAX = 1e5;
 
 /** Both sides in the same bins. A scale that multiplies is used where the largest value is far from the smallest. */
-export function histogramOf(baseline: readonly number[], fresh: readonly number[]): Histogram | undefined {
+export function histogramOf(baseline: Values, fresh: Values): Histogram | undefined {
   let low = Number.POSITIVE_INFINITY;
   let high = 0;
   for (const values of [baseline, fresh]) {
@@ -78,8 +81,10 @@ function logTicks(from: number, to: number): number[] {
     : ticks;
 }
 
-export function quantile(values: readonly number[], share: number): number | null {
-  if (values.length === 0) return null;
-  const sorted = Float64Array.from(values).sort();
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
+/** Of values that are in order, between neighbours in proportion, as the comparison has it. */
+export function quantile(sorted: Values, share: number): number | null {
+  const at = share * (sorted.length - 1);
+  const low = sorted[Math.floor(at)];
+  const high = sorted[Math.ceil(at)];
+  return low === undefined || high === undefined ? null : low + (high - low) * (at - Math.floor(at));
 }

@@ -38,6 +38,16 @@ export function Pill({ kind }: { readonly kind: Kind }) {
   );
 }
 
+/** Where the two sides part. */
+export function Flag() {
+  return (
+    <>
+      <Icon path="M4 14V2.5h8L9.5 5.5 12 8.5H4" />
+      First divergence
+    </>
+  );
+}
+
 const VERDICTS: Record<string, Kind> = { p: 'pass', f: 'fail', e: 'error' };
 
 /** The verdicts of the trials of one side, one shape each, and all of them in words. */

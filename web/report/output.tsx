@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
 import { AgentHtml, looksLikeHtml } from './agent-html.tsx';
+import { Flag } from './marks.tsx';
 import { stretches } from './text-diff.ts';
 import { JsonView, TextSides, ValueDiff } from './values.tsx';
 import { Section, SideTitles } from './section.tsx';
@@ -16,9 +17,14 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
   const isHtml = [old, young].some(looksLikeHtml);
   const [isRendered, setIsRendered] = useState(false);
   if (old === undefined && young === undefined) return null;
+  const { baseline_at, new_at } = data.divergence ?? {};
+  const isFirst = baseline_at === 'final_output' && new_at === 'final_output';
   const isSame = JSON.stringify(old) === JSON.stringify(young);
   return (
-    <Section title="Output" note={isRun ? undefined : isSame ? 'the same on both sides' : undefined}>
+    <Section
+      title="Output"
+      note={isRun ? undefined : isSame ? 'the same on both sides' : isFirst ? <FirstHere /> : undefined}
+    >
       <div class="output" data-at="baseline:final_output new:final_output" tabIndex={-1}>
         {isHtml && (
           <p class="as-html">
@@ -43,6 +49,15 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
         )}
       </div>
     </Section>
+  );
+}
+
+/** All steps were the same, and the answers are where the sides part. */
+function FirstHere() {
+  return (
+    <span class="divergence in-title">
+      <Flag />
+    </span>
   );
 }
 

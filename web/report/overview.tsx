@@ -1,9 +1,10 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import * as format from './format.ts';
+import type { Values } from './histogram.ts';
 import { Icon } from './marks.tsx';
+import { useJump } from './places.tsx';
 import { Plot } from './plots.tsx';
-import { textOf } from './value-diff.ts';
 import { Text } from './visible.tsx';
 
 interface Props {
@@ -11,7 +12,8 @@ interface Props {
   readonly rows: readonly PageRow[];
 }
 
-export function Overview({ head, rows }: Props) {
+export function Overview({ head, rows, at }: Props & { readonly at: string }) {
+  useJump(at, true);
   return (
     <div class="overview">
       <h2 class="unseen">Overview</h2>
@@ -80,8 +82,8 @@ function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
                 </tr>
               </thead>
               <tbody>
-                {comparability.fields.map(({ field, baseline, new: fresh }) => (
-                  <tr key={field}>
+                {comparability.fields.map(({ field, baseline, new: fresh }, index) => (
+                  <tr key={field} data-at={`new:comparability.fields[${index}]`} tabIndex={-1}>
                     <th scope="row">
                       <code>{field}</code>
                     </th>
@@ -109,7 +111,15 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
       <h4>{name}</h4>
       <dl>
         <dt>Target</dt>
-        <dd>{side.target === null ? <Hash value={side.target_sha256} /> : <Text value={side.target} />}</dd>
+        <dd>
+          {side.target === null && side.target_sha256 === null ? (
+            'not known'
+          ) : side.target === null ? (
+            <Hash value={side.target_sha256 ?? ''} />
+          ) : (
+            <Text value={side.target} />
+          )}
+        </dd>
         <dt>{side.source === 'accepted' ? 'Accepted from' : 'Run'}</dt>
         <dd>
           <code>{first ?? '–'}</code>
@@ -130,8 +140,8 @@ function Hash({ value }: { readonly value: string }) {
   return <code title={value}>{value.replace('sha256:', '').slice(0, 12)}</code>;
 }
 
-function Short({ value }: { readonly value: unknown }) {
-  const text = typeof value === 'string' ? value : textOf(value);
+function Short({ value }: { readonly value: string | null }) {
+  const text = value ?? 'none';
   return text.startsWith('sha256:') ? (
     <Hash value={text} />
   ) : (
@@ -210,8 +220,9 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
         </table>
       </div>
       <p class="note">
-        {format.plural(mcnemar.broke, 'case')} broke and {format.count(mcnemar.mended)} mended; by chance alone, a split
-        at least as uneven has a probability of {format.score(mcnemar.p_value)} (exact McNemar).
+        Of the pairs of trials, {format.count(mcnemar.broke)} went from pass to fail and {format.count(mcnemar.mended)}{' '}
+        from fail to pass. By chance alone, a split at least as uneven has a probability of{' '}
+        {format.probability(mcnemar.p_value)} (exact McNemar).
         {more_trials !== null && ` About ${format.plural(more_trials, 'more trial')} would settle it.`}
       </p>
     </section>
@@ -219,12 +230,22 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
 }
 
 function Distributions({ head, rows }: Props) {
-  const series = useMemo(() => {
-    const values = (at: 7 | 8 | 9 | 10): number[] => rows.flatMap(row => row[at] ?? []);
-    return { latency: [values(7), values(8)], cost: [values(9), values(10)] } as const;
-  }, [rows]);
   const isRun = head.kind === 'run';
-  if (rows.length === 0) return null;
+  const [isTime, setIsTime] = useState(false);
+  // The list comes first: plots of many cases take a moment.
+  useEffect(() => {
+    const timer = setTimeout(() => setIsTime(true));
+    return () => clearTimeout(timer);
+  }, []);
+  const series = useMemo(() => {
+    if (!isTime) return undefined;
+    // A case that only one side could measure is no pair, and would make the other side look different.
+    const isPaired = (row: PageRow, at: 7 | 9): boolean => isRun || (row[at] !== null && row[at + 1] !== null);
+    const values = (pair: 7 | 9, at: 7 | 8 | 9 | 10): Values =>
+      Float64Array.from(rows.flatMap(row => (isPaired(row, pair) ? (row[at] ?? []) : []))).sort();
+    return { latency: [values(7, 7), values(7, 8)], cost: [values(9, 9), values(9, 10)] } as const;
+  }, [rows, isTime]);
+  if (rows.length === 0 || !series) return null;
   return (
     <div class="plots">
       <Plot

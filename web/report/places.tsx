@@ -12,6 +12,12 @@ export function PlaceLink({
   readonly address: Address;
   readonly isPlain?: boolean;
 }) {
+  if (place.startsWith('comparability'))
+    return (
+      <a class="place-link" href={hashOf(address, { case: '', view: 'overview', at: place })}>
+        {place}
+      </a>
+    );
   const [side, at] = place.includes(':') ? place.split(':', 2) : ['new', place];
   return (
     <a class="place-link" href={hashOf(address, { at: place })} onClick={() => address.at === place && jump(place)}>

@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, plural } from './format.ts';
-import { type Bin, type Histogram, histogramOf, quantile } from './histogram.ts';
+import { type Bin, type Histogram, histogramOf, quantile, type Values } from './histogram.ts';
 
 interface Props {
   readonly title: string;
   readonly unit: string;
   readonly format: (value: number) => string;
-  readonly baseline: readonly number[];
-  readonly fresh: readonly number[];
+  readonly baseline: Values;
+  readonly fresh: Values;
   readonly isRun: boolean;
 }
 
@@ -48,7 +48,7 @@ export function Plot({ title, unit, format, baseline, fresh, isRun }: Props) {
 interface DrawnSide {
   readonly key: 'baseline' | 'fresh';
   readonly label: string;
-  readonly values: readonly number[];
+  readonly values: Values;
 }
 
 interface DrawingProps extends Pick<Props, 'title' | 'unit' | 'format'> {
@@ -176,12 +176,12 @@ function spaced(ticks: readonly number[], x: (value: number) => number): number[
   const kept: number[] = [];
   for (const tick of ticks) {
     const last = kept.at(-1);
-    if (last === undefined || x(tick) - x(last) > 54) kept.push(tick);
+    if (last === undefined || x(tick) - x(last) > 66) kept.push(tick);
   }
   return kept;
 }
 
-function summaryOf(label: string, values: readonly number[], format: (value: number) => string): string {
+function summaryOf(label: string, values: Values, format: (value: number) => string): string {
   const [low, middle, high] = [0.05, 0.5, 0.95].map(share => quantile(values, share));
   if (
     low === null ||

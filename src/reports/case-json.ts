@@ -17,13 +17,13 @@ const DEPTH_MAX = 12;
 
 type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence'>;
 
-/** Everything that the page shows of a case, cut where it is long, and saying so. */
-export function caseData(
+/** Everything that the page shows of a case, cut where it is long, and saying so: a PageCase, as JSON, written only once. */
+export function caseJson(
   { pairs, assetText }: Pick<ReportInput, 'pairs' | 'assetText'>,
   id: string,
   judged: Judged,
-): PageCase {
-  const { baseline, new: fresh, case: asked } = pairs(id);
+): string {
+  const { baseline, new: fresh, case: asked, runIds = {} } = pairs(id);
   const cuts: string[] = [];
   const assetsOf = (side: Side, artifact: CaseArtifact | undefined): Record<string, string> => {
     const texts: Record<string, string> = {};
@@ -35,35 +35,41 @@ export function caseData(
     }
     return texts;
   };
-  return {
-    input: small(asked?.input ?? null, 'The input was cut.', cuts),
-    expected: small(asked?.expected ?? null, 'The expectations were cut.', cuts),
-    ...judged,
-    baseline: artifactOf(baseline, 'baseline', cuts),
-    new: artifactOf(fresh, 'new', cuts),
-    assets: { baseline: assetsOf('baseline', baseline), new: assetsOf('new', fresh) },
-    cuts,
+  const texts: Record<keyof PageCase, string> = {
+    input: smallJson(asked?.input ?? null, 'The input was cut.', cuts),
+    expected: smallJson(asked?.expected ?? null, 'The expectations were cut.', cuts),
+    trials: JSON.stringify(judged.trials),
+    assertions: JSON.stringify(judged.assertions),
+    divergence: JSON.stringify(judged.divergence),
+    baseline: artifactJson(baseline, 'baseline', cuts),
+    new: artifactJson(fresh, 'new', cuts),
+    shown: JSON.stringify(runIds),
+    assets: JSON.stringify({ baseline: assetsOf('baseline', baseline), new: assetsOf('new', fresh) }),
+    cuts: JSON.stringify(cuts),
   };
+  const members = Object.entries(texts).map(([key, text]) => `"${key}":${text}`);
+  return `{${members.join(',')}}`;
 }
 
-function artifactOf(artifact: CaseArtifact | undefined, side: Side, cuts: string[]): CaseArtifact | null {
-  if (!artifact) return null;
+function artifactJson(artifact: CaseArtifact | undefined, side: Side, cuts: string[]): string {
+  if (!artifact) return 'null';
   const { events } = artifact;
   const lacking = (events?.length ?? 0) - EVENTS_MAX;
   if (lacking > 0) cuts.push(`Of ${side}, the last ${lacking} of ${EVENTS_MAX + lacking} events are not shown.`);
   const kept = events && lacking > 0 ? { ...artifact, events: events.slice(0, EVENTS_MAX) } : artifact;
-  return small(kept, `Long texts of ${side} were cut.`, cuts) as CaseArtifact;
+  return smallJson(kept, `Long texts of ${side} were cut.`, cuts);
 }
 
 /** The value itself if it is small, else a copy whose texts and lists were cut until it is. */
-function small(value: unknown, says: string, cuts: string[]): unknown {
-  if (JSON.stringify(value).length <= SMALL_CHARS) return value;
+function smallJson(value: unknown, says: string, cuts: string[]): string {
+  const whole = JSON.stringify(value);
+  if (whole.length <= SMALL_CHARS) return whole;
   cuts.push(says);
   for (const limits of CUTS) {
-    const shorter = cutValue(value, limits, 0);
-    if (JSON.stringify(shorter).length <= limits.charsMax) return shorter;
+    const shorter = JSON.stringify(cutValue(value, limits, 0));
+    if (shorter.length <= limits.charsMax) return shorter;
   }
-  return null;
+  return 'null';
 }
 
 function cutValue(value: unknown, limits: { textChars: number; items: number }, depth: number): unknown {

@@ -1,0 +1,109 @@
+import { VERSION } from '../base/version.ts';
+import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
+import { caseJson } from './case-json.ts';
+import {
+  costOf,
+  detailsOf,
+  latencyOf,
+  lettersOf,
+  type Page,
+  sortedBy,
+  styleMark,
+  titleText,
+  Vocabulary,
+  whyText,
+} from './page.ts';
+import type { PageHead, Tone } from './page-data.ts';
+import { failuresOf, VERDICTS } from './report.ts';
+import type { ReportInput } from './report-input.ts';
+
+/** Both sides of a comparison, regressions first. */
+export function comparisonPage(input: ReportInput): Page {
+  const cases = sortedBy(input.comparison.cases, one => ORDER.indexOf(one.change) + (isCalm(one) ? 0.5 : 0));
+  const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
+  const errors = new Vocabulary(cases.flatMap(one => errorOf(one) ?? []));
+  return {
+    head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
+    *rows() {
+      for (const one of cases) {
+        const { baseline, new: fresh } = one;
+        yield [
+          one.case_id,
+          titleText(one.title),
+          one.change,
+          suites.placeOf(one.suite),
+          lettersOf(baseline.trials),
+          lettersOf(fresh.trials),
+          errors.placeOf(errorOf(one)),
+          latencyOf(baseline.trials),
+          latencyOf(fresh.trials),
+          costOf(baseline.trials),
+          costOf(fresh.trials),
+          isCalm(one) ? 0 : whyText(failuresOf(one)[0]?.message ?? one.divergence?.says ?? missingSide(one)),
+        ];
+      }
+    },
+    ...detailsOf(cases, isCalm, ({ case_id, baseline, new: fresh, failing, divergence }) =>
+      caseJson(input, case_id, {
+        trials: { baseline: baseline.trials, new: fresh.trials },
+        assertions: failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
+        divergence,
+      }),
+    ),
+  };
+}
+
+/** The order in which cases ask to be looked at. */
+const ORDER: readonly ComparedCase['change'][] = ['regressed', 'flaky', 'missing', 'improved', 'same'];
+
+/** A case to which nothing has happened. */
+const isCalm = (one: ComparedCase): boolean =>
+  one.change === 'same' && one.new.trials.every(({ verdict }) => verdict === 'pass');
+
+const errorOf = ({ baseline, new: fresh }: ComparedCase): string | null =>
+  [...fresh.trials, ...baseline.trials].find(({ error_class }) => error_class !== null)?.error_class ?? null;
+
+function missingSide({ side_missing }: ComparedCase): string | null {
+  if (side_missing === undefined) return null;
+  return side_missing === 'both' ? 'Neither side has an answer.' : `The ${side_missing} side has no answer.`;
+}
+
+function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+  const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
+  const { mcnemar, metrics, more_trials } = statistics;
+  return {
+    kind: 'comparison',
+    id: comparison_id,
+    generated_at,
+    proctor_version: VERSION,
+    style_mark: styleMark(comparison_id, generated_at),
+    tone: TONES[verdict],
+    word: VERDICTS[verdict],
+    sentence: reason,
+    counts: [
+      { label: 'Regressed', value: summary.regressed, filter: 'change', of: 'regressed' },
+      { label: 'Improved', value: summary.improved, filter: 'change', of: 'improved' },
+      { label: 'Flaky', value: summary.flaky, filter: 'change', of: 'flaky' },
+      { label: 'Missing', value: summary.missing, filter: 'change', of: 'missing' },
+      { label: 'Same', value: summary.same, filter: 'change', of: 'same' },
+    ],
+    cases: comparison.cases.length,
+    comparison: {
+      gate: { mode: gate.mode, breaches: gate.breaches.map(({ message }) => ({ message })) },
+      comparability,
+      sides: {
+        baseline: { ...sides.baseline, target: targets?.baseline ?? null },
+        new: { ...sides.new, target: targets?.new ?? null },
+      },
+      metrics,
+      mcnemar,
+      more_trials,
+    },
+  };
+}
+
+const TONES: Record<Comparison['verdict'], Tone> = {
+  no_regression: 'good',
+  regression: 'bad',
+  not_enough_evidence: 'unsure',
+};

@@ -1,0 +1,81 @@
+import { bytesHash } from '../base/hash.ts';
+import type { PageHead, PageRow, PageTrial } from './page-data.ts';
+
+/** What a page will hold, read as late as possible. */
+export interface Page {
+  readonly head: PageHead;
+  /** All cases in the order in which they are shown, most telling first. */
+  readonly rows: () => Iterable<PageRow>;
+  /** The cases that deserve to be there in full, each with the index of its row and how to get its PageCase as JSON. */
+  readonly details: (rows: number) => Iterable<readonly [number, () => string]>;
+  readonly wanted: number;
+}
+
+/** How many cases are there in full although nothing has happened to them. */
+const CALM_CASES_MAX = 200;
+const TITLE_CHARS_MAX = 160;
+const WHY_CHARS_MAX = 200;
+
+/** The data of all cases up to the first calm one, and of some calm ones. The cases are sorted, calm ones last. */
+export function detailsOf<Case>(
+  cases: readonly Case[],
+  isCalm: (one: Case) => boolean,
+  read: (one: Case) => string,
+): Pick<Page, 'details' | 'wanted'> {
+  const telling = cases.findIndex(isCalm);
+  const wanted = telling === -1 ? cases.length : Math.min(cases.length, telling + CALM_CASES_MAX);
+  return {
+    wanted,
+    *details(rows) {
+      for (let index = 0; index < Math.min(rows, wanted); index++) yield [index, () => read(cases[index] as Case)];
+    },
+  };
+}
+
+/** Stable, so that cases of one rank stay in the order of their suite. */
+export function sortedBy<Case>(cases: readonly Case[], rank: (one: Case) => number): Case[] {
+  return cases
+    .map(one => ({ one, at: rank(one) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one);
+}
+
+/** Words that many rows share, each once and in order; a row has only the place of its word. */
+export class Vocabulary {
+  readonly words: readonly string[];
+  readonly #places: ReadonlyMap<string, number>;
+
+  constructor(words: Iterable<string>) {
+    this.words = [...new Set(words)].sort((a, b) => (a < b ? -1 : 1));
+    this.#places = new Map(this.words.map((word, place) => [word, place]));
+  }
+
+  placeOf(word: string | null | undefined): number {
+    return (word ? this.#places.get(word) : undefined) ?? -1;
+  }
+}
+
+export const lettersOf = (trials: readonly PageTrial[]): string => trials.map(({ verdict }) => verdict[0]).join('');
+
+/** The means of the trials, as the comparison takes them, rounded to what a row can show. */
+export const latencyOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'latency_ms', 10);
+export const costOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'cost_usd', 1e6);
+
+function meanOf(trials: readonly PageTrial[], key: 'latency_ms' | 'cost_usd', fraction: number): number | null {
+  const values = trials.flatMap(trial => trial[key] ?? []);
+  if (values.length === 0) return null;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return Math.round(mean * fraction) / fraction;
+}
+
+export const titleText = (text: string | null | undefined): string | 0 => clipped(text, TITLE_CHARS_MAX);
+export const whyText = (text: string | null | undefined): string | 0 => clipped(text, WHY_CHARS_MAX);
+
+function clipped(text: string | null | undefined, charsMax: number): string | 0 {
+  if (!text) return 0;
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`;
+}
+
+/** Not known to an agent before its answer was given, and the same whenever the page is written. */
+export const styleMark = (...parts: readonly string[]): string =>
+  bytesHash(parts.join('\n')).slice('sha256:'.length, 'sha256:'.length + 32);

@@ -1,0 +1,100 @@
+import { VERSION } from '../base/version.ts';
+import type { JudgedCase } from '../contracts/evaluation/index.ts';
+import { caseJson } from './case-json.ts';
+import {
+  costOf,
+  detailsOf,
+  latencyOf,
+  lettersOf,
+  type Page,
+  sortedBy,
+  styleMark,
+  titleText,
+  Vocabulary,
+  whyText,
+} from './page.ts';
+import type { PageHead, PageTrial, Tone } from './page-data.ts';
+import { troublesOf } from './report.ts';
+import type { RunReportInput } from './report-input.ts';
+
+/** One run of a suite as it was judged, failures first. */
+export function runPage(input: RunReportInput): Page {
+  const { run, evaluation, pairs, assetText } = input;
+  // The page shows its one side as the new one, whichever it was.
+  const onlySide: Pick<RunReportInput, 'pairs' | 'assetText'> = {
+    pairs: id => {
+      const pair = pairs(id);
+      return { new: pair[run.version], case: pair.case };
+    },
+    assetText: (_, href) => assetText?.(run.version, href),
+  };
+  const cases = sortedBy(evaluation.cases, ({ verdict }) => ORDER.indexOf(verdict));
+  const asked = new Map([...(input.cases?.() ?? [])].map(({ id, suite, title }) => [id, { suite, title }]));
+  const suites = new Vocabulary([...asked.values()].flatMap(({ suite }) => suite ?? []));
+  const errors = new Vocabulary(cases.flatMap(({ error_class }) => error_class ?? []));
+  return {
+    head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
+    *rows() {
+      for (const one of cases) {
+        const trials = [trialOf(run.run_id, one)];
+        yield [
+          one.case_id,
+          titleText(asked.get(one.case_id)?.title),
+          one.verdict,
+          suites.placeOf(asked.get(one.case_id)?.suite),
+          '',
+          lettersOf(trials),
+          errors.placeOf(one.error_class),
+          null,
+          latencyOf(trials),
+          null,
+          costOf(trials),
+          whyText(troublesOf(one)[0]?.message),
+        ];
+      }
+    },
+    ...detailsOf(
+      cases,
+      ({ verdict }) => verdict === 'pass',
+      one =>
+        caseJson(onlySide, one.case_id, {
+          trials: { baseline: [], new: [trialOf(run.run_id, one)] },
+          assertions: one.assertions,
+          divergence: null,
+        }),
+    ),
+  };
+}
+
+const ORDER: readonly JudgedCase['verdict'][] = ['fail', 'error', 'pass'];
+
+function trialOf(run_id: string, { verdict, error_class, output_hash, metrics }: JudgedCase): PageTrial {
+  const { latency_ms, cost_usd, score } = metrics;
+  return { run_id, verdict, error_class, output_hash, latency_ms, cost_usd, score };
+}
+
+function headOf({ run, evaluation }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+  const { total, passed, failed, errors, unjudged } = evaluation.summary;
+  const tone: Tone = total === 0 ? 'unsure' : failed + errors === 0 ? 'good' : 'bad';
+  const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
+  return {
+    kind: 'run',
+    id: run.run_id,
+    generated_at: run.generated_at,
+    proctor_version: VERSION,
+    style_mark: styleMark(run.run_id, run.generated_at),
+    tone,
+    word: { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
+    sentence:
+      total === 0 ? 'The run has no case.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
+    counts: [
+      { label: 'Passed', value: passed, filter: 'verdict', of: 'pass' },
+      { label: 'Failed', value: failed, filter: 'verdict', of: 'fail' },
+      { label: 'Errors', value: errors, filter: 'verdict', of: 'error' },
+    ],
+    cases: evaluation.cases.length,
+    run: { version: run.version, target: run.base_url, seal_sha256: evaluation.seal_sha256, unjudged },
+  };
+}
+
+const NUMBER = new Intl.NumberFormat('en-US');
