@@ -6,6 +6,7 @@ import { bytesHash, contentHash } from '../src/base/hash.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { SuiteCase, SuiteTarget } from '../src/contracts/suite/index.ts';
 import { finish } from '../src/evidence/finish.ts';
+import { storedFiles } from '../src/evidence/sealed-files.ts';
 
 export interface WorldCase {
   readonly id: string;
@@ -58,7 +59,7 @@ export async function suiteFolder(root: string, suite: WorldSuite): Promise<stri
       ['assets/manifest.json', canonicalize(manifestOf(sent))],
       ['evidence/request.json', canonicalize(requestOf(runId, suite, target, sent))],
     ],
-    stored: [],
+    stored: storedFiles([]),
     passing: [],
     sealedAtMs: Date.parse('2026-01-06T12:00:10.000Z'),
   });

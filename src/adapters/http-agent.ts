@@ -46,20 +46,22 @@ export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMa
   const said = value as Record<string, unknown>;
   if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId) return mismatch('case_id is that of another case.');
   if (Object.hasOwn(said, 'version') && said['version'] !== side) return mismatch('version is that of another side.');
-  const reply = { proposed_actions: [], events: [], ...only(said, REPLY_KEYS) } as unknown as Reply;
+  const reply: Partial<Record<(typeof REPLY_KEYS)[number], unknown>> = { proposed_actions: [], events: [] };
+  for (const key of REPLY_KEYS) if (Object.hasOwn(said, key)) reply[key] = said[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
-  const fields = [...entriesBut(said, ENVELOPE), ...takeOut(artifact)];
+  const fields = [...beyond(said), ...takeOut(artifact)];
   const { violations } = check(caseArtifact, artifact, { strict: false, internal: false });
   if (violations.length > 0) {
     const more = violations.length > MESSAGES_SHOWN ? ` And ${violations.length - MESSAGES_SHOWN} more.` : '';
     const messages = violations.slice(0, MESSAGES_SHOWN).map(({ message }) => message);
     return mismatch(`${messages.join(' ')}${more}`);
   }
-  if (reply.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
+  const sound = reply as Reply;
+  if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
     return mismatch('An action cites a file of the run, and an agent can know of none.');
   }
   // Object.fromEntries makes an own key even of __proto__.
-  return { ok: true, reply: fields.length === 0 ? reply : { ...reply, agent_fields: Object.fromEntries(fields) } };
+  return { ok: true, reply: fields.length === 0 ? sound : { ...sound, agent_fields: Object.fromEntries(fields) } };
 }
 
 /** Refusals of what is JSON, and still can be no answer. */
@@ -76,12 +78,9 @@ function mismatch(message: string): ReplyReading {
   return { ok: false, class: 'schema_mismatch', message };
 }
 
-function only(said: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(keys.filter(key => Object.hasOwn(said, key)).map(key => [key, said[key]]));
-}
-
-function entriesBut(said: Record<string, unknown>, keys: ReadonlySet<string>): [string, unknown][] {
-  return Object.entries(said).filter(([key]) => !keys.has(key));
+/** What an answer says that is no part of an artifact. */
+function* beyond(said: Record<string, unknown>): Generator<[string, unknown]> {
+  for (const key of Object.keys(said)) if (!ENVELOPE.has(key)) yield [key, said[key]];
 }
 
 /**

@@ -8,8 +8,16 @@ export const systemClock: Clock = { now: () => Date.now() };
 
 /** An instant as every record writes it: ISO 8601, UTC, milliseconds. */
 export function instantText(atMs: number): string {
-  return new Date(atMs).toISOString();
+  // Where thousands of things happen in a second, many happen in the same millisecond.
+  if (atMs !== lastMs) {
+    lastText = new Date(atMs).toISOString();
+    lastMs = atMs;
+  }
+  return lastText;
 }
+
+let lastMs = Number.NaN;
+let lastText = '';
 
 /** ISO 8601 in UTC, seconds needed, up to three digits of fraction. */
 export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;

@@ -17,18 +17,18 @@ import { promisify } from 'node:util';
 import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { compare } from '../contracts/check.ts';
 import { sealPieces } from '../contracts/seal/envelope.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
+import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
 
 export interface Finished {
   readonly runId: string;
   readonly kind: RunKind;
   readonly documents: readonly Document[];
   /** Files that are already there, hashed when they were stored. */
-  readonly stored: readonly SealedFile[];
+  readonly stored: StoredFiles;
   /** Files that the documents replace. */
   readonly passing: readonly string[];
   readonly sealedAtMs: number;
@@ -44,13 +44,11 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     for (const below of folders) mkdirSync(below, { recursive: true });
     // A seal that somebody began to write before us is no evidence.
     rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
-    const known = new Map([
-      ...run.stored.map(file => [file.path, file] as const),
-      ...run.documents.map(([file, bytes]) => [file, sealed(file, bytes)] as const),
-    ]);
+    const documents = new Map(run.documents.map(([file, bytes]) => [file, sealed(file, bytes)]));
     const passing = new Set([SEAL, JOURNAL, ...run.passing]);
-    const files = [...known.values(), ...(await otherFiles(folder, known, passing))];
-    files.sort((a, b) => compare(a.path, b.path));
+    const isOther = (file: string): boolean => !documents.has(file) && !passing.has(file) && !run.stored.has(file);
+    const others = storedFiles([...documents.values(), ...(await otherFiles(folder, isOther))]);
+    const files = merged(others.sorted(), run.stored.sorted());
     const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt: instantText(run.sealedAtMs), files });
     await Promise.all([
       ...run.documents.map(([file, bytes]) => writeUnfinished(path.join(folder, file), [bytes])),
@@ -107,15 +105,9 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Files that nobody has hashed yet. */
-async function otherFiles(
-  folder: string,
-  known: ReadonlyMap<string, SealedFile>,
-  passing: ReadonlySet<string>,
-): Promise<SealedFile[]> {
+async function otherFiles(folder: string, isOther: (file: string) => boolean): Promise<SealedFile[]> {
   const files: SealedFile[] = [];
-  for (const file of filesIn(folder, '')) {
-    if (!known.has(file) && !passing.has(file)) files.push(await hashed(folder, file));
-  }
+  for (const file of filesIn(folder, '')) if (isOther(file)) files.push(await hashed(folder, file));
   return files;
 }
 

@@ -16,6 +16,9 @@ export class Journal<Line> {
   readonly #file: string;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = SYNC_AFTER_MS;
+  #held = '';
+  #flushing: NodeJS.Immediate | undefined;
+  #failure: Fault | undefined;
 
   private constructor(file: string, fd: number) {
     this.#file = file;
@@ -43,7 +46,37 @@ export class Journal<Line> {
 
   /** A line that is JSON already. */
   appendText(line: string): void {
-    told(() => writeWhole(this.#fd, `${line}\n`));
+    this.hold(line);
+    this.flush();
+  }
+
+  /** A line that may be written with the next one, or as soon as nothing else is to be done. */
+  hold(line: string): void {
+    if (this.#failure) throw this.#failure;
+    this.#held += `${line}\n`;
+    this.#flushing ??= setImmediate(() => {
+      try {
+        this.flush();
+      } catch {
+        // Whoever writes the next line is told.
+      }
+    });
+  }
+
+  /** Writes what is held. After a line that could not be written whole, none is written any more. */
+  flush(): void {
+    if (this.#failure) throw this.#failure;
+    clearImmediate(this.#flushing);
+    this.#flushing = undefined;
+    const held = this.#held;
+    this.#held = '';
+    if (held === '') return;
+    try {
+      told(() => writeWhole(this.#fd, held));
+    } catch (error) {
+      this.#failure = error as Fault;
+      throw error;
+    }
     this.#timer ??= setTimeout(() => this.#sync(), this.#pauseMs).unref();
   }
 
@@ -71,6 +104,7 @@ export class Journal<Line> {
   }
 
   close(): void {
+    clearImmediate(this.#flushing);
     clearTimeout(this.#timer);
     closeSync(this.#fd);
   }

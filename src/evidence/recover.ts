@@ -8,6 +8,7 @@ import { isTime } from './endings.ts';
 import { finish, SEAL } from './finish.ts';
 import { JOURNAL, readJournal } from './journal.ts';
 import { RUN_ID } from './runs.ts';
+import { storedFiles } from './sealed-files.ts';
 import { areSound, isScriptLine } from './script-line.ts';
 import type { CaptureNote, ScriptLine, ScriptPlan, ScriptReading, StreamNote } from './script-run.ts';
 import { storedStream } from './stored-stream.ts';
@@ -155,7 +156,7 @@ async function complete(
     runId: plan.request.run_id,
     kind: 'script',
     documents,
-    stored: [],
+    stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
   });

@@ -5,9 +5,9 @@ import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
-import type { SealedFile } from '../contracts/seal/statement.ts';
 import { finish } from './finish.ts';
 import type { Journal } from './journal.ts';
+import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 
@@ -26,7 +26,7 @@ export interface Asset {
 export class SuiteStore {
   readonly folder: string;
   readonly #journal: Journal<SuiteLine>;
-  readonly #cases: SealedFile[] = [];
+  readonly #cases = new StoredCases();
   readonly #assets: AssetNote[] = [];
   #ok = 0;
   #failed = 0;
@@ -70,13 +70,12 @@ export class SuiteStore {
     const text = canonicalize(artifact);
     const notes = assets.map(asset => this.#store(asset));
     const id = artifact.case_id;
-    this.#journal.appendText(
-      `{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`,
-    );
+    // The next request is noted at once, and this with it.
+    this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
     this.#count(artifact);
     const file = `${id}.json`;
     told(() => replace(path.join(this.folder, file), text));
-    this.#cases.push({ path: file, sha256: bytesHash(text), bytes: Buffer.byteLength(text) });
+    this.#cases.add(id, bytesHash(text), Buffer.byteLength(text));
   }
 
   /** A case that was finished before, as the journal has it. */
@@ -87,7 +86,7 @@ export class SuiteStore {
     const there = readRegular(path.join(this.folder, file), caseArtifact.bytesMax);
     if (!there || bytesHash(there) !== sha256) told(() => replace(path.join(this.folder, file), text));
     this.#count(artifact);
-    this.#cases.push({ path: file, sha256, bytes: Buffer.byteLength(text) });
+    this.#cases.add(artifact.case_id, sha256, Buffer.byteLength(text));
   }
 
   get stats(): { readonly ok: number; readonly failed: number } {
@@ -102,7 +101,7 @@ export class SuiteStore {
       runId: run.plan.request.run_id,
       kind: 'suite',
       documents: suiteDocuments({ ...run, assets, stats }),
-      stored: [...this.#cases, ...assets.map(({ href, sha256, bytes }) => ({ path: href, sha256, bytes }))],
+      stored: withAssets(this.#cases, assets),
       passing: [],
       sealedAtMs: run.completedAtMs,
     });
@@ -131,6 +130,14 @@ export class SuiteStore {
     this.#assets.push(note);
     return note;
   }
+}
+
+function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFiles {
+  const others = storedFiles(assets.map(({ href, sha256, bytes }) => ({ path: href, sha256, bytes })));
+  return {
+    has: path => cases.has(path) || others.has(path),
+    sorted: () => merged(cases.sorted(), others.sorted()),
+  };
 }
 
 const UNFINISHED = '.tmp';

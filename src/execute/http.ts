@@ -14,7 +14,6 @@ export interface HttpRequest {
   readonly bodyBytesMax: number;
   /** How often a redirect to the same origin may be followed, with the same method and body. */
   readonly redirectsMax: number;
-  readonly signal?: AbortSignal;
 }
 
 /** What came of one request. Everything that was received is kept up to the bound, however it ended. */
@@ -37,6 +36,7 @@ export interface HttpAnswer {
 export class HttpTarget {
   readonly #pool: Pool;
   readonly #origin: string;
+  readonly #open = new Set<Listener>();
 
   constructor(origin: string, connections: number) {
     this.#origin = origin;
@@ -55,12 +55,19 @@ export class HttpTarget {
     const startedMs = monotonicMs();
     let { path } = request;
     for (let redirects = 0; ; redirects++) {
-      const deadlineMs = request.deadlineMs - (monotonicMs() - startedMs);
-      const answer = await this.#once({ ...request, path, deadlineMs });
+      const answer = await this.#once(request, path, request.deadlineMs - (monotonicMs() - startedMs));
       const next = redirects < request.redirectsMax ? redirectOf(answer, this.#origin, path) : undefined;
-      if (next === undefined) return decoded({ ...answer, latencyMs: monotonicMs() - startedMs }, request.bodyBytesMax);
+      if (next === undefined) {
+        const whole = redirects === 0 ? answer : { ...answer, latencyMs: monotonicMs() - startedMs };
+        return isPlain(whole) ? whole : decoded(whole, request.bodyBytesMax);
+      }
       path = next;
     }
+  }
+
+  /** Ends every request that is under way, as cancelled. */
+  cancel(): void {
+    for (const listener of this.#open) listener.cancel();
   }
 
   /** Breaks what is still open; nobody waits for it. */
@@ -68,13 +75,14 @@ export class HttpTarget {
     return this.#pool.destroy();
   }
 
-  #once(request: HttpRequest): Promise<HttpAnswer> {
+  #once({ headers, body, idleMs, bodyBytesMax }: HttpRequest, path: string, deadlineMs: number): Promise<HttpAnswer> {
     return new Promise(resolve => {
-      const listener = new Listener(request, resolve);
-      this.#pool.dispatch(
-        { path: request.path, method: 'POST', headers: request.headers, body: request.body, idempotent: false },
-        listener,
-      );
+      const listener: Listener = new Listener({ deadlineMs, idleMs, bodyBytesMax }, answer => {
+        this.#open.delete(listener);
+        resolve(answer);
+      });
+      this.#open.add(listener);
+      this.#pool.dispatch({ path, method: 'POST', headers, body, idempotent: false }, listener);
     });
   }
 }
@@ -83,11 +91,11 @@ const HEADER_BYTES_MAX = 64 * 1024;
 
 /** Gathers one answer, and ends it at its bounds. */
 class Listener implements Dispatcher.DispatchHandler {
-  readonly #request: HttpRequest;
+  readonly #bytesMax: number;
   readonly #resolve: (answer: HttpAnswer) => void;
   readonly #startedMs = monotonicMs();
   readonly #deadline: NodeJS.Timeout;
-  readonly #idle: NodeJS.Timeout;
+  readonly #idle: NodeJS.Timeout | undefined;
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #length = 0;
@@ -96,16 +104,20 @@ class Listener implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {};
   #isOver = false;
 
-  constructor(request: HttpRequest, resolve: (answer: HttpAnswer) => void) {
-    this.#request = request;
+  constructor(
+    { deadlineMs, idleMs, bodyBytesMax }: Pick<HttpRequest, 'deadlineMs' | 'idleMs' | 'bodyBytesMax'>,
+    resolve: (answer: HttpAnswer) => void,
+  ) {
+    this.#bytesMax = bodyBytesMax;
     this.#resolve = resolve;
-    this.#deadline = setTimeout(() => this.#stop('timeout'), Math.max(0, request.deadlineMs));
-    this.#idle = setTimeout(() => this.#stop('idle'), request.idleMs);
-    request.signal?.addEventListener('abort', this.#cancel, { once: true });
-    if (request.signal?.aborted) this.#cancel();
+    this.#deadline = setTimeout(() => this.#stop('timeout'), Math.max(0, deadlineMs));
+    // Whoever may be silent for as long as it may take needs no second clock.
+    this.#idle = idleMs < deadlineMs ? setTimeout(() => this.#stop('idle'), idleMs) : undefined;
   }
 
-  readonly #cancel = (): void => this.#stop('cancelled');
+  cancel(): void {
+    this.#stop('cancelled');
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -119,15 +131,18 @@ class Listener implements Dispatcher.DispatchHandler {
     statusText?: string,
   ): void {
     if (status < 200) return;
-    this.#idle.refresh();
+    this.#idle?.refresh();
     this.#status = status;
     this.#statusText = statusText;
-    for (const name of Object.keys(headers)) this.#headers[name] = [headers[name]].flat().join(', ');
+    for (const name of Object.keys(headers)) {
+      const value = headers[name];
+      this.#headers[name] = typeof value === 'string' ? value : [value].flat().join(', ');
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#idle.refresh();
-    const room = this.#request.bodyBytesMax - this.#length;
+    this.#idle?.refresh();
+    const room = this.#bytesMax - this.#length;
     this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     this.#length += chunk.length;
     if (chunk.length > room) this.#stop('too_large');
@@ -151,7 +166,6 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#isOver = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#idle);
-    this.#request.signal?.removeEventListener('abort', this.#cancel);
     const announced = Number(this.#headers['content-length'] ?? Number.NaN);
     const isWhole = ended === 'complete';
     this.#resolve({
@@ -189,10 +203,15 @@ const DECODERS = {
   br: () => createBrotliDecompress(),
 } as const;
 
+/** Almost every answer comes as it is. */
+function isPlain({ headers, body }: HttpAnswer): boolean {
+  return headers['content-encoding'] === undefined || body.length === 0;
+}
+
 /** Undoes the compression that an agent chose although none was asked for; a small body may be a large one in disguise. */
 async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  if (encoding === 'identity' || answer.body.length === 0) return answer;
+  if (encoding === 'identity') return answer;
   if (!Object.hasOwn(DECODERS, encoding)) {
     return answer.ended === 'complete' ? { ...answer, ended: 'broken', errorName: 'UNKNOWN_CONTENT_ENCODING' } : answer;
   }

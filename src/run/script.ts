@@ -16,6 +16,7 @@ import { readResult } from '../evidence/ingest/result.ts';
 import { Journal } from '../evidence/journal.ts';
 import { PASSING, recoverRun } from '../evidence/recover.ts';
 import { makeRunFolder, type RunPlace } from '../evidence/runs.ts';
+import { storedFiles } from '../evidence/sealed-files.ts';
 import type { ScriptLine, ScriptPlan, ScriptReading } from '../evidence/script-run.ts';
 import { storedStream } from '../evidence/stored-stream.ts';
 import { removeAfter } from '../execute/abandoned.ts';
@@ -175,7 +176,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
       { plan, capture: noted, reading, completedAtMs },
       { stdout: streams.stdout.bytes, stderr: streams.stderr.bytes },
     ),
-    stored: reading.files,
+    stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: completedAtMs,
   });

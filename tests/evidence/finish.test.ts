@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import { openSeal } from '../../src/contracts/seal/index.ts';
 import { finish, SEAL } from '../../src/evidence/finish.ts';
+import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 import { captureOf, COMPLETED_AT, expectValid, finishRun, put, said, succeeded, troublesIn } from './script-world.ts';
@@ -110,7 +111,7 @@ describe('a folder that cannot be written to', () => {
       runId: 'x',
       kind: 'script',
       documents: [['a/b', 'c']],
-      stored: [],
+      stored: storedFiles([]),
       passing: [],
       sealedAtMs: COMPLETED_AT,
     } as const;

@@ -9,6 +9,7 @@ import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { scriptOutcome, type ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest, type ScriptRequest } from '../../src/contracts/script-request/index.ts';
 import { documentsOf } from '../../src/evidence/documents.ts';
+import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
 import { PASSING } from '../../src/evidence/recover.ts';
 import type { CaptureNote, ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
@@ -80,7 +81,7 @@ export async function finishRun(
     runId: of.request.run_id,
     kind: 'script',
     documents: documentsOf({ plan: of, capture: noteOf(capture), reading, completedAtMs: COMPLETED_AT }, streams),
-    stored: reading.files,
+    stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,
   });

@@ -40,7 +40,9 @@ export function sealEnvelope(statement: SealStatement): SealEnvelope {
  * The text of the same envelope, piece by piece, for files that are sorted by path: the list of a hundred thousand files
  * is never held as one text, nor as base64.
  */
-export function* sealPieces(sealed: Sealed): Generator<string> {
+export function* sealPieces(
+  sealed: Omit<Sealed, 'files'> & { readonly files: Iterable<SealedFile> },
+): Generator<string> {
   const { subject: _, ...rest } = sealStatement({ ...sealed, files: [] });
   const [before, after] = canonicalize({ ...rest, subject: [] }).split(/(?<="subject":\[)(?=\]\}$)/) as [
     string,
@@ -62,8 +64,15 @@ export function* sealPieces(sealed: Sealed): Generator<string> {
   yield `","payloadType":"${PAYLOAD_TYPE}","signatures":[]}`;
 }
 
-function* batches(files: readonly SealedFile[]): Generator<readonly SealedFile[]> {
-  for (let from = 0; from < files.length; from += BATCH) yield files.slice(from, from + BATCH);
+function* batches(files: Iterable<SealedFile>): Generator<readonly SealedFile[]> {
+  let batch: SealedFile[] = [];
+  for (const file of files) {
+    batch.push(file);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }
 
 const BATCH = 256;

@@ -26,7 +26,10 @@ export interface Kept {
 /** The artifact of a case that was answered. */
 export function answeredCase({ id, side, settings }: Named, attempts: Attempt[], answered: Answered): Kept {
   const { workflow_id, proposed_actions, final_output } = answered.reply;
-  const { events, fields, assets } = withoutLarge(answered.reply, id, settings.payloadInlineBytesMax);
+  const { events, fields, assets } =
+    answered.bytes <= settings.payloadInlineBytesMax
+      ? { events: answered.reply.events, fields: answered.reply.agent_fields, assets: [] }
+      : withoutLarge(answered.reply, id, settings.payloadInlineBytesMax);
   return {
     artifact: {
       schema_version: 'case.v1',

@@ -11,6 +11,8 @@ export class CaseList {
   readonly ids: readonly string[];
   readonly #fd: number;
   readonly #ends: readonly number[];
+  #ahead: Buffer = Buffer.alloc(0);
+  #aheadFrom = 0;
 
   private constructor(fd: number, ids: readonly string[], ends: readonly number[]) {
     this.#fd = fd;
@@ -36,9 +38,14 @@ export class CaseList {
 
   at(index: number): SuiteCase {
     const from = index === 0 ? 0 : (this.#ends[index - 1] as number);
-    const bytes = Buffer.allocUnsafe((this.#ends[index] as number) - from);
-    readSync(this.#fd, bytes, 0, bytes.length, from);
-    return JSON.parse(bytes.toString()) as SuiteCase;
+    const end = this.#ends[index] as number;
+    // They are asked for in their order, so the next ones are read with it.
+    if (from < this.#aheadFrom || end > this.#aheadFrom + this.#ahead.length) {
+      const ahead = Buffer.allocUnsafe(Math.max(end - from, AHEAD_BYTES));
+      this.#ahead = ahead.subarray(0, readSync(this.#fd, ahead, 0, ahead.length, from));
+      this.#aheadFrom = from;
+    }
+    return JSON.parse(this.#ahead.toString('utf8', from - this.#aheadFrom, end - this.#aheadFrom)) as SuiteCase;
   }
 
   get bytes(): number {
@@ -90,3 +97,4 @@ export function writeCases(file: string, read: (take: (one: SuiteCase) => void) 
 }
 
 const HELD_UNITS = 256 * 1024;
+const AHEAD_BYTES = 64 * 1024;

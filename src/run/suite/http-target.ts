@@ -26,28 +26,28 @@ export function httpTarget(agent: HttpAgent): Target {
   const path = `${pathname.replace(/\/$/, '')}/${CASE_PATH}${search}`;
   const http = new HttpTarget(origin, settings.concurrency);
   const needles = needlesOf(secrets);
+  const headers = {
+    ...agent.headers,
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+  };
   return {
-    async ask({ one, key, signal }: Question): Promise<Told> {
+    async ask({ one, key }: Question): Promise<Told> {
       const answer = await http.send({
         path,
-        headers: {
-          ...agent.headers,
-          'content-type': 'application/json',
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          'idempotency-key': key,
-        },
+        headers: { ...headers, 'idempotency-key': key },
         body: questionOf(one, side, runId),
         deadlineMs: settings.timeoutMs,
         idleMs: settings.idleMs,
         bodyBytesMax: settings.bodyBytesMax,
         redirectsMax: agent.redirects ? REDIRECTS_MAX : 0,
-        signal,
       });
       const { latencyMs, status } = answer;
       const outcome = judged(answer, one.id, agent, needles);
       return { latencyMs: rounded(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
     },
+    cancel: () => http.cancel(),
     close: () => http.close(),
   };
 }
@@ -63,7 +63,7 @@ function judged(answer: HttpAnswer, id: string, agent: HttpAgent, secrets: Needl
   const failure = troubleWith(answer, settings);
   if (!failure) {
     const reading = readReply(bytes, id, agent.side, settings.bodyBytesMax);
-    if (reading.ok) return { ok: true, reply: reading.reply, masked: masker.masked };
+    if (reading.ok) return { ok: true, reply: reading.reply, masked: masker.masked, bytes: bytes.length };
     return failed({ ...reading, mayRetry: false }, answer, bytes, secrets);
   }
   return failed(failure, answer, bytes, secrets);

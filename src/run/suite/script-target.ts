@@ -54,6 +54,8 @@ export function scriptTarget(agent: ScriptAgent): Target {
         rmSync(folder, { recursive: true, force: true });
       }
     },
+    // Each attempt listens to the signal of its question.
+    cancel: () => undefined,
     close: async () => undefined,
   };
 }
@@ -87,5 +89,7 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
     return failed({ class: 'schema_mismatch', message: 'The script did not end well.', mayRetry: false });
   }
   const answer = readReply(said ?? Buffer.alloc(0), id, agent.side, bodyBytesMax);
-  return answer.ok ? { ok: true, reply: answer.reply, masked: 0 } : failed({ ...answer, mayRetry: false });
+  return answer.ok
+    ? { ok: true, reply: answer.reply, masked: 0, bytes: said?.length ?? 0 }
+    : failed({ ...answer, mayRetry: false });
 }

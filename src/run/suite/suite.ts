@@ -126,8 +126,9 @@ async function askAll({ cases, plan, target, around, store, done, begun }: Askin
   // A failure of ours stops all others, and is told once.
   const stop = new AbortController();
   const signal = AbortSignal.any([around.signal, stop.signal]);
-  // Every case in flight listens.
+  // Every attempt of a script listens.
   setMaxListeners(0, signal);
+  signal.addEventListener('abort', () => target.cancel(), { once: true });
   const { target: asked } = request;
   const named: Omit<Named, 'id'> = {
     side: request.version,

@@ -6,6 +6,8 @@ import type { SuiteCase } from '../../contracts/suite/index.ts';
 export interface Target {
   /** Makes one attempt. What the other side does is an answer, never an error. */
   ask(question: Question): Promise<Told>;
+  /** Ends every attempt that is under way. */
+  cancel(): void;
   close(): Promise<void>;
 }
 
@@ -30,6 +32,8 @@ export interface Answered {
   readonly reply: Reply;
   /** How many declared secrets were masked in it. */
   readonly masked: number;
+  /** How large the answer was as a whole: no part of it is larger. */
+  readonly bytes: number;
 }
 
 export interface Failed {
