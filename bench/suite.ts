@@ -10,6 +10,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { writeAtomic } from '../src/base/atomic.ts';
+import { stayLean } from '../src/cli/memory.ts';
 import { compareRuns } from '../src/tool/compare.ts';
 import { layOutCases } from '../src/run/suite/layout.ts';
 import { suitePlan } from '../src/run/suite/plan.ts';
@@ -100,6 +101,7 @@ const ARTIFACT_BYTES = 1_050;
 
 /** From the file of the cases to the seal. */
 async function suiteRun(url: string, cases: string, out: string, side: string): Promise<void> {
+  stayLean();
   const settings = { ...DEFAULT_SETTINGS, concurrency: CONCURRENCY };
   const version = side as 'baseline' | 'new';
   const place = placeFor(out, side, 'bench');

@@ -5,6 +5,7 @@ import { resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from
 import { closeLauncher } from '../tool/run-script.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
+import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { ProgressLine } from './progress.ts';
@@ -38,6 +39,7 @@ export interface RunSuiteFlags {
 }
 
 export async function runSuiteCommand(cases: string | undefined, flags: RunSuiteFlags): Promise<number> {
+  stayLean();
   const paint = paintFor(2);
   const interrupt = interruptions();
   const progress = new ProgressLine(stderr.write, process.stderr.isTTY);

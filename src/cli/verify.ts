@@ -1,8 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import { contractNames } from '../contracts/catalogue.ts';
 import { EXIT, type Outcome, type Verdict, verify } from '../tool/verify.ts';
+import { stayYoung } from './memory.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 
@@ -36,14 +36,6 @@ export async function verifyCommand(paths: readonly string[], { json, maxBytes, 
 
 /** From here on a run counts as a long stream. */
 const LONG = 10_000;
-
-/**
- * Stops V8 from doubling the room for young objects again and again, to 32 MB: of a stream of records nothing lives long
- * enough to need it.
- */
-function stayYoung(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
-}
 
 interface Printer {
   verdict(verdict: Verdict): void;

@@ -74,7 +74,7 @@ export class SuiteStore {
     this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
     this.#count(artifact);
     const file = `${id}.json`;
-    told(() => replace(path.join(this.folder, file), text));
+    told(() => replace(`${this.folder}/${file}`, text));
     this.#cases.add(id, bytesHash(text), Buffer.byteLength(text));
   }
 
@@ -125,7 +125,7 @@ export class SuiteStore {
 
   /** Assets stand in no journal, so they are on the disk before one names them. */
   #store({ href, kind, caseId, bytes }: Asset): AssetNote {
-    told(() => replace(path.join(this.folder, href), bytes, true));
+    told(() => replaceLasting(path.join(this.folder, href), bytes));
     const note = { href, kind, caseId, bytes: Buffer.byteLength(bytes), sha256: bytesHash(bytes) };
     this.#assets.push(note);
     return note;
@@ -143,12 +143,19 @@ function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFil
 const UNFINISHED = '.tmp';
 
 /** A reader sees the whole file or none of it. */
-function replace(file: string, bytes: string | Uint8Array, isLasting = false): void {
+function replace(file: string, bytes: string | Uint8Array): void {
+  const temporary = `${file}${UNFINISHED}`;
+  writeFileSync(temporary, bytes, { mode: 0o644 });
+  renameSync(temporary, file);
+}
+
+/** The same, on the disk before anybody hears of it. */
+function replaceLasting(file: string, bytes: string | Uint8Array): void {
   const temporary = `${file}${UNFINISHED}`;
   const fd = openSync(temporary, 'w', 0o644);
   try {
     writeFileSync(fd, bytes);
-    if (isLasting) fsyncSync(fd);
+    fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
