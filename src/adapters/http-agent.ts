@@ -49,8 +49,8 @@ export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMa
   const reply: Partial<Record<(typeof REPLY_KEYS)[number], unknown>> = { proposed_actions: [], events: [] };
   for (const key of REPLY_KEYS) if (Object.hasOwn(said, key)) reply[key] = said[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
-  const fields = [...beyond(said), ...takeOut(artifact)];
-  const { violations } = check(caseArtifact, artifact, { strict: false, internal: false });
+  const fields = [...beyond(said), ...takeOurs(artifact)];
+  const { violations, advice } = check(caseArtifact, artifact, { strict: false, internal: false });
   if (violations.length > 0) {
     const more = violations.length > MESSAGES_SHOWN ? ` And ${violations.length - MESSAGES_SHOWN} more.` : '';
     const messages = violations.slice(0, MESSAGES_SHOWN).map(({ message }) => message);
@@ -60,6 +60,8 @@ export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMa
   if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
     return mismatch('An action cites a file of the run, and an agent can know of none.');
   }
+  // Keys that the contract does not know are advice, so an answer without any needs no second look.
+  if (advice.length > 0) fields.push(...takeUnknown(artifact));
   // Object.fromEntries makes an own key even of __proto__.
   return { ok: true, reply: fields.length === 0 ? sound : { ...sound, agent_fields: Object.fromEntries(fields) } };
 }
@@ -83,32 +85,33 @@ function* beyond(said: Record<string, unknown>): Generator<[string, unknown]> {
   for (const key of Object.keys(said)) if (!ENVELOPE.has(key)) yield [key, said[key]];
 }
 
-/**
- * Takes out of an answer what the contract has no place for, and what is ours to say: links into assets/, which an agent
- * cannot know, and the hash of its output. All of it is kept by the place where it stood.
- */
-function takeOut(artifact: object): [string, unknown][] {
+/** Takes out of an answer what is ours to say: links into assets/, which an agent cannot know, and the hash of its output. */
+function takeOurs({ events, final_output }: { events?: unknown; final_output?: unknown }): [string, unknown][] {
   const taken: [string, unknown][] = [];
-  const take = (parent: string, holder: unknown, key: string): void => {
-    if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
-    const held = holder as Record<string, unknown>;
-    taken.push([`${parent}.${key}`, held[key]]);
-    delete held[key];
-  };
-  const { events, final_output } = artifact as { events: unknown; final_output?: unknown };
-  for (const key of ['output_hash', 'redactions_applied']) take('final_output', final_output, key);
+  for (const key of OUTPUT_NOTES) take(taken, 'final_output', final_output, key);
   if (Array.isArray(events)) {
-    for (const [index, event] of events.entries()) for (const key of LINKS) take(`events[${index}]`, event, key);
-  }
-  const form = formOf(caseShape);
-  if (!form.fits(artifact)) {
-    // All are found before the first is taken.
-    const unknown = Array.from(form.unknown(artifact, ''));
-    for (const { parent, key } of unknown) take(parent, valueAt(artifact, parent), key);
+    for (const [index, event] of events.entries()) for (const key of LINKS) take(taken, `events[${index}]`, event, key);
   }
   return taken;
 }
 
+/** Takes out what the contract has no place for. All of it is kept by the place where it stood. */
+function takeUnknown(artifact: object): [string, unknown][] {
+  const taken: [string, unknown][] = [];
+  // All are found before the first is taken.
+  const unknown = Array.from(formOf(caseShape).unknown(artifact, ''));
+  for (const { parent, key } of unknown) take(taken, parent, valueAt(artifact, parent), key);
+  return taken;
+}
+
+function take(taken: [string, unknown][], parent: string, holder: unknown, key: string): void {
+  if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
+  const held = holder as Record<string, unknown>;
+  taken.push([`${parent}.${key}`, held[key]]);
+  delete held[key];
+}
+
+const OUTPUT_NOTES = ['output_hash', 'redactions_applied'] as const;
 const LINKS = ['payload_asset_href', 'payload_asset_sha256', 'snippets_asset_href'] as const;
 
 /** The value at a place such as `events[2]`, which leads through keys of the contract only. */

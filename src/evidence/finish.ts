@@ -32,6 +32,8 @@ export interface Finished {
   /** Files that the documents replace. */
   readonly passing: readonly string[];
   readonly sealedAtMs: number;
+  /** What must be on the disk before the run is called finished. */
+  readonly synced?: Promise<void>;
 }
 
 /**
@@ -54,6 +56,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
       ...run.documents.map(([file, bytes]) => writeUnfinished(path.join(folder, file), [bytes])),
       writeUnfinished(path.join(folder, SEAL), seal),
     ]);
+    await run.synced;
     for (const [file] of run.documents) appear(path.join(folder, file));
     for (const file of run.passing) rmSync(path.join(folder, file), { force: true });
     await Promise.all(folders.map(syncFolder));

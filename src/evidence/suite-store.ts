@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
@@ -73,9 +83,9 @@ export class SuiteStore {
     // The next request is noted at once, and this with it.
     this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
     this.#count(artifact);
-    const file = `${id}.json`;
-    told(() => replace(`${this.folder}/${file}`, text));
-    this.#cases.add(id, bytesHash(text), Buffer.byteLength(text));
+    const bytes = Buffer.byteLength(text);
+    told(() => replace(`${this.folder}/${id}.json`, text, bytes));
+    this.#cases.add(id, bytesHash(text), bytes);
   }
 
   /** A case that was finished before, as the journal has it. */
@@ -84,17 +94,18 @@ export class SuiteStore {
     const file = `${artifact.case_id}.json`;
     const sha256 = bytesHash(text);
     const there = readRegular(path.join(this.folder, file), caseArtifact.bytesMax);
-    if (!there || bytesHash(there) !== sha256) told(() => replace(path.join(this.folder, file), text));
+    const bytes = Buffer.byteLength(text);
+    if (!there || bytesHash(there) !== sha256) told(() => replace(path.join(this.folder, file), text, bytes));
     this.#count(artifact);
-    this.#cases.add(artifact.case_id, sha256, Buffer.byteLength(text));
+    this.#cases.add(artifact.case_id, sha256, bytes);
   }
 
   get stats(): { readonly ok: number; readonly failed: number } {
     return { ok: this.#ok, failed: this.#failed };
   }
 
-  /** Writes the documents of the run and seals the folder. The files of the cases must be on the disk by now. */
-  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>): Promise<void> {
+  /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
+  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>, synced: Promise<void>): Promise<void> {
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
     const assets = this.#assets.sort((a, b) => (a.href < b.href ? -1 : 1));
     await finish(this.folder, {
@@ -104,6 +115,7 @@ export class SuiteStore {
       stored: withAssets(this.#cases, assets),
       passing: [],
       sealedAtMs: run.completedAtMs,
+      synced,
     });
     this.#journal.remove();
   }
@@ -143,9 +155,15 @@ function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFil
 const UNFINISHED = '.tmp';
 
 /** A reader sees the whole file or none of it. */
-function replace(file: string, bytes: string | Uint8Array): void {
+function replace(file: string, text: string, bytes: number): void {
   const temporary = `${file}${UNFINISHED}`;
-  writeFileSync(temporary, bytes, { mode: 0o644 });
+  const fd = openSync(temporary, 'w', 0o644);
+  try {
+    // A disk that is almost full takes a part.
+    if (writeSync(fd, text) !== bytes) throw new Fault('disk_full', 'The disk is full.');
+  } finally {
+    closeSync(fd);
+  }
   renameSync(temporary, file);
 }
 

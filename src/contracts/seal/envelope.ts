@@ -13,7 +13,7 @@ import {
   type SealStatement,
   sealStatement,
   statementShape,
-  subjectOf,
+  subjectText,
 } from './statement.ts';
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
@@ -52,7 +52,7 @@ export function* sealPieces(
   let held = Buffer.from(before);
   let separator = '';
   for (const files of batches(sealed.files)) {
-    const text = files.map(file => canonicalize(subjectOf(file))).join(',');
+    const text = files.map(subjectText).join(',');
     held = Buffer.concat([held, Buffer.from(separator + text)]);
     separator = ',';
     // Base64 goes by three bytes.

@@ -59,7 +59,13 @@ export function sealStatement(sealed: Sealed): SealStatement {
   };
 }
 
+/** The canonical text of the same, which has one form only. */
+export function subjectText({ path, sha256, bytes }: SealedFile): string {
+  const digest = sha256.slice('sha256:'.length);
+  return `{"annotations":{"size_bytes":${bytes}},"digest":{"sha256":"${digest}"},"name":${JSON.stringify(path)}}`;
+}
+
 /** A file, as the statement tells of it. */
-export function subjectOf({ path, sha256, bytes }: SealedFile): SealStatement['subject'][number] {
+function subjectOf({ path, sha256, bytes }: SealedFile): SealStatement['subject'][number] {
   return { name: path, digest: { sha256: sha256.replace(/^sha256:/, '') }, annotations: { size_bytes: bytes } };
 }
