@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Proctor needs beyond npm; `setup.sh tests` what the tests need, too.
+# Installs what Proctor needs beyond npm; `setup.sh deep` what the deep tests need, too: a browser.
 # Each line of `needs` is "command package", or "folder package".
 set -eu
 needs='git git
@@ -7,7 +7,7 @@ mkfifo coreutils
 bwrap bubblewrap
 unshare util-linux
 /usr/bin/python3 python3'
-[ "${1:-}" = tests ] && needs="$needs
+[ "${1:-}" = deep ] && needs="$needs
 /usr/bin/chromium chromium
 /usr/share/fonts/opentype/inter fonts-inter"
 

@@ -54,13 +54,16 @@ export class Journal<Line> {
   hold(line: string): void {
     if (this.#failure) throw this.#failure;
     this.#held += `${line}\n`;
-    this.#flushing ??= setImmediate(() => {
-      try {
-        this.flush();
-      } catch {
-        // Whoever writes the next line is told.
-      }
-    });
+    if (this.#held.length > HELD_UNITS_MAX) this.flush();
+    else this.#flushing ??= setImmediate(() => this.#flushSoon());
+  }
+
+  #flushSoon(): void {
+    try {
+      this.flush();
+    } catch {
+      // Whoever writes the next line is told.
+    }
   }
 
   /** Writes what is held. After a line that could not be written whole, none is written any more. */
@@ -110,6 +113,7 @@ export class Journal<Line> {
   }
 }
 
+const HELD_UNITS_MAX = 256 * 1024;
 const SYNC_AFTER_MS = 50;
 const SYNC_AFTER_MS_MAX = 1_000;
 

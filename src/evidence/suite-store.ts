@@ -40,6 +40,10 @@ export class SuiteStore {
   readonly #assets: AssetNote[] = [];
   #ok = 0;
   #failed = 0;
+  /** Cases that stand in the journal, and whose files are still to be written. */
+  #unwritten: { readonly id: string; readonly text: string }[] = [];
+  #writing: NodeJS.Immediate | undefined;
+  #failure: Fault | undefined;
 
   constructor(folder: string, journal: Journal<SuiteLine>) {
     this.folder = folder;
@@ -77,15 +81,39 @@ export class SuiteStore {
 
   /** A case is finished. */
   keep(artifact: CaseArtifact, assets: readonly Asset[]): void {
+    if (this.#failure) throw this.#failure;
     const text = canonicalize(artifact);
     const notes = assets.map(asset => this.#store(asset));
     const id = artifact.case_id;
     // The next request is noted at once, and this with it.
     this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
     this.#count(artifact);
-    const bytes = Buffer.byteLength(text);
-    told(() => replace(`${this.folder}/${id}.json`, text, bytes));
-    this.#cases.add(id, bytesHash(text), bytes);
+    this.#unwritten.push({ id, text });
+    if (this.#unwritten.length >= UNWRITTEN_MAX || text.length > LARGE_UNITS) this.#writeFiles();
+    else this.#writing ??= setImmediate(() => this.#tryToWriteFiles());
+  }
+
+  /** Many in a row take a third of the time that each takes by itself: nothing comes between that the processor must remember. */
+  #writeFiles(): void {
+    clearImmediate(this.#writing);
+    this.#writing = undefined;
+    if (this.#failure) throw this.#failure;
+    const unwritten = this.#unwritten;
+    this.#unwritten = [];
+    for (const { id, text } of unwritten) {
+      const bytes = Buffer.byteLength(text);
+      told(() => replace(`${this.folder}/${id}.json`, text, bytes));
+      this.#cases.add(id, bytesHash(text), bytes);
+    }
+  }
+
+  /** Where nobody can be told, whoever comes next is. */
+  #tryToWriteFiles(): void {
+    try {
+      this.#writeFiles();
+    } catch (error) {
+      this.#failure = error as Fault;
+    }
   }
 
   /** A case that was finished before, as the journal has it. */
@@ -105,7 +133,8 @@ export class SuiteStore {
   }
 
   /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
-  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>, synced: Promise<void>): Promise<void> {
+  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>, sync: (folder: string) => Promise<void>): Promise<void> {
+    this.#writeFiles();
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
     const assets = this.#assets.sort((a, b) => (a.href < b.href ? -1 : 1));
     await finish(this.folder, {
@@ -115,13 +144,14 @@ export class SuiteStore {
       stored: withAssets(this.#cases, assets),
       passing: [],
       sealedAtMs: run.completedAtMs,
-      synced,
+      synced: sync(this.folder),
     });
     this.#journal.remove();
   }
 
   /** Lets go of the folder; the run can be resumed. */
   close(): void {
+    clearImmediate(this.#writing);
     try {
       this.#journal.append({ is: 'left' });
     } catch {
@@ -151,6 +181,12 @@ function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFil
     sorted: () => merged(cases.sorted(), others.sorted()),
   };
 }
+
+/** How many files may wait to be written. */
+const UNWRITTEN_MAX = 64;
+
+/** And how long one may be that waits. */
+const LARGE_UNITS = 64 * 1024;
 
 const UNFINISHED = '.tmp';
 

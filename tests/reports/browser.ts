@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { ROOT } from '../support.ts';
 
 /** The browser of the machine. Without a sandbox, because tests may run as root; all it opens is written by them. */
@@ -24,7 +24,7 @@ export interface Opened {
   readonly page: Page;
   /** Everything that the browser complained about: errors, and what the policy of the page has refused. */
   readonly complaints: string[];
-  /** Every address that was asked for, but for the file itself. */
+  /** Every address that a request left for, but for the file itself. */
   readonly asked: string[];
 }
 
@@ -46,7 +46,13 @@ export async function opened(
   const address = pathToFileURL(file).href;
   page.on('console', message => void (message.type() === 'error' && complaints.push(message.text())));
   page.on('pageerror', error => void complaints.push(String(error)));
-  page.on('request', request => void (request.url().split('#')[0] !== address && asked.push(request.url())));
+  const left = (request: Request): void => {
+    // What the policy of the page holds back never leaves it.
+    const isHeldBack = request.failure()?.errorText === 'csp';
+    if (!isHeldBack && request.url().split('#')[0] !== address) asked.push(request.url());
+  };
+  page.on('requestfinished', left);
+  page.on('requestfailed', left);
   await page.goto(`${address}${hash}`);
   return { page, complaints, asked };
 }

@@ -98,7 +98,7 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
     const gaveUp = breaker.isGivenUp;
     if (isOpen) store.close();
-    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder(place.folder));
+    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder);
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, isOpen, durationMs };
   } catch (error) {

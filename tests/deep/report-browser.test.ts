@@ -6,8 +6,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import { launch, opened, pictured, written } from './browser.ts';
-import { reportWorld, runWorld } from './report-world.ts';
+import { launch, opened, pictured, written } from '../reports/browser.ts';
+import { reportWorld, runWorld } from '../reports/report-world.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-report-'));
 const world = reportWorld({ cases: 10_000, regressed: 37, improved: 12, flaky: 6, missing: 9, trials: 3 });
