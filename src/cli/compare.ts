@@ -49,9 +49,9 @@ export async function compareCommand(baseline: string, candidate: string, flags:
 }
 
 const MAKE_ONE = `
-  Make a baseline with one of:
+  To make a baseline, run the version that is known to be good, and accept it if it should be committed:
     proctor run suite CASES --base-url URL --as baseline
-    proctor baseline accept latest
+    proctor baseline accept baseline
 `;
 
 /** `strict`, `statistical`, or the file of a gate. */

@@ -8,7 +8,9 @@ import { stderr, stdout } from './out.ts';
 export async function main(args: readonly string[], version: string): Promise<number> {
   let exit = 0;
   const program = new Command('proctor')
-    .description('Runs scripts inside bounds that it enforces, and leaves evidence that anyone can verify offline.')
+    .description(
+      'Runs scripts and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify offline,\nand says whether the new version of an agent is worse than the old one.',
+    )
     .version(version)
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError('(add --help for what there is)')
@@ -101,6 +103,8 @@ export async function main(args: readonly string[], version: string): Promise<nu
 const EXAMPLES = `
 Examples:
   proctor run script report.py --input data.csv --timeout 30s
+  proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
+  proctor compare                           is the newest run of the side new worse than the baseline?
   proctor show latest                       what it did, within which bounds, and what it left
   proctor verify latest                     whether the evidence of it may be believed
   proctor example runner > runner.json      a record to begin with

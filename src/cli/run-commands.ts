@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { RunScriptFlags } from './run-script.ts';
 import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
-import { atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
+import { age, atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run something, and those that look after the runs. */
 export function addRunCommands(program: Command, ended: (code: number) => void): void {
@@ -66,7 +66,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
   program
     .command('prune')
     .description('Remove old runs.')
-    .requiredOption('--older-than <time>', 'those that began longer ago than this, such as 30d', duration)
+    .requiredOption('--older-than <time>', 'those that began longer ago than this, with its unit, such as 30d', age)
     .option('--dry-run', 'only say which')
     .option('--json', 'answer with one JSON document')
     .action(async flags => {

@@ -49,6 +49,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
       onProgress: progress.show,
       onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
     };
+    if (flags.resume !== undefined) checkAlone(cases, flags);
     const result =
       flags.resume === undefined
         ? await runSuite({ ...optionsOf(cases, flags), ...watched })
@@ -68,6 +69,16 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     await closeLauncher();
     interrupt.end();
   }
+}
+
+/** A run goes on as it began, so whoever says something else would be misled. */
+function checkAlone(cases: string | undefined, flags: RunSuiteFlags): void {
+  const other = Object.keys(flags).find(key => key !== 'resume' && key !== 'json');
+  if (cases === undefined && other === undefined) return;
+  throw new Fault(
+    'usage',
+    'A run that is resumed goes on as it began: --resume takes no cases, and no flag but --json.',
+  );
 }
 
 function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
@@ -131,17 +142,21 @@ function asJson({ version, runs }: SuiteRunResult): object {
 }
 
 function summary({ version, runs }: SuiteRunResult, paint: Paint): string {
-  const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged }) => {
+  const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, troubles, isOpen, durationMs, judged }) => {
     const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
     const state = isOpen ? 'interrupted' : failed > 0 ? 'not all answered' : 'all answered';
     const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
     return [
       `${mark} ${paint('strong', state)}  ${version}  ${counts}, ${durationText(durationMs)}`,
       ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
+      ...troubles
+        .slice(0, 3)
+        .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
       ...(judged ? [`  judged    ${judgedText(judged, paint)}`] : []),
       isOpen
         ? `  resume    proctor run suite --resume ${place.id}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
+      ...(isOpen ? [] : [paint('faint', `            proctor show ${place.id} · proctor compare · proctor report`)]),
     ];
   });
   return `${lines.join('\n')}\n`;

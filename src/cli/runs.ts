@@ -20,7 +20,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     stdout.write(`${printableJson({ runs: entries, total })}\n`);
     return 0;
   }
-  if (runs.length === 0) stdout.write('No run yet. proctor run script FILE makes one.\n');
+  if (runs.length === 0) stdout.write('No run yet. proctor run script FILE or proctor run suite CASES makes one.\n');
   for (const { id, startedAt, status, subject, durationMs, renamed, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);

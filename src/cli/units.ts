@@ -7,6 +7,12 @@ export function duration(text: string): number {
   return Number(digits) * (UNITS_MS[unit.toLowerCase()] ?? 1_000);
 }
 
+/** A duration that says its unit: a slip would remove what cannot be brought back. */
+export function age(text: string): number {
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Say the unit, too: 30d for days, 12h for hours.');
+  return duration(text);
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `65536`, `512k`, `64m`, `1g`. Returns bytes. */

@@ -69,6 +69,11 @@ export function makeHome(home: string): void {
   }
 }
 
+/** Where the attempts of scripts lie that answer the cases of a suite: runs as any other, and not what people ran. */
+export function attemptsIn(home: string): string {
+  return path.join(home, 'attempts');
+}
+
 /** Makes the folder of a run among those of its kind. */
 export function makeFolderIn(within: string, id: string): string {
   const folder = path.join(within, id);
@@ -147,7 +152,8 @@ export function findRun(home: string, word: string): RunPlace {
   const runs = listRuns(home);
   if (word === 'latest') {
     const last = runs.at(-1);
-    if (!last) throw new Fault('no_run', 'There is no run yet. proctor run script FILE makes one.');
+    if (!last)
+      throw new Fault('no_run', 'There is no run yet. proctor run script FILE or proctor run suite CASES makes one.');
     return last;
   }
   const exact = runs.find(({ id }) => id === word);

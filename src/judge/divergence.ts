@@ -1,6 +1,7 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Divergence } from '../contracts/comparison/index.ts';
 import { canonicalize } from '../base/canonical.ts';
+import { clip } from '../base/clip.ts';
 import { align } from './align.ts';
 import { differingKeys, quoted, quotedList, signatureOf, type Step, stepsOf } from './steps.ts';
 
@@ -35,7 +36,7 @@ function differenceOfFailures(baseline: CaseArtifact, candidate: CaseArtifact): 
       kind: 'runner',
       baselineAt: was ? 'runner_failure' : 'final_output',
       newAt: 'runner_failure',
-      says: `The new side ended in ${is.class}${status} ${before}`,
+      says: `The new side ended in ${is.class}${status} ${before}${because(is.error_message)}`,
       plainly: 'Certain, because a case without an answer cannot hold.',
     };
   }
@@ -45,6 +46,13 @@ function differenceOfFailures(baseline: CaseArtifact, candidate: CaseArtifact): 
   }
   return undefined;
 }
+
+/** What the runner said of it, as the rest of a sentence. */
+function because(message: string | undefined): string {
+  return message ? `: ${clip(message.replace(/\.$/, ''), MESSAGE_BYTES).text}` : '';
+}
+
+const MESSAGE_BYTES = 200;
 
 function differenceOfSteps(before: readonly Step[], now: readonly Step[]): Difference | undefined {
   const { stretches, isWhole } = align(before.map(signatureOf), now.map(signatureOf));

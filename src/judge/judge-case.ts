@@ -40,7 +40,7 @@ function judged(
   const { latency_ms, attempts, cost_usd, tokens, steps } = measured(artifact);
   return {
     case_id: asked.id,
-    case_sha256: contentHash(asked),
+    case_sha256: askedHash(asked),
     verdict,
     error_class,
     assertions,
@@ -49,11 +49,17 @@ function judged(
   };
 }
 
+/** Over what an answer depends on: a better title, or another name for the suite, makes no other case. */
+function askedHash({ id, input, expected, metadata }: SuiteCase): string {
+  return contentHash({ id, input, ...(expected && { expected }), ...(metadata && { metadata }) });
+}
+
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
   const { costUsd, tokens } = usageOf(artifact);
   return {
-    latency_ms: latencyOf(artifact),
+    // How long nobody answered says nothing of how quick an agent is.
+    latency_ms: artifact.runner_failure ? null : latencyOf(artifact),
     attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
     cost_usd: costUsd,
     tokens,

@@ -27,6 +27,7 @@ export function terminalReport(paint: Paint): Report {
       if (concerns.length > 0) yield '\n';
       for (const one of concerns.slice(0, CASES_MAX)) yield* caseLines(one, paint);
       yield* more(concerns.length, paint);
+      yield* improvements(comparison, paint);
       yield '\n';
       yield* sums(comparison);
     },
@@ -89,6 +90,16 @@ function* caseLines(one: ComparedCase, paint: Paint): Generator<string> {
 function* more(count: number, paint: Paint): Generator<string> {
   if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need a look`)}\n`;
 }
+
+/** Good news in one line. */
+function* improvements({ cases }: Comparison, paint: Paint): Generator<string> {
+  const names = cases.filter(({ change }) => change === 'improved').map(({ case_id }) => said(case_id));
+  if (names.length === 0) return;
+  const rest = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '';
+  yield `  ${paint('good', 'improved')}   ${names.slice(0, NAMES_MAX).join(', ')}${rest}\n`;
+}
+
+const NAMES_MAX = 10;
 
 function* sums({ summary, statistics, sides }: Comparison): Generator<string> {
   const { cases, regressed, improved, same, flaky, missing } = summary;

@@ -5,6 +5,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
+import { printable } from '../base/printable.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Side } from '../judge/compare-input.ts';
@@ -45,16 +46,27 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const judge: Judge = { home, ...(signal && { signal }), ...(again !== undefined && { again }) };
   const baseline = await sideOf(options.baseline, cwd, judge);
   const candidate = await sideOf(options.candidate, cwd, judge);
+  checkApart(baseline, candidate);
   const comparison = await compared(baseline, candidate, gate);
   if (options.out === undefined) makeHome(home);
   const folder =
     options.out === undefined
       ? path.join(home, 'comparisons', comparison.comparison_id)
       : path.resolve(cwd, options.out);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   writeAtomic(path.join(folder, 'comparison.json'), canonicalize(comparison));
   const files = await writeReports(folder, { comparison, folders: foldersOf(baseline, candidate) }, formats);
   return { comparison, folder, files };
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new Fault('folder_failed', 'The folder for the comparison could not be made. --out names another one.', {
+      cause,
+    });
+  }
 }
 
 async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
@@ -71,6 +83,14 @@ async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Co
   });
 }
 
+/** A run that is held against itself is never worse. */
+function checkApart(baseline: Side, candidate: Side): void {
+  const seals = new Set(baseline.trials.map(({ sealSha256 }) => sealSha256));
+  if (baseline.source === 'runs' && candidate.trials.some(({ sealSha256 }) => seals.has(sealSha256))) {
+    throw new Fault('same_run', 'Both sides are the same run. proctor list shows which runs there are.');
+  }
+}
+
 /** The folder of the first trial of each side, from which a report takes what it shows. */
 function foldersOf(baseline: Side, candidate: Side): { baseline: readonly string[]; new: readonly string[] } {
   return { baseline: folders(baseline), new: folders(candidate) };
@@ -84,7 +104,10 @@ async function gateFor({ gate: file, mode }: CompareOptions, cwd: string): Promi
   const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
   if (file === undefined) return gateOf(mode === undefined ? {} : { mode });
   const bytes = readRegular(path.resolve(cwd, file), GATE_BYTES_MAX);
-  if (!bytes) throw new Fault('no_gate', 'The gate file is not a regular file of at most 1 MiB.');
+  if (!bytes) {
+    const name = printable(path.basename(file));
+    throw new Fault('no_gate', `"${name}" is neither strict nor statistical, nor a gate file of at most 1 MiB.`);
+  }
   const gate = readGate(bytes);
   return mode === undefined ? gate : { ...gate, mode };
 }

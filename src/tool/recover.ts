@@ -16,13 +16,15 @@ export interface Recovered {
 
 /** Completes every dead run of this place, and takes away what dead ones have left on this machine. */
 export async function recover(cwd: string): Promise<Recovered[]> {
-  const { homeFrom, listRuns, RUN_ID } = await import('../evidence/runs.ts');
+  const { attemptsIn, homeFrom, listRuns, RUN_ID } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
-  for (const place of listRuns(home)) {
-    if (RUN_ID.test(place.id)) removeIfEmpty(place);
-    const one = await recoverIfDead(home, place, 'may remove');
-    if (one) recovered.push(one);
+  for (const lies of [home, attemptsIn(home)]) {
+    for (const place of listRuns(lies)) {
+      if (RUN_ID.test(place.id)) removeIfEmpty(place);
+      const one = await recoverIfDead(lies, place, 'may remove');
+      if (one) recovered.push(one);
+    }
   }
   const { removeAbandoned } = await import('../execute/abandoned.ts');
   await removeAbandoned();

@@ -27,7 +27,13 @@ export async function writeReports(
   formats: readonly Format[],
 ): Promise<Partial<Record<Format, string>>> {
   const files: Partial<Record<Format, string>> = {};
-  mkdirSync(folder, { recursive: true });
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new Fault('folder_failed', 'The folder for the reports could not be made. --out names another one.', {
+      cause,
+    });
+  }
   for (const format of formats) {
     const { file, pieces } = await reportOf(subject, format);
     files[format] = path.join(folder, file);

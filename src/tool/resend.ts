@@ -88,13 +88,23 @@ async function targetFor(
 ): Promise<{ target: Target; url: string }> {
   const { run_id: runId, version: side, target: recorded } = request;
   if (script !== undefined) {
-    const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
+    const [{ scriptTarget }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
       import('../run/suite/script-target.ts'),
       import('./run-script.ts'),
+      import('../evidence/runs.ts'),
     ]);
     const bounds = { timeoutMs: settings.timeoutMs };
     const file = path.resolve(cwd, script);
-    const agent = { script: file, side, runId, launcher: sharedLauncher, home, bounds, secrets: {}, settings };
+    const agent = {
+      script: file,
+      side,
+      runId,
+      launcher: sharedLauncher,
+      home: attemptsIn(home),
+      bounds,
+      secrets: {},
+      settings,
+    };
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
   if (baseUrl === undefined && recorded.kind === 'script') {

@@ -14,6 +14,7 @@ import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
 import { isAlive } from './recover.ts';
+import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, inFolder } from './suite-words.ts';
 
 /** What to ask whom, and within which bounds. What is not said takes its default. */
@@ -67,6 +68,7 @@ interface JudgedAnswer extends SuiteAnswer {
 
 /** Sends every case of a suite to an agent or a script, and leaves artifacts that anyone can verify. */
 export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
+  checkSuiteOptions(options);
   const { cwd = process.cwd(), repeat = 1 } = options;
   const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const { layOutSuite, placeFor } = await import('../run/suite/suite.ts');
@@ -188,7 +190,9 @@ async function targetFor({ request, script, bounds }: SuitePlan, { headers = [],
   if (script === null || sha256 !== target.sha256) {
     throw new Fault('script_changed', 'The script is not the one that the run began with.');
   }
-  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home, bounds, secrets, settings });
+  const { attemptsIn } = await import('../evidence/runs.ts');
+  const kept = attemptsIn(home);
+  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home: kept, bounds, secrets, settings });
 }
 
 async function hashOf(script: string): Promise<string | undefined> {

@@ -113,11 +113,19 @@ export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
 
 /** Removes the runs that began longer ago than that, and says which. One that is alive stays. */
 export async function pruneRuns(cwd: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { homeFrom, listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
+  const { attemptsIn, homeFrom } = await import('../evidence/runs.ts');
+  const home = homeFrom(cwd);
+  const removed = await pruneHome(home, olderThanMs, isTrial);
+  // Attempts are as old as the suites that they belong to, and nobody made them by name.
+  await pruneHome(attemptsIn(home), olderThanMs, isTrial);
+  return removed;
+}
+
+async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
+  const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
   const { hasJournal } = await import('../evidence/recover.ts');
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
-  const home = homeFrom(cwd);
   for (const place of placesIn(home)) {
     // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
     if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;

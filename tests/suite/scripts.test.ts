@@ -48,7 +48,7 @@ describe('a script in the place of an agent', () => {
     expect(artifact('hang').runner_failure).toMatchObject({ class: 'timeout' });
     expect(run.base_url).toBe('script:agent.py');
     await expectValid(folder);
-    const runs = path.join(place.cwd, '.proctor', 'runs', 'script');
+    const runs = path.join(place.cwd, '.proctor', 'attempts', 'runs', 'script');
     const named = ids.map(id => artifact(id).attempts?.[0]?.run_id);
     expect(new Set(named)).toEqual(new Set(readdirSync(runs)));
     for (const id of readdirSync(runs)) await expectValid(path.join(runs, id));

@@ -60,7 +60,7 @@ const EV4 = rule({
     'case_id is a case id',
     ...ASKS.caseId,
     'no case_id stands twice, and upper and lower case are the same',
-    'case_sha256 is the content hash of the case as it was sent',
+    'case_sha256 is the content hash of id, input, expected and metadata of the case',
     'output_hash is a string of at most 200 characters, or null',
   ],
   fields: ['cases', 'cases[].case_id', 'cases[].case_sha256', 'cases[].output_hash'],

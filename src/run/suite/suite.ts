@@ -17,6 +17,7 @@ import { runCase } from './case.ts';
 import { CaseList, type WrittenCases } from './case-list.ts';
 import { settingsFrom } from './settings.ts';
 import type { Target } from './target.ts';
+import { Troubles } from './troubles.ts';
 
 /** How a run of a suite ended, or how far it has come. */
 export interface SuiteAnswer {
@@ -26,6 +27,8 @@ export interface SuiteAnswer {
   readonly ok: number;
   readonly failed: number;
   readonly gaveUp: boolean;
+  /** Why cases had no answer in this sitting, the most frequent first. */
+  readonly troubles: readonly { readonly class: string; readonly message: string; readonly count: number }[];
   /** It was cancelled, and can be resumed. */
   readonly isOpen: boolean;
   readonly durationMs: number;
@@ -92,7 +95,8 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
   const { store, plan, startedAtMs } = open;
   const cases = CaseList.open(path.join(place.folder, CASES));
   try {
-    const breaker = await askAll({ ...open, cases, target, around });
+    const troubles = new Troubles();
+    const breaker = await askAll({ ...open, cases, target, around, troubles });
     const { ok, failed } = store.stats;
     const isOpen = ok + failed < cases.ids.length;
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
@@ -100,7 +104,7 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     if (isOpen) store.close();
     else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder);
     const durationMs = completedAtMs - startedAtMs;
-    return { place, plan, total: cases.ids.length, ok, failed, gaveUp, isOpen, durationMs };
+    return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
   } catch (error) {
     store.close();
     throw error;
@@ -114,9 +118,10 @@ interface Asking extends OpenSuite {
   readonly cases: CaseList;
   readonly target: Target;
   readonly around: SuiteAround;
+  readonly troubles: Troubles;
 }
 
-async function askAll({ cases, plan, target, around, store, done, begun }: Asking): Promise<Breaker> {
+async function askAll({ cases, plan, target, around, store, done, begun, troubles }: Asking): Promise<Breaker> {
   const { request } = plan;
   const settings = settingsFrom(request.settings);
   const breaker = new Breaker(settings.breakerFailures, around.breakerPausesMs);
@@ -150,6 +155,7 @@ async function askAll({ cases, plan, target, around, store, done, begun }: Askin
       const kept = await runCase(cases.at(index), { ...named, id }, begun.get(id) ?? [], ofCase);
       if (!kept) return;
       store.keep(kept.artifact, kept.assets);
+      troubles.add(kept.artifact);
       const { ok, failed } = store.stats;
       around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
     }

@@ -1,0 +1,59 @@
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type { RunSuiteOptions } from './run-suite.ts';
+
+/** Doubts what a program says that no compiler has looked at: an option that is misspelt would silently do nothing. */
+export function checkSuiteOptions(options: RunSuiteOptions): void {
+  const unknown = Object.keys(options ?? {}).find(key => !Object.hasOwn(OPTIONS, key));
+  if (unknown !== undefined) {
+    const names = Object.keys(OPTIONS).join(', ');
+    throw new Fault('usage', `runSuite does not know the option "${printable(unknown)}". There are: ${names}.`);
+  }
+  if (typeof options?.cases !== 'string') throw new Fault('usage', 'runSuite needs cases: the path of a file.');
+  if (options.as !== 'baseline' && options.as !== 'new') {
+    throw new Fault('usage', 'Say which side it is: as is "baseline" or "new".');
+  }
+  const { headers = [], repeat = 1 } = options;
+  if (!Array.isArray(headers) || !headers.every(isHeader)) {
+    throw new Fault('usage', 'headers is a list of objects with name, env (the variable it comes from) and value.');
+  }
+  if (!Number.isSafeInteger(repeat) || repeat < 1 || repeat > REPEAT_MAX) {
+    throw new Fault('usage', `A suite can be repeated 1 to ${REPEAT_MAX} times.`);
+  }
+}
+
+function isHeader(header: unknown): boolean {
+  if (typeof header !== 'object' || header === null) return false;
+  return ['name', 'env', 'value'].every(key => typeof (header as Record<string, unknown>)[key] === 'string');
+}
+
+const REPEAT_MAX = 100;
+
+const OPTIONS: Record<keyof RunSuiteOptions, true> = {
+  cases: true,
+  as: true,
+  baseUrl: true,
+  script: true,
+  bounds: true,
+  out: true,
+  runId: true,
+  only: true,
+  repeat: true,
+  headers: true,
+  secrets: true,
+  redirects: true,
+  cwd: true,
+  signal: true,
+  onProgress: true,
+  onFolder: true,
+  backoffMs: true,
+  breakerPausesMs: true,
+  timeoutMs: true,
+  idleMs: true,
+  retries: true,
+  concurrency: true,
+  bodyBytesMax: true,
+  snippetBytesMax: true,
+  payloadInlineBytesMax: true,
+  breakerFailures: true,
+};
