@@ -20,5 +20,6 @@ export function causeText(cause: unknown): string {
 
 /** The word by which the system names an error, such as ENOENT; empty for errors of another kind. */
 export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
 }

@@ -10,8 +10,5 @@ export function headerOf(text: string): Header {
   }
   const value = process.env[env];
   if (value === undefined) throw new Fault('usage', `The variable ${printable(env)} is not set.`);
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || value.trim() === '') {
-    throw new Fault('usage', `The variable ${printable(env)} holds what no header may hold.`);
-  }
   return { name: name.toLowerCase(), env, value };
 }

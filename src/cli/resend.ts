@@ -24,6 +24,7 @@ export async function resendCommand(run: string, caseId: string, flags: Flags): 
       caseId,
       headers: (flags.header ?? []).map(headerOf),
       signal: interrupt.signal,
+      variable: name => process.env[name],
       ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
       ...(flags.script !== undefined && { script: flags.script }),
       ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }),

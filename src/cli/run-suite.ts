@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
-import { resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
+import { resumeSuite } from '../tool/resume-suite.ts';
+import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
@@ -154,7 +155,7 @@ function summary({ version, runs }: SuiteRunResult, paint: Paint): string {
         .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
       ...(judged ? [`  judged    ${judgedText(judged, paint)}`] : []),
       isOpen
-        ? `  resume    proctor run suite --resume ${place.id}`
+        ? `  resume    proctor run suite --resume ${nameOf(place)}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
       ...(isOpen ? [] : [paint('faint', `            proctor show ${place.id} · proctor compare · proctor report`)]),
     ];
@@ -170,4 +171,10 @@ function judgedText({ passed, failed, errors, unjudged }: Judged, paint: Paint):
   ];
   const proof = unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : '';
   return `${parts.join(', ')}${proof}`;
+}
+
+/** What a run is found by: its id among the runs of this place, else its path. */
+function nameOf({ id, folder }: { readonly id: string; readonly folder: string }): string {
+  const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
+  return isHere ? id : printable(path.relative(process.cwd(), folder));
 }

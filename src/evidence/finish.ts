@@ -48,7 +48,11 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
     const documents = new Map(run.documents.map(([file, bytes]) => [file, sealed(file, bytes)]));
     const passing = new Set([SEAL, JOURNAL, ...run.passing]);
-    const isOther = (file: string): boolean => !documents.has(file) && !passing.has(file) && !run.stored.has(file);
+    /** A document that somebody began to write before us is none of ours, and is written over. */
+    const isBegun = (file: string): boolean =>
+      file.endsWith(UNFINISHED) && documents.has(file.slice(0, -UNFINISHED.length));
+    const isOther = (file: string): boolean =>
+      !documents.has(file) && !passing.has(file) && !run.stored.has(file) && !isBegun(file);
     const others = storedFiles([...documents.values(), ...(await otherFiles(folder, isOther))]);
     const files = merged(others.sorted(), run.stored.sorted());
     const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt: instantText(run.sealedAtMs), files });

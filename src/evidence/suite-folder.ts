@@ -78,8 +78,9 @@ export function casesById(folder: string): (id: string) => SuiteCase | undefined
     let from = 0;
     for (const { bytes } of linesOf(fd, suiteCase.bytesMax, 0)) {
       if (!bytes) break;
-      const [, id] = /"id":"([A-Za-z0-9._-]+)","input":/.exec(bytes.toString('latin1')) ?? [];
-      if (id !== undefined) places.set(id, [from, bytes.length]);
+      const reading = readJson(bytes, { bytesMax: suiteCase.bytesMax });
+      const { id } = (reading.ok ? reading.value : {}) as { id?: unknown };
+      if (typeof id === 'string') places.set(id, [from, bytes.length]);
       from += bytes.length + 1;
     }
   } finally {

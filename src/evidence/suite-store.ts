@@ -98,6 +98,7 @@ export class SuiteStore {
     clearImmediate(this.#writing);
     this.#writing = undefined;
     if (this.#failure) throw this.#failure;
+    this.#journal.flush();
     const unwritten = this.#unwritten;
     this.#unwritten = [];
     for (const { id, text } of unwritten) {

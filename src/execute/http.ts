@@ -1,6 +1,7 @@
 import { constants as zlibConstants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
+import { codeOf } from '../base/fault.ts';
 
 /** One request, and how long and how large its answer may be. */
 export interface HttpRequest {
@@ -183,7 +184,7 @@ class Listener implements Dispatcher.DispatchHandler {
 
 function nameOf(error: Error): string {
   const { code } = (error.cause instanceof Error ? error.cause : error) as { code?: unknown };
-  return typeof code === 'string' ? code : 'code' in error ? String(error.code) : error.name;
+  return typeof code === 'string' ? code : codeOf(error) || error.name;
 }
 
 /** Where an answer sends the same request, if it is to the same origin and asks for no other method. */

@@ -19,9 +19,12 @@ export function usageOf({ agent_fields }: Pick<CaseArtifact, 'agent_fields'>): U
 }
 
 function firstAmount(values: readonly unknown[]): number | null {
-  const amount = values.find(value => typeof value === 'number' && Number.isFinite(value) && value >= 0);
+  const amount = values.find(value => typeof value === 'number' && value >= 0 && value <= AMOUNT_MAX);
   return typeof amount === 'number' ? amount : null;
 }
+
+/** Whoever says more says nothing; and sums of what is left are numbers still. */
+const AMOUNT_MAX = 1e12;
 
 /** A key of an object that somebody else filled; what every object inherits is no word of theirs. */
 function own(value: unknown, key: string): unknown {

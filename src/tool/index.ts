@@ -3,5 +3,6 @@ export { Fault } from '../base/fault.ts';
 export { acceptBaseline } from './baseline.ts';
 export { type Compared, type CompareOptions, compareRuns } from './compare.ts';
 export { runScript, type RunScriptOptions, type ScriptRunResult } from './run-script.ts';
-export { resumeSuite, runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+export { resumeSuite } from './resume-suite.ts';
+export { runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 export { recover, type Recovered } from './recover.ts';

@@ -1,4 +1,5 @@
-import { rmdirSync } from 'node:fs';
+import { rmdirSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { OpenRun } from '../evidence/recover.ts';
@@ -55,6 +56,10 @@ export async function recoverIfDead(
   const suite = await openSuiteIn(folder);
   if (suite) return (await isAlive({ plan: suite })) ? { id, became: 'alive' } : resumable(place, may);
   const { isAtHome, RUN_ID } = await import('../evidence/runs.ts');
+  if (may === 'may remove' && isAtHome(home, place) && isUnbegunSuite(place)) {
+    rmSync(folder, { recursive: true, force: true });
+    return { id, became: 'removed' };
+  }
   if (!RUN_ID.test(id) || !isAtHome(home, place)) return { id, became: 'odd', why: ELSEWHERE };
   const { holdName } = await import('../execute/slots.ts');
   // Two that recover the same run would write over each other.
@@ -95,6 +100,16 @@ async function resumable({ id, folder }: RunPlace, may: 'may remove' | 'only loo
   if (may === 'may remove') removeJournal(folder);
   return { id, became: 'sealed' };
 }
+
+/** A suite whose cases were still being laid out: its journal is empty, and nobody has touched it for long. */
+function isUnbegunSuite({ lane, folder }: RunPlace): boolean {
+  const stat = statSync(path.join(folder, 'journal.ndjson'), { throwIfNoEntry: false });
+  const isQuiet = stat !== undefined && systemClock.now() - stat.mtimeMs > LAYOUT_MS;
+  return (lane === 'baseline' || lane === 'new') && stat?.size === 0 && isQuiet;
+}
+
+/** Longer than it takes to lay out as many cases as there may be. */
+const LAYOUT_MS = 10 * 60_000;
 
 const ELSEWHERE = 'It is not finished, and not one of the runs of this place.';
 const UNBEGUN = 'It had not begun when it was interrupted. proctor recover removes it.';

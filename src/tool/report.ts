@@ -1,5 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
@@ -104,8 +114,19 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
 /** The text of a small file that an artifact of ours names. */
 function assetIn(folder: string | undefined, href: string): string | undefined {
   if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
-  const bytes = readRegular(path.join(folder, href), ASSET_BYTES_MAX);
+  const file = path.join(folder, href);
+  // A folder from elsewhere may hold links that lead out of it.
+  if (!isWithin(folder, file)) return undefined;
+  const bytes = readRegular(file, ASSET_BYTES_MAX);
   return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
+}
+
+function isWithin(folder: string, file: string): boolean {
+  try {
+    return realpathSync(file) === path.join(realpathSync(folder), path.relative(folder, file));
+  } catch {
+    return false;
+  }
 }
 
 const ASSET_BYTES_MAX = 64 * 1024;

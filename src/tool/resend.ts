@@ -9,7 +9,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';
 import { suiteFolders } from './sides.ts';
-import { checkedUrl } from './suite-words.ts';
+import { checkedUrl, checkHeader } from './suite-words.ts';
 
 export interface ResendOptions {
   readonly run: string;
@@ -19,6 +19,8 @@ export interface ResendOptions {
   readonly script?: string;
   readonly headers?: readonly Header[];
   readonly timeoutMs?: number;
+  /** The value of a variable of the environment: what the run masked is masked again. */
+  readonly variable?: (name: string) => string | undefined;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
 }
@@ -82,10 +84,24 @@ interface Recorded {
   readonly cwd: string;
 }
 
-async function targetFor(
-  { baseUrl, script, headers = [] }: ResendOptions,
-  { request, settings, home, cwd }: Recorded,
-): Promise<{ target: Target; url: string }> {
+/** The values that the run masked; without them, an answer could show what must not be seen. */
+function secretsOf({ request }: Recorded, { headers = [], variable }: ResendOptions): Record<string, string> {
+  const given = new Map(headers.map(({ env, value }) => [env, value]));
+  return Object.fromEntries(
+    request.secret_names.map(name => {
+      const value = given.get(name) ?? variable?.(name);
+      if (value === undefined) {
+        throw new Fault('usage', `The run masked the value of ${printable(name)}, and that variable is not set.`);
+      }
+      return [name, value];
+    }),
+  );
+}
+
+async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise<{ target: Target; url: string }> {
+  const { baseUrl, script, headers = [] } = options;
+  const { request, settings, home, cwd } = recordedRun;
+  const secrets = secretsOf(recordedRun, options);
   const { run_id: runId, version: side, target: recorded } = request;
   if (script !== undefined) {
     const [{ scriptTarget }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
@@ -102,7 +118,7 @@ async function targetFor(
       launcher: sharedLauncher,
       home: attemptsIn(home),
       bounds,
-      secrets: {},
+      secrets,
       settings,
     };
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
@@ -120,12 +136,13 @@ async function targetFor(
     );
   }
   const { httpTarget } = await import('../run/suite/http-target.ts');
+  for (const header of headers) checkHeader(header);
   const agent = {
     url,
     side,
     runId,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-    secrets: headers.map(({ value }) => value),
+    secrets: [...headers.map(({ value }) => value), ...Object.values(secrets)],
     redirects: recorded.kind === 'http' && recorded.redirects,
     settings,
   };

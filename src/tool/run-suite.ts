@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
-import { printable } from '../base/printable.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import { repetitionId, type SuiteTarget } from '../contracts/suite/index.ts';
@@ -13,9 +12,8 @@ import type { Requested } from '../policy/bounds.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
-import { isAlive } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
-import { checkedRunId, checkedSettings, checkedUrl, inFolder } from './suite-words.ts';
+import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
 
 /** What to ask whom, and within which bounds. What is not said takes its default. */
 export interface RunSuiteOptions extends Partial<SuiteSettings> {
@@ -93,53 +91,13 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   return runAll(places, { ...options, home });
 }
 
-/** Goes on with a run that was interrupted, and with its repetitions. */
-export async function resumeSuite(
-  word: string,
-  options: Pick<RunSuiteOptions, 'cwd' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'> & {
-    /** The value of a variable of the environment. */
-    readonly variable: (name: string) => string | undefined;
-  },
-): Promise<SuiteRunResult> {
-  const { cwd = process.cwd(), variable } = options;
-  const { findRun, homeFrom } = await import('../evidence/runs.ts');
-  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
-  const home = homeFrom(cwd);
-  const place = findRun(home, word);
-  const plan = suitePlanIn(place.folder);
-  if (!plan) throw new Fault('not_a_suite', 'The run had not begun when it was interrupted. Run the suite again.');
-  const { of, total } = plan.request.repetition;
-  const siblings = Array.from({ length: total }, (_, index) => {
-    const id = repetitionId(of, index + 1);
-    return { id, lane: place.lane, folder: path.join(path.dirname(place.folder), id) };
-  });
-  const { hasJournal, isSealed, removeJournal } = await import('../evidence/recover.ts');
-  const open: RunPlace[] = [];
-  for (const sibling of siblings) {
-    if (!hasJournal(sibling.folder)) continue;
-    if (await isAlive({ plan: suitePlanIn(sibling.folder) }))
-      throw new Fault('alive', `${sibling.id} is still running.`);
-    if (isSealed(sibling.folder)) removeJournal(sibling.folder);
-    else open.push(sibling);
-  }
-  const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
-  const taken = new Set(headers.map(({ env }) => env));
-  const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
-  return runAll(open, { ...options, headers, secrets: Object.fromEntries(secrets) as Record<string, string>, home });
-}
-
-function known(name: string, variable: (name: string) => string | undefined): string {
-  const value = variable(name);
-  if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
-  return value;
-}
-
 type Going = Pick<
   RunSuiteOptions,
   'headers' | 'secrets' | 'bounds' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
 > & { readonly home: string };
 
-async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
+/** Runs what was laid out, one repetition after the other, and judges each. */
+export async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
   const { runSuite: run } = await import('../run/suite/suite.ts');
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
   const { evaluationIn } = await import('./sides.ts');
@@ -149,13 +107,14 @@ async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteR
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
     going.onFolder?.(place);
-    const target = await targetFor(plan, going);
-    const answer = await run(place, target, {
-      signal,
-      ...(going.onProgress && { onProgress: going.onProgress }),
-      ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
-      ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
-    });
+    const answer = await alone(place, async () =>
+      run(place, await targetFor(plan, going), {
+        signal,
+        ...(going.onProgress && { onProgress: going.onProgress }),
+        ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
+        ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
+      }),
+    );
     const judge = { home: going.home, signal };
     const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge);
     runs.push({ ...answer, judged: evaluation?.summary });
@@ -166,12 +125,25 @@ async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteR
   return { kind: 'suite', version, runs };
 }
 
+/** Two that go on with the same run would ask every case twice, and write over each other. */
+async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer>): Promise<Answer> {
+  const [{ holdName }, { bytesHash }] = await Promise.all([import('../execute/slots.ts'), import('../base/hash.ts')]);
+  const lock = await holdName(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
+  if (!lock) throw new Fault('alive', `${id} is still running.`);
+  try {
+    return await act();
+  } finally {
+    lock.close();
+  }
+}
+
 async function targetFor({ request, script, bounds }: SuitePlan, { headers = [], secrets = {}, home }: Going) {
   const { settingsFrom } = await import('../run/suite/settings.ts');
   const { run_id: runId, version: side, target } = request;
   const settings = settingsFrom(request.settings);
   if (target.kind === 'http') {
     const { httpTarget } = await import('../run/suite/http-target.ts');
+    for (const header of headers) checkHeader(header);
     return httpTarget({
       url: target.url,
       side,
@@ -227,11 +199,12 @@ async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Pro
 
 type Whom = Pick<SuiteOrder, 'target' | 'script' | 'bounds' | 'effective'>;
 
-function httpNamed({ baseUrl, headers = [], redirects = false }: RunSuiteOptions): Whom {
+function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
+  for (const header of headers) checkHeader(header);
   if (baseUrl === undefined) throw new Fault('usage', 'Say whom to ask: --base-url URL, or --script FILE.');
   const target: SuiteTarget = {
     kind: 'http',
-    url: checkedUrl(baseUrl),
+    url: checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)]),
     header_names: headers.map(({ name }) => name).sort(),
     redirects,
   };

@@ -38,8 +38,18 @@ export async function sideOf(word: string, cwd: string, judge: Judge): Promise<S
   if (word.endsWith('.json') && !existsSync(file)) return { source: 'accepted', trials: [] };
   const folders = await suiteFolders(word, judge.home);
   const { trialFrom } = await import('../judge/side.ts');
+  const { sealTrouble } = await import('../evidence/sealed-folder.ts');
   const trials = [];
-  for (const folder of folders) trials.push(trialFrom(folder, await evaluationIn(folder, judge)));
+  for (const folder of folders) {
+    const { trouble, hasChecks } = await sealTrouble(folder);
+    if (trouble !== undefined) {
+      const id = printable(path.basename(folder));
+      throw new Fault('not_as_sealed', `${id} is not as it was sealed: ${trouble}. proctor verify says more.`);
+    }
+    // An evaluation is not sealed. Where judging again costs no more than reading, nobody needs to believe it.
+    const evaluation = await evaluationIn(folder, { ...judge, again: judge.again === true || !hasChecks });
+    trials.push(trialFrom(folder, evaluation));
+  }
   return { source: 'runs', trials };
 }
 
@@ -91,6 +101,7 @@ function asGiven(place: RunPlace): RunPlace {
   const inner = readdirSync(place.folder).filter(name => existsSync(path.join(place.folder, name, 'run.json')));
   const [only] = inner;
   if (only === undefined) throw new Fault('not_a_suite', 'The folder holds no run of a suite.');
-  const newest = inner.sort().at(-1) as string;
+  const madeAt = (name: string): number => statSync(path.join(place.folder, name)).birthtimeMs;
+  const newest = inner.reduce((last, name) => (madeAt(name) > madeAt(last) ? name : last), only);
   return { id: newest, lane: path.basename(place.folder), folder: path.join(place.folder, newest) };
 }

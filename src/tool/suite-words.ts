@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
+import { printable } from '../base/printable.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 
 /** Bounds of what may be asked for: from, to, and what it is called. */
@@ -9,7 +10,8 @@ const BOUNDS: Readonly<Record<keyof SuiteSettings, readonly [number, number, str
   idleMs: [1, 600_000, 'The idle timeout must be from 1ms to 10m.'],
   retries: [0, 10, 'There may be 0 to 10 retries.'],
   concurrency: [1, 1_024, 'From 1 to 1024 cases may be asked at once.'],
-  bodyBytesMax: [1_024, 64 * 1024 * 1024, 'Of an answer, from 1k to 64m may be read.'],
+  // What becomes of an answer must fit into the artifact of its case.
+  bodyBytesMax: [1_024, 8 * 1024 * 1024, 'Of an answer, from 1k to 8m may be read.'],
   snippetBytesMax: [0, 65_536, 'A snippet may have 0 to 64k.'],
   payloadInlineBytesMax: [0, 1_048_576, 'A payload may stand inline with 0 to 1m.'],
   breakerFailures: [0, 1_000_000, 'The number of failures after which the target is left alone must be 0 to 1000000.'],
@@ -30,7 +32,7 @@ export function checkedSettings(asked: Partial<SuiteSettings>, defaults: SuiteSe
 }
 
 /** The address of an agent as it may be written down. */
-export function checkedUrl(text: string): string {
+export function checkedUrl(text: string, secrets: readonly string[] = []): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
     throw new Fault('usage', 'The address of the agent must begin with http:// or https://.');
   }
@@ -39,8 +41,33 @@ export function checkedUrl(text: string): string {
     throw new Fault('usage', "The address holds credentials. Give them as --header 'NAME: env:VARIABLE'.");
   }
   url.hash = '';
+  if (secrets.some(secret => secret.length >= TELLING_UNITS && (text.includes(secret) || url.href.includes(secret)))) {
+    throw new Fault(
+      'usage',
+      'The address holds a declared secret, and addresses are written down. Give it as a header.',
+    );
+  }
   return url.href.replace(/\/$/, '');
 }
+
+/** Shorter values stand in any address. */
+const TELLING_UNITS = 4;
+
+/** What may be sent with every request. What belongs to the connection is not the caller's to say. */
+export function checkHeader({ name, env, value }: { name: string; env: string; value: string }): void {
+  if (OF_THE_CONNECTION.test(name)) {
+    throw new Fault('usage', `The header ${printable(name)} belongs to the connection, and is set by Proctor itself.`);
+  }
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) {
+    throw new Fault('usage', 'The name of a header is a word in lower case.');
+  }
+  if (!/^[\t\x20-\x7e]+$/.test(value) || value.trim() === '') {
+    throw new Fault('usage', `The variable ${printable(env)} is empty, or holds what no header may hold.`);
+  }
+}
+
+const OF_THE_CONNECTION =
+  /^(?:connection|content-length|content-type|expect|host|idempotency-key|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 
 /** The name that somebody gave a run: that of a folder, and of its repetitions. */
 export function checkedRunId(id: string): string {

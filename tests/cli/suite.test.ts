@@ -199,6 +199,56 @@ describe('a run folder', () => {
   });
 });
 
+describe('a gate', () => {
+  test('stays closed where the evidence is not as it was sealed, whatever its evaluation says', async () => {
+    const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
+    await suite('baseline', '--run-id', 'old');
+    await suite('new', '--run-id', 'fresh');
+    const folder = path.join(place.cwd, '.proctor', 'runs', 'new', 'fresh');
+    const evaluation = path.join(folder, 'evaluation.json');
+    const text = readFileSync(evaluation, 'utf8');
+    writeFileSync(
+      evaluation,
+      text.replaceAll('"fail"', '"pass"').replace('"failed":1,"passed":2', '"failed":0,"passed":3'),
+    );
+    expect((await proctor('compare')).code).toBe(1);
+    const artifact = path.join(folder, 'refund.json');
+    writeFileSync(artifact, readFileSync(artifact, 'utf8').replace('orders.list', 'orders.get'));
+    const changed = await proctor('compare');
+    expect(changed.code).toBe(2);
+    expect(changed.stderr).toContain('refund.json is missing or was changed');
+    expect((await proctor('baseline', 'accept', 'new')).code).toBe(2);
+  });
+
+  test('is not asked about a run and itself, and bears numbers that no agent should say', async () => {
+    const { proctor, suite } = await world({
+      refund: saying({ ...called('orders.get'), token_usage: { cost_usd: 1.7e308 } }),
+      where: saying({ token_usage: { cost_usd: 1.7e308 } }),
+    });
+    await suite('baseline');
+    expect((await proctor('compare', 'baseline', 'latest')).code).toBe(2);
+    await suite('new');
+    expect((await proctor('compare')).code).toBe(0);
+    expect((await proctor('compare', 'nobody-accepted.json', 'new')).code).toBe(3);
+  });
+});
+
+describe('what was masked', () => {
+  test('is masked again when a request is sent again, or it is not sent', async () => {
+    const { place, now } = await world({
+      refund: saying({ final_output: { content_type: 'text', content: 'It is topsecretvalue99.' } }),
+    });
+    await place.start(['run', 'suite', 'cases.yaml', '--base-url', now, '--as', 'new', '--secret', 'TS'], {
+      TS: 'topsecretvalue99',
+    }).ended;
+    const again = await place.start(['resend', 'latest', 'refund'], { TS: 'topsecretvalue99' }).ended;
+    expect(again.stdout + again.stderr).not.toContain('topsecretvalue99');
+    const without = await place.start(['resend', 'latest', 'refund']).ended;
+    expect(without.code).toBe(2);
+    expect(without.stderr).toContain('TS');
+  });
+});
+
 describe('what cannot be run as asked', () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['cases that are not there', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],

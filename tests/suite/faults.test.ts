@@ -31,7 +31,9 @@ const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass
   ['cuts its body', cutsItsBody, 'network_error'],
   ['sends 200 MB', floods(200_000_000), 'schema_mismatch'],
   ['sends a gzip bomb of 300 MB', gzipBomb(300_000_000), 'schema_mismatch'],
-  ['sends broken gzip', sending('not gzip', { 'content-encoding': 'gzip' }), 'network_error'],
+  ['sends broken gzip', sending('not gzip', { 'content-encoding': 'gzip' }), 'invalid_json'],
+  ['encodes in its own way', sending('{}', { 'content-encoding': 'own' }), 'invalid_json'],
+  ['sends too much with 201', sending(' '.repeat(2_100_000), {}, 201), 'schema_mismatch'],
   ['sends HTML', sending('<!doctype html><title>Hi</title>', { 'content-type': 'text/html' }), 'invalid_json'],
   ['sends nothing', sending(''), 'invalid_json'],
   ['sends null', sending('null'), 'schema_mismatch'],
@@ -217,6 +219,39 @@ describe('an agent that', () => {
 });
 
 describe('secrets', () => {
+  test('that are spelt with escapes are found all the same', async () => {
+    const token = 'tok_4f9a8b7c6d5e';
+    const spelt = [...token].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+    const agent = new Agent({
+      whole: (seen, response) =>
+        response.end(JSON.stringify(answerTo(seen)).replace('You asked', `Key ${spelt}: you asked`)),
+      first: (seen, response) =>
+        response.end(JSON.stringify(answerTo(seen)).replace('You asked', `Key \\u0074${token.slice(1)} you asked`)),
+      fails: (_seen, response) => response.writeHead(500).end(`{"error":"${spelt}"}`),
+    });
+    const headers = [{ name: 'authorization', env: 'AGENT_TOKEN', value: token }];
+    const { folder, artifact } = await ranSuite(['whole', 'first', 'fails'], { baseUrl: await agent.start(), headers });
+    const kept = everythingIn(folder);
+    expect(kept).not.toContain(token);
+    expect(kept).not.toContain(spelt);
+    expect(kept).not.toContain(token.slice(1));
+    expect(artifact('whole').final_output?.content).toContain('Key [masked]: you asked');
+    await expectValid(folder);
+  });
+
+  test('in an address, and headers that belong to the connection, are refused before anything is sent', async () => {
+    const headers = [{ name: 'x-key', env: 'KEY', value: 'topsecretvalue' }];
+    await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9/?k=topsecretvalue', headers })).rejects.toThrow(
+      /secret/,
+    );
+    const own = [{ name: 'transfer-encoding', env: 'TE', value: 'chunked' }];
+    await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9', headers: own })).rejects.toThrow(/connection/);
+    const odd = [{ name: 'x-key', env: 'KEY', value: 'a\r\nb: c' }];
+    await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9', headers: odd })).rejects.toThrow(
+      /no header may hold/,
+    );
+  });
+
   test('that an agent repeats are stored nowhere, in success and failure', async () => {
     const token = 'tok_4f9a8b7c6d5e';
     const agent = new Agent({

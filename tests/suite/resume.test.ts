@@ -147,6 +147,41 @@ describe('a suite that was interrupted', () => {
     expect((await run.ended).code).toBe(0);
   });
 
+  test('is gone on with by one only, whoever else tries', async () => {
+    const { place, agent, ids, folder, start } = await world({ delayMs: 60 });
+    const run = start();
+    await until('enough cases were asked', () => agent.seen.length > CASES / 4);
+    await killed(run);
+    const resumed = await Promise.all([1, 2, 3].map(() => place.start(['run', 'suite', '--resume', 'r1']).ended));
+    expect(resumed.filter(({ code }) => code === 0)).toHaveLength(1);
+    const keys = agent.seen.map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const id of ids) expect(artifactIn(folder, id).status, id).toBe('ok');
+    await expectValid(folder);
+  });
+
+  test('while it was being finished is finished again, and no case is asked again', async () => {
+    for (const file of ['run.json.tmp', 'run.json', 'assets/manifest.json']) {
+      const { place, agent, folder, start } = await world({ delayMs: 1 });
+      const run = start();
+      await until('it is being finished', () => existsSync(path.join(folder, file)) || run.isOver, 15_000);
+      await killed(run);
+      const asked = agent.seen.length;
+      await place.start(['run', 'suite', '--resume', 'r1']).ended;
+      expect(agent.seen.length, file).toBe(asked);
+      await expectValid(folder);
+    }
+  });
+
+  test('in its second repetition is found by the name of the first', async () => {
+    const { place, agent, folder, start } = await world({ repeat: 2 });
+    const run = start();
+    await until('the second repetition has begun', () => agent.seen.length > 1.3 * CASES);
+    await killed(run);
+    expect((await place.start(['run', 'suite', '--resume', 'r1']).ended).code).toBe(0);
+    await expectValid(`${folder}.2`);
+  });
+
   test('by a full disk says so, and goes on when there is room', async context => {
     context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
     const { place, agent, folder, start } = await world();

@@ -21,13 +21,15 @@ const target = z.union([
   }),
 ]);
 
+const REPETITIONS_MAX = 1_000;
+
 const suiteRequestShape = record({
   schema_version: z.literal('suite-request.v1'),
   run_id: folderName(),
   kind: z.literal('suite'),
   version: side(),
   /** Which of how many repetitions of the same suite this run is; the first gives all of them their name. */
-  repetition: record({ of: folderName(), number: positive(), total: positive() }),
+  repetition: record({ of: folderName(), number: positive(), total: positive().check(z.lte(REPETITIONS_MAX)) }),
   target,
   target_sha256: contentHashText(),
   cases: record({ sha256: contentHashText(), bytes: count(), count: count() }),
@@ -67,7 +69,7 @@ const rules = [
     asks: [
       'run_id is the name of one folder, kind is "suite", version is baseline or new',
       'repetition has of, the run_id of the first one, number and total, whole numbers from 1 up',
-      'number is not more than total',
+      'number is not more than total, and total not more than 1,000',
       'run_id is that of the first repetition, and from the second one on a dot and its number follow',
     ],
     fields: ['run_id', 'kind', 'version', 'repetition'],

@@ -77,7 +77,7 @@ function factsOf({ latencyMs, httpStatus, runId }: Told) {
 
 /** Whether nobody seems to be there. */
 function isSilence({ class: errorClass }: Failed, { httpStatus }: Told): boolean {
-  return errorClass === 'network_error' || (errorClass === 'timeout' && httpStatus === undefined);
+  return httpStatus === undefined && (errorClass === 'network_error' || errorClass === 'timeout');
 }
 
 /** How long to wait before the next attempt; undefined if there is none. */

@@ -1,6 +1,8 @@
 import { CASE_PATH, questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
+import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { systemClock } from '../../base/clock.ts';
+import { readJson } from '../../base/json.ts';
 import { Masker, needlesOf } from '../../base/masker.ts';
 import type { Needles } from '../../base/needles.ts';
 import { printable } from '../../base/printable.ts';
@@ -56,17 +58,27 @@ const REDIRECTS_MAX = 5;
 
 function judged(answer: HttpAnswer, id: string, agent: HttpAgent, secrets: Needles): Told['outcome'] {
   const { settings } = agent;
-  const masker = new Masker(secrets);
-  const isCut = answer.ended !== 'complete';
-  // The end of a cut body may be the beginning of a secret, and is then held back for ever.
-  const bytes = isCut ? masker.take(answer.body) : masker.whole(answer.body);
+  const { bytes, masked } = maskedBody(answer.body, secrets, answer.ended !== 'complete');
   const failure = troubleWith(answer, settings);
   if (!failure) {
     const reading = readReply(bytes, id, agent.side, settings.bodyBytesMax);
-    if (reading.ok) return { ok: true, reply: reading.reply, masked: masker.masked, bytes: bytes.length };
+    if (reading.ok) return { ok: true, reply: reading.reply, masked, bytes: bytes.length };
     return failed({ ...reading, mayRetry: false }, answer, bytes, secrets);
   }
   return failed(failure, answer, bytes, secrets);
+}
+
+/** A body as it may be kept. JSON can spell every letter in another way, so what is JSON is looked at as it is meant, too. */
+function maskedBody(body: Buffer, secrets: Needles, isCut: boolean): { bytes: Buffer; masked: number } {
+  const masker = new Masker(secrets);
+  // The end of a cut body may be the beginning of a secret, and is then held back for ever.
+  const bytes = isCut ? masker.take(body) : masker.whole(body);
+  if (secrets.longest === 0 || !body.includes('\\')) return { bytes, masked: masker.masked };
+  const reading = readJson(body, { bytesMax: body.length });
+  if (!reading.ok) return { bytes, masked: masker.masked };
+  const plain = new Masker(secrets);
+  const meant = plain.whole(Buffer.from(canonicalize(reading.value)));
+  return plain.masked > masker.masked ? { bytes: meant, masked: plain.masked } : { bytes, masked: masker.masked };
 }
 
 type Trouble = Omit<Failed, 'ok' | 'body' | 'statusText'>;
@@ -82,6 +94,9 @@ function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: Su
     case 'cancelled':
       return { class: 'other', message: 'The run was cancelled.', mayRetry: false, cancelled: true };
     case 'broken':
+      if (errorName === 'UNKNOWN_CONTENT_ENCODING' || errorName === 'BROKEN_CONTENT_ENCODING') {
+        return { class: 'invalid_json', message: BROKEN[errorName] ?? '', errorName, mayRetry: false };
+      }
       return {
         class: 'network_error',
         message: BROKEN[errorName ?? ''] ?? 'The connection failed.',
@@ -89,7 +104,7 @@ function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: Su
         ...(errorName !== undefined && { errorName }),
       };
     case 'too_large':
-      if (status === 200) {
+      if (status !== undefined && status >= 200 && status < 300) {
         const message = `The answer is larger than ${bodyBytesMax} bytes.`;
         return { class: 'schema_mismatch', message, errorName: 'TOO_LARGE', mayRetry: false };
       }
@@ -123,7 +138,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 /** Seconds or a date. */
 function retryAfter(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  if (/^\d{1,15}$/.test(value)) return Number(value) * 1000;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - systemClock.now());
 }

@@ -20,9 +20,13 @@ export interface LaidOut {
 export function layOutCases(file: string, only: readonly string[] | null, folder: string): LaidOut {
   const wanted = only && new Set(only);
   const scripts = new Map<string, AssetNote>();
+  let idBytes = 0;
   const cases = writeCases(path.join(folder, CASES), take => {
     readCases(file, one => {
       if (wanted && !wanted.delete(one.id)) return;
+      idBytes += one.id.length + 3;
+      if (idBytes > ID_BYTES_MAX)
+        throw new Fault('too_many_cases', 'These are too many cases for one run. Split the suite.');
       take(withStoredScript(one, path.dirname(file), folder, scripts));
     });
   });
@@ -60,5 +64,8 @@ function storeScript(id: string, file: string, folder: string): AssetNote {
   writeFileSync(path.join(folder, href), bytes, { mode: 0o644 });
   return { href, kind: 'other', caseId: null, bytes: bytes.length, sha256 };
 }
+
+/** All ids stand in run.json, and it must stay within its own bound. */
+const ID_BYTES_MAX = 15 * 1024 * 1024;
 
 const SCRIPT_BYTES_MAX = 1024 * 1024;

@@ -1,0 +1,43 @@
+import { lstatSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setImmediate as others } from 'node:timers/promises';
+import { bytesHash } from '../base/hash.ts';
+import { readJson } from '../base/json.ts';
+import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
+import { openSeal, seal } from '../contracts/seal/index.ts';
+import { SEAL } from './finish.ts';
+
+interface Sealed {
+  /** What is not as it was sealed, as a sentence without its full stop; undefined if all is. */
+  readonly trouble: string | undefined;
+  /** Scripts lie in the folder by which cases are judged. */
+  readonly hasChecks: boolean;
+}
+
+/** Whether every file of a folder is the one that its seal names. Quicker than to verify it, and enough to build upon. */
+export async function sealTrouble(folder: string): Promise<Sealed> {
+  const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
+  const opened = reading?.ok ? openSeal(reading.value) : undefined;
+  if (!opened?.ok) return { trouble: 'it has no seal that can be read', hasChecks: false };
+  const { subject } = opened.statement;
+  const hasChecks = subject.some(({ name }) => name.startsWith('assets/check_'));
+  let count = 0;
+  for (const { name, digest, annotations } of subject) {
+    if (!isTheSame(path.join(folder, name), annotations.size_bytes, digest.sha256)) {
+      return { trouble: `${printable(name)} is missing or was changed`, hasChecks };
+    }
+    if (++count % 256 === 0) await others();
+  }
+  return { trouble: undefined, hasChecks };
+}
+
+function isTheSame(file: string, bytes: number, sha256: string): boolean {
+  try {
+    const stat = lstatSync(file);
+    return stat.isFile() && stat.size === bytes && bytesHash(readFileSync(file)) === `sha256:${sha256}`;
+  } catch {
+    return false;
+  }
+}
