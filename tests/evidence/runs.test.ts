@@ -151,7 +151,7 @@ describe('a run', () => {
 
   test('is not there before the first', () => {
     expect(refusal(temporaryFolder(), 'latest')).toBe(
-      'no_run: There is no run yet. proctor run script FILE makes one.',
+      'no_run: There is no run yet. proctor run script FILE or proctor run suite CASES makes one.',
     );
   });
 });

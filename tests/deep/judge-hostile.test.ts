@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import { usageOf } from '../../src/judge/usage.ts';
-import { answered, found } from './answers.ts';
+import { answered, found } from '../judge/answers.ts';
 
 const OUT = '@final_output.content';
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
 import { Place, type Started, until } from '../runs-support.ts';
-import { Agent, answersWell } from './agent.ts';
-import { expectValid } from './support.ts';
+import { Agent, answersWell } from '../suite/agent.ts';
+import { expectValid } from '../suite/support.ts';
 
 const CASES = 120;
 
