@@ -10,7 +10,7 @@ import { checkByScript } from '../../src/judge/check-script.ts';
 import { evaluateSuite } from '../../src/judge/evaluate.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
-import { answered } from './answers.ts';
+import { answered } from '../judge/answers.ts';
 
 const launcher = openLauncher();
 afterAll(() => launcher.close());
