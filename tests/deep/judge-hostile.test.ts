@@ -6,8 +6,8 @@ import { answered, found } from '../judge/answers.ts';
 const OUT = '@final_output.content';
 
 /**
- * How often longer the same takes for four times as much: about 4 where time is linear, 16 where it is quadratic. Processor
- * time, because others use this machine too, and so much of it that its clock is fine enough.
+ * How often longer the same takes for sixteen times as much: about 16 where time is linear, 256 where it is quadratic, far
+ * enough apart for a machine that others use too. Processor time, and so much of it that its clock is fine enough.
  */
 function growth(work: (size: number) => unknown, size: number): number {
   const spent = (size: number, times: number): number => {
@@ -17,7 +17,7 @@ function growth(work: (size: number) => unknown, size: number): number {
   };
   let times = 1;
   while (spent(size, times) < BATCH_MS && times < TIMES_MAX) times *= 2;
-  const rounds = Array.from({ length: 3 }, () => [spent(size, times), spent(4 * size, times)] as const);
+  const rounds = Array.from({ length: 3 }, () => [spent(size, times), spent(16 * size, times)] as const);
   const [few, many] = [0, 1].map(side => Math.min(...rounds.map(round => round[side] ?? 0)));
   return (many ?? 0) / Math.max(few ?? 0, 1);
 }
@@ -25,42 +25,42 @@ function growth(work: (size: number) => unknown, size: number): number {
 const BATCH_MS = 40;
 const TIMES_MAX = 64;
 
-const GROWTH_MAX = 11;
+const GROWTH_MAX = 80;
 
 describe('a hostile answer is judged in time that grows with its length', () => {
   const attacks: [string, Expected, (size: number) => string | Record<string, unknown>, number][] = [
-    ['a nested repetition', { regex: '(a+)+$' }, size => `${'a'.repeat(size)}!`, 100_000],
-    ['alternatives that overlap', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 100_000],
-    ['a mail address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 100_000],
-    ['many wild parts', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 20_000],
+    ['a nested repetition', { regex: '(a+)+$' }, size => `${'a'.repeat(size)}!`, 25_000],
+    ['alternatives that overlap', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 25_000],
+    ['a mail address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 25_000],
+    ['many wild parts', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 5_000],
     [
       'a pattern in a schema',
       { json_schema: { properties: { a: { pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' } } } },
       size => ({ a: 'a'.repeat(size) }),
-      50_000,
+      12_500,
     ],
     [
       'keys that a schema looks at by pattern',
       { json_schema: { patternProperties: { '(x+x+)+y': { type: 'string' } } } },
       size => ({ ['x'.repeat(size)]: 1 }),
-      50_000,
+      12_500,
     ],
     [
       'a list of objects that must differ',
       { json_schema: { properties: { a: { uniqueItems: true } } } },
       size => ({ a: Array.from({ length: size }, (_, index) => ({ index })) }),
-      10_000,
+      2_500,
     ],
-    ['marks upon one letter', { must_include: 'b' }, size => `a${'\u0301\u0316'.repeat(size)}`, 40_000],
+    ['marks upon one letter', { must_include: 'b' }, size => `a${'\u0301\u0316'.repeat(size)}`, 10_000],
     [
       'marks in the wrong order',
       { must_include: 'b' },
       size => `a${'\u0301'.repeat(size)}${'\u0316'.repeat(size)}`,
-      40_000,
+      10_000,
     ],
-    ['white space', { must_include: 'b' }, size => `${' \n\u2003'.repeat(size)}a`, 100_000],
-    ['texts that nearly fit', { contains: `${'a'.repeat(2_000)}b` }, size => 'a'.repeat(size), 100_000],
-    ['a wide document', { json_path: [{ path: '$[*][*]', equals: -1 }] }, size => ({ a: Array(size).fill(1) }), 50_000],
+    ['white space', { must_include: 'b' }, size => `${' \n\u2003'.repeat(size)}a`, 25_000],
+    ['texts that nearly fit', { contains: `${'a'.repeat(2_000)}b` }, size => 'a'.repeat(size), 25_000],
+    ['a wide document', { json_path: [{ path: '$[*][*]', equals: -1 }] }, size => ({ a: Array(size).fill(1) }), 12_500],
   ];
   test.each(attacks)('%s', (_, expected, content, size) => {
     // The artifact is made outside of what is measured as far as it can be; checking it is linear, too.
