@@ -28,7 +28,11 @@ const alone = {
 rmSync('dist', { recursive: true, force: true });
 await build({
   ...common,
-  entryPoints: { 'runner-verify': 'src/cli/runner-verify.ts', launcher: 'src/execute/launcher.ts' },
+  entryPoints: {
+    'runner-verify': 'src/cli/runner-verify.ts',
+    launcher: 'src/execute/launcher.ts',
+    'file-writer': 'src/execute/file-writer.ts',
+  },
 });
 await build({
   ...common,

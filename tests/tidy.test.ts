@@ -93,6 +93,7 @@ describe('the rooms', () => {
       'src/cli/proctor.ts',
       'src/tool/index.ts',
       'src/execute/launcher.ts',
+      'src/execute/file-writer.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',
     ]);

@@ -12,7 +12,7 @@ import { anyObject, count, record } from '../contracts/shape.ts';
 import { suiteRequest } from '../contracts/suite/index.ts';
 import { Journal, JOURNAL } from './journal.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
-import { SuiteStore } from './suite-store.ts';
+import { type FileWriter, SuiteStore } from './suite-store.ts';
 
 /** A run of a suite that is open: it has not begun, or was interrupted. */
 export interface OpenSuite {
@@ -26,13 +26,18 @@ export interface OpenSuite {
 }
 
 /** Opens the folder of a run to go on with it. Finished cases are as they were, also those whose file was lost. */
-export function openSuite(folder: string, owner: SuitePlan['owner'], nowMs: number): OpenSuite {
+export function openSuite(
+  folder: string,
+  owner: SuitePlan['owner'],
+  nowMs: number,
+  openWriter: (folder: string) => FileWriter,
+): OpenSuite {
   const fd = openJournal(folder);
   try {
     const plan = planIn(fd);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
     const journal = Journal.reopen<SuiteLine>(folder, wholeBytes(fd));
-    const store = new SuiteStore(folder, journal);
+    const store = new SuiteStore(folder, journal, openWriter);
     const done = new Set<string>();
     const begun = new Map<string, Attempt[]>();
     const assets: AssetNote[] = [];

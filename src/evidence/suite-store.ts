@@ -1,19 +1,10 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
+import { replaceFile, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { finish } from './finish.ts';
 import type { Journal } from './journal.ts';
@@ -29,6 +20,14 @@ export interface Asset {
   readonly bytes: Uint8Array | string;
 }
 
+/** Somebody who writes files of the folder beside us. */
+export interface FileWriter {
+  /** Whether it takes them. */
+  take(files: readonly { readonly name: string; readonly text: string; readonly bytes: number }[]): boolean;
+  /** Comes back when all are written. */
+  close(): Promise<void>;
+}
+
 /**
  * The folder of a suite's run while it is alive. A case is finished when its line is in the journal: its file can be
  * written again from there, whatever happens to it.
@@ -42,12 +41,16 @@ export class SuiteStore {
   #failed = 0;
   /** Cases that stand in the journal, and whose files are still to be written. */
   #unwritten: { readonly id: string; readonly text: string }[] = [];
-  #writing: NodeJS.Immediate | undefined;
+  #writing: NodeJS.Timeout | undefined;
   #failure: Fault | undefined;
+  readonly #openWriter: (folder: string) => FileWriter;
+  #writer: FileWriter | undefined;
+  #written = 0;
 
-  constructor(folder: string, journal: Journal<SuiteLine>) {
+  constructor(folder: string, journal: Journal<SuiteLine>, openWriter: (folder: string) => FileWriter) {
     this.folder = folder;
     this.#journal = journal;
+    this.#openWriter = openWriter;
   }
 
   /** What is to be done, before anybody begins with it. */
@@ -90,22 +93,25 @@ export class SuiteStore {
     this.#count(artifact);
     this.#unwritten.push({ id, text });
     if (this.#unwritten.length >= UNWRITTEN_MAX || text.length > LARGE_UNITS) this.#writeFiles();
-    else this.#writing ??= setImmediate(() => this.#tryToWriteFiles());
+    else this.#writing ??= setTimeout(() => this.#tryToWriteFiles(), UNWRITTEN_MS);
   }
 
   /** Many in a row take a third of the time that each takes by itself: nothing comes between that the processor must remember. */
   #writeFiles(): void {
-    clearImmediate(this.#writing);
+    clearTimeout(this.#writing);
     this.#writing = undefined;
     if (this.#failure) throw this.#failure;
     this.#journal.flush();
-    const unwritten = this.#unwritten;
-    this.#unwritten = [];
-    for (const { id, text } of unwritten) {
-      const bytes = Buffer.byteLength(text);
-      told(() => replace(`${this.folder}/${id}.json`, text, bytes));
-      this.#cases.add(id, bytesHash(text), bytes);
+    const files = this.#unwritten.map(({ id, text }) => ({ name: `${id}.json`, text, bytes: Buffer.byteLength(text) }));
+    for (const [index, { id, text }] of this.#unwritten.entries()) {
+      this.#cases.add(id, bytesHash(text), files[index]?.bytes ?? 0);
     }
+    this.#unwritten = [];
+    this.#written += files.length;
+    // A thread takes as long to begin as a hundred files to be written.
+    if (this.#written > ALONE_MAX) this.#writer ??= this.#openWriter(this.folder);
+    if (this.#writer?.take(files)) return;
+    for (const { name, text, bytes } of files) told(() => replaceFile(`${this.folder}/${name}`, text, bytes));
   }
 
   /** Where nobody can be told, whoever comes next is. */
@@ -124,7 +130,7 @@ export class SuiteStore {
     const sha256 = bytesHash(text);
     const there = readRegular(path.join(this.folder, file), caseArtifact.bytesMax);
     const bytes = Buffer.byteLength(text);
-    if (!there || bytesHash(there) !== sha256) told(() => replace(path.join(this.folder, file), text, bytes));
+    if (!there || bytesHash(there) !== sha256) told(() => replaceFile(path.join(this.folder, file), text, bytes));
     this.#count(artifact);
     this.#cases.add(artifact.case_id, sha256, bytes);
   }
@@ -136,6 +142,7 @@ export class SuiteStore {
   /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
   async finish(run: Omit<SuiteRun, 'assets' | 'stats'>, sync: (folder: string) => Promise<void>): Promise<void> {
     this.#writeFiles();
+    await this.#writer?.close();
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
     const assets = this.#assets.sort((a, b) => (a.href < b.href ? -1 : 1));
     await finish(this.folder, {
@@ -151,8 +158,14 @@ export class SuiteStore {
   }
 
   /** Lets go of the folder; the run can be resumed. */
-  close(): void {
-    clearImmediate(this.#writing);
+  async close(): Promise<void> {
+    clearTimeout(this.#writing);
+    try {
+      // Who resumes must not meet somebody who still writes.
+      await this.#writer?.close();
+    } catch {
+      // What has no file can be written again.
+    }
     try {
       this.#journal.append({ is: 'left' });
     } catch {
@@ -183,28 +196,17 @@ function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFil
   };
 }
 
-/** How many files may wait to be written. */
+/** How many files may wait to be written, and how long. */
 const UNWRITTEN_MAX = 64;
+const UNWRITTEN_MS = 20;
 
 /** And how long one may be that waits. */
 const LARGE_UNITS = 64 * 1024;
 
-const UNFINISHED = '.tmp';
+/** How many files a run writes before it has somebody write them. */
+const ALONE_MAX = 512;
 
-/** A reader sees the whole file or none of it. */
-function replace(file: string, text: string, bytes: number): void {
-  const temporary = `${file}${UNFINISHED}`;
-  const fd = openSync(temporary, 'w', 0o644);
-  try {
-    // A disk that is almost full takes a part.
-    if (writeSync(fd, text) !== bytes) throw new Fault('disk_full', 'The disk is full.');
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
-}
-
-/** The same, on the disk before anybody hears of it. */
+/** A reader sees the whole file or none of it, and it is on the disk before anybody hears of it. */
 function replaceLasting(file: string, bytes: string | Uint8Array): void {
   const temporary = `${file}${UNFINISHED}`;
   const fd = openSync(temporary, 'w', 0o644);

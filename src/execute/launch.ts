@@ -1,11 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Fault } from '../base/fault.ts';
 import type { Capture } from '../contracts/capture.ts';
 import type { StoppedBy } from '../contracts/ending.ts';
+import { builtBeside } from './beside.ts';
 import type { Job, Leftovers } from './job.ts';
 import type { Machine } from './machine.ts';
 import type { Answer, Ask } from './messages.ts';
@@ -35,7 +33,7 @@ export interface Prepared {
 }
 
 export function openLauncher(): Launcher {
-  const child = fork(launcherFile(), [], {
+  const child = fork(builtBeside('launcher.js'), [], {
     detached: true,
     serialization: 'advanced',
     env: { PATH: '/usr/bin:/bin', TMPDIR: tmpdir() },
@@ -177,14 +175,4 @@ class Line {
 
 function lost(cause?: Error): Fault {
   return new Fault('launcher_lost', 'The process that starts programs has died.', { cause });
-}
-
-/** Beside the bundle that this file is part of, else in the dist folder of the package that it is the source of. */
-function launcherFile(): string {
-  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
-    for (const file of ['launcher.js', 'dist/launcher.js']) {
-      if (existsSync(path.join(folder, file))) return path.join(folder, file);
-    }
-    if (folder === path.dirname(folder)) throw new Fault('not_built', 'Proctor is not built: npm run build builds it.');
-  }
 }

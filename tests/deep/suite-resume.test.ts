@@ -10,12 +10,12 @@ import { expectValid } from '../suite/support.ts';
 const CASES = 120;
 
 /** A place with a suite, and an agent that takes its time. */
-async function world({ repeat = 1, delayMs = 15 } = {}) {
+async function world({ repeat = 1, delayMs = 15, cases = CASES } = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
   const slowly: typeof answersWell = (seen, response, times) =>
     void setTimeout(() => answersWell(seen, response, times), delayMs);
-  const ids = Array.from({ length: CASES }, (_, index) => `case-${index}`);
+  const ids = Array.from({ length: cases }, (_, index) => `case-${index}`);
   const agent = new Agent(Object.fromEntries(ids.map(id => [id, slowly])));
   place.file('cases.jsonl', ids.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''));
   const baseUrl = await agent.start();
@@ -42,6 +42,20 @@ async function killed(run: Started): Promise<void> {
 }
 
 describe('a suite that was killed', () => {
+  test('while a thread wrote its files loses none of them', async () => {
+    const { place, agent, ids, folder, start } = await world({ delayMs: 1, cases: 2_500 });
+    let run = start(['--concurrency', '32']);
+    for (const count of [900, 1_700]) {
+      await until('enough cases were asked', () => agent.seen.length > count);
+      await killed(run);
+      expect(finishedIn(folder).length).toBeGreaterThan(512);
+      run = place.start(['run', 'suite', '--resume', 'r1']);
+    }
+    expect((await run.ended).code).toBe(0);
+    for (const id of ids) expect(artifactIn(folder, id).status, id).toBe('ok');
+    await expectValid(folder);
+  });
+
   test('at any moment goes on where it was: no finished case is lost or asked again, and no request is unaccounted for', async () => {
     const { place, agent, ids, folder, start } = await world();
     let run = start();

@@ -9,6 +9,7 @@ import { CASES } from '../../evidence/suite-folder.ts';
 import { type OpenSuite, openSuite } from '../../evidence/suite-resume.ts';
 import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite-run.ts';
 import { SuiteStore } from '../../evidence/suite-store.ts';
+import { FileThread } from '../../execute/file-thread.ts';
 import { syncFolder } from '../../execute/sync.ts';
 import { ownerHere } from '../plan.ts';
 import type { Named } from './artifact.ts';
@@ -65,7 +66,7 @@ export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
       mkdirSync(path.join(place.folder, 'assets'));
       const { cases, assets } = write(place.folder);
       const plan = planOf(cases);
-      new SuiteStore(place.folder, journal).plan(plan, [
+      new SuiteStore(place.folder, journal, openThread).plan(plan, [
         { href: CASES, kind: 'other', caseId: null, bytes: cases.bytes, sha256: cases.sha256 },
         ...assets,
       ]);
@@ -91,7 +92,7 @@ function removeIfEmpty(folder: string): void {
 
 /** Asks the target all cases that have no answer yet, and seals the folder when each has one. */
 export async function runSuite(place: RunPlace, target: Target, around: SuiteAround): Promise<SuiteAnswer> {
-  const open = openSuite(place.folder, ownerHere(), systemClock.now());
+  const open = openSuite(place.folder, ownerHere(), systemClock.now(), openThread);
   const { store, plan, startedAtMs } = open;
   const cases = CaseList.open(path.join(place.folder, CASES));
   try {
@@ -101,12 +102,12 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     const isOpen = ok + failed < cases.ids.length;
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
     const gaveUp = breaker.isGivenUp;
-    if (isOpen) store.close();
+    if (isOpen) await store.close();
     else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder);
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
   } catch (error) {
-    store.close();
+    await store.close();
     throw error;
   } finally {
     cases.close();
@@ -173,6 +174,8 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
 }
 
 const BACKOFF_MS = 250;
+
+const openThread = (folder: string): FileThread => new FileThread(folder);
 
 /** Where a run will lie; nothing may lie there yet. */
 export function placeFor(out: string, side: string, id: string): RunPlace {

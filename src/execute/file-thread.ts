@@ -1,0 +1,68 @@
+import { Worker } from 'node:worker_threads';
+import { Fault } from '../base/fault.ts';
+import { builtBeside } from './beside.ts';
+
+export interface WaitingFile {
+  readonly name: string;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/**
+ * Writes many small files of one folder in a thread of their own: the kernel takes longer to make a file than we take to
+ * decide what stands in it.
+ */
+export class FileThread {
+  readonly #worker: Worker;
+  /** Bytes that are not written yet. */
+  #waiting = 0;
+  #failure: Fault | undefined;
+  #onSettled: (() => void) | undefined;
+
+  constructor(folder: string) {
+    this.#worker = new Worker(builtBeside('file-writer.js'), {
+      workerData: { folder },
+      resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 32 },
+    });
+    // It must not keep a process alive that has nothing else to do.
+    this.#worker.unref();
+    this.#worker.on('message', ({ written, failure }: { written: number; failure?: string }) => {
+      if (failure !== undefined) this.#fail(new Error(failure));
+      this.#waiting -= written;
+      if (this.#waiting === 0) this.#onSettled?.();
+    });
+    this.#worker.on('error', error => this.#lose(error));
+    this.#worker.on('exit', () => this.#lose(new Error('the thread has ended')));
+  }
+
+  /** Whether it takes the files. Where too many wait already it does not, and the caller writes them himself. */
+  take(files: readonly WaitingFile[]): boolean {
+    if (this.#failure) throw this.#failure;
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    if (this.#waiting + bytes > WAITING_BYTES_MAX) return false;
+    this.#waiting += bytes;
+    this.#worker.postMessage(files);
+    return true;
+  }
+
+  /** Comes back when nothing waits any more, and the thread is gone. */
+  async close(): Promise<void> {
+    this.#worker.ref();
+    if (this.#waiting > 0) await new Promise<void>(resolve => (this.#onSettled = resolve));
+    this.#worker.removeAllListeners('exit');
+    await this.#worker.terminate();
+    if (this.#failure) throw this.#failure;
+  }
+
+  #lose(cause: Error): void {
+    this.#fail(cause);
+    this.#waiting = 0;
+    this.#onSettled?.();
+  }
+
+  #fail(cause: Error): void {
+    this.#failure ??= new Fault('write_failed', 'The evidence of a case could not be written.', { cause });
+  }
+}
+
+const WAITING_BYTES_MAX = 8 * 1024 * 1024;
