@@ -5,7 +5,7 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import { type ScriptResult, scriptResult } from '../contracts/script-result/index.ts';
 import { exitOf, terminationOf } from './endings.ts';
-import type { ScriptRun, StoredStreams, StreamNote } from './script-run.ts';
+import type { CaptureNote, Remark, ScriptRun, StoredStreams, StreamNote } from './script-run.ts';
 import { finalState } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
 
@@ -17,7 +17,8 @@ const STEP_FOLDER = `evidence/steps/${STEP}`;
 
 /** Everything that is written of a script's run, but for the files that it made and the seal. A value in, values out. */
 export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] {
-  const runner = runnerOf(run);
+  const { plan, capture, reading, completedAtMs } = run;
+  const runner = runnerOf(plan.runner, capture, reading.warnings, plan.startedAtMs, completedAtMs);
   const result = canonicalize(resultOf(run));
   const outcome = outcomeOf(run);
   const artifacts: Artifact[] = [
@@ -45,26 +46,33 @@ export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] 
     ...step,
     [`${STEP_FOLDER}/stdout.txt`, streams.stdout],
     [`${STEP_FOLDER}/stderr.txt`, streams.stderr],
-    ...logOf(run),
+    ...logOf(reading.remarks, completedAtMs, plan.correlationId),
   ];
 }
 
 const TEXT = 'text/plain; charset=utf-8';
 
-function runnerOf({ plan, capture, reading, completedAtMs }: ScriptRun): Runner {
-  const warnings = [...(plan.runner.warnings ?? []), ...reading.warnings].sort();
+/** The record of the runner, with what only the run could tell. */
+export function runnerOf(
+  planned: Omit<Runner, 'timing' | 'exit'>,
+  capture: CaptureNote,
+  further: readonly string[],
+  startedAtMs: number,
+  completedAtMs: number,
+): Runner {
+  const warnings = [...(planned.warnings ?? []), ...further].sort();
   const end = capture.phases.at(-1);
-  const torn = end ? end.startedAtMs + end.durationMs : plan.startedAtMs;
+  const torn = end ? end.startedAtMs + end.durationMs : startedAtMs;
   const phases = [
     ...capture.phases,
     { name: 'teardown', startedAtMs: torn, durationMs: Math.max(0, completedAtMs - torn) },
   ];
   return {
-    ...plan.runner,
+    ...planned,
     timing: {
-      started_at: instantText(plan.startedAtMs),
+      started_at: instantText(startedAtMs),
       completed_at: instantText(completedAtMs),
-      duration_ms: completedAtMs - plan.startedAtMs,
+      duration_ms: completedAtMs - startedAtMs,
       phases: phases.map(({ name, startedAtMs, durationMs }) => ({
         name,
         started_at: instantText(startedAtMs),
@@ -125,7 +133,8 @@ function outcomeOf({ plan, capture, reading }: ScriptRun): ScriptOutcome {
   };
 }
 
-function streamOf(
+/** A stream, as an outcome tells of it. */
+export function streamOf(
   name: 'stdout' | 'stderr',
   { bytesTotal, sha256, bytesKept, masked }: StreamNote,
 ): ScriptOutcome['streams'][number] {
@@ -137,11 +146,11 @@ function cutOf(what: string, { bytesTotal, bytesKept }: StreamNote): ScriptOutco
 }
 
 /** What only the people who run Proctor should read. */
-function logOf({ plan, reading, completedAtMs }: ScriptRun): Document[] {
-  if (reading.remarks.length === 0) return [];
+export function logOf(remarks: readonly Remark[], completedAtMs: number, correlationId: string): Document[] {
+  if (remarks.length === 0) return [];
   const at = instantText(completedAtMs);
-  const lines = reading.remarks.map(({ level, code, detail }) =>
-    canonicalize({ at, level, code, detail, correlation_id: plan.correlationId }),
+  const lines = remarks.map(({ level, code, detail }) =>
+    canonicalize({ at, level, code, detail, correlation_id: correlationId }),
   );
   return [['evidence/internal/log.ndjson', `${lines.join('\n')}\n`]];
 }

@@ -16,7 +16,8 @@ export interface Step {
   readonly termination: ReturnType<typeof terminationOf>;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  readonly runner: Runner;
+  /** Its record, or why there is none. */
+  readonly runner: Runner | string;
   readonly artifacts: readonly Artifact[];
   /** The role of the file without which the step has no evidence. */
   readonly required: string;
@@ -48,7 +49,9 @@ function metadataOf(step: Step): object {
     entry_step: step.step,
     last_step_id: step.step,
     termination: step.termination,
-    environment_hash: environmentHash(step.runner),
+    ...(typeof step.runner === 'string'
+      ? { runner_record_absent: step.runner }
+      : { environment_hash: environmentHash(step.runner) }),
   };
 }
 

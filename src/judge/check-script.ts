@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
-import { type Around, runScript, type ScriptAnswer } from '../run/script.ts';
+import type { Around } from '../run/recorded.ts';
+import { runScript, type ScriptAnswer } from '../run/script.ts';
 import type { Check, CheckAnswer, RunCheck } from './check.ts';
 
 /** Where checks run, and who stops them. */

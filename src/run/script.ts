@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
-import { causeText, Fault } from '../base/fault.ts';
+import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { Masker } from '../base/masker.ts';
 import type { Capture } from '../contracts/capture.ts';
@@ -13,16 +13,16 @@ import { ingestOutput, type OutputReading } from '../evidence/ingest/output.ts';
 import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
 import { breach } from '../evidence/ingest/reason.ts';
 import { readResult } from '../evidence/ingest/result.ts';
-import { Journal } from '../evidence/journal.ts';
-import { PASSING, recoverRun } from '../evidence/recover.ts';
-import { makeRunFolder, type RunPlace } from '../evidence/runs.ts';
+import type { Journal } from '../evidence/journal.ts';
+import { PASSING } from '../evidence/recover.ts';
+import type { RunPlace } from '../evidence/runs.ts';
 import { storedFiles } from '../evidence/sealed-files.ts';
 import type { ScriptLine, ScriptPlan, ScriptReading } from '../evidence/script-run.ts';
 import { storedStream } from '../evidence/stored-stream.ts';
 import { removeAfter } from '../execute/abandoned.ts';
 import { observe } from '../execute/canary.ts';
 import type { Job } from '../execute/job.ts';
-import type { Launcher, Prepared } from '../execute/launch.ts';
+import type { Prepared } from '../execute/launch.ts';
 import { takeSlot } from '../execute/slots.ts';
 import { sweep } from '../execute/sweep.ts';
 import { makeStage, removeStage, stageFile, stageTools } from '../execute/workspace.ts';
@@ -31,21 +31,7 @@ import type { Caps } from '../policy/caps.ts';
 import { checkOrder, type CheckedOrder, type ScriptOrder } from './order.ts';
 import { jobFor, offersOf, planOf } from './plan.ts';
 import { readingOf } from './reading.ts';
-
-/** Where a run is kept, and who watches it. */
-export interface Around {
-  readonly launcher: Launcher;
-  /** The folder of everything that Proctor keeps. */
-  readonly home: string;
-  /** Stops the run when it is aborted. */
-  readonly signal?: AbortSignal;
-  /** What the script says, as it says it. */
-  readonly onOutput?: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>;
-  /** The run waits until others on this machine have ended. */
-  readonly onWait?: () => void;
-  /** The run has a folder now. */
-  readonly onFolder?: (place: RunPlace) => void;
-}
+import { type Around, Onlooker, recordRun, watched } from './recorded.ts';
 
 /** How a script's run ended, and where its evidence is. */
 export interface ScriptAnswer {
@@ -84,7 +70,10 @@ async function runChecked(checked: CheckedOrder, around: Around): Promise<Script
     const prepared = await around.launcher.open(job);
     const plan = planOf({ id, order: checked, effective, machine, job, script, inputs, observed, startedAtMs });
     const onlooker = new Onlooker(around.onOutput);
-    const answer = await record({ prepared, job, plan, caps: checked.caps, around, onlooker });
+    const answer = await recordRun<ScriptLine, ScriptAnswer>(
+      { prepared, id, lane: 'script', planned: { is: 'planned', plan }, around },
+      (place, journal) => carryOut({ prepared, job, plan, caps: checked.caps, around, onlooker }, place, journal),
+    );
     if (onlooker.failure) throw onlooker.failure.error;
     return answer;
   } finally {
@@ -110,44 +99,6 @@ interface Going {
   readonly caps: Caps;
   readonly around: Around;
   readonly onlooker: Onlooker;
-}
-
-/** From here on there is a journal, and whatever happens, the folder can be completed. */
-async function record(going: Going): Promise<ScriptAnswer> {
-  const { prepared, job, plan, around } = going;
-  let place: RunPlace | undefined;
-  try {
-    place = makeRunFolder(around.home, 'script', job.id);
-    const journal = openJournal(place, around.home);
-    try {
-      journal.append({ is: 'planned', plan });
-      mkdirSync(path.join(place.folder, 'evidence'));
-      mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: 0o700 });
-      around.onFolder?.(place);
-      const answer = await carryOut(going, place, journal);
-      journal.remove();
-      return answer;
-    } catch (error) {
-      journal.close();
-      throw error;
-    }
-  } catch (error) {
-    await prepared.close().catch(() => undefined);
-    await sweep(prepared.leftovers);
-    if (place) await completeAfter(error, place);
-    throw error;
-  }
-}
-
-/** Somebody who recovers may have taken the folder, empty as it was, for that of a run that died at once. */
-function openJournal({ lane, id, folder }: RunPlace, home: string): Journal<ScriptLine> {
-  try {
-    return Journal.open(folder);
-  } catch (error) {
-    if (existsSync(folder)) throw error;
-    makeRunFolder(home, lane, id);
-    return Journal.open(folder);
-  }
 }
 
 async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLine>): Promise<ScriptAnswer> {
@@ -184,37 +135,6 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
   return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };
 }
 
-async function watched(prepared: Prepared, { signal }: Around, show: Around['onOutput']): Promise<Capture> {
-  const cancel = (): void => prepared.stop('cancel');
-  const capturing = prepared.start(show);
-  if (signal?.aborted) cancel();
-  signal?.addEventListener('abort', cancel, { once: true });
-  try {
-    return await capturing;
-  } finally {
-    signal?.removeEventListener('abort', cancel);
-  }
-}
-
-/** Who looks on may fail, and is then shown nothing more; the run goes on, and its failure is told when it is over. */
-class Onlooker {
-  readonly show: Around['onOutput'];
-  failure: { readonly error: unknown } | undefined;
-
-  constructor(onOutput: Around['onOutput']) {
-    this.show =
-      onOutput &&
-      (async (stream, bytes) => {
-        if (this.failure) return;
-        try {
-          await onOutput(stream, bytes);
-        } catch (error) {
-          this.failure = { error };
-        }
-      });
-  }
-}
-
 /** Takes what the script left, while its file system is still there. */
 async function take({ prepared, job, plan, caps }: Going, folder: string, { ending }: Capture): Promise<ScriptReading> {
   const { secrets } = job;
@@ -237,22 +157,4 @@ function unnamed(output: OutputReading, target: string, secrets: readonly string
   rmSync(target, { recursive: true, force: true });
   const seen = { files: output.files.length, bytes: output.bytesTotal };
   return { ...breach('artifact_name_invalid', 'the name of a file in output/ holds a declared secret'), seen };
-}
-
-/** A fault of ours must not leave a run open, and must not be told as the script's. */
-async function completeAfter(error: unknown, { folder }: RunPlace): Promise<void> {
-  const fault =
-    error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
-  try {
-    // What a sandbox that did not start said is not the script's.
-    if (fault.code === 'sandbox_unavailable')
-      for (const part of PASSING) rmSync(path.join(folder, part), { force: true });
-    await recoverRun(folder, systemClock.now(), {
-      reason: fault.code,
-      message: 'The run could not be completed, which was not its own doing.',
-      detail: `${fault.message} ${causeText(fault.cause)}`,
-    });
-  } catch {
-    // The journal is still there, and `proctor recover` will try again.
-  }
 }

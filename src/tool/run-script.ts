@@ -7,7 +7,8 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { Launcher } from '../execute/launch.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
-import type { Around, ScriptAnswer } from '../run/script.ts';
+import type { Around } from '../run/recorded.ts';
+import type { ScriptAnswer } from '../run/script.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 

@@ -10,7 +10,8 @@ import { listRuns } from '../../src/evidence/runs.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
 import { openLauncher } from '../../src/execute/launch.ts';
 import type { ScriptOrder } from '../../src/run/order.ts';
-import { type Around, runScript, type ScriptAnswer } from '../../src/run/script.ts';
+import type { Around } from '../../src/run/recorded.ts';
+import { runScript, type ScriptAnswer } from '../../src/run/script.ts';
 import { expectValid, put } from '../evidence/script-world.ts';
 import { temporaryFolder } from '../support.ts';
 

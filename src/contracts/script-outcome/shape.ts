@@ -11,7 +11,7 @@ const word = () => matching(/^[a-z][a-z0-9_]{0,63}$/, 'a word of lower-case lett
 const status = () => z.enum(['succeeded', 'failed', 'timed_out']);
 
 /** How the program ended, as one value. */
-const ending = z.union([
+export const endingShape = z.union([
   record({ how: z.literal('exited'), code: exitCode(0, 255) }),
   record({ how: z.literal('signalled'), signal: signal() }),
   record({
@@ -27,6 +27,55 @@ const ending = z.union([
 /** By what a limit was held. */
 const holder = () => z.enum(['cgroup_v1', 'cgroup_v2', 'rlimit', 'none']);
 
+export const streamsShape = z
+  .array(
+    record({
+      name: z.enum(['stdout', 'stderr']),
+      bytes_total: count(),
+      /** Of the whole masked stream, of which less may be kept. */
+      sha256: contentHashText(),
+      bytes_kept: count(),
+      truncated: z.boolean(),
+      /** How many ranges were masked. */
+      masked: count(),
+    }),
+  )
+  .check(z.maxLength(2));
+
+export const enforcementShape = record({
+  memory: holder(),
+  pids: holder(),
+  cpu: holder(),
+  output: z.enum(['tmpfs', 'none']),
+  seccomp: z.boolean(),
+  /** The program did not run as the machine's root user. */
+  user: z.boolean(),
+  kill: z.enum(['pid_namespace', 'process_group']),
+});
+
+export const observedShape = z
+  .array(
+    record({
+      what: z.enum(['network', 'file_system', 'environment', 'privileges']),
+      held: z.boolean(),
+      note: z.string(),
+    }),
+  )
+  .check(z.maxLength(100));
+
+export const furtherLimitsShape = record({
+  pids: z.nullable(count()),
+  idle_timeout_ms: z.nullable(count()),
+  open_files: z.nullable(count()),
+});
+
+export const usageShape = record({
+  cpu_ms: z.nullable(count()),
+  memory_peak_bytes: z.nullable(count()),
+  /** How often it was refused another process. */
+  forks_denied: z.nullable(count()),
+});
+
 export const scriptOutcomeShape = record({
   schema_version: z.literal('script-outcome.v1'),
   run_id: nameText(),
@@ -40,7 +89,7 @@ export const scriptOutcomeShape = record({
   timeout_source: z.nullable(z.enum(['proctor', 'script'])),
   /** The files in output/ were taken although the run did not succeed. */
   salvaged: z.boolean(),
-  ending,
+  ending: endingShape,
   /** The raw result.json as the script left it. */
   result: z.nullable(
     record({
@@ -49,20 +98,7 @@ export const scriptOutcomeShape = record({
       unknown_keys: z.array(z.string()).check(z.maxLength(1_000)),
     }),
   ),
-  streams: z
-    .array(
-      record({
-        name: z.enum(['stdout', 'stderr']),
-        bytes_total: count(),
-        /** Of the whole masked stream, of which less may be kept. */
-        sha256: contentHashText(),
-        bytes_kept: count(),
-        truncated: z.boolean(),
-        /** How many ranges were masked. */
-        masked: count(),
-      }),
-    )
-    .check(z.maxLength(2)),
+  streams: streamsShape,
   cuts: z.array(record({ what: word(), bytes_total: count(), bytes_kept: count() })).check(z.maxLength(1_000)),
   /** What the script said and Proctor did not pass on as it was. */
   replaced: z.array(word()).check(z.maxLength(100)),
@@ -73,38 +109,12 @@ export const scriptOutcomeShape = record({
     undeclared: count(),
     size_mismatches: count(),
   }),
-  enforcement: record({
-    memory: holder(),
-    pids: holder(),
-    cpu: holder(),
-    output: z.enum(['tmpfs', 'none']),
-    seccomp: z.boolean(),
-    /** The program did not run as the machine's root user. */
-    user: z.boolean(),
-    kill: z.enum(['pid_namespace', 'process_group']),
-  }),
+  enforcement: enforcementShape,
   /** What a self-test in the same sandbox found of each guarantee that was given. */
-  observed: z
-    .array(
-      record({
-        what: z.enum(['network', 'file_system', 'environment', 'privileges']),
-        held: z.boolean(),
-        note: z.string(),
-      }),
-    )
-    .check(z.maxLength(100)),
+  observed: observedShape,
   /** Bounds that held besides those in runner.json, which has no place for them. */
-  limits: record({
-    pids: z.nullable(count()),
-    idle_timeout_ms: z.nullable(count()),
-    open_files: z.nullable(count()),
-  }),
-  usage: record({
-    cpu_ms: z.nullable(count()),
-    memory_peak_bytes: z.nullable(count()),
-    /** How often it was refused another process. */
-    forks_denied: z.nullable(count()),
-  }),
+  limits: furtherLimitsShape,
+  usage: usageShape,
 });
 
 export type ScriptOutcome = z.infer<typeof scriptOutcomeShape>;
