@@ -8,8 +8,8 @@ import { handOver, makePipes, type Pipe } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
 
 /**
- * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for one
- * command. It is what makes a work folder of a bounded size possible without being root, and it is there before the run
+ * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for
+ * commands. It is what makes a work folder of a bounded size possible without being root, and it is there before the run
  * needs it: making it costs more than the rest of the launch.
  *
  * It dies with this process, and so does everything in it.
@@ -186,5 +186,10 @@ export async function allRemoved(): Promise<void> {
 
 /** A folder that every system has and no run needs, to mount the work folder on. */
 export const DISK = ['/mnt', '/media', '/srv'].find(existsSync) ?? '/mnt';
+
+/** One word of a shell, whatever is in it. */
+export function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
 
 const NOT_STARTED = 'The sandbox could not be started: unshare, of util-linux, was not found.';
