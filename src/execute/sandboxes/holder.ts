@@ -62,6 +62,8 @@ export class Holder {
     // Whoever uses it waits for it; if nobody does, its failure is nobody's.
     joined.catch(() => undefined);
     const holder = new Holder(child, [stdout.reader, stderr.reader], uid, cgroup, joined);
+    // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
+    holder.say('mount -t proc proc /proc\n');
     // In its groups first, so that the memory of its disk counts there.
     if (disk) void joined.then(() => holder.mount(disk)).catch(() => undefined);
     return holder;
