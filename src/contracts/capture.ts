@@ -21,6 +21,8 @@ export interface Phase {
 /** Everything that is known of a program once it is dead, but for the files that it left. */
 export interface Capture {
   readonly ending: Ending;
+  /** Which of several programs the ending is of, counted from 0. */
+  readonly command?: number;
   readonly phases: readonly Phase[];
   readonly stdout: KeptStream;
   readonly stderr: KeptStream;

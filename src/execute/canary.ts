@@ -27,7 +27,7 @@ export interface Observation {
  */
 export async function observe(launcher: Launcher, job: Job, rememberIn?: string): Promise<readonly Observation[]> {
   const file = rememberIn && path.join(rememberIn, `canary-${digestOf(job).slice('sha256:'.length, 23)}.json`);
-  const remembered = file === undefined ? undefined : rememberedIn(file, triedIn(job));
+  const remembered = file === undefined ? undefined : rememberedIn(file, job);
   if (remembered) return remembered;
   const observations = await tryOut(launcher, job);
   const broken = observations.filter(({ held }) => !held);
@@ -40,9 +40,10 @@ export async function observe(launcher: Launcher, job: Job, rememberIn?: string)
 }
 
 /** A memory that somebody else could have written, or that tells of anything but a sandbox that held, is none. */
-function rememberedIn(file: string, tried: readonly Tried[]): Observation[] | undefined {
+function rememberedIn(file: string, job: Job): Observation[] | undefined {
+  const tried = triedIn(job);
   if (readRegular(file, MEMORY_BYTES_MAX, isMineAlone)?.toString() !== JSON.stringify(tried)) return undefined;
-  return tried.map(what => ({ what, held: true, note: NOTES[what] }));
+  return tried.map(what => ({ what, held: true, note: noteOf(what, job) }));
 }
 
 const MEMORY_BYTES_MAX = 1_000;
@@ -71,11 +72,23 @@ const NOTES: Readonly<Record<Observation['what'], string>> = {
   privileges: 'No capability, no new privileges, a system call filter, not the root user.',
 };
 
+function noteOf(what: Tried, { writeRoots }: Job): string {
+  return what === 'file_system' && writeRoots && !writeRoots.includes('.') ? NOTE_OF_ROOTS : NOTES[what];
+}
+
+const NOTE_OF_ROOTS =
+  'Writes outside the places that may be written to failed, and folders of this machine are not there.';
+
+/** Where the canary may write. One place is as good as another; that there are bounds at all makes the difference. */
+function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
+  return writeRoots ? { writeRoots: writeRoots.includes('.') ? ['.'] : ['roots/one'] } : {};
+}
+
 /** All that makes two sandboxes the same, but for the files that lie in them. */
 function digestOf(job: Job): string {
   // Which programs there are is in their names; what they load is looked up by the launcher alone.
   const { programs, ...rest } = job;
-  const alike = { ...rest, stage: '/stage', staged: ['input'], env: {} };
+  const alike = { ...rest, ...rootsLike(job), stage: '/stage', staged: ['input'], env: {} };
   const filter = seccompFilter(process.arch, { unixSockets: false, network: job.network === 'open' });
   const { size, mtimeMs } = statSync('/usr/bin/bwrap');
   return contentHash([
@@ -100,13 +113,17 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
     const port = typeof address === 'object' && address ? address.port : 0;
     const id = `${job.id}-canary`;
     const stage = makeStage(id);
+    const { then: _, ...alone } = job;
+    const { writeRoots } = rootsLike(job);
+    const readOnly = writeRoots && !writeRoots.includes('.') ? '/work /work/input /work/roots' : '';
     const prepared = await launcher
       .open({
-        ...job,
+        ...alone,
+        ...(writeRoots && { writeRoots }),
         id,
         stage,
         staged: ['input'],
-        argv: [bash, '-c', TRIALS, 'canary', String(port), stage, String(process.pid)],
+        argv: [bash, '-c', TRIALS, 'canary', String(port), stage, readOnly],
         ...(job.programs && { programs: [...job.programs, 'bash'] }),
         env: { PATH: '/usr/bin:/bin' },
         limits: { ...job.limits, timeoutMs: 10_000 },
@@ -125,7 +142,7 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
         });
       }
       const said = new Set(Buffer.from(stdout.head).toString().split('\n'));
-      return triedIn(job).map(what => ({ what, held: said.has(`${what} held`), note: NOTES[what] }));
+      return triedIn(job).map(what => ({ what, held: said.has(`${what} held`), note: noteOf(what, job) }));
     } finally {
       await prepared.close().finally(() => removeStage(stage));
     }
@@ -134,11 +151,11 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
   }
 }
 
-/** For bash, of which nothing but builtins is used. Arguments: a port of this machine, a folder of it, a pid of it. */
+/** For bash, of which nothing but builtins is used. Arguments: a port of this machine, a folder of it, what is read-only of the work folder. */
 const TRIALS = `
 (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
 files=held
-for place in / /usr /etc /opt /dev /proc/sys/kernel; do (: > $place/proctor-canary) 2>/dev/null && files=broken; done
+for place in / /usr /etc /opt /dev /proc/sys/kernel $3; do (: > $place/proctor-canary) 2>/dev/null && files=broken; done
 for place in "$2" /root /home /var /sys /run; do [ -e "$place" ] && files=broken; done
 (: > /proc/sys/kernel/core_pattern) 2>/dev/null && files=broken
 echo file_system $files

@@ -9,9 +9,9 @@ export interface Cell {
   readonly leftovers: Leftovers;
   /** Where this machine sees the work folder of the program, from the start to `close`. */
   readonly workFolder: string;
-  /** Starts the program. A program that cannot be started is an end; a sandbox that cannot is a Fault. */
+  /** Starts the program, and those after it. A program that cannot be started is an end; a sandbox that cannot is a Fault. */
   start(): Started;
-  /** Asks every process of the program to end. */
+  /** Asks every process of the program to end. None is started after it. */
   terminate(): void;
   /** Ends every process of the program. Whether it worked is seen by `ended`. */
   kill(): void;
@@ -27,8 +27,10 @@ export interface Started {
   readonly ended: Promise<RawEnd>;
 }
 
-/** The end as the kernel or a wrapper reported it. */
-export type RawEnd = { readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 };
+/** The end as the kernel or a wrapper reported it, and of which program of the job, if it has several. */
+export type RawEnd = ({ readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 }) & {
+  readonly command?: number;
+};
 
 export interface Counters {
   readonly oomKills: number;

@@ -5,11 +5,22 @@ export interface Job {
   readonly backend: 'none' | 'process';
   /** The program as it is found inside the sandbox, and its arguments. */
   readonly argv: readonly string[];
+  /**
+   * Further programs, each started when the one before it has ended with 0 and everything of it is dead. All of them share
+   * the work folder, the bounds and the streams. One that is named by a path lies in the stage, not among what another made.
+   */
+  readonly then?: readonly (readonly string[])[];
   readonly env: Readonly<Record<string, string>>;
   /** A private folder of this machine, in which the job was laid out: see workspace.ts. */
   readonly stage: string;
   /** What the program finds in its work folder, and cannot change where there is a sandbox. */
   readonly staged: readonly string[];
+  /**
+   * The only places in the work folder where the program may write, `.` for everywhere in it; undefined for a folder
+   * `output` in a work folder that is writable itself. They lie below `output/` of the cell's work folder, with what the
+   * stage has below `roots/` in them. None is, or holds, a staged name; one may lie in a staged folder.
+   */
+  readonly writeRoots?: readonly string[];
   /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
   readonly programs?: readonly string[];
   readonly network: 'blocked' | 'open';

@@ -79,7 +79,7 @@ async function answer(message: Ask): Promise<void> {
 
 async function open(job: Job): Promise<Run> {
   const openedAtMs = systemClock.now();
-  if ([...job.argv, ...Object.entries(job.env).flat()].some(word => word.includes('\0'))) {
+  if ([job.argv, ...(job.then ?? []), ...Object.entries(job.env)].flat().some(word => word.includes('\0'))) {
     throw new Fault('zero_byte', 'An argument or a variable holds a zero byte, which no program can be given.');
   }
   const sandbox = job.backend === 'none' ? none : await bound;

@@ -75,15 +75,6 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** A process's first child, the first child of that one, and so on. */
-export function lineOf(pid: number, length: number): number[] {
-  const line: number[] = [];
-  for (let next = childrenOf(pid)[0]; next !== undefined && line.length < length; next = childrenOf(next)[0]) {
-    line.push(next);
-  }
-  return line;
-}
-
 /** The processor time of a process and all that descend from it, those included that somebody has waited for. */
 export function cpuMsOf(pid: number): number {
   return [pid, ...descendantsOf(pid)].reduce((sum, each) => sum + ticksOf(each) * TICK_MS, 0);

@@ -51,7 +51,8 @@ export interface Closure {
 
 /**
  * Some programs, and all that they load: libraries, and for interpreters what their own language needs. A program that is
- * a script is here with its interpreter only if that is named, too.
+ * a script is here with its interpreter only if that is named, too; `env`, which finds the interpreter and is none, comes
+ * along.
  */
 export function closureOf(names: readonly string[]): Closure {
   const key = names.join(' ');
@@ -66,9 +67,8 @@ const closures = new Map<string, Closure>();
 function closed(names: readonly string[]): Closure {
   const files = new Set<string>();
   const links = new Map<string, string>();
-  for (const name of names) {
-    const found = findProgram(name);
-    if (found === undefined) continue;
+  const places = names.map(findProgram).filter(place => place !== undefined);
+  for (const found of [...places, ...interpretersOf(places)]) {
     const real = realpathSync(found);
     if (found !== real) links.set(found, real);
     // A script of a package, such as npm: the package is what it loads.
@@ -85,6 +85,20 @@ function closed(names: readonly string[]): Closure {
     files: [...files].sort(),
     links: [...links].map(([link, target]) => ({ link, target })),
   };
+}
+
+/**
+ * What the kernel looks for where a script names it: /bin/sh, while the program that was named is /usr/bin/sh. Of those that
+ * nobody named only a plain `env`, never a program that is many in one.
+ */
+function interpretersOf(places: readonly string[]): string[] {
+  const named = new Set(places.map(place => realpathSync(place)));
+  const interpreters = places.map(place => interpreterOf(realpathSync(place))).filter(place => place !== undefined);
+  return [...new Set(interpreters)].filter(place => {
+    if (!isProgram(place)) return false;
+    const real = realpathSync(place);
+    return named.has(real) || path.basename(real) === 'env';
+  });
 }
 
 /** What languages load without saying so in their binary, and what that loads in turn. */
@@ -126,6 +140,18 @@ function isElf(file: string): boolean {
     return magic.equals(ELF);
   } catch (cause) {
     throw new Fault('program_unreadable', 'A program that the run may use could not be read.', { cause });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** What the first line of a script names. The kernel looks at as many bytes. */
+export function interpreterOf(file: string): string | undefined {
+  const fd = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(256);
+    const length = readSync(fd, bytes, 0, bytes.length, 0);
+    return /^#![ \t]*([^ \t\n]+)/.exec(bytes.toString('latin1', 0, length))?.[1];
   } finally {
     closeSync(fd);
   }

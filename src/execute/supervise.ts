@@ -107,6 +107,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
       const { cpuMs, memoryPeakBytes, forksDenied } = counters;
       return {
         ending: endingOf(end, stopped, counters),
+        ...(job.then && { command: end.command ?? 0 }),
         phases,
         stdout,
         stderr,

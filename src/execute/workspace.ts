@@ -25,8 +25,8 @@ import { isDead, NAME, ownName } from './processes.ts';
 import { ETC_FILES } from './sandboxes/root.ts';
 
 /**
- * Makes the private folder in which a job is laid out: `work/` for what the program finds, `opt/` for what Proctor
- * offers it, `etc/` for what its sandbox shows as /etc. Outside of the run folder, which a sandbox cannot always reach.
+ * Makes the private folder in which a job is laid out: `work/` for what the program finds, `roots/` for what it finds and
+ * may change, `opt/` for what Proctor offers it, `etc/` for what its sandbox shows as /etc. Outside of the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
   const stage = stagePath(id);
@@ -34,7 +34,8 @@ export function makeStage(id: string): string {
   try {
     mkdirSync(stage, { mode: 0o700 });
     isMade = true;
-    for (const folder of ['work', 'work/input', 'work/output', 'opt', 'etc']) mkdirSync(path.join(stage, folder));
+    for (const folder of ['work', 'work/input', 'work/output', 'roots', 'opt', 'etc'])
+      mkdirSync(path.join(stage, folder));
     for (const [name, text] of Object.entries(ETC_FILES)) writeFileSync(path.join(stage, 'etc', name), text);
   } catch (cause) {
     if (isMade) removeStage(stage);

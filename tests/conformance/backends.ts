@@ -16,7 +16,9 @@ export type Promised =
   | 'tree'
   | 'open files'
   | 'core dumps'
-  | 'commands';
+  | 'commands'
+  | 'sequences'
+  | 'write roots';
 
 /** A kind of sandbox, and what it says of itself. A new one joins by an entry in the list below. */
 export interface Backend {
@@ -43,6 +45,8 @@ export function backendsOf({ cgroups, missing }: Machine): Backend[] {
         'open files',
         'core dumps',
         'commands',
+        'sequences',
+        'write roots',
       ] as const),
       ...(cgroups === 'none' ? [] : (['memory', 'pids', 'cpu'] as const)),
     ],

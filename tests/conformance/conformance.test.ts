@@ -5,14 +5,23 @@ import { offersOf } from '../../src/run/plan.ts';
 import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';
 import { endings } from './behaviours/endings.ts';
 import { limits } from './behaviours/limits.ts';
+import { sequences } from './behaviours/sequences.ts';
 import { streams } from './behaviours/streams.ts';
 import { surroundings } from './behaviours/surroundings.ts';
+import { writeRoots } from './behaviours/write-roots.ts';
 
 const launcher = openLauncher();
 afterAll(() => launcher.close());
 const machine = await launcher.machine();
 const backends = backendsOf(machine);
-const behaviours: readonly Behaviour[] = [...endings, ...streams, ...surroundings, ...limits];
+const behaviours: readonly Behaviour[] = [
+  ...endings,
+  ...sequences,
+  ...streams,
+  ...surroundings,
+  ...writeRoots,
+  ...limits,
+];
 
 describe.concurrent.each(backends)('in the sandbox $name', backend => {
   const world = new World(backend, launcher);

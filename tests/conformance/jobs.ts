@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Job, Leftovers, Limits } from '../../src/execute/job.ts';
 import type { Launcher, Prepared } from '../../src/execute/launch.ts';
@@ -14,9 +14,15 @@ export type Show = Parameters<Prepared['start']>[0];
 /** A program to run; everything that is not said is harmless. */
 export interface Asked {
   readonly argv: readonly string[];
+  readonly then?: readonly (readonly string[])[];
   readonly env?: Record<string, string>;
   /** Laid out in `input/`. A name that ends in `.sh` is executable. */
   readonly files?: Record<string, string | Uint8Array>;
+  /** Laid out in the work folder, by their paths. */
+  readonly laid?: Record<string, string>;
+  readonly writeRoots?: readonly string[];
+  /** What the places to write to begin with. */
+  readonly begins?: Record<string, string | Uint8Array>;
   readonly programs?: readonly string[];
   readonly network?: Job['network'];
   readonly limits?: Partial<Limits>;
@@ -35,30 +41,35 @@ export interface Outcome extends Capture {
 export async function opened(
   launcher: Launcher,
   backend: Job['backend'],
-  { argv, env, files = {}, programs, network, limits, secrets = [], keepIn }: Asked,
+  { argv, env, files = {}, laid = {}, begins = {}, network, limits, secrets = [], ...rest }: Asked,
   live = false,
 ): Promise<Prepared> {
   const id = unique('conformance');
   const stage = makeStage(id);
   try {
-    for (const [name, content] of Object.entries(files)) {
-      const file = path.join(stage, 'work', 'input', name);
-      writeFileSync(file, content);
-      chmodSync(file, name.endsWith('.sh') ? 0o755 : 0o644);
-    }
+    const write = (folder: string, written: Record<string, string | Uint8Array>): void => {
+      for (const [name, content] of Object.entries(written)) {
+        const file = path.join(stage, folder, name);
+        mkdirSync(path.dirname(file), { recursive: true });
+        writeFileSync(file, content);
+        chmodSync(file, name.endsWith('.sh') ? 0o755 : folder === 'roots' ? 0o444 : 0o644);
+      }
+    };
+    write('work/input', files);
+    write('work', laid);
+    write('roots', begins);
     return await launcher.open({
       id,
       backend,
       argv,
       env: env ?? { PATH: '/usr/bin:/bin' },
       stage,
-      staged: ['input'],
+      staged: ['input', ...new Set(Object.keys(laid).map(name => name.split('/')[0] as string))],
       network: network ?? (backend === 'none' ? 'open' : 'blocked'),
       limits: { ...LIMITS, ...limits },
       secrets,
       live,
-      ...(programs && { programs }),
-      ...(keepIn !== undefined && { keepIn }),
+      ...rest,
     });
   } catch (error) {
     removeStage(stage);

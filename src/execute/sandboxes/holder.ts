@@ -8,8 +8,8 @@ import { handOver, makePipes, type Pipe } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
 
 /**
- * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for one
- * command. It is what makes a work folder of a bounded size possible without being root, and it is there before the run
+ * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for
+ * commands. It is what makes a work folder of a bounded size possible without being root, and it is there before the run
  * needs it: making it costs more than the rest of the launch.
  *
  * It dies with this process, and so does everything in it.
@@ -62,6 +62,8 @@ export class Holder {
     // Whoever uses it waits for it; if nobody does, its failure is nobody's.
     joined.catch(() => undefined);
     const holder = new Holder(child, [stdout.reader, stderr.reader], uid, cgroup, joined);
+    // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
+    holder.say('mount -t proc proc /proc\n');
     // In its groups first, so that the memory of its disk counts there.
     if (disk) void joined.then(() => holder.mount(disk)).catch(() => undefined);
     return holder;
@@ -186,5 +188,10 @@ export async function allRemoved(): Promise<void> {
 
 /** A folder that every system has and no run needs, to mount the work folder on. */
 export const DISK = ['/mnt', '/media', '/srv'].find(existsSync) ?? '/mnt';
+
+/** One word of a shell, whatever is in it. */
+export function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
 
 const NOT_STARTED = 'The sandbox could not be started: unshare, of util-linux, was not found.';

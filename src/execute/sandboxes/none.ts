@@ -14,6 +14,13 @@ import { isAlive, processesMarked, signal } from '../processes.ts';
 export const none: Sandbox = {
   async open(job) {
     if (job.programs) throw new Fault('not_enforceable', 'Without a sandbox, nobody can bound which programs are run.');
+    if (job.then)
+      throw new Fault(
+        'not_enforceable',
+        'Without a sandbox, nobody can end one program for sure before the next begins.',
+      );
+    if (job.writeRoots)
+      throw new Fault('not_enforceable', 'Without a sandbox, nobody can bound where a program writes.');
     if (job.network === 'blocked')
       throw new Fault('not_enforceable', 'Without a sandbox, nobody can block the network.');
     return new BareCell(job, await makePipes(2));

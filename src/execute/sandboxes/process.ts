@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { chownSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
@@ -6,12 +7,14 @@ import { firstLine, lines, saidBy } from '../lines.ts';
 import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
-import { cpuMsOf, descendantsOf, isAlive, lineOf, ownName, signal } from '../processes.ts';
-import { giveStage, RUN_UIDS } from '../workspace.ts';
-import { allRemoved, DISK, type Disk, Holder } from './holder.ts';
+import { childrenOf, cpuMsOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
+import { giveStage } from '../workspace.ts';
+import { allRemoved, DISK, type Disk, Holder, quoted } from './holder.ts';
 import { rootFor } from './root.ts';
 import { seccompFilter } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
+import { uidFor } from './users.ts';
+import { layOutRoots, makeMountPoints } from './write-roots.ts';
 
 export interface ProcessSandbox extends Sandbox {
   /** Makes a holder ready for the next run. */
@@ -56,24 +59,6 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
   };
 }
 
-/**
- * As root, every run is another user, one that the machine has not given to anybody: real uid 0 owns files and switches
- * of the kernel that no namespace takes from it.
- */
-function uidFor(count: number): number | undefined {
-  return isRoot() ? RUN_UIDS.first + ((process.pid * 61 + count) % RUN_UIDS.count) : undefined;
-}
-
-/** Root of the machine: who is root only in a namespace of users has no others to become, and need not. */
-function isRoot(): boolean {
-  if (process.getuid?.() !== 0) return false;
-  const maps = readFileSync('/proc/self/uid_map', 'utf8').split('\n');
-  return maps.some(map => {
-    const [first = 1, , count = 0] = map.trim().split(/ +/).map(Number);
-    return first <= RUN_UIDS.first && RUN_UIDS.first + RUN_UIDS.count <= first + count;
-  });
-}
-
 class BoundCell implements Cell {
   readonly workFolder: string;
   readonly leftovers: Leftovers;
@@ -84,9 +69,10 @@ class BoundCell implements Cell {
   #hasEnded = false;
   /** bubblewrap has started the program. */
   #isMet = false;
-  /** What should have been sent to the program before it was there. */
+  /** What was sent to the program, or should have been before it was there. No other is started after it. */
   #wish: 'SIGTERM' | 'SIGKILL' | undefined;
   #running: Promise<unknown> | undefined;
+  #status: AsyncGenerator<string> | undefined;
 
   private constructor(job: Job, holder: Holder) {
     this.#job = job;
@@ -100,6 +86,7 @@ class BoundCell implements Cell {
   }
 
   static async open(job: Job, holder: Holder): Promise<BoundCell> {
+    makeMountPoints(job);
     if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
     const { memoryBytes, pids } = job.limits;
     await holder.joined;
@@ -108,38 +95,80 @@ class BoundCell implements Cell {
       ...(pids !== undefined && { pids: pids + OURS_WITHIN }),
     });
     await holder.mount({ bytes: job.limits.workBytes, entries: job.limits.workEntries });
+    await layOutRoots(job, holder);
     return new BoundCell(job, holder);
   }
 
   start(): Started {
-    const holder = this.#holder;
-    const { limits, argv } = this.#job;
-    const notStarted = whyNotStartable(this.#job);
+    const { argv } = this.#job;
+    const notStarted = whyNotStartable(this.#job, argv);
     if (notStarted)
       return { stdout: Readable.from([]), stderr: Readable.from([]), ended: Promise.resolve({ notStarted }) };
-    const filter = seccompFilter(process.arch, { unixSockets: false, network: this.#job.network === 'open' });
-    const args = [...prefix(limits, holder.cgroup === undefined), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
+    const { stdout, stderr } = this.#holder;
+    const ended = this.#sequence();
+    this.#running = ended.catch(() => undefined);
+    return { stdout, stderr, ended };
+  }
+
+  /** One program after the other, until one does not end well or somebody wants an end. */
+  async #sequence(): Promise<RawEnd> {
+    const holder = this.#holder;
+    const { argv, then = [], limits } = this.#job;
+    try {
+      const from = this.#handOver();
+      holder.say(`ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
+      let end = await this.#one(argv, from);
+      for (const [index, next] of then.entries()) {
+        // Also where only a child was killed: what the program did without it is not what it was meant to do.
+        const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
+        if (!isWell || this.#wish) break;
+        const notStarted = whyNotStartable(this.#job, next);
+        end = { ...(notStarted ? { notStarted } : await this.#one(next, from)), command: index + 1 };
+      }
+      return end;
+    } finally {
+      this.#hasEnded = true;
+      holder.say('exec 3<&- 4>&- 5>&- 6>&- 7<&-; read -r rest\n');
+    }
+  }
+
+  /**
+   * Hands over what bubblewrap reads: anybody can see the arguments of a process, and among these are paths of this
+   * machine and secrets. A pipe is empty after the first that read it, so several get files; returns where from.
+   */
+  #handOver(): string {
+    const { network, then, stage } = this.#job;
+    const filter = seccompFilter(process.arch, { unixSockets: false, network: network === 'open' });
     const root = [...rootFor(this.#job, DISK), ...(filter ? ['--seccomp', '3'] : []), '--json-status-fd', '4'];
-    // Anybody can read the arguments of a process, and among these are paths of this machine and secrets.
-    holder.input(7).end(root.map(word => `${word}\0`).join(''));
-    if (filter) holder.input(3).end(filter);
+    const args = Buffer.from(root.map(word => `${word}\0`).join(''));
+    const inputs = [[7, args] as const, ...(filter ? [[3, filter] as const] : [])];
+    if (!then) {
+      for (const [fd, bytes] of inputs) this.#holder.input(fd).end(bytes);
+      return '';
+    }
+    const { uid } = this.#holder;
+    return inputs.map(([fd, bytes]) => `${fd}<${quoted(kept(path.join(stage, `fd-${fd}`), bytes, uid))}`).join(' ');
+  }
+
+  async #one(argv: readonly string[], from: string): Promise<RawEnd> {
+    const holder = this.#holder;
+    const { limits } = this.#job;
+    const words = [...prefix(limits, holder.cgroup === undefined), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
+    this.#isMet = false;
     const status = this.#watch();
     holder.say(
       [
-        `ulimit -c 0; ulimit -n ${limits.openFiles}`,
-        `${args.map(quoted).join(' ')} </dev/null >&5 2>&6 5>&- 6>&-`,
-        'code=$?; exec 3<&- 4>&- 5>&- 6>&- 7<&-; echo "ended $code"; read -r rest',
+        `${words.map(quoted).join(' ')} ${from} </dev/null >&5 2>&6 5>&- 6>&-`,
+        `code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
         '',
       ].join('\n'),
     );
-    const ended = this.#ended(status);
-    this.#running = ended.catch(() => undefined);
-    return { stdout: holder.stdout, stderr: holder.stderr, ended };
+    return this.#ended(status);
   }
 
   terminate(): void {
-    if (this.#init === undefined) this.#wish ??= 'SIGTERM';
-    else for (const pid of descendantsOf(this.#init)) signal(pid, 'SIGTERM');
+    this.#wish ??= 'SIGTERM';
+    if (this.#init !== undefined) for (const pid of descendantsOf(this.#init)) signal(pid, 'SIGTERM');
   }
 
   kill(): void {
@@ -152,7 +181,9 @@ class BoundCell implements Cell {
   async counters(): Promise<Counters> {
     const { cgroup } = this.#holder;
     if (cgroup) return cgroup.counters();
-    return { oomKills: 0, cpuMs: this.#init === undefined ? 0 : cpuMsOf(this.#init) };
+    // The shell has waited for those before this one.
+    const whose = this.#job.then ? this.#holder.shell : this.#init;
+    return { oomKills: 0, cpuMs: whose === undefined ? 0 : cpuMsOf(whose) };
   }
 
   async close(): Promise<void> {
@@ -161,21 +192,26 @@ class BoundCell implements Cell {
     await this.#holder.close();
   }
 
-  /** What bubblewrap says of its child: who it is, and how it ended. */
+  /** What bubblewrap says of its child: who it is, and how it ended. The shell says when there is no more to come. */
   async #watch(): Promise<number | undefined> {
-    for await (const line of lines(this.#holder.output(4))) {
-      const said = JSON.parse(line) as { 'child-pid'?: number; 'exit-code'?: number };
+    this.#status ??= lines(this.#holder.output(4));
+    let code: number | undefined;
+    for (let next = await this.#status.next(); !next.done; next = await this.#status.next()) {
+      const said = JSON.parse(next.value) as { 'child-pid'?: number; 'exit-code'?: number; over?: true };
       if (said['child-pid'] !== undefined) this.#meet();
-      if (said['exit-code'] !== undefined) return said['exit-code'];
+      code ??= said['exit-code'];
+      if (said.over) break;
     }
-    return undefined;
+    return code;
   }
 
   /** The pid that bubblewrap names is one of the holder's namespace; here it has another. */
   #meet(): void {
-    const [shell, bubblewrap, init] = lineOf(this.#holder.pid, 3);
+    const { shell = 0 } = this.#holder;
+    // What a program before it has left to the shell is dead, and may still be waiting to be reaped.
+    const [bubblewrap] = childrenOf(shell).filter(isAlive);
     this.#isMet = true;
-    if (shell !== undefined && bubblewrap !== undefined) this.#init = init;
+    if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
     if (this.#wish === 'SIGKILL') this.kill();
     else if (this.#wish === 'SIGTERM') this.terminate();
   }
@@ -193,14 +229,15 @@ class BoundCell implements Cell {
       for (const pid of left) signal(pid, 'SIGKILL');
       await wait(5);
     }
+    if (this.#job.then) throw new Fault('sandbox_unavailable', 'What a program left running could not be ended.');
   }
 
   async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
     const said = await firstLine(this.#holder.output(1));
     const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
     await this.#alone();
-    this.#hasEnded = true;
     const code = await status;
+    this.#init = undefined;
     if (code !== undefined) return { code };
     // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
     // program says nothing of one, and ends with 1.
@@ -232,7 +269,13 @@ function prefix({ memoryBytes, pids, cpuSeconds }: Job['limits'], isNeeded: bool
 
 const DATA_BYTES_MIN = 128 * 1024 * 1024;
 
-/** One word of a shell, whatever is in it. */
-function quoted(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+/** A file that only the user of a run can read. */
+function kept(file: string, bytes: Uint8Array, uid: number | undefined): string {
+  try {
+    writeFileSync(file, bytes, { mode: 0o600, flag: 'wx' });
+    if (uid !== undefined) chownSync(file, uid, uid);
+    return file;
+  } catch (cause) {
+    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+  }
 }

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf } from '../programs.ts';
+import { TMP_BYTES, writableIn } from './write-roots.ts';
 
 /**
  * The arguments of bubblewrap for a job: a root made of nothing but what the program needs, everything in it read-only
@@ -10,7 +11,7 @@ import { closureOf } from '../programs.ts';
  * `disk` is where the holder of the namespaces has mounted the sized file system that becomes the work folder.
  */
 export function rootFor(job: Job, disk: string): string[] {
-  const { stage, network, programs, staged } = job;
+  const { stage, network, programs } = job;
   const options: readonly (readonly string[])[] = [
     ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
     network === 'open' ? ['--share-net'] : [],
@@ -20,15 +21,40 @@ export function rootFor(job: Job, disk: string): string[] {
     ETC.flatMap(file => ['--ro-bind', path.join(stage, 'etc', file), `/etc/${file}`]),
     // Without a size, each of these may take half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ['--proc', '/proc', '--size', TMP_BYTES, '--tmpfs', '/tmp'],
+    ['--proc', '/proc'],
     ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
-    ['--bind', disk, '/work', '--dir', '/work/output'],
-    staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]),
+    workFolder(job, disk),
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(job.env).flatMap(([name, value]) => ['--setenv', name, value]),
     ['--remount-ro', '/', '--chdir', '/work'],
   ];
   return options.flat();
+}
+
+/** The work folder and the temporary one. Where only some places are writable, the rest of it is a part of the root. */
+function workFolder({ stage, staged, writeRoots }: Job, disk: string): string[] {
+  const laidOut = staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]);
+  if (!writeRoots)
+    return [
+      '--size',
+      String(TMP_BYTES),
+      '--tmpfs',
+      '/tmp',
+      '--bind',
+      disk,
+      '/work',
+      '--dir',
+      '/work/output',
+      ...laidOut,
+    ];
+  const { everywhere, roots } = writableIn(writeRoots, staged);
+  return [
+    // Several programs in a row find there what the one before them left.
+    ...['--bind', `${disk}/tmp`, '/tmp'],
+    ...(everywhere ? ['--bind', `${disk}/output`, '/work'] : ['--dir', '/work']),
+    ...laidOut,
+    ...roots.flatMap(root => ['--bind', `${disk}/output/${root}`, `/work/${root}`]),
+  ];
 }
 
 /** Files that programs look for in /etc, written for the sandbox: whoever it is, it is nobody of this machine. */
@@ -47,7 +73,6 @@ const NAMES_OF_HOSTS = [
   '/usr/share/ca-certificates',
 ];
 const SHM_BYTES = String(16 * 1024 * 1024);
-const TMP_BYTES = String(64 * 1024 * 1024);
 
 /** All programs of the machine. Its own settings, users and homes are not among them. */
 function everything(): string[] {

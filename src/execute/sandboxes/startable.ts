@@ -1,13 +1,13 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job.ts';
-import { findProgram, isExecutable, isVisible } from '../programs.ts';
+import { closureOf, findProgram, interpreterOf, isExecutable, isVisible } from '../programs.ts';
 
 /** Why a program would not start inside, as a shell says it. bubblewrap itself only says that it failed. */
-export function whyNotStartable(job: Job): 126 | 127 | undefined {
-  const words = [...job.argv, ...Object.entries(job.env).map(([name, value]) => `${name}=${value}`)];
+export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | undefined {
+  const words = [...argv, ...Object.entries(job.env).map(([name, value]) => `${name}=${value}`)];
   if (words.some(word => Buffer.byteLength(word) >= WORD_BYTES_MAX)) return 126;
-  return whyNot(job.argv[0] ?? '', job, INTERPRETERS_MAX);
+  return whyNot(argv[0] ?? '', job, INTERPRETERS_MAX);
 }
 
 /** The kernel's own bound for one argument or variable, with the zero that ends it. */
@@ -29,28 +29,19 @@ function bare(name: string, { programs }: Job): string | undefined {
 }
 
 /** Where this machine has what lies at a path inside; undefined if nothing can lie there. */
-function outside(file: string, { stage, programs }: Job): string | undefined {
+function outside(file: string, { stage, programs, writeRoots }: Job): string | undefined {
   for (const [place, folder] of STAGED) {
-    if (file.startsWith(place)) return path.join(stage, folder, file.slice(place.length));
+    const staged = path.join(stage, folder, file.slice(place.length));
+    if (file.startsWith(place) && (folder !== 'roots' || (writeRoots && existsSync(staged)))) return staged;
   }
   if (!programs) return isVisible(file) ? file : undefined;
-  const name = path.basename(file);
-  return programs.includes(name) && findProgram(name) === file ? file : undefined;
+  const { files, links } = closureOf(programs);
+  const isThere = links.some(({ link }) => link === file) || files.some(one => `${file}/`.startsWith(`${one}/`));
+  return isThere ? file : undefined;
 }
 
 const STAGED = [
+  ['/work/', 'roots'],
   ['/work/', 'work'],
   ['/opt/proctor/', 'opt'],
 ] as const;
-
-/** What the first line of a script names. The kernel looks at as many bytes. */
-function interpreterOf(file: string): string | undefined {
-  const fd = openSync(file, 'r');
-  try {
-    const bytes = Buffer.alloc(256);
-    const length = readSync(fd, bytes, 0, bytes.length, 0);
-    return /^#![ \t]*([^ \t\n]+)/.exec(bytes.toString('latin1', 0, length))?.[1];
-  } finally {
-    closeSync(fd);
-  }
-}

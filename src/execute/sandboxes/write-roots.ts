@@ -1,0 +1,63 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import type { Job } from '../job.ts';
+import { firstLine, saidBy } from '../lines.ts';
+import { DISK, type Holder, quoted } from './holder.ts';
+
+/**
+ * What has to be mounted so that a program can write to its roots: one that lies in another is there with it, unless
+ * something that was laid out read-only lies between them.
+ */
+export function writableIn(
+  writeRoots: readonly string[],
+  staged: readonly string[],
+): { readonly everywhere: boolean; readonly roots: readonly string[] } {
+  const everywhere = writeRoots.includes('.');
+  const roots = writeRoots
+    .filter(root => root !== '.')
+    .filter(root => !writeRoots.some(other => root.startsWith(`${other}/`)))
+    .filter(root => !everywhere || staged.includes(root.split('/')[0] as string));
+  return { everywhere, roots: [...new Set(roots)] };
+}
+
+/** A read-only folder gets the mount points of the roots that lie in it; inside, nobody could make them any more. */
+export function makeMountPoints({ stage, staged, writeRoots = [] }: Job): void {
+  if (!writeRoots.every(isBelow))
+    throw new Fault('stage_failed', 'A place to write to is no path below the work folder.');
+  try {
+    for (const root of writableIn(writeRoots, staged).roots) {
+      if (staged.includes(root.split('/')[0] as string)) mkdirSync(path.join(stage, 'work', root), { recursive: true });
+    }
+  } catch (cause) {
+    throw new Fault('stage_failed', 'A place to write to lies where a file was laid out.', { cause });
+  }
+}
+
+function isBelow(root: string): boolean {
+  return root === '.' || root.split('/').every(name => !['', '.', '..'].includes(name) && !name.includes('\0'));
+}
+
+/** Makes the roots on the disk of a holder, with what they begin with. It counts like what the program writes itself. */
+export async function layOutRoots({ stage, writeRoots }: Job, holder: Holder): Promise<void> {
+  if (!writeRoots) return;
+  const output = `${DISK}/output`;
+  const folders = [`${DISK}/tmp`, output, ...writeRoots.map(root => `${output}/${root}`)];
+  const steps = [
+    'umask 022',
+    `mkdir -p ${folders.map(quoted).join(' ')}`,
+    `mount -t tmpfs -o size=${TMP_BYTES},mode=0755 tmp ${DISK}/tmp`,
+    // Not as an argument of cp: those can be read by anybody.
+    `cd ${quoted(path.join(stage, 'roots'))}`,
+    `cp -R . ${output}`,
+    `chmod -R u+rwX ${output}`,
+  ];
+  holder.say(`(${steps.join(' && ')}) >&2 && echo ready || echo failed\n`);
+  if ((await firstLine(holder.output(1))) === 'ready') return;
+  throw new Fault('stage_failed', 'The files of the run could not be laid out in its work folder.', {
+    cause: saidBy(holder.output(2)),
+  });
+}
+
+/** Beside the work folder, and not counted with it. */
+export const TMP_BYTES = 64 * 1024 * 1024;
