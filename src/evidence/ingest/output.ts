@@ -6,6 +6,7 @@ import { codeOf, holdWorkFolder } from './held.ts';
 import { type Breach, breach } from './reason.ts';
 import { holdsFiles, type StoredFile, storeTree } from './store.ts';
 import { type Folder, type Seen, Walk } from './tree.ts';
+import { EVERYTHING, wantedTree } from './wanted.ts';
 import { within } from './within.ts';
 
 export interface OutputLimits {
@@ -34,13 +35,23 @@ export type OutputReading =
  * Takes over the files that a dead script left in output/: all of them, in the folder `target`, or none. Nothing that
  * the script made is followed, waited for or believed. What was in `target` before is gone, because it may be the rest of
  * an ingestion that nobody finished; without files there is no such folder.
+ *
+ * `wanted` names the only files to take, by their paths below output/; one that ends with a slash is a folder, with everything
+ * in it. Whatever else lies there is not even looked at. A wanted one that is missing is not among the files.
  */
-export async function ingestOutput(workFolder: string, target: string, limits: OutputLimits): Promise<OutputReading> {
+export async function ingestOutput(
+  workFolder: string,
+  target: string,
+  limits: OutputLimits,
+  wanted?: readonly string[],
+): Promise<OutputReading> {
   const partial = `${target}.partial`;
   try {
     rmSync(partial, REMOVE);
     rmSync(target, REMOVE);
-    const reading = await within(limits.wallMs ?? WALL_MS, signal => ingest(workFolder, partial, limits, signal));
+    const reading = await within(limits.wallMs ?? WALL_MS, signal =>
+      ingest(workFolder, partial, limits, wanted, signal),
+    );
     if (reading.ok && reading.files.length > 0) {
       renameSync(partial, target);
       syncFolder(path.dirname(target));
@@ -58,13 +69,14 @@ async function ingest(
   workFolder: string,
   partial: string,
   limits: OutputLimits,
+  wanted: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<OutputReading> {
   const held = holdWorkFolder(workFolder);
   if (typeof held === 'string') return { ...breach('artifact_type_forbidden', held), seen: { files: 0, bytes: 0 } };
   try {
     const walk = new Walk(filledIn(limits), fstatSync(held).dev, signal);
-    const tree = await walk.root(held, 'output');
+    const tree = await walk.root(held, 'output', wanted ? wantedTree(wanted) : EVERYTHING);
     if (tree === undefined) return reading([], undefined);
     if ('ok' in tree) return { ...tree, seen: counted(walk.seen) };
     if (!holdsFiles(tree)) return reading([], tree);

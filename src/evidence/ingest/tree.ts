@@ -3,8 +3,9 @@ import { closeSync, fstatSync, lstat, opendirSync, openSync, type Stats } from '
 import { clip } from '../../base/clip.ts';
 import { printable } from '../../base/printable.ts';
 import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
-import { below, FOLDER_FLAGS, scriptsDoing } from './held.ts';
+import { below, FOLDER_FLAGS, isCode, scriptsDoing } from './held.ts';
 import { type Breach, breach, type ReasonCode } from './reason.ts';
+import { EVERYTHING, type Wanted } from './wanted.ts';
 
 /** How much a script may leave in output/. */
 export interface TreeLimits {
@@ -57,12 +58,14 @@ export class Walk {
     this.#signal = signal;
   }
 
-  /** Judges the folder `name` in a held folder; undefined if there is none. */
-  async root(parent: number, name: string): Promise<Folder | Breach | undefined> {
+  /** Judges what is wanted of the folder `name` in a held folder; undefined if there is none. */
+  async root(parent: number, name: string, wanted = EVERYTHING): Promise<Folder | Breach | undefined> {
     const [stat] = await lstatAll(parent, [name]);
-    if (stat instanceof Error && 'code' in stat && stat.code === 'ENOENT') return undefined;
+    if (isMissing(stat)) return undefined;
     if (stat === undefined || stat instanceof Error) return troubleOf(stat, name);
-    return this.#kindTrouble(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat }, 1);
+    return (
+      this.#kindTrouble(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat, wanted }, 1)
+    );
   }
 
   async #folder(parent: number, entry: Entry, depth: number): Promise<Folder | Breach> {
@@ -91,12 +94,14 @@ export class Walk {
   }
 
   async #content(fd: number, parent: Entry, depth: number): Promise<{ files: Entry[]; folders: Entry[] } | Breach> {
+    const { isWhole, names: wanted } = parent.wanted;
     const files: Entry[] = [];
     const folders: Entry[] = [];
-    for (const batch of namesIn(fd)) {
+    // Names that are wanted are asked for one by one, so that a million others beside them cost nothing.
+    for (const batch of isWhole ? namesIn(fd) : batchesOf(wanted.keys())) {
       const names: string[] = [];
       for (const name of batch) {
-        const trouble = this.#nameTrouble(name, parent, depth);
+        const trouble = (isWhole ? this.#countTrouble() : undefined) ?? this.#nameTrouble(name, parent, depth);
         if (trouble) return trouble;
         names.push(name.toString('utf8'));
       }
@@ -104,26 +109,47 @@ export class Walk {
       this.#signal.throwIfAborted();
       for (const [index, name] of names.entries()) {
         const stat = stats[index];
+        if (!isWhole && isMissing(stat)) continue;
         const path = `${parent.path}/${name}`;
         if (stat === undefined || stat instanceof Error) return troubleOf(stat, path);
-        const trouble = this.#kindTrouble(path, stat, false) ?? this.#sizeTrouble(path, stat);
+        const entry = {
+          name,
+          path,
+          key: `${parent.key}/${keyOf(name)}`,
+          stat,
+          wanted: (!isWhole && wanted.get(name)) || EVERYTHING,
+        };
+        const kind = this.#kindTrouble(path, stat, false);
+        if (kind) return kind;
+        // A folder where a file is wanted, or a file where a folder is, is not what is wanted.
+        if (!isWhole && !isWantedAs(stat, entry.wanted)) continue;
+        const trouble =
+          (isWhole ? undefined : this.#countTrouble()) ?? this.#collision(entry) ?? this.#sizeTrouble(path, stat);
         if (trouble) return trouble;
-        (stat.isFile() ? files : folders).push({ name, path, key: `${parent.key}/${keyOf(name)}`, stat });
+        (stat.isFile() ? files : folders).push(entry);
       }
     }
     return { files, folders };
   }
 
+  #countTrouble(): Breach | undefined {
+    const { entriesMax } = this.#limits;
+    return ++this.seen.entries > entriesMax
+      ? breach('artifact_limit_count', `more than ${entriesMax} entries`)
+      : undefined;
+  }
+
   #nameTrouble(bytes: Buffer, parent: Entry, depth: number): Breach | undefined {
-    const { entriesMax, depthMax } = this.#limits;
-    if (++this.seen.entries > entriesMax) return breach('artifact_limit_count', `more than ${entriesMax} entries`);
+    const { depthMax } = this.#limits;
     if (!isUtf8(bytes)) return told('artifact_name_invalid', `${parent.path}/${bytes.toString('latin1')}`, 'not UTF-8');
     const name = bytes.toString('utf8');
     const path = `${parent.path}/${name}`;
     if (depth > depthMax) return told('artifact_limit_depth', path, `is nested deeper than ${depthMax} names`);
     const trouble = artifactPathTrouble(path);
-    if (trouble) return told('artifact_name_invalid', path, trouble);
-    const key = `${parent.key}/${keyOf(name)}`;
+    return trouble ? told('artifact_name_invalid', path, trouble) : undefined;
+  }
+
+  #collision({ path, key }: Entry): Breach | undefined {
     if (this.#keys.has(key))
       return told('artifact_collision', path, 'has a name that another system takes for another');
     this.#keys.add(key);
@@ -154,6 +180,15 @@ export class Walk {
 interface Entry extends FoundFile {
   /** What other systems may take its path for. */
   readonly key: string;
+  readonly wanted: Wanted;
+}
+
+function isWantedAs(stat: Stats, { isFile, isWhole, names }: Wanted): boolean {
+  return stat.isFile() ? isFile : isWhole || names.size > 0;
+}
+
+function isMissing(stat: Stats | Error | undefined): boolean {
+  return stat instanceof Error && isCode(stat, 'ENOENT');
 }
 
 /**
@@ -179,6 +214,11 @@ function* namesIn(fd: number): Generator<Buffer[]> {
   } finally {
     folder.closeSync();
   }
+}
+
+function* batchesOf(names: Iterable<string>): Generator<Buffer[]> {
+  const all = [...names].map(name => Buffer.from(name));
+  for (let at = 0; at < all.length; at += NAMES_PER_BATCH) yield all.slice(at, at + NAMES_PER_BATCH);
 }
 
 /** Not one of them synchronous, because a look at a mount can hang, and then the caller's clock must go on. */
