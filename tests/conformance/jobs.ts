@@ -114,7 +114,7 @@ export const python = (code: string, ...args: string[]): string[] => [
 ];
 export const shell = (code: string, ...args: string[]): string[] => ['/bin/sh', '-c', code, 'sh', ...args];
 
-const LIMITS: Limits = {
+export const LIMITS: Limits = {
   timeoutMs: 20_000,
   memoryBytes: 512 * MB,
   pids: 64,

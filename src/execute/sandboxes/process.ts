@@ -209,7 +209,7 @@ class BoundCell implements Cell {
   #meet(): void {
     const { shell = 0 } = this.#holder;
     // What a program before it has left to the shell is dead, and may still be waiting to be reaped.
-    const [bubblewrap] = childrenOf(shell).filter(isAlive);
+    const bubblewrap = childrenOf(shell).find(isAlive);
     this.#isMet = true;
     if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
     if (this.#wish === 'SIGKILL') this.kill();

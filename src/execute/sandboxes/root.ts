@@ -2,7 +2,6 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf } from '../programs.ts';
-import { TMP_BYTES, writableIn } from './write-roots.ts';
 
 /**
  * The arguments of bubblewrap for a job: a root made of nothing but what the program needs, everything in it read-only
@@ -50,11 +49,29 @@ function workFolder({ stage, staged, writeRoots }: Job, disk: string): string[] 
   const { everywhere, roots } = writableIn(writeRoots, staged);
   return [
     // Several programs in a row find there what the one before them left.
-    ...['--bind', `${disk}/tmp`, '/tmp'],
+    '--bind',
+    `${disk}/tmp`,
+    '/tmp',
     ...(everywhere ? ['--bind', `${disk}/output`, '/work'] : ['--dir', '/work']),
     ...laidOut,
     ...roots.flatMap(root => ['--bind', `${disk}/output/${root}`, `/work/${root}`]),
   ];
+}
+
+/**
+ * What has to be mounted so that a program can write to its roots: one that lies in another is there with it, unless
+ * something that was laid out read-only lies between them.
+ */
+export function writableIn(
+  writeRoots: readonly string[],
+  staged: readonly string[],
+): { readonly everywhere: boolean; readonly roots: readonly string[] } {
+  const everywhere = writeRoots.includes('.');
+  const roots = writeRoots
+    .filter(root => root !== '.')
+    .filter(root => !writeRoots.some(other => root.startsWith(`${other}/`)))
+    .filter(root => !everywhere || staged.includes(root.split('/')[0] as string));
+  return { everywhere, roots: [...new Set(roots)] };
 }
 
 /** Files that programs look for in /etc, written for the sandbox: whoever it is, it is nobody of this machine. */
@@ -73,6 +90,8 @@ const NAMES_OF_HOSTS = [
   '/usr/share/ca-certificates',
 ];
 const SHM_BYTES = String(16 * 1024 * 1024);
+/** Beside the work folder, and not counted with it. */
+export const TMP_BYTES = 64 * 1024 * 1024;
 
 /** All programs of the machine. Its own settings, users and homes are not among them. */
 function everything(): string[] {

@@ -4,22 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import type { Job } from '../job.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { DISK, type Holder, quoted } from './holder.ts';
-
-/**
- * What has to be mounted so that a program can write to its roots: one that lies in another is there with it, unless
- * something that was laid out read-only lies between them.
- */
-export function writableIn(
-  writeRoots: readonly string[],
-  staged: readonly string[],
-): { readonly everywhere: boolean; readonly roots: readonly string[] } {
-  const everywhere = writeRoots.includes('.');
-  const roots = writeRoots
-    .filter(root => root !== '.')
-    .filter(root => !writeRoots.some(other => root.startsWith(`${other}/`)))
-    .filter(root => !everywhere || staged.includes(root.split('/')[0] as string));
-  return { everywhere, roots: [...new Set(roots)] };
-}
+import { TMP_BYTES, writableIn } from './root.ts';
 
 /** A read-only folder gets the mount points of the roots that lie in it; inside, nobody could make them any more. */
 export function makeMountPoints({ stage, staged, writeRoots = [] }: Job): void {
@@ -58,6 +43,3 @@ export async function layOutRoots({ stage, writeRoots }: Job, holder: Holder): P
     cause: saidBy(holder.output(2)),
   });
 }
-
-/** Beside the work folder, and not counted with it. */
-export const TMP_BYTES = 64 * 1024 * 1024;
