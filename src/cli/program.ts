@@ -84,7 +84,13 @@ export async function main(args: readonly string[], version: string): Promise<nu
     await program.parseAsync(args, { from: 'user' });
     return exit;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // Whoever reads the answer of `run intent` reads a document, whatever happened.
+    if (args[0] === 'run' && args[1] === 'intent') {
+      const { toldUsage } = await import('./run-intent.ts');
+      return toldUsage(error);
+    }
+    if (error instanceof CommanderError) return 2;
     if (error instanceof Fault) {
       if (args.includes('--json')) {
         stdout.write(`${printableJson({ ok: false, error: { code: error.code, message: error.message } })}\n`);

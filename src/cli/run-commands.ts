@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { addIntentCommands } from './intent-commands.ts';
 import type { RunScriptFlags } from './run-script.ts';
 import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
 import { age, atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
@@ -39,6 +40,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
       ended(await runScriptCommand(file, args, flags));
     });
 
+  addIntentCommands(run, program, ended);
   addSuiteCommand(run, ended);
   addCompareCommands(program, ended);
 

@@ -30,6 +30,4 @@ export interface Capture {
   readonly memoryPeakBytes?: number;
   /** How often it was refused another process. */
   readonly forksDenied?: number;
-  /** Of several programs, the one whose end it is, counted from 0. */
-  readonly command?: number;
 }

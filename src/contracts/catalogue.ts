@@ -32,6 +32,16 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   },
   'script-request': ours('script-request.v1', async () => (await import('./script-request/index.ts')).scriptRequest),
   'script-outcome': ours('script-outcome.v1', async () => (await import('./script-outcome/index.ts')).scriptOutcome),
+  intent: ours('intent.v1', async () => (await intents()).intent, ['intent.json']),
+  'intent-request': ours('intent-request.v1', async () => (await intents()).intentRequest),
+  'intent-outcome': ours('intent-outcome.v1', async () => (await intents()).intentOutcome),
+  bundle: ours('bundle.v1', async () => (await intents()).bundle, ['bundle.json']),
+  'model-io': {
+    field: 'model_io_schema_version',
+    value: '1.0.0',
+    fileNames: ['model_io.json'],
+    load: async () => (await intents()).modelIo,
+  },
   seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
   'agent-request': ours('agent-request.v0', async () => (await agentStep()).agentRequest),
   'agent-result': ours('agent-result.v0', async () => (await agentStep()).agentResult),
@@ -59,6 +69,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
 };
 
 const agentStep = () => import('./agent-step/index.ts');
+const intents = () => import('./intent/index.ts');
 const artifacts = () => import('./artifacts/index.ts');
 const suite = () => import('./suite/index.ts');
 

@@ -1,17 +1,16 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { bytesHash } from '../base/hash.ts';
-import { readRegular } from '../base/regular.ts';
 import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
 import { finish, SEAL } from './finish.ts';
+import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
+import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
 import { RUN_ID } from './runs.ts';
 import { storedFiles } from './sealed-files.ts';
-import { areSound, isScriptLine } from './script-line.ts';
-import type { CaptureNote, ScriptLine, ScriptPlan, ScriptReading, StreamNote } from './script-run.ts';
-import { storedStream } from './stored-stream.ts';
+import { areSound, CONTRACTS, isScriptLine } from './script-line.ts';
+import type { CaptureNote, ScriptLine, ScriptPlan, ScriptReading } from './script-run.ts';
 
 /** A run whose journal is still there. */
 export interface OpenRun {
@@ -76,7 +75,9 @@ export async function recoverRun(
       removeEmpty(folder);
       return 'removed';
     }
-    await complete(folder, lines, plan, nowMs, because);
+    if (isIntent(plan)) {
+      if (!(await completeIntent(folder, lines, nowMs, because))) return 'removed';
+    } else await complete(folder, lines, plan, nowMs, because);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -119,17 +120,16 @@ function removeEmpty(folder: string): void {
 const EMPTY_RUN: ReadonlySet<string> = new Set([JOURNAL, 'evidence', 'evidence/internal']);
 const ODD = 'The folder of a run holds what no run leaves there. It is left as it is.';
 
-interface Because {
-  readonly reason: string;
-  readonly message: string;
-  readonly detail: string;
-}
-
 const INTERRUPTED: Because = {
   reason: 'interrupted',
   message: 'The run was interrupted, which was not its own doing.',
   detail: 'Proctor ended before the run did; the folder was completed from its journal.',
 };
+
+/** Journals of intents begin as those of scripts do. */
+function isIntent({ request }: ScriptPlan): boolean {
+  return (request as { kind: string }).kind === 'intent';
+}
 
 async function complete(
   folder: string,
@@ -140,16 +140,16 @@ async function complete(
 ): Promise<void> {
   const captured = lineOf(lines, 'captured');
   const read = lineOf(lines, 'read');
-  const stdout = streamLeft(folder, 'stdout', captured?.capture.stdout);
-  const stderr = streamLeft(folder, 'stderr', captured?.capture.stderr);
+  const stdout = streamLeft(folder, STREAMS, 'stdout', captured?.capture.stdout);
+  const stderr = streamLeft(folder, STREAMS, 'stderr', captured?.capture.stderr);
   const capture = captured
     ? { ...captured.capture, stdout: stdout.note, stderr: stderr.note }
-    : lostCapture(lines, plan, stdout.note, stderr.note, nowMs);
+    : lostCapture(plan.startedAtMs, lineOf(lines, 'started')?.atMs, stdout.note, stderr.note, nowMs);
   const reading = read?.reading ?? unread(capture, plan, because);
   const completedAtMs = Math.max(read?.atMs ?? captured?.atMs ?? nowMs, plan.startedAtMs);
   const streams = { stdout: stdout.bytes, stderr: stderr.bytes };
   const documents = soundly(() => documentsOf({ plan, capture, reading, completedAtMs }, streams));
-  removeUnfinished(folder);
+  removeUnfinished(folder, STREAMS);
   // What was stored without having been judged to the end is not shown.
   if (!read) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
   await finish(folder, {
@@ -166,85 +166,16 @@ async function complete(
 function soundly(make: () => Document[]): Document[] {
   try {
     const documents = make();
-    if (areSound(documents)) return documents;
+    if (areSound(documents, CONTRACTS)) return documents;
   } catch (cause) {
     throw new Fault('odd_journal', ODD_JOURNAL, { cause });
   }
   throw new Fault('odd_journal', ODD_JOURNAL);
 }
 
-const ODD_JOURNAL = 'The journal of the run does not say what that of a run does.';
-
-/** Files that are there only until the documents are. */
-export const PASSING: readonly string[] = ['evidence/internal/stdout.part', 'evidence/internal/stderr.part'];
-
-function lineOf<Is extends ScriptLine['is']>(
-  lines: readonly ScriptLine[],
-  is: Is,
-): Extract<ScriptLine, { is: Is }> | undefined {
-  return lines.findLast((line): line is Extract<ScriptLine, { is: Is }> => line.is === is);
-}
-
-/** What was being written when we died: half a document, or files of the script that were not yet all there. */
-function removeUnfinished(folder: string): void {
-  rmSync(path.join(folder, 'output.partial'), { recursive: true, force: true });
-  for (const below of ['.', 'evidence', 'evidence/internal', STREAMS]) {
-    const within = path.join(folder, below);
-    const names = existsSync(within) ? readdirSync(within) : [];
-    for (const name of names) if (name.endsWith('.tmp')) rmSync(path.join(within, name), { recursive: true });
-  }
-}
-
 const STREAMS = 'evidence/steps/script';
-const STREAM_BYTES_MAX = 128 * 1024 * 1024;
 
-/** A stream as far as it was stored: as a document already, else as the part that was kept while the program lived. */
-function streamLeft(folder: string, name: 'stdout' | 'stderr', captured?: StreamNote): Stored {
-  const document = path.join(folder, STREAMS, `${name}.txt`);
-  const part = path.join(folder, 'evidence/internal', `${name}.part`);
-  const bytesLeft = readRegular(part, STREAM_BYTES_MAX);
-  const left = bytesLeft && storedPart(bytesLeft, captured);
-  const bytes = readRegular(document, STREAM_BYTES_MAX);
-  if (!bytes) return left ?? storedPart(Buffer.alloc(0), captured);
-  // A recovery that was interrupted, too, made the document of no more than the part.
-  if (left && bytes.equals(left.bytes)) return left;
-  return captured ? { bytes, note: captured } : storedPart(bytes);
-}
-
-type Stored = ReturnType<typeof storedStream>;
-
-/** The head of a stream, of which only a capture knows how much more there was. */
-function storedPart(part: Buffer, captured?: StreamNote): Stored {
-  const { bytesTotal, sha256 } = captured ?? { bytesTotal: part.length, sha256: bytesHash(part) };
-  const head = part.subarray(0, bytesTotal);
-  const stored = storedStream({ head, tail: Buffer.alloc(0), bytesTotal, sha256, masked: 0 });
-  return captured ? { ...stored, note: { ...stored.note, masked: captured.masked } } : stored;
-}
-
-function lostCapture(
-  lines: readonly ScriptLine[],
-  plan: ScriptPlan,
-  stdout: StreamNote,
-  stderr: StreamNote,
-  nowMs: number,
-): CaptureNote {
-  const startedAtMs = lineOf(lines, 'started')?.atMs;
-  return {
-    ending: { how: 'lost' },
-    phases: [
-      {
-        name: 'setup',
-        startedAtMs: plan.startedAtMs,
-        durationMs: Math.max(0, (startedAtMs ?? nowMs) - plan.startedAtMs),
-      },
-      ...(startedAtMs === undefined
-        ? []
-        : [{ name: 'execute', startedAtMs, durationMs: Math.max(0, nowMs - startedAtMs) } as const]),
-    ],
-    stdout,
-    stderr,
-  };
-}
+const ODD_JOURNAL = 'The journal of the run does not say what that of a run does.';
 
 /** A run whose files are gone. What its clocks had already decided stays decided. */
 function unread({ ending }: CaptureNote, plan: ScriptPlan, because: Because): ScriptReading {

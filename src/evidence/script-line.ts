@@ -40,15 +40,16 @@ const lineShape = z.union([
 ]);
 
 /** Whether documents that were made of a journal keep their contracts, as those of every run do. */
-export function areSound(documents: readonly Document[]): boolean {
+export function areSound(documents: readonly Document[], contracts: ReadonlyMap<string, Contract>): boolean {
   return documents.every(([file, bytes]) => {
-    const contract = CONTRACTS.get(file);
+    const contract = contracts.get(file);
     if (!contract) return true;
     return check(contract, JSON.parse(String(bytes)), { strict: false, internal: false }).violations.length === 0;
   });
 }
 
-const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
+/** Of the documents of a script's run. */
+export const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['evidence/request.json', scriptRequest],
   ['evidence/runner.json', runner],
   ['evidence/outcome.json', scriptOutcome],

@@ -4,6 +4,8 @@ import type { Profile } from '../contracts/profile/shape.ts';
 /** What a caller asks of a run. What is not said is left to us. */
 export interface Requested {
   readonly profile?: Profile;
+  /** The allowed commands and write roots of the profile bind, too; they do not bind scripts. */
+  readonly bindsAll?: true;
   readonly sandbox?: 'none' | 'process';
   readonly isolation?: Isolation;
   readonly timeoutMs?: number;
@@ -103,7 +105,7 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
     }),
     warnings: [
       ...warnings,
-      ...notBinding(profile),
+      ...(requested.bindsAll ? [] : notBinding(profile)),
       ...offer.lacks.map(lack => `standard, not strict: there are no ${lack}`),
     ].sort(),
   };
@@ -163,7 +165,7 @@ const BOUNDS: readonly ((requested: Requested) => void)[] = [
 ];
 
 function within(
-  key: Exclude<keyof Requested, 'profile' | 'sandbox' | 'isolation'>,
+  key: Exclude<keyof Requested, 'profile' | 'bindsAll' | 'sandbox' | 'isolation'>,
   minimum: number,
   maximum: number,
   sentence: string,

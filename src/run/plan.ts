@@ -76,7 +76,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
 
 export const LOCALE = 'C.UTF-8';
 
-function limitsOf(effective: Effective, caps: Caps): Limits {
+export function limitsOf(effective: Effective, caps: Caps): Limits {
   const { timeoutMs, idleMs, memoryBytes, cpuSeconds, pids, outputFilesMax, outputBytesMax } = effective;
   return {
     timeoutMs,
@@ -114,17 +114,22 @@ export function planOf(planned: Planned): ScriptPlan {
   const { machine, effective, startedAtMs } = planned;
   return {
     request: requestOf(planned),
-    runner: runnerOf(planned),
+    runner: runnerOf(planned.effective, planned.job, BOUND_BY_NOTHING),
     enforcement: enforcementOf(effective, machine),
-    limits: {
-      pids: effective.pids ?? null,
-      idle_timeout_ms: effective.idleMs ?? null,
-      open_files: effective.sandbox === 'none' ? null : OPEN_FILES,
-    },
+    limits: furtherLimits(effective),
     observed: [...planned.observed],
     correlationId: newCorrelationId(),
     startedAtMs,
     owner: ownerHere(),
+  };
+}
+
+/** Bounds that runner.json has no place for. */
+export function furtherLimits(effective: Effective): ScriptPlan['limits'] {
+  return {
+    pids: effective.pids ?? null,
+    idle_timeout_ms: effective.idleMs ?? null,
+    open_files: effective.sandbox === 'none' ? null : OPEN_FILES,
   };
 }
 
@@ -162,7 +167,19 @@ function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
   };
 }
 
-function runnerOf({ effective, job }: Planned): ScriptPlan['runner'] {
+/** Which programs may be run, and where they may write. */
+interface BoundBy {
+  readonly commands: Runner['commands'];
+  readonly writeRoots: readonly string[];
+}
+
+const BOUND_BY_NOTHING: BoundBy = {
+  commands: { allowlist: [], blocklist: [], shell: existsSync('/bin/sh') ? '/bin/sh' : 'none' },
+  writeRoots: ['.'],
+};
+
+/** The record of the runner, as far as it is known before the program starts. */
+export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: BoundBy): ScriptPlan['runner'] {
   const isBare = effective.sandbox === 'none';
   const { identity, warnings } = runnerHere(effective.warnings);
   const { memoryBytes, cpuSeconds } = effective;
@@ -181,8 +198,8 @@ function runnerOf({ effective, job }: Planned): ScriptPlan['runner'] {
       ...(memoryBytes !== undefined && { max_memory_bytes: memoryBytes }),
       ...(cpuSeconds !== undefined && { max_cpu_seconds: cpuSeconds }),
     },
-    commands: { allowlist: [], blocklist: [], shell: existsSync('/bin/sh') ? '/bin/sh' : 'none' },
-    write_roots: ['.'],
+    commands: boundBy.commands,
+    write_roots: [...boundBy.writeRoots],
     context: {
       working_dir: '.',
       env_allowlist: [...Object.keys(job.env), ...(isBare ? ['PROCTOR_RUN'] : [])].sort(),
@@ -226,7 +243,8 @@ function npmVersion(): string | undefined {
   return undefined;
 }
 
-function enforcementOf(effective: Effective, { cgroups, seccomp }: Machine): ScriptOutcome['enforcement'] {
+/** What holds each bound. */
+export function enforcementOf(effective: Effective, { cgroups, seccomp }: Machine): ScriptOutcome['enforcement'] {
   if (effective.sandbox === 'none') {
     const isRoot = process.getuid?.() === 0;
     return {

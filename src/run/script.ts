@@ -14,7 +14,7 @@ import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
 import { breach } from '../evidence/ingest/reason.ts';
 import { readResult } from '../evidence/ingest/result.ts';
 import type { Journal } from '../evidence/journal.ts';
-import { PASSING } from '../evidence/recover.ts';
+import { PASSING } from '../evidence/left.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { storedFiles } from '../evidence/sealed-files.ts';
 import type { ScriptLine, ScriptPlan, ScriptReading } from '../evidence/script-run.ts';

@@ -2,6 +2,9 @@
 export { Fault } from '../base/fault.ts';
 export { acceptBaseline } from './baseline.ts';
 export { type Compared, type CompareOptions, compareRuns } from './compare.ts';
+export { type Reproduction, reproduce } from './reproduce.ts';
+export { runErrorOf } from './run-error.ts';
+export { type IntentRunResult, runIntent, type RunIntentOptions } from './run-intent.ts';
 export { runScript, type RunScriptOptions, type ScriptRunResult } from './run-script.ts';
 export { resumeSuite } from './resume-suite.ts';
 export { runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';

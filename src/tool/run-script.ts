@@ -13,7 +13,7 @@ import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
 /** What to run, and within which bounds. What is not said takes its default. */
-export interface RunScriptOptions extends Omit<Requested, 'profile'> {
+export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'> {
   /** The file of the script: with a first line such as `#!/usr/bin/env python3`, or the ending .py, .mjs, .js or .sh. */
   readonly script: string;
   /** Files that the script finds in `input/`. */

@@ -36,6 +36,7 @@ export async function listRuns(
 async function listed(place: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, recovered);
+  if (lane === 'intent') return listedIntent(place, recovered);
   const { readScriptFolder } = await import('../evidence/read.ts');
   const { isOpen, request, runner, outcome } = readScriptFolder(folder);
   const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
@@ -47,6 +48,23 @@ async function listed(place: RunPlace, recovered: Recovered | undefined): Promis
     status: outcome?.status ?? (isOpen ? open : 'unreadable'),
     subject: request?.script.name,
     durationMs: runner?.timing.duration_ms,
+    ...(request && request.run_id !== id && { renamed: true }),
+  };
+}
+
+async function listedIntent({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+  const { readIntentFolder } = await import('../evidence/intent-folder.ts');
+  const { request, result } = readIntentFolder(folder);
+  const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
+  const took = result && Date.parse(result.completed_at) - Date.parse(result.started_at);
+  return {
+    id: request?.run_id ?? id,
+    kind: lane,
+    folder,
+    startedAt: result?.started_at,
+    status: result ? (result.decision.accepted ? 'accepted' : 'rejected') : recovered ? open : 'unreadable',
+    subject: result && `${result.intent.path}, ${result.kernel_result_kind}`,
+    durationMs: took,
     ...(request && request.run_id !== id && { renamed: true }),
   };
 }
@@ -96,7 +114,8 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
   return shown;
 }
 
-async function verifies(folder: string): Promise<boolean> {
+/** Whether a folder is as it was sealed, and keeps every rule. */
+export async function verifies(folder: string): Promise<boolean> {
   const { verify } = await import('../verify/index.ts');
   for await (const { outcome } of verify([folder])) if (outcome !== 'valid') return false;
   return true;

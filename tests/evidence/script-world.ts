@@ -11,7 +11,7 @@ import { scriptRequest, type ScriptRequest } from '../../src/contracts/script-re
 import { documentsOf } from '../../src/evidence/documents.ts';
 import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
-import { PASSING } from '../../src/evidence/recover.ts';
+import { PASSING } from '../../src/evidence/left.ts';
 import type { CaptureNote, ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
 import { storedStream } from '../../src/evidence/stored-stream.ts';
 import { verify } from '../../src/verify/index.ts';

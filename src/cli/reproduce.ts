@@ -1,0 +1,36 @@
+import path from 'node:path';
+import { printable, printableJson } from '../base/printable.ts';
+import { reproduce } from '../tool/reproduce.ts';
+import { closeLauncher } from '../tool/run-script.ts';
+import { interruptions } from './interruptions.ts';
+import { stderr, stdout } from './out.ts';
+import { paintFor } from './paint.ts';
+
+/** Runs an intent again, and says whether the same came out. */
+export async function reproduceCommand(word: string, { json }: { readonly json?: true }): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const paint = paintFor(1);
+    const { same, first, before, now, folder } = await reproduce(word, {
+      signal: interrupt.signal,
+      onWait: () => stderr.write('waiting: other runs take all places on this machine …\n'),
+    });
+    const relative = path.relative(process.cwd(), folder);
+    const runs = { before: before.run_id, now: now.run_id, folder: relative };
+    if (json) stdout.write(`${printableJson({ kind: 'reproduction', same, first: first ?? null, ...runs })}\n`);
+    else {
+      const lines = first
+        ? [
+            `${paint('bad', '✗')} ${paint('strong', 'differs')}  first at ${printable(first.path)}`,
+            `  before    ${printable(first.before)}`,
+            `  now       ${printable(first.now)}`,
+          ]
+        : [`${paint('good', '✓')} ${paint('strong', 'the same')}  byte for byte, but for its id and its times`];
+      stdout.write(`${[...lines, `  run       ${before.run_id}`, `  again     ${printable(relative)}`].join('\n')}\n`);
+    }
+    return interrupt.exit() ?? (same ? 0 : 1);
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}

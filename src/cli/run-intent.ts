@@ -1,0 +1,89 @@
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { runErrorOf } from '../tool/run-error.ts';
+import { type IntentRunResult, runIntent, type RunIntentOptions } from '../tool/run-intent.ts';
+import { closeLauncher } from '../tool/run-script.ts';
+import { interruptions } from './interruptions.ts';
+import { LiveText } from './live.ts';
+import { stderr, stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+
+export interface RunIntentFlags {
+  readonly mode?: 'plan-only' | 'execute-sandbox';
+  readonly policy?: string;
+  readonly answers?: string;
+  readonly modelMode?: 'none' | 'record' | 'replay';
+  readonly recording?: string;
+  readonly keepSandbox?: true;
+  readonly internal?: true;
+}
+
+/** Standard output is the canonical result, or a run error, and nothing else, not even a line feed. */
+export async function runIntentCommand(intent: string, flags: RunIntentFlags): Promise<number> {
+  const paint = paintFor(2);
+  const live = { stdout: new LiveText(stderr.write), stderr: new LiveText(stderr.write) };
+  const interrupt = interruptions();
+  const { internal: _, ...asked } = flags;
+  const options: RunIntentOptions = {
+    ...asked,
+    intent,
+    signal: interrupt.signal,
+    onOutput: (stream, bytes) => live[stream].take(bytes),
+    onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
+  };
+  try {
+    const answer = await runIntent(options);
+    live.stdout.end();
+    live.stderr.end();
+    const result = flags.internal ? { ...answer.result, ...answer.internal } : answer.result;
+    stdout.write(canonicalize(result));
+    stderr.write(summary(answer, intent, paint));
+    return interrupt.exit() ?? (answer.result.decision.accepted ? 0 : 1);
+  } catch (error) {
+    return interrupt.exit() ?? told(error);
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+/** A command line that cannot be understood; what is wrong with it stands on standard error already. */
+export function toldUsage(error: unknown): number {
+  if (error instanceof Fault) return told(error);
+  const message =
+    error instanceof Error ? error.message.replace(/^error: /, '') : 'The command line is not understood.';
+  stdout.write(canonicalize(runErrorOf(new Fault('usage', message))));
+  return 2;
+}
+
+/** An error of the harness, as a document on standard output and as a sentence beside it. */
+function told(error: unknown): number {
+  const document = runErrorOf(error);
+  stdout.write(canonicalize(document));
+  stderr.write(`error: ${printable(document.message)}\n`);
+  // A bug must be seen by whoever can mend it, and by nobody else.
+  if (!(error instanceof Fault) && process.env['PROCTOR_DEBUG'])
+    stderr.write(`${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
+  return 2;
+}
+
+function summary({ folder, result }: IntentRunResult, intent: string, paint: Paint): string {
+  const { kernel_result_kind: kind, decision, execution, clarify_questions = [], policy } = result;
+  const mark = decision.accepted ? paint('good', '✓') : kind === 'CLARIFY' ? paint('note', '?') : paint('bad', '✗');
+  const lines = [
+    '',
+    `${mark} ${paint('strong', kind)}  ${printable(path.basename(intent))}  ${decision.accepted ? 'accepted' : 'not accepted'}, policy ${policy.name}`,
+    ...decision.reasons.slice(0, SHOWN_MAX).map(reason => `  ${printable(reason)}`),
+    ...clarify_questions.slice(0, SHOWN_MAX).map(question => `  ${paint('note', '?')} ${printable(question)}`),
+    ...(execution?.outputs ?? []).slice(0, SHOWN_MAX).map(({ path: file }) => `  output    ${printable(file)}`),
+    `  evidence  ${printable(path.relative(process.cwd(), folder))}`,
+    ...(clarify_questions.length > 0
+      ? [paint('faint', '            answer in a file, {"KEY": answer}, and run again with --answers FILE')]
+      : [paint('faint', '            proctor show latest · proctor verify latest · proctor reproduce latest')]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const SHOWN_MAX = 20;

@@ -1,0 +1,12 @@
+import { contentHash } from '../../base/hash.ts';
+
+/** `bundle_` and 16 hexadecimal digits of the hash of everything else in it. */
+export function bundleIdOf(bundle: { readonly [key: string]: unknown }): string {
+  const { bundle_id: _, ...rest } = bundle;
+  return idOf('bundle', rest);
+}
+
+/** A prefix and 16 hexadecimal digits of a content hash: the same for the same content, whenever and wherever. */
+export function idOf(prefix: string, content: unknown): string {
+  return `${prefix}_${contentHash(content).slice('sha256:'.length, 'sha256:'.length + 16)}`;
+}

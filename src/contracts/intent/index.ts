@@ -1,0 +1,7 @@
+export { bundle, type Bundle } from './bundle.ts';
+export { bundleIdOf, idOf } from './ids.ts';
+export { intent, type Intent } from './intent.ts';
+export { modelIo, type ModelIo } from './model-io.ts';
+export { intentOutcome, type IntentOutcome } from './outcome.ts';
+export { type AcceptCheck, foldersAbove, isFolderPath, LIMIT_NAMES } from './parts.ts';
+export { intentRequest, type IntentRequest } from './request.ts';

@@ -1,0 +1,44 @@
+import * as z from 'zod/mini';
+import { anyObject, between, contentHashText, filledText, record } from '../shape.ts';
+
+/** What one check of `accept` looks at; which keys belong to which check is a rule. */
+export const acceptCheck = record({
+  check: z.enum(['exit_code', 'file_exists', 'content_matches', 'json_schema', 'sha256']),
+  /** Of the last command. */
+  equals: z.optional(z.int().check(z.gte(0), z.lte(255))),
+  path: z.optional(filledText()),
+  pattern: z.optional(filledText()),
+  schema: z.optional(anyObject()),
+  sha256: z.optional(contentHashText()),
+});
+
+export type AcceptCheck = z.infer<typeof acceptCheck>;
+
+/** The keys that each check has beside its name, all of them. */
+export const CHECK_KEYS: Readonly<Record<AcceptCheck['check'], readonly (keyof AcceptCheck)[]>> = {
+  exit_code: ['equals'],
+  file_exists: ['path'],
+  content_matches: ['path', 'pattern'],
+  json_schema: ['path', 'schema'],
+  sha256: ['path', 'sha256'],
+};
+
+/** The limits of a profile, within its bounds. */
+export const LIMIT_NAMES = ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const;
+
+export const limitShapes = {
+  timeout_ms: between(1_000, 600_000),
+  max_output_files: between(1, 10_000),
+  max_total_output_bytes: between(1_024, 1_073_741_824),
+};
+
+/** A path with a final slash is a folder, and everything below it. */
+export const isFolderPath = (path: string): boolean => path.endsWith('/');
+
+/** `a/` and `a/b/` for `a/b/c`; of a path that is deeper than any run allows, the first ones. */
+export function foldersAbove(path: string): string[] {
+  const names = path.split('/', DEPTH_MAX);
+  return names.slice(0, -1).map((_, index) => `${names.slice(0, index + 1).join('/')}/`);
+}
+
+const DEPTH_MAX = 32;

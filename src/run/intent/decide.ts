@@ -1,0 +1,93 @@
+import type { Bundle, Intent } from '../../contracts/intent/index.ts';
+import type { Profile } from '../../contracts/profile/shape.ts';
+import type { ContentHash } from '../../base/hash.ts';
+import { bundleOf } from './bundle.ts';
+import { edited, merged } from './edits.ts';
+import { isExecutable, type Mode, type Question, questionsOf } from './questions.ts';
+import { effectiveIntent, judgedIntent } from './read-intent.ts';
+import { refusalsOf } from './refusals.ts';
+import { IntentFault } from './trouble.ts';
+
+/** What was decided of an intent, before anything runs. */
+export type Decision = {
+  /** With answers and proposals in it. */
+  readonly intent: Intent;
+  readonly text: string;
+  readonly sha256: ContentHash;
+} & (
+  | { readonly kind: 'BUNDLE'; readonly bundle: Bundle }
+  | { readonly kind: 'CLARIFY'; readonly bundle: Bundle; readonly questions: readonly string[] }
+  | { readonly kind: 'REFUSE'; readonly refusals: readonly string[] }
+);
+
+export interface Asked {
+  readonly intent: Intent;
+  readonly answers: Readonly<Record<string, unknown>>;
+  readonly mode: Mode;
+  readonly profile: Profile;
+  /** What a model proposes for an intent that has only a goal. */
+  readonly propose?: (intent: Intent) => Readonly<Record<string, unknown>>;
+}
+
+/** Plans an intent: a value in, a value out, the same for the same words on every machine. */
+export function decide({ intent: written, answers, mode, profile, propose }: Asked): Decision {
+  const { intent, questions } = answered(written, answers, mode, propose);
+  const { text, sha256 } = effectiveIntent(intent);
+  const refusals = refusalsOf(intent, profile);
+  if (refusals.length > 0) return { kind: 'REFUSE', intent, text, sha256, refusals };
+  const bundle = bundleOf(intent, sha256, profile, questions);
+  if (questions.length === 0) return { kind: 'BUNDLE', intent, text, sha256, bundle };
+  return { kind: 'CLARIFY', intent, text, sha256, bundle, questions: questions.map(question => question.text) };
+}
+
+/** Answers what can be answered; an answer may raise the next question. */
+function answered(
+  written: Intent,
+  answers: Readonly<Record<string, unknown>>,
+  mode: Mode,
+  propose: Asked['propose'],
+): { intent: Intent; questions: Question[] } {
+  const open = new Map(Object.entries(answers));
+  let intent = written;
+  let mayPropose = propose;
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const questions = questionsOf(intent, mode);
+    const known = questions.filter(({ key, id }) => open.has(key) || open.has(id));
+    if (known.length > 0) {
+      intent = edited(
+        intent,
+        known.flatMap(question => editsOf(question, open)),
+      );
+    } else if (mayPropose && !isExecutable(intent)) {
+      intent = judgedIntent(merged(intent, mayPropose(intent)), 'What the model proposed');
+      mayPropose = undefined;
+    } else {
+      refuseStray(open, questions);
+      return { intent, questions };
+    }
+  }
+  throw new IntentFault('intent_invalid', 'The answers raise new questions again and again.');
+}
+
+const ROUNDS_MAX = 16;
+
+function editsOf({ key, id, answer }: Question, open: Map<string, unknown>) {
+  const word = open.has(key) ? key : id;
+  const edits = answer(open.get(word));
+  open.delete(word);
+  if (typeof edits !== 'string') return edits;
+  throw new IntentFault('intent_invalid', `The answer to ${key} must be ${edits}.`, { details: { question: id } });
+}
+
+/** An answer to what nobody asks is a slip, and would be left out in silence. */
+function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Question[]): void {
+  if (open.size === 0) return;
+  const keys = questions.slice(0, KEYS_SHOWN).map(({ key }) => key);
+  throw new IntentFault(
+    'intent_invalid',
+    `The answers hold ${open.size === 1 ? 'one' : open.size} to which there is no question.`,
+    { details: { open_questions: keys } },
+  );
+}
+
+const KEYS_SHOWN = 20;

@@ -1,0 +1,61 @@
+import type { Intent, LIMIT_NAMES } from '../../contracts/intent/index.ts';
+import { filledIn } from './placeholders.ts';
+import { judgedIntent } from './read-intent.ts';
+import { IntentFault } from './trouble.ts';
+
+/** What an answer does to an intent. Places are those of the intent before any of them. */
+export type Edit =
+  | { readonly fill: string; readonly with: string }
+  | { readonly drop: 'constraints' | 'outputs' | 'accept'; readonly index: number }
+  | { readonly limit: (typeof LIMIT_NAMES)[number]; readonly value: number }
+  | { readonly network: false }
+  | { readonly output: string }
+  | { readonly run: readonly string[]; readonly makes: readonly string[] }
+  | { readonly expectZero: number }
+  | { readonly merge: Readonly<Record<string, unknown>> };
+
+/** The intent with all of them made at once, judged as if its author had written it so. */
+export function edited(intent: Intent, edits: readonly Edit[]): Intent {
+  const fills = new Map(edits.flatMap(edit => ('fill' in edit ? [[edit.fill, edit.with] as const] : [])));
+  const filled = fills.size > 0 ? filledIn(intent, fills) : intent;
+  const dropped = (list: 'constraints' | 'outputs' | 'accept'): ReadonlySet<number> =>
+    new Set(edits.flatMap(edit => ('drop' in edit && edit.drop === list ? [edit.index] : [])));
+  const kept = <Entry>(name: 'constraints' | 'outputs' | 'accept', list: readonly Entry[]): Entry[] => {
+    const gone = dropped(name);
+    return list.filter((_, index) => !gone.has(index));
+  };
+  const zeros = new Set(edits.flatMap(edit => ('expectZero' in edit ? [edit.expectZero] : [])));
+  const limits = edits.flatMap(edit => ('limit' in edit ? [[edit.limit, edit.value] as const] : []));
+  const outputs = edits.flatMap(edit => ('output' in edit ? [edit.output] : []));
+  const commands = edits.flatMap(edit => ('run' in edit ? [{ argv: [...edit.run], makes: [...edit.makes] }] : []));
+  const next = {
+    ...filled,
+    ...(filled.constraints && { constraints: kept('constraints', filled.constraints) }),
+    ...((filled.outputs || outputs.length > 0) && {
+      outputs: [...new Set([...kept('outputs', filled.outputs ?? []), ...outputs])],
+    }),
+    ...(filled.accept && {
+      accept: kept(
+        'accept',
+        filled.accept.map((check, index) => (zeros.has(index) ? { ...check, equals: 0 } : check)),
+      ),
+    }),
+    ...(commands.length > 0 && { commands: [...(filled.commands ?? []), ...commands] }),
+    ...(limits.length > 0 && { limits: { ...filled.limits, ...Object.fromEntries(limits) } }),
+    ...(edits.some(edit => 'network' in edit) && { network: false }),
+  };
+  return judgedIntent(edits.reduce<object>((all, edit) => ('merge' in edit ? merged(all, edit.merge) : all), next));
+}
+
+/** Adds what a bare goal lacks: what to do, and how to tell that it was done. */
+export function merged(intent: object, proposal: Readonly<Record<string, unknown>>): object {
+  const foreign = Object.keys(proposal).find(key => !PROPOSABLE.has(key));
+  if (foreign !== undefined)
+    throw new IntentFault('intent_invalid', 'What is proposed for the intent has a key that cannot be proposed.', {
+      ruleId: 'IN1',
+      details: { may_have: [...PROPOSABLE] },
+    });
+  return { ...intent, ...proposal };
+}
+
+const PROPOSABLE: ReadonlySet<string> = new Set(['files', 'commands', 'outputs', 'accept', 'limits']);

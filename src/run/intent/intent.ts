@@ -1,0 +1,176 @@
+import { cpSync, lstatSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { newCorrelationId, newRunId } from '../../base/ids.ts';
+import { check } from '../../contracts/check.ts';
+import type { Intent, IntentRequest } from '../../contracts/intent/index.ts';
+import type { Profile } from '../../contracts/profile/shape.ts';
+import { type RunResult, runResult } from '../../contracts/run-result/index.ts';
+import type { Document } from '../../evidence/documents.ts';
+import { finish } from '../../evidence/finish.ts';
+import { intentDocuments } from '../../evidence/intent-documents.ts';
+import type { Decided, IntentLine, IntentPlan, IntentTexts } from '../../evidence/intent-run.ts';
+import { Journal } from '../../evidence/journal.ts';
+import { makeRunFolder, type RunPlace } from '../../evidence/runs.ts';
+import { storedFiles } from '../../evidence/sealed-files.ts';
+import { removeAfter } from '../../execute/abandoned.ts';
+import type { Launcher } from '../../execute/launch.ts';
+import { ownerHere } from '../plan.ts';
+import type { Around } from '../recorded.ts';
+import { type Decision, decide } from './decide.ts';
+import { executeBundle, type JudgeAccept } from './execute.ts';
+import type { Mode } from './questions.ts';
+import type { Given } from './read-intent.ts';
+import { IntentFault } from './trouble.ts';
+
+/** An intent to be decided upon, and everything that the decision depends on. */
+export interface IntentOrder {
+  readonly intent: Intent;
+  readonly given: Given;
+  readonly answers: { readonly values: Readonly<Record<string, unknown>>; readonly given: Given } | null;
+  readonly recording: { readonly bytes: Uint8Array; readonly given: Given } | null;
+  /** What a model proposes for a bare goal. */
+  readonly propose?: (intent: Intent) => Readonly<Record<string, unknown>>;
+  readonly mode: Mode;
+  readonly profile: Profile;
+  readonly modelMode: IntentRequest['model_mode'];
+  readonly judgeAccept: JudgeAccept;
+  /** Looks at the checks before anything runs, and throws if one cannot be judged. */
+  readonly checkAccept: (checks: NonNullable<Intent['accept']>) => void;
+  /** Where to keep what the sandbox held, if somebody wants to look at it. */
+  readonly keepIn?: string;
+}
+
+/** Where an intent's run is kept, and who starts its programs, should it come to that. */
+export interface IntentAround extends Omit<Around, 'launcher'> {
+  readonly launcher: () => Promise<Launcher>;
+}
+
+export interface IntentAnswer {
+  readonly place: RunPlace;
+  readonly result: RunResult;
+  /** What was kept of the sandbox. */
+  readonly keptIn: string | undefined;
+}
+
+/** Decides upon an intent, does what was decided if that was asked for, and writes the evidence. */
+export async function runIntent(order: IntentOrder, around: IntentAround): Promise<IntentAnswer> {
+  const startedAtMs = systemClock.now();
+  const decision = decide({
+    intent: order.intent,
+    answers: order.answers?.values ?? {},
+    mode: order.mode,
+    profile: order.profile,
+    ...(order.propose && { propose: order.propose }),
+  });
+  order.checkAccept(decision.intent.accept ?? []);
+  const id = newRunId('intent', systemClock);
+  const plan = planOf(id, order, decision, startedAtMs);
+  const texts: IntentTexts = {
+    intent: decision.text,
+    bundle: decision.kind === 'REFUSE' ? null : decision.bundle,
+    recording: order.recording?.bytes ?? null,
+  };
+  if (decision.kind !== 'BUNDLE' || order.mode === 'plan-only') return writeDecision(plan, texts, around);
+  const launcher = await around.launcher();
+  const keptIn = order.keepIn && path.join(order.keepIn, id);
+  try {
+    const { place, documents } = await executeBundle({
+      id,
+      intent: decision.intent,
+      bundle: decision.bundle,
+      texts,
+      plan,
+      judgeAccept: order.judgeAccept,
+      around: { ...around, launcher },
+      ...(keptIn !== undefined && { onEnded: workFolder => keep(workFolder, keptIn) }),
+    });
+    return { place, result: resultIn(documents, order.profile), keptIn };
+  } finally {
+    // What a dead launcher had made beside the sandbox of this run, only its name tells.
+    if (launcher.isLost()) await removeAfter(launcher.pid);
+  }
+}
+
+function planOf(id: string, order: IntentOrder, decision: Decision, startedAtMs: number): Omit<IntentPlan, 'going'> {
+  return {
+    request: {
+      schema_version: 'intent-request.v1',
+      run_id: id,
+      kind: 'intent',
+      intent: order.given,
+      answers: order.answers?.given ?? null,
+      recording: order.recording?.given ?? null,
+      mode: order.mode,
+      policy: order.profile.name,
+      model_mode: order.modelMode,
+    },
+    policy: order.profile,
+    intentSha256: decision.sha256,
+    decided: decidedOf(decision),
+    correlationId: newCorrelationId(),
+    startedAtMs,
+    owner: ownerHere(),
+  };
+}
+
+function decidedOf(decision: Decision): Decided {
+  if (decision.kind === 'REFUSE') return { kind: 'REFUSE', refusals: decision.refusals };
+  return { kind: decision.kind, questions: decision.kind === 'CLARIFY' ? decision.questions : [] };
+}
+
+/** Nothing runs. A crash before the seal leaves what the next recovery takes away. */
+async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: IntentAround): Promise<IntentAnswer> {
+  const place = makeRunFolder(around.home, 'intent', plan.request.run_id);
+  const journal = Journal.open<IntentLine>(place.folder);
+  try {
+    journal.append({ is: 'planned', plan });
+    around.onFolder?.(place);
+    const completedAtMs = Math.max(systemClock.now(), plan.startedAtMs);
+    const none = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+    const documents = intentDocuments({ plan, completedAtMs }, texts, none);
+    await finish(place.folder, {
+      runId: place.id,
+      kind: 'intent',
+      documents,
+      stored: storedFiles([]),
+      passing: [],
+      sealedAtMs: completedAtMs,
+    });
+    journal.remove();
+    return { place, result: resultIn(documents, plan.policy), keptIn: undefined };
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+}
+
+/** The result as it was written. Evidence of ours that breaks a rule is no evidence. */
+function resultIn(documents: readonly Document[], policy: Profile): RunResult {
+  const [, text = ''] = documents.find(([file]) => file === 'run.json') ?? [];
+  const result = JSON.parse(String(text)) as RunResult;
+  const { violations } = check(runResult, result, { strict: true, internal: false, profileBeside: policy });
+  const [first] = violations;
+  if (!first) return result;
+  throw new IntentFault('evidence_invalid', `The result of the run does not verify: ${first.message}`, {
+    ruleId: first.rule_id,
+  });
+}
+
+/** Copies what the sandbox held. Every process of it is dead; what is neither file, folder nor link stays behind. */
+async function keep(workFolder: string, target: string): Promise<void> {
+  try {
+    mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+    cpSync(path.join(workFolder, 'output'), target, {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: source => {
+        const stat = lstatSync(source);
+        return stat.isFile() || stat.isDirectory() || stat.isSymbolicLink();
+      },
+    });
+  } catch (cause) {
+    throw new Fault('not_kept', 'What the sandbox held could not be kept.', { cause });
+  }
+}

@@ -1,0 +1,47 @@
+import { canonicalize } from '../../base/canonical.ts';
+import { bytesHash } from '../../base/hash.ts';
+import { readJson } from '../../base/json.ts';
+import { check } from '../../contracts/check.ts';
+import { MIB } from '../../contracts/contract.ts';
+import { type Intent, type ModelIo, modelIo } from '../../contracts/intent/index.ts';
+import { IntentFault } from './trouble.ts';
+
+/** What a planner is asked for an intent that has only a goal. Recordings are found by it, so every word of it counts. */
+export function plannerPrompt({ goal, constraints = [], context = {} }: Intent): string {
+  return [
+    'Plan how to reach the goal below inside a sandbox without network.',
+    'Answer with one JSON object and nothing else. It may have these keys:',
+    'files: a list of {path, content} to put in place;',
+    'commands: a list of {argv}, the words of programs to run one after the other, without a shell;',
+    'outputs: a list of paths that the commands make;',
+    'accept: a list of checks, each {check, ...}: exit_code with equals, file_exists with path, content_matches with path and pattern, json_schema with path and schema, sha256 with path and sha256;',
+    'limits: an object with timeout_ms, max_output_files, max_total_output_bytes.',
+    canonicalize({ goal, constraints, context }),
+  ].join('\n');
+}
+
+/** A recording of unknown origin, judged before it is believed. */
+export function judgedRecording(value: unknown): ModelIo {
+  const { violations } = check(modelIo, value, { strict: false, internal: false });
+  const [first] = violations;
+  if (!first) return value as ModelIo;
+  throw new IntentFault('recording_unusable', `The recording breaks a rule: ${first.rule_id}: ${first.message}`, {
+    ruleId: first.rule_id,
+  });
+}
+
+/** What the model answered when it was asked the same. */
+export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Record<string, unknown>> {
+  const asked = bytesHash(plannerPrompt(intent));
+  const answer = interactions.find(({ prompt_hash }) => prompt_hash === asked);
+  if (!answer)
+    throw new IntentFault('recording_unusable', 'The recording holds no answer for this goal: another was asked.', {
+      details: { prompt_hash: asked, recorded: interactions.length },
+    });
+  const reading = readJson(Buffer.from(answer.response_content), { bytesMax: MIB });
+  if (!reading.ok || typeof reading.value !== 'object' || reading.value === null || Array.isArray(reading.value))
+    throw new IntentFault('recording_unusable', 'What the model answered is not one JSON object.', {
+      details: { interaction: answer.i },
+    });
+  return reading.value as Record<string, unknown>;
+}

@@ -1,0 +1,142 @@
+import { foldersAbove, idOf, type Intent } from '../../contracts/intent/index.ts';
+import { type Contradiction, contradictionsIn } from './constraints.ts';
+import type { Edit } from './edits.ts';
+import { type Placeholder, placeholdersIn } from './placeholders.ts';
+import { quoted } from './words.ts';
+
+export type Mode = 'plan-only' | 'execute-sandbox';
+
+/** Something that a person must answer before an intent is a plan. */
+export interface Question {
+  readonly id: string;
+  /** What an answer is filed under. */
+  readonly key: string;
+  readonly text: string;
+  /** What an answer makes of the intent; a text says what kind of answer is expected instead. */
+  readonly answer: (value: unknown) => readonly Edit[] | string;
+}
+
+type Ask = Omit<Question, 'id'>;
+
+/** What is missing in an intent, or contradicts itself. Always in the same order, and not more than can be read. */
+export function questionsOf(intent: Intent, mode: Mode): Question[] {
+  const questions = [
+    ...placeholdersIn(intent).map(ofPlaceholder),
+    ...contradictionsIn(intent).map(ofContradiction),
+    ...unmadeOutputs(intent),
+    ...strayChecks(intent),
+    ...(mode === 'execute-sandbox' && !isExecutable(intent) ? [NOTHING_TO_RUN] : []),
+  ];
+  return questions.slice(0, QUESTIONS_MAX).map(asked);
+}
+
+const QUESTIONS_MAX = 200;
+
+/** Whether it says what to run, and not only what it is for. */
+export function isExecutable({ commands = [] }: Intent): boolean {
+  return commands.length > 0;
+}
+
+function asked(question: Ask): Question {
+  // People read the texts alone, and must see what to file their answer under.
+  const text = `${question.key}: ${question.text}`;
+  return { ...question, text, id: idOf('q', { key: question.key, text }) };
+}
+
+function ofPlaceholder({ key, word, places }: Placeholder): Ask {
+  return {
+    key,
+    text: `What should stand in place of ${word} in ${places.join(', ')}?`,
+    answer: value =>
+      typeof value === 'string' || typeof value === 'number' ? [{ fill: key, with: String(value) }] : 'a text',
+  };
+}
+
+function ofContradiction({ index, against, because, limit }: Contradiction): Ask {
+  const place = `constraints[${index}]`;
+  const others = limit ? [{ limit: limit.name, value: limit.value }] : dropOf(against);
+  const isOther = others.length > 0;
+  return {
+    key: place,
+    text: isOther
+      ? `It contradicts ${against}: ${because}. Which of the two holds? Answer with "${place}" or "${against}".`
+      : `It contradicts ${against}: ${because}. Answer with "${against}" to drop the constraint, or change the intent.`,
+    answer: value => {
+      if (value === place && isOther) return others;
+      if (value === against) return [{ drop: 'constraints', index }];
+      return isOther ? `"${place}" or "${against}"` : `"${against}"`;
+    },
+  };
+}
+
+/** What makes room for a constraint. */
+function dropOf(against: string): readonly Edit[] {
+  const [, index] = /^constraints\[(\d+)\]$/.exec(against) ?? [];
+  if (index !== undefined) return [{ drop: 'constraints', index: Number(index) }];
+  return against === 'network' ? [{ network: false }] : [];
+}
+
+/** An output that nothing makes: no file that is put in place, and no command that could. */
+function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask[] {
+  // A command that does not say what it makes may make anything.
+  if (commands.some(({ makes }) => makes === undefined)) return [];
+  const made = [...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)];
+  const all = new Set([...made, ...made.flatMap(foldersAbove)]);
+  return outputs.flatMap((output, index) => (all.has(output) ? [] : [ofOutput(output, index)]));
+}
+
+function ofOutput(output: string, index: number): Ask {
+  const key = `outputs[${index}]`;
+  return {
+    key,
+    text: `The output ${quoted(output)} is made by no command and put in place by no file. Which command makes it? Answer with its words as a list, or false to leave the output out.`,
+    answer: value => {
+      if (value === false) return [{ drop: 'outputs', index }];
+      const isArgv = Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string');
+      return isArgv ? [{ run: value, makes: [output] }] : 'a list of words, or false';
+    },
+  };
+}
+
+/** A check of a file that is no output would look at nothing; a run that ended otherwise than with 0 is never accepted. */
+function strayChecks({ accept = [], outputs = [] }: Intent): Ask[] {
+  const all = new Set(outputs);
+  const isOutput = (path: string): boolean => all.has(path) || foldersAbove(path).some(folder => all.has(folder));
+  return accept.flatMap(({ check, equals = 0, path = '' }, index) => {
+    if (check === 'exit_code') return equals === 0 ? [] : [ofExitCode(equals, index)];
+    return isOutput(path) ? [] : [ofStrayFile(path, index)];
+  });
+}
+
+function ofExitCode(equals: number, index: number): Ask {
+  const key = `accept[${index}]`;
+  return {
+    key,
+    text: `The check expects exit code ${equals}, but a run is accepted only if its commands end with 0. Answer with 0 to expect that, or false to leave the check out.`,
+    answer: value => {
+      if (value === false) return [{ drop: 'accept', index }];
+      return value === 0 ? [{ expectZero: index }] : '0 or false';
+    },
+  };
+}
+
+function ofStrayFile(path: string, index: number): Ask {
+  const key = `accept[${index}]`;
+  return {
+    key,
+    text: `The check looks at ${quoted(path)}, which is not among the outputs. Is it one? Answer with true to add it, or false to leave the check out.`,
+    answer: value => {
+      if (value === true) return [{ output: path }];
+      return value === false ? [{ drop: 'accept', index }] : 'true or false';
+    },
+  };
+}
+
+const NOTHING_TO_RUN: Ask = {
+  key: 'commands',
+  text: 'What should be run? The intent has no commands. Answer with an object that has commands, and files, outputs or accept.',
+  answer: value =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? [{ merge: value as Record<string, unknown> }]
+      : 'an object with commands, files, outputs or accept',
+};

@@ -1,0 +1,109 @@
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { canonicalize } from '../../base/canonical.ts';
+import { Fault } from '../../base/fault.ts';
+import { bytesHash, type ContentHash } from '../../base/hash.ts';
+import { readJson } from '../../base/json.ts';
+import { openRegular } from '../../base/regular.ts';
+import { check } from '../../contracts/check.ts';
+import { intent as contract, type Intent } from '../../contracts/intent/index.ts';
+import { bareNameTrouble } from '../../contracts/script-request/index.ts';
+import { plainText } from '../suite/plain-text.ts';
+import { yamlDocument } from '../suite/yaml-document.ts';
+import { YamlTrouble, YamlValues } from '../suite/yaml-values.ts';
+import { IntentFault } from './trouble.ts';
+
+/** A file that somebody gave, by its bare name. */
+export interface Given {
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** Reads a file that is one JSON document, or one of YAML where its name says so. */
+export function readGiven(
+  file: string,
+  what: string,
+  bytesMax: number,
+): { readonly value: unknown; readonly bytes: Buffer; readonly given: Given } {
+  const name = path.basename(file);
+  const trouble = bareNameTrouble(name);
+  if (trouble)
+    throw new IntentFault('intent_unreadable', `${what} has a name that evidence cannot hold: it ${trouble}.`);
+  const bytes = bytesOf(file, what, bytesMax);
+  const given = { name, sha256: bytesHash(bytes), bytes: bytes.length };
+  return { value: /\.ya?ml$/i.test(name) ? yamlIn(bytes, what) : jsonIn(bytes, what, bytesMax), bytes, given };
+}
+
+function jsonIn(bytes: Buffer, what: string, bytesMax: number): unknown {
+  const reading = readJson(bytes, { bytesMax });
+  if (reading.ok) return reading.value;
+  throw new IntentFault('intent_syntax', `${what} is not one acceptable JSON document: ${reading.refusal.message}`, {
+    details: { refusal: reading.refusal.code },
+  });
+}
+
+function yamlIn(bytes: Buffer, what: string): unknown {
+  const notYaml = (line: number, says: string): IntentFault =>
+    new IntentFault('intent_syntax', `${what} is not one acceptable YAML document: line ${line}: ${says}.`);
+  const text = plainText(bytes);
+  if (typeof text !== 'string') throw notYaml(1, text.says);
+  const document = yamlDocument(text);
+  if (!('lineAt' in document)) throw notYaml(document[0]?.line ?? 1, document[0]?.says ?? 'It cannot be read');
+  if (!document.root) throw notYaml(1, 'It is empty');
+  try {
+    return new YamlValues().valueOf(document.root, 1).value;
+  } catch (error) {
+    if (!(error instanceof YamlTrouble)) throw error;
+    throw notYaml(document.lineAt(error.offset), error.message);
+  }
+}
+
+/** A pipe, a folder or a device is no file, and is not waited for. */
+function bytesOf(file: string, what: string, bytesMax: number): Buffer {
+  let fd: number | undefined;
+  try {
+    fd = openRegular(file);
+    if (fd === undefined) throw new IntentFault('intent_unreadable', `${what} is not there, or not a regular file.`);
+    const { size } = fstatSync(fd);
+    if (size > bytesMax) throw new IntentFault('intent_syntax', tooLarge(what, bytesMax));
+    const bytes = Buffer.allocUnsafe(size + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(fd, bytes, length, bytes.length - length, null);
+    }
+    if (length !== size) throw new IntentFault('intent_unreadable', `${what} changed while it was read.`);
+    return bytes.subarray(0, length);
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new IntentFault('intent_unreadable', `${what} may not be read.`, { cause });
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function tooLarge(what: string, bytesMax: number): string {
+  return `${what} is larger than it may be: ${bytesMax / 1024 ** 2} MiB.`;
+}
+
+/** A value of unknown origin as an intent, or what is wrong with it. */
+export function judgedIntent(value: unknown, what = 'The intent'): Intent {
+  const { violations } = check(contract, value, { strict: true, internal: false });
+  const [first] = violations;
+  if (!first) return { ...(value as Intent), schema_version: 'intent.v1' };
+  const rest = violations.length > 1 ? ` There are ${violations.length - 1} more faults.` : '';
+  throw new IntentFault('intent_invalid', `${what} breaks a rule: ${first.message}${rest}`, {
+    ruleId: first.rule_id,
+    details: {
+      violations: violations.slice(0, SHOWN_MAX).map(({ rule_id, path, message }) => ({ rule_id, path, message })),
+    },
+  });
+}
+
+const SHOWN_MAX = 20;
+
+/** The intent that counts, as it lies in the run folder, and its hash. */
+export function effectiveIntent(intent: Intent): { readonly text: string; readonly sha256: ContentHash } {
+  const text = canonicalize(intent);
+  return { text, sha256: bytesHash(text) };
+}

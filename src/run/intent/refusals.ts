@@ -1,0 +1,86 @@
+import { unsafePath } from '../../base/path.ts';
+import { type Intent, isFolderPath, LIMIT_NAMES } from '../../contracts/intent/index.ts';
+import type { Profile } from '../../contracts/profile/shape.ts';
+import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
+import { argvOf } from './bundle.ts';
+import { quoted } from './words.ts';
+
+/** What an intent asks that a profile forbids, a sentence each. Nothing of it has run when this is known. */
+export function refusalsOf(intent: Intent, profile: Profile): string[] {
+  const refusals = [
+    ...commandRefusals(intent, profile),
+    ...pathRefusals(intent, profile),
+    ...limitRefusals(intent, profile),
+  ];
+  const rest = refusals.length - REFUSALS_MAX;
+  return rest > 0 ? [...refusals.slice(0, REFUSALS_MAX), `There are ${rest} more.`] : refusals;
+}
+
+const REFUSALS_MAX = 20;
+
+function* commandRefusals({ commands = [] }: Intent, { name, allowed_commands: allowed }: Profile): Generator<string> {
+  for (const [index, command] of commands.entries()) {
+    const [program = ''] = argvOf(command);
+    const place = command.shell === undefined ? `commands[${index}].argv[0]` : `commands[${index}].shell`;
+    if (/[/\\]/.test(program))
+      yield `PL6: ${place} is a path; a command is the bare name of a program, and which one that is, the sandbox decides.`;
+    else if (!/^[A-Za-z0-9._+-]{1,64}$/.test(program)) yield `PL6: ${place} is not the name of a program.`;
+    else if (allowed.length > 0 && !allowed.includes(program))
+      yield `PL6: ${place} runs ${quoted(program)}, which the profile ${name} does not allow. It allows ${allowed.join(', ')}.`;
+  }
+}
+
+function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
+  const { files = [], outputs = [], accept = [], commands = [] } = intent;
+  const roots = profile.allowed_write_roots;
+  for (const [index, { path }] of files.entries()) {
+    const trouble = pathTrouble(path);
+    if (trouble) yield `PL6: files[${index}].path ${trouble}.`;
+    else if (roots.some(root => root === path || root.startsWith(`${path}/`)))
+      yield `PL6: files[${index}].path stands where the profile ${profile.name} has a folder to write to.`;
+  }
+  for (const [index, output] of outputs.entries()) {
+    const trouble = pathTrouble(isFolderPath(output) ? output.slice(0, -1) : output);
+    if (trouble) yield `PL6: outputs[${index}] ${trouble}.`;
+    else if (!isWithin(output, roots))
+      yield `PL6: outputs[${index}] lies outside the write roots of the profile ${profile.name}: ${roots.join(', ')}.`;
+  }
+  for (const [index, { path }] of accept.entries()) {
+    const trouble = path === undefined ? undefined : pathTrouble(path);
+    if (trouble) yield `PL6: accept[${index}].path ${trouble}.`;
+  }
+  for (const [index, { makes = [] }] of commands.entries()) {
+    for (const [at, made] of makes.entries()) {
+      const trouble = pathTrouble(isFolderPath(made) ? made.slice(0, -1) : made);
+      if (trouble) yield `PL6: commands[${index}].makes[${at}] ${trouble}.`;
+    }
+  }
+}
+
+/** Below the work folder, by a name that every system can hold. */
+function pathTrouble(path: string): string | undefined {
+  return unsafePath(path) ?? artifactPathTrouble(`output/${path}`);
+}
+
+/** Whether a path lies below one of the roots; an empty list is everywhere. */
+export function isWithin(path: string, roots: readonly string[]): boolean {
+  return roots.length === 0 || roots.some(root => path.startsWith(`${root}/`));
+}
+
+function* limitRefusals(
+  { limits = {}, network, outputs = [], files = [] }: Intent,
+  profile: Profile,
+): Generator<string> {
+  for (const name of LIMIT_NAMES) {
+    const asked = limits[name];
+    if (asked !== undefined && asked > profile[name])
+      yield `PL6: limits.${name} is ${asked}, the profile ${profile.name} allows ${profile[name]}.`;
+  }
+  if (network === true && !profile.allow_network)
+    yield `PL6: network is asked for, and the profile ${profile.name} denies it.`;
+  if (outputs.length > profile.max_output_files)
+    yield `PL6: outputs are ${outputs.length}, the profile ${profile.name} allows ${profile.max_output_files}.`;
+  const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+  if (bytes > profile.max_total_output_bytes)
+    yield `PL6: files have ${bytes} bytes, the profile ${profile.name} allows ${profile.max_total_output_bytes}.`;
+}

@@ -1,0 +1,93 @@
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { placeOf as placeIn } from '../base/place.ts';
+import type { RunResult } from '../contracts/run-result/index.ts';
+import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
+import { placeOf, verifies } from './runs.ts';
+
+/** Whether a run of an intent came out as before. */
+export interface Reproduction {
+  /** Byte for byte, but for what differs between any two runs. */
+  readonly same: boolean;
+  /** Where the two differ first, and what stands there. */
+  readonly first: { readonly path: string; readonly before: string; readonly now: string } | undefined;
+  readonly before: RunResult;
+  readonly now: RunResult;
+  /** The folder of the new run. */
+  readonly folder: string;
+}
+
+/** Runs an intent again from nothing but its folder, and compares what comes out. */
+export async function reproduce(
+  word: string,
+  { cwd = process.cwd(), ...around }: Pick<RunIntentOptions, 'cwd' | 'signal' | 'onOutput' | 'onWait'> = {},
+): Promise<Reproduction> {
+  const { folder } = await placeOf(cwd, word);
+  const { before, request, intent, profile } = await recordIn(folder);
+  const recording =
+    request.model_mode === 'replay' ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
+  const { result: now, folder: newFolder } = await runOrder(
+    {
+      intent,
+      given: request.intent,
+      // What was answered stands in the intent already.
+      answers: null,
+      profile,
+      mode: request.mode,
+      modelMode: request.model_mode,
+      ...recording,
+    },
+    { cwd, ...around },
+  );
+  const first = firstDifference(canonicalSubset(before), canonicalSubset(now), '');
+  return { same: first === undefined, first, before, now, folder: newFolder };
+}
+
+/** What a folder says of its run. One that does not verify is not repeated: nobody knows what it was. */
+async function recordIn(folder: string) {
+  const [{ readIntentFolder }, { IntentFault }] = await Promise.all([
+    import('../evidence/intent-folder.ts'),
+    import('../run/intent/trouble.ts'),
+  ]);
+  if (!(await verifies(folder)))
+    throw new IntentFault('evidence_invalid', 'The folder of the run does not verify. proctor verify says why.');
+  const { result: before, request, intent, policy: profile } = readIntentFolder(folder);
+  if (!before || !request || !intent || !profile)
+    throw new IntentFault('evidence_invalid', 'The folder does not hold the run of an intent.');
+  return { before, request, intent, profile };
+}
+
+/** Without what differs between any two runs. */
+function canonicalSubset(result: RunResult): object {
+  const { run_id: _, started_at: __, completed_at: ___, sandbox_path: ____, model_io_path: _____, ...rest } = result;
+  return rest;
+}
+
+/** The first place, in the order of the canonical text, where two values differ. */
+function firstDifference(before: unknown, now: unknown, at: string): Reproduction['first'] {
+  if (canonicalize(before ?? null) === canonicalize(now ?? null)) return undefined;
+  if (isTree(before) && isTree(now) && Array.isArray(before) === Array.isArray(now)) {
+    for (const key of [...new Set([...Object.keys(before), ...Object.keys(now)])].sort(byOrder(before))) {
+      const place = Array.isArray(before) ? `${at}[${key}]` : placeIn(at, key);
+      const found = firstDifference(before[key as never], now[key as never], place);
+      if (found) return found;
+    }
+  }
+  return { path: at, before: shown(before), now: shown(now) };
+}
+
+function isTree(value: unknown): value is Record<string, unknown> | unknown[] {
+  return typeof value === 'object' && value !== null;
+}
+
+function byOrder(tree: object): (a: string, b: string) => number {
+  return Array.isArray(tree) ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : 1);
+}
+
+/** As much of a value as fits into a line. */
+function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : canonicalize(value);
+  return text.length > SHOWN_UNITS ? `${text.slice(0, SHOWN_UNITS)}…` : text;
+}
+
+const SHOWN_UNITS = 120;

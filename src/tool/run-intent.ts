@@ -1,0 +1,185 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type { IntentRequest } from '../contracts/intent/index.ts';
+import type { Profile } from '../contracts/profile/shape.ts';
+import type { RunResult } from '../contracts/run-result/index.ts';
+import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
+import { profileOf } from './profile.ts';
+import { sharedLauncher } from './run-script.ts';
+
+/** What is to be done, and how. What is not said takes its default. */
+export interface RunIntentOptions {
+  /** The file of the intent, JSON or YAML. */
+  readonly intent: string;
+  /** `plan-only`, if not said: nothing runs. */
+  readonly mode?: 'plan-only' | 'execute-sandbox';
+  /** The name of a built-in profile, the file of another, or one itself; `default`, if not said. */
+  readonly policy?: string | Profile;
+  /** A file with answers to the questions of an earlier run. */
+  readonly answers?: string;
+  readonly modelMode?: IntentRequest['model_mode'];
+  /** The recording of a model, for `replay`. */
+  readonly recording?: string;
+  /** Keeps what the sandbox held, to be looked at. */
+  readonly keepSandbox?: boolean;
+  /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+  readonly onOutput?: IntentAround['onOutput'];
+  readonly onWait?: IntentAround['onWait'];
+  readonly onFolder?: IntentAround['onFolder'];
+}
+
+/** What became of an intent, and where its evidence is. */
+export interface IntentRunResult {
+  readonly kind: 'intent';
+  readonly runId: string;
+  /** The run folder. */
+  readonly folder: string;
+  /** The same as run.json in it. */
+  readonly result: RunResult;
+  /** What only those who run Proctor should see: paths of this machine. */
+  readonly internal: { readonly sandbox_path?: string; readonly model_io_path?: string };
+}
+
+/** Decides upon an intent, does what was decided if asked to, and leaves evidence that anyone can verify. */
+export async function runIntent(options: RunIntentOptions): Promise<IntentRunResult> {
+  checkOptions(options);
+  const { policy = 'default', mode = 'plan-only', modelMode = 'none', recording } = options;
+  const profile = profileOf(policy);
+  await checkModelMode(profile, modelMode, recording);
+  const { judgedIntent, readGiven } = await import('../run/intent/read-intent.ts');
+  const read = readGiven(options.intent, 'The intent', INTENT_BYTES_MAX);
+  const answers = options.answers === undefined ? null : await answersIn(options.answers);
+  return runOrder(
+    {
+      intent: judgedIntent(read.value),
+      given: read.given,
+      answers,
+      profile,
+      mode,
+      modelMode,
+      ...(recording === undefined ? { recording: null } : await recordingIn(recording)),
+    },
+    options,
+  );
+}
+
+const INTENT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Carries out an order that was read already. */
+export async function runOrder(
+  order: Omit<IntentOrder, 'judgeAccept' | 'checkAccept' | 'keepIn'>,
+  { cwd = process.cwd(), keepSandbox, recording, signal, onOutput, onWait, onFolder }: Partial<RunIntentOptions>,
+): Promise<IntentRunResult> {
+  const [{ runIntent: run }, { homeFrom }, { judgeAccept, unjudgeableChecks }, { IntentFault }] = await Promise.all([
+    import('../run/intent/intent.ts'),
+    import('../evidence/runs.ts'),
+    import('../judge/accept.ts'),
+    import('../run/intent/trouble.ts'),
+  ]);
+  const home = homeFrom(cwd);
+  const { place, result, keptIn } = await run(
+    {
+      ...order,
+      judgeAccept,
+      checkAccept: checks => {
+        const [first] = unjudgeableChecks(checks);
+        if (first)
+          throw new IntentFault('intent_invalid', `${first.at} cannot be judged: ${first.message}`, { ruleId: 'IN6' });
+      },
+      ...(keepSandbox && { keepIn: path.join(home, 'kept') }),
+    },
+    {
+      home,
+      launcher: sharedLauncher,
+      ...(signal && { signal }),
+      ...(onOutput && { onOutput }),
+      ...(onWait && { onWait }),
+      ...(onFolder && { onFolder }),
+    },
+  );
+  return {
+    kind: 'intent',
+    runId: place.id,
+    folder: place.folder,
+    result,
+    internal: {
+      ...(keptIn !== undefined && { sandbox_path: keptIn }),
+      ...(recording !== undefined && { model_io_path: path.resolve(cwd, recording) }),
+    },
+  };
+}
+
+function checkOptions(options: RunIntentOptions): void {
+  if (typeof options?.intent !== 'string') throw new Fault('usage', 'runIntent needs intent: the path of a file.');
+  const unknown = Object.keys(options).find(key => !Object.hasOwn(OPTIONS, key));
+  if (unknown !== undefined) {
+    const names = Object.keys(OPTIONS).join(', ');
+    throw new Fault('usage', `runIntent does not know the option "${printable(unknown)}". There are: ${names}.`);
+  }
+}
+
+const OPTIONS: Record<keyof RunIntentOptions, true> = {
+  intent: true,
+  mode: true,
+  policy: true,
+  answers: true,
+  modelMode: true,
+  recording: true,
+  keepSandbox: true,
+  cwd: true,
+  signal: true,
+  onOutput: true,
+  onWait: true,
+  onFolder: true,
+};
+
+/** PL4 and PL5: a run under strict or default depends on no model, and one that does has a recording. */
+async function checkModelMode(
+  { name }: Profile,
+  mode: IntentRequest['model_mode'],
+  recording: string | undefined,
+): Promise<void> {
+  const { IntentFault } = await import('../run/intent/trouble.ts');
+  if (mode === 'none') {
+    if (recording !== undefined) throw new Fault('usage', 'A recording is of use only with --model-mode replay.');
+    return;
+  }
+  if (name === 'strict' || name === 'default')
+    throw new IntentFault('model_mode_refused', `The profile ${name} allows no model: its model mode must be none.`, {
+      ruleId: 'PL4',
+    });
+  if (recording === undefined)
+    throw new IntentFault('model_mode_refused', `The model mode ${mode} needs a recording: --recording FILE.`, {
+      ruleId: 'PL5',
+    });
+  if (mode === 'record')
+    throw new IntentFault('recording_unusable', 'There is no planner yet whose answers could be recorded.');
+}
+
+async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers']>> {
+  const { readGiven } = await import('../run/intent/read-intent.ts');
+  const { IntentFault } = await import('../run/intent/trouble.ts');
+  const { value, given } = readGiven(file, 'The file of answers', INTENT_BYTES_MAX);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new IntentFault(
+      'intent_invalid',
+      'The file of answers must hold an object: a question’s key, and its answer.',
+    );
+  return { values: value as Record<string, unknown>, given };
+}
+
+/** The recording, and what it answers. */
+export async function recordingIn(file: string): Promise<Pick<IntentOrder, 'recording' | 'propose'>> {
+  const [{ readGiven }, { judgedRecording, replayed }] = await Promise.all([
+    import('../run/intent/read-intent.ts'),
+    import('../run/intent/propose.ts'),
+  ]);
+  const { bytes, value, given } = readGiven(file, 'The recording', RECORDING_BYTES_MAX);
+  const session = judgedRecording(value);
+  return { recording: { bytes, given }, propose: intent => replayed(session, intent) };
+}
+
+const RECORDING_BYTES_MAX = 128 * 1024 * 1024;

@@ -1,0 +1,32 @@
+import type { IntentFolder } from '../evidence/intent-folder.ts';
+import type { LogLine } from '../evidence/read.ts';
+import type { RunPlace } from '../evidence/runs.ts';
+import { lifeOf } from './recover.ts';
+import { verifies } from './runs.ts';
+
+/** The run of an intent, as far as it has come. */
+export interface ShownIntent extends IntentFolder {
+  readonly place: RunPlace;
+  readonly life: Awaited<ReturnType<typeof lifeOf>>;
+  /** The folder verifies: it is as it was sealed. */
+  readonly isWhole: boolean;
+  readonly log?: readonly LogLine[];
+}
+
+/** What a folder says of the run of an intent; undefined if it is not one. */
+export async function showIntent(place: RunPlace, withLog: boolean): Promise<ShownIntent | undefined> {
+  const [{ readIntentFolder }, { readLog }] = await Promise.all([
+    import('../evidence/intent-folder.ts'),
+    import('../evidence/read.ts'),
+  ]);
+  const read = readIntentFolder(place.folder);
+  const life = await lifeOf(place);
+  if (!read.request && (place.lane !== 'intent' || life === 'finished')) return undefined;
+  return {
+    place: { ...place, id: read.request?.run_id ?? place.id },
+    ...read,
+    life,
+    isWhole: await verifies(place.folder),
+    ...(withLog && { log: readLog(place.folder) }),
+  };
+}
