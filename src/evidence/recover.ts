@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
+import type { Signer } from '../contracts/seal/signature.ts';
 import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
 import { finish, SEAL } from './finish.ts';
@@ -60,6 +61,7 @@ function linesIn(folder: string): ScriptLine[] {
 export async function recoverRun(
   folder: string,
   nowMs: number,
+  signer?: Signer,
   because = INTERRUPTED,
 ): Promise<'sealed' | 'recovered' | 'removed'> {
   try {
@@ -76,7 +78,7 @@ export async function recoverRun(
       removeEmpty(folder);
       return 'removed';
     }
-    await complete(folder, lines, plan, nowMs, because);
+    await complete(folder, lines, plan, nowMs, because, signer);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -137,6 +139,7 @@ async function complete(
   plan: ScriptPlan,
   nowMs: number,
   because: Because,
+  signer: Signer | undefined,
 ): Promise<void> {
   const captured = lineOf(lines, 'captured');
   const read = lineOf(lines, 'read');
@@ -159,6 +162,7 @@ async function complete(
     stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
+    signer,
   });
 }
 

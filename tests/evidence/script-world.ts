@@ -84,6 +84,7 @@ export async function finishRun(
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,
+    signer: undefined,
   });
 }
 
