@@ -74,6 +74,8 @@ export function signatureInspector(
     return { rule: SL.SL10.id, level: lacking, file, message: `lies in no folder with a seal${more}` };
   }
 
+  const isLater = (file: string): boolean => LATER.test(file) && !isForeign(file);
+
   return {
     notes,
     get signatures() {
@@ -98,7 +100,6 @@ export function signatureInspector(
       if (signed > 0 && !trust) {
         notes.push(`The signature was not checked: --key FILE does. It names ${listed([...keyIds])}.`);
       }
-      const isLater = (file: string): boolean => LATER.test(file) && !isForeign(file);
       if (signed > 0 && trust && tree.paths.some(isLater)) notes.push(UNCOVERED);
     },
   };
