@@ -92,7 +92,7 @@ function ended(child: ChildProcess): Promise<void> {
 const strict = async (): Promise<void> => {
   const { reading, plan } = await runScript(
     { script, bounds: { isolation: isRoot ? 'strict' : 'standard' } },
-    { launcher, home },
+    { launcher, home, signer: undefined },
   );
   if (reading.status !== 'succeeded') throw new Error(`${reading.reason}`);
   if (isRoot && plan.runner.sandbox.isolation_level !== 'strict') throw new Error('not strict');

@@ -139,7 +139,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
     redirects: false,
     settings,
   });
-  const { ok, total } = await runSuite(place, target, { signal: new AbortController().signal });
+  const { ok, total } = await runSuite(place, target, { signer: undefined, signal: new AbortController().signal });
   if (ok !== total) throw new Error(`${total - ok} cases had no answer`);
 }
 

@@ -6,6 +6,7 @@ needs='git git
 mkfifo coreutils
 bwrap bubblewrap
 unshare util-linux
+openssl openssl
 /usr/bin/python3 python3'
 [ "${1:-}" = deep ] && needs="$needs
 /usr/bin/chromium chromium

@@ -62,6 +62,7 @@ export async function suiteFolder(root: string, suite: WorldSuite): Promise<stri
     stored: storedFiles([]),
     passing: [],
     sealedAtMs: Date.parse('2026-01-06T12:00:10.000Z'),
+    signer: undefined,
   });
   return folder;
 }

@@ -34,11 +34,32 @@ export async function main(args: readonly string[], version: string): Promise<nu
     .option('--internal', 'allow sandbox_path and model_io_path in run results')
     .option('--ndjson', 'files and standard input hold a record per line')
     .addOption(maxBytes())
+    .option('--key <file>', 'a public key: are the seals of the folders signed with it?')
+    .option('--require-signature', 'together with --key: a folder that is not signed is invalid')
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', EXITS)
     .action(async (paths: string[], options) => {
       const { verifyCommand } = await import('./verify.ts');
       exit = await verifyCommand(paths, options);
+    });
+
+  const keys = program.command('keys').description('Make the key that seals are signed with.');
+  keys
+    .command('new')
+    .description('Make an Ed25519 key; every run of this place is signed with it from then on.')
+    .option('--out <file>', 'write it there instead, for PROCTOR_KEY to name; its public half goes beside it')
+    .option('--json', 'answer with one JSON document')
+    .action(async options => {
+      const { newKeyCommand } = await import('./keys.ts');
+      exit = await newKeyCommand(options);
+    });
+  keys
+    .command('show')
+    .description('Say what the key is called that a run here would be signed with.')
+    .option('--json', 'answer with one JSON document')
+    .action(async options => {
+      const { showKeyCommand } = await import('./keys.ts');
+      exit = await showKeyCommand(options);
     });
 
   program

@@ -5,6 +5,7 @@ import { closeLauncher } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
+import { namedKey } from './variables.ts';
 
 /** Runs an intent again, and says whether the same came out. */
 export async function reproduceCommand(word: string, { json }: { readonly json?: true }): Promise<number> {
@@ -12,6 +13,7 @@ export async function reproduceCommand(word: string, { json }: { readonly json?:
   try {
     const paint = paintFor(1);
     const { same, first, before, now, folder } = await reproduce(word, {
+      ...namedKey(),
       signal: interrupt.signal,
       onWait: () => stderr.write('waiting: other runs take all places on this machine …\n'),
     });

@@ -7,6 +7,7 @@ import { interruptions } from './interruptions.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { durationText } from './units.ts';
+import { namedKey } from './variables.ts';
 
 interface Flags {
   readonly baseUrl?: string;
@@ -20,6 +21,7 @@ export async function resendCommand(run: string, caseId: string, flags: Flags): 
   const interrupt = interruptions();
   try {
     const resent = await resendCase({
+      ...namedKey(),
       run,
       caseId,
       headers: (flags.header ?? []).map(headerOf),

@@ -9,6 +9,7 @@ import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
+import { namedKey } from './variables.ts';
 
 export interface RunIntentFlags {
   readonly mode?: 'plan-only' | 'execute-sandbox';
@@ -28,6 +29,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
   const { internal: _, ...asked } = flags;
   const options: RunIntentOptions = {
     ...asked,
+    ...namedKey(),
     intent,
     signal: interrupt.signal,
     onOutput: (stream, bytes) => live[stream].take(bytes),

@@ -6,9 +6,9 @@ import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, limitsText, sandboxText } from './run-text.ts';
+import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
-import { variables } from './variables.ts';
+import { namedKey, variables } from './variables.ts';
 
 export interface RunScriptFlags {
   readonly input?: readonly string[];
@@ -39,6 +39,7 @@ export async function runScriptCommand(
   const interrupt = interruptions();
   const options: RunScriptOptions = {
     ...boundsOf(flags),
+    ...namedKey(),
     script,
     args,
     inputs: flags.input ?? [],
@@ -98,6 +99,7 @@ function asJson(result: ScriptRunResult): object {
     warnings: result.warnings,
     output: result.files,
     duration_ms: result.durationMs,
+    key_id: result.keyId,
   };
 }
 
@@ -118,7 +120,7 @@ function summary(result: ScriptRunResult, script: string, flags: RunScriptFlags,
     ...warnings.map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  output    ${files.length === 0 ? 'no files' : `${counted(files.length, 'file')}, ${sizeText(bytes)}${copied}`}`,
     `  evidence  ${printable(folder)}`,
-    paint('faint', '            sealed, not signed · proctor show latest · proctor verify latest'),
+    paint('faint', `            ${sealedText(result.keyId)} · proctor show latest · proctor verify latest`),
   ];
   return `${lines.join('\n')}\n`;
 }

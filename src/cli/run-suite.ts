@@ -10,8 +10,9 @@ import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { ProgressLine } from './progress.ts';
+import { sealedText } from './run-text.ts';
 import { counted, durationText } from './units.ts';
-import { variables } from './variables.ts';
+import { namedKey, variables } from './variables.ts';
 
 type Judged = NonNullable<SuiteRunResult['runs'][number]['judged']>;
 
@@ -46,6 +47,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   const progress = new ProgressLine(stderr.write, process.stderr.isTTY);
   try {
     const watched = {
+      ...namedKey(),
       signal: interrupt.signal,
       onProgress: progress.show,
       onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
@@ -119,7 +121,7 @@ function defined(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function asJson({ version, runs }: SuiteRunResult): object {
+function asJson({ version, runs, keyId }: SuiteRunResult): object {
   const [first] = runs;
   return {
     kind: 'suite',
@@ -128,6 +130,7 @@ function asJson({ version, runs }: SuiteRunResult): object {
     folder: first ? path.relative(process.cwd(), first.place.folder) : null,
     ending: { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
     status: runs.some(({ isOpen }) => isOpen) ? 'interrupted' : 'completed',
+    key_id: keyId,
     runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged }) => ({
       run_id: place.id,
       folder: path.relative(process.cwd(), place.folder),
@@ -142,7 +145,7 @@ function asJson({ version, runs }: SuiteRunResult): object {
   };
 }
 
-function summary({ version, runs }: SuiteRunResult, paint: Paint): string {
+function summary({ version, runs, keyId }: SuiteRunResult, paint: Paint): string {
   const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, troubles, isOpen, durationMs, judged }) => {
     const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
     const state = isOpen ? 'interrupted' : failed > 0 ? 'not all answered' : 'all answered';
@@ -157,7 +160,14 @@ function summary({ version, runs }: SuiteRunResult, paint: Paint): string {
       isOpen
         ? `  resume    proctor run suite --resume ${nameOf(place)}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
-      ...(isOpen ? [] : [paint('faint', `            proctor show ${place.id} · proctor compare · proctor report`)]),
+      ...(isOpen
+        ? []
+        : [
+            paint(
+              'faint',
+              `            ${sealedText(keyId)} · proctor show ${place.id} · proctor compare · proctor report`,
+            ),
+          ]),
     ];
   });
   return `${lines.join('\n')}\n`;

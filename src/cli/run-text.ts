@@ -54,3 +54,15 @@ export function limitsText(
     `${counted(max_output_files, 'file')} and ${sizeText(max_total_output_bytes)} of output`,
   ].join(', ');
 }
+
+/** How the folder of a run was closed. */
+export function sealedText(keyId: string | null): string {
+  return keyId === null ? 'sealed, not signed' : 'sealed and signed';
+}
+
+/** What a seal says of who signed it, which only a key can check. */
+export function signedText(keyIds: readonly string[] | null): string {
+  if (keyIds === null) return 'not signed';
+  const by = keyIds.length === 0 ? 'a key without a name' : keyIds.join(', ');
+  return `signed by ${by} (verify --key checks it)`;
+}

@@ -5,10 +5,11 @@ import { listRuns, pruneRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { counted, durationText } from './units.ts';
+import { namedKey } from './variables.ts';
 
 export async function listCommand({ json, limit }: { json?: true; limit: number }): Promise<number> {
   const paint = paintFor(1);
-  const { runs, total } = await listRuns(process.cwd(), limit);
+  const { runs, total } = await listRuns(process.cwd(), limit, namedKey().signingKey);
   if (json) {
     const entries = runs.map(({ folder, startedAt, durationMs, id, ...rest }) => ({
       run_id: id,
@@ -60,7 +61,7 @@ export async function pruneCommand({
 }
 
 export async function recoverCommand({ json }: { json?: true }): Promise<number> {
-  const recovered = await recover(process.cwd());
+  const recovered = await recover(process.cwd(), namedKey());
   if (json) stdout.write(`${printableJson({ runs: recovered.map(({ id, became }) => ({ run_id: id, became })) })}\n`);
   else {
     for (const { id, became, why } of recovered) {

@@ -2,17 +2,18 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownIntent } from '../tool/show-intent.ts';
 import type { Paint } from './paint.ts';
-import { endingText, limitsText, sandboxText } from './run-text.ts';
+import { endingText, limitsText, sandboxText, signedText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {
-  const { place, life, isWhole, request, result, intent, bundle, policy, runner, outcome, log } = shown;
+  const { place, life, isWhole, keyIds, request, result, intent, bundle, policy, runner, outcome, log } = shown;
   return {
     kind: 'intent',
     run_id: place.id,
     folder: path.relative(process.cwd(), place.folder),
     is_open: life !== 'finished',
     is_whole: isWhole,
+    signed_by: keyIds,
     request,
     result,
     intent,
@@ -26,7 +27,7 @@ export function intentJson(shown: ShownIntent): object {
 
 /** The run of an intent for people: what was wanted, what was decided, and what came of it. */
 export function intentText(shown: ShownIntent, paint: Paint): string {
-  const { place, life, isWhole, request, result, intent, log } = shown;
+  const { place, life, isWhole, keyIds, request, result, intent, log } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!request || !result) {
     const state = life === 'alive' ? 'is still running' : 'is not finished, or cannot be read';
@@ -49,7 +50,7 @@ export function intentText(shown: ShownIntent, paint: Paint): string {
     ...(log ?? []).map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`),
     `  evidence  ${folder}`,
     isWhole
-      ? `            ${paint('good', 'as it was sealed')}`
+      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
       : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
   ];
   return `${lines.join('\n')}\n`;

@@ -2,15 +2,17 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownSuite } from '../tool/show-suite.ts';
 import type { Paint } from './paint.ts';
+import { signedText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
-export function suiteJson({ place, run, request, evaluation, life, isWhole }: ShownSuite): object {
+export function suiteJson({ place, run, request, evaluation, life, isWhole, keyIds }: ShownSuite): object {
   return {
     kind: 'suite',
     run_id: place.id,
     folder: path.relative(process.cwd(), place.folder),
     is_open: life !== 'finished',
     is_whole: isWhole,
+    signed_by: keyIds,
     run,
     request,
     judged: evaluation?.summary,
@@ -18,7 +20,8 @@ export function suiteJson({ place, run, request, evaluation, life, isWhole }: Sh
 }
 
 /** A run of a suite for people: what was asked, of whom, and what came of it. */
-export function suiteText({ place, run, request, evaluation, life, isWhole }: ShownSuite, paint: Paint): string {
+export function suiteText(shown: ShownSuite, paint: Paint): string {
+  const { place, run, request, evaluation, life, isWhole, keyIds } = shown;
   if (!request) return '';
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   const { target, settings, cases, version, repetition } = request;
@@ -39,7 +42,10 @@ export function suiteText({ place, run, request, evaluation, life, isWhole }: Sh
     isOpen
       ? paint('faint', `            proctor run suite --resume ${place.id}`)
       : isWhole
-        ? paint('faint', '            as it was sealed, not signed · proctor report latest · proctor compare')
+        ? paint(
+            'faint',
+            `            as it was sealed, ${signedText(keyIds)} · proctor report latest · proctor compare`,
+          )
         : paint('bad', '            not as it was sealed: proctor verify says what'),
   ];
   return `${lines.join('\n')}\n`;

@@ -7,13 +7,14 @@ import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, limitsText, sandboxText } from './run-text.ts';
+import { endingText, limitsText, sandboxText, signedText } from './run-text.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
 import { counted, durationText, sizeText } from './units.ts';
+import { namedKey } from './variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const place = await placeOf(process.cwd(), word);
+  const place = await placeOf(process.cwd(), word, namedKey().signingKey);
   const suite = await showSuite(place);
   if (suite) {
     stdout.write(json ? `${printableJson(suiteJson(suite))}\n` : suiteText(suite, paintFor(1)));
@@ -30,7 +31,7 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
   return 0;
 }
 
-function asJson({ place, isOpen, isWhole, request, runner, outcome, result, log }: Shown): object {
+function asJson({ place, isOpen, isWhole, keyIds, request, runner, outcome, result, log }: Shown): object {
   const folder = path.relative(process.cwd(), place.folder);
   const documents = { request, runner, outcome, result };
   return {
@@ -39,13 +40,14 @@ function asJson({ place, isOpen, isWhole, request, runner, outcome, result, log 
     folder,
     is_open: isOpen,
     is_whole: isWhole,
+    signed_by: keyIds,
     ...documents,
     ...(log && { log }),
   };
 }
 
 function showText(shown: Shown, paint: Paint): string {
-  const { place, request, runner, outcome, result, isOpen, isRunning, isWhole, log } = shown;
+  const { place, request, runner, outcome, result, isOpen, isRunning, isWhole, keyIds, log } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!outcome || !runner || !request || !result) {
     const open = isRunning ? 'is still running' : 'is not finished: it is running elsewhere, or was interrupted';
@@ -95,7 +97,7 @@ function showText(shown: Shown, paint: Paint): string {
     '',
     `  evidence  ${folder}`,
     isWhole
-      ? `            ${paint('good', 'as it was sealed')}${paint('faint', ', not signed')}`
+      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
       : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
   ];
   return `${lines.join('\n')}\n`;

@@ -19,3 +19,9 @@ export function variables(words: readonly string[], mayHaveValue: boolean): Reco
     }),
   );
 }
+
+/** The key that seals are signed with, where the environment names one. */
+export function namedKey(): { readonly signingKey?: string } {
+  const file = process.env['PROCTOR_KEY'];
+  return file === undefined ? {} : { signingKey: file };
+}

@@ -5,6 +5,7 @@ import { EXIT, type Outcome, type Verdict, verify } from '../tool/verify.ts';
 import { stayYoung } from './memory.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
+import { namedKey } from './variables.ts';
 
 interface Flags {
   readonly as?: string;
@@ -12,14 +13,24 @@ interface Flags {
   readonly internal?: true;
   readonly ndjson?: true;
   readonly maxBytes?: number;
+  readonly key?: string;
+  readonly requireSignature?: true;
   readonly json?: true;
 }
 
-export async function verifyCommand(paths: readonly string[], { json, maxBytes, ...flags }: Flags): Promise<number> {
+export async function verifyCommand(
+  paths: readonly string[],
+  { json, maxBytes, key, ...flags }: Flags,
+): Promise<number> {
   if (flags.as !== undefined && !contractNames.includes(flags.as)) {
     throw new Fault('usage', `No format is called "${printable(flags.as)}". There are: ${contractNames.join(', ')}.`);
   }
-  const options = maxBytes === undefined ? flags : { ...flags, bytesMax: maxBytes };
+  const options = {
+    ...flags,
+    ...namedKey(),
+    ...(maxBytes !== undefined && { bytesMax: maxBytes }),
+    ...(key !== undefined && { keyFile: key }),
+  };
   const print = json ? asJson() : asText(paintFor(1));
   let exit = 0;
   let count = 0;
@@ -97,7 +108,7 @@ const VIOLATIONS_SHOWN = 50;
 const ADVICE_SHOWN = 20;
 
 function linesFor(verdict: Verdict, paint: Paint): string {
-  const { outcome, violations, advice, omitted = 0, reason, hash, environment_hash } = verdict;
+  const { outcome, violations, advice, notes = [], omitted = 0, reason, hash, environment_hash } = verdict;
   const name = paint('strong', printable(verdict.input.replace(/^-(?=$|:)/, 'standard input')));
   const lines = [
     `${mark(outcome, paint)} ${name}  ${reason ? `${WORDS[outcome]}: ${printable(reason.message)}` : summary(verdict)}`,
@@ -111,6 +122,7 @@ function linesFor(verdict: Verdict, paint: Paint): string {
   const hidden = Math.max(0, violations.length - VIOLATIONS_SHOWN) + Math.max(0, advice.length - ADVICE_SHOWN);
   if (hidden > 0) lines.push(`    ${hidden} more are not shown; --json lists them`);
   if (omitted > 0) lines.push(`    ${omitted} more were counted and not kept`);
+  for (const note of notes) lines.push(`    ${paint('note', 'note')}   ${printable(note)}`);
   if (hash) lines.push(`    ${paint('faint', `hash         ${hash}`)}`);
   if (environment_hash) lines.push(`    ${paint('faint', `environment  ${environment_hash}`)}`);
   return `${lines.join('\n')}\n`;
@@ -128,14 +140,19 @@ const WORDS: Readonly<Record<Outcome, string>> = {
   unreadable: 'not readable',
 };
 
-function summary({ outcome, contract, documents, violations }: Verdict): string {
+function summary({ outcome, contract, documents, violations, signatures }: Verdict): string {
   if (documents) {
     const formats = Object.entries(documents.contracts).map(([name, count]) => `${number(count)} ${name}`);
     const listed = formats.length > 0 && formats.length <= FORMATS_SHOWN ? ` (${formats.join(', ')})` : '';
     const advised = documents.advised > 0 ? `; ${number(documents.advised)} with advice, which --json lists` : '';
     const isSealed = documents.contracts['seal'] !== undefined && outcome === 'valid';
+    const isSigned = signatures?.checked === true && signatures.unsigned === 0;
     const before =
-      violations.length > 0 ? `${brokenIn(violations)} between its files; ` : isSealed ? 'as it was sealed; ' : '';
+      violations.length > 0
+        ? `${brokenIn(violations)} between its files; `
+        : isSealed
+          ? `as it was sealed${isSigned ? ' and signed' : ''}; `
+          : '';
     return `${before}${before === '' ? '' : 'documents: '}${counted(documents.outcomes)}${listed}${advised}`;
   }
   return outcome === 'valid' ? `valid ${contract}` : `not a valid ${contract}: ${brokenIn(violations)}`;

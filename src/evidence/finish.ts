@@ -18,6 +18,7 @@ import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { sealPieces } from '../contracts/seal/envelope.ts';
+import type { Signer } from '../contracts/seal/signature.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
@@ -32,6 +33,8 @@ export interface Finished {
   /** Files that the documents replace. */
   readonly passing: readonly string[];
   readonly sealedAtMs: number;
+  /** Who signs the seal. Not optional: nobody leaves a seal unsigned by forgetting. */
+  readonly signer: Signer | undefined;
   /** What must be on the disk before the run is called finished. */
   readonly synced?: Promise<void>;
 }
@@ -55,7 +58,8 @@ export async function finish(folder: string, run: Finished): Promise<void> {
       !documents.has(file) && !passing.has(file) && !run.stored.has(file) && !isBegun(file);
     const others = storedFiles([...documents.values(), ...(await otherFiles(folder, isOther))]);
     const files = merged(others.sorted(), run.stored.sorted());
-    const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt: instantText(run.sealedAtMs), files });
+    const sealedAt = instantText(run.sealedAtMs);
+    const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt, files }, run.signer);
     await Promise.all([
       ...run.documents.map(([file, bytes]) => writeUnfinished(path.join(folder, file), [bytes])),
       writeUnfinished(path.join(folder, SEAL), seal),

@@ -6,6 +6,7 @@ import type { Contract } from '../contracts/contract.ts';
 import { type Bundle, bundle, intent, intentOutcome, intentRequest, modelIo } from '../contracts/intent/index.ts';
 import { runResult } from '../contracts/run-result/index.ts';
 import { runner } from '../contracts/runner/index.ts';
+import type { Signer } from '../contracts/seal/signature.ts';
 import { exitOf } from './endings.ts';
 import { finish } from './finish.ts';
 import { INTENT_STEP_FOLDER, intentDocuments } from './intent-documents.ts';
@@ -25,6 +26,7 @@ export async function completeIntent(
   journal: readonly unknown[],
   nowMs: number,
   because: Because,
+  signer: Signer | undefined,
 ): Promise<boolean> {
   const lines = journal as readonly IntentLine[];
   const plan = lineOf(lines, 'planned')?.plan;
@@ -55,6 +57,7 @@ export async function completeIntent(
     stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
+    signer,
   });
   return true;
 }

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import type { Signer } from '../contracts/seal/signature.ts';
 import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
 import { finish, SEAL } from './finish.ts';
@@ -59,6 +60,7 @@ function linesIn(folder: string): ScriptLine[] {
 export async function recoverRun(
   folder: string,
   nowMs: number,
+  signer?: Signer,
   because = INTERRUPTED,
 ): Promise<'sealed' | 'recovered' | 'removed'> {
   try {
@@ -76,8 +78,8 @@ export async function recoverRun(
       return 'removed';
     }
     if (isIntent(plan)) {
-      if (!(await completeIntent(folder, lines, nowMs, because))) return 'removed';
-    } else await complete(folder, lines, plan, nowMs, because);
+      if (!(await completeIntent(folder, lines, nowMs, because, signer))) return 'removed';
+    } else await complete(folder, lines, plan, nowMs, because, signer);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -137,6 +139,7 @@ async function complete(
   plan: ScriptPlan,
   nowMs: number,
   because: Because,
+  signer: Signer | undefined,
 ): Promise<void> {
   const captured = lineOf(lines, 'captured');
   const read = lineOf(lines, 'read');
@@ -159,6 +162,7 @@ async function complete(
     stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
+    signer,
   });
 }
 

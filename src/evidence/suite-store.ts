@@ -6,6 +6,7 @@ import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import { replaceFile, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
+import type { Signer } from '../contracts/seal/signature.ts';
 import { finish } from './finish.ts';
 import type { Journal } from './journal.ts';
 import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
@@ -140,7 +141,11 @@ export class SuiteStore {
   }
 
   /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
-  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>, sync: (folder: string) => Promise<void>): Promise<void> {
+  async finish(
+    run: Omit<SuiteRun, 'assets' | 'stats'>,
+    signer: Signer | undefined,
+    sync: (folder: string) => Promise<void>,
+  ): Promise<void> {
     this.#writeFiles();
     await this.#writer?.close();
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
@@ -152,6 +157,7 @@ export class SuiteStore {
       stored: withAssets(this.#cases, assets),
       passing: [],
       sealedAtMs: run.completedAtMs,
+      signer,
       synced: sync(this.folder),
     });
     this.#journal.remove();

@@ -26,6 +26,8 @@ export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
       const lastWords = new LastLine();
       const answer = await runScript(orderOf(check, folder), {
         ...around,
+        // It is gone when its answer is known.
+        signer: undefined,
         launcher: await launcher(),
         onOutput: (stream, bytes) => (stream === 'stderr' ? lastWords.take(bytes) : undefined),
         onFolder: run => {

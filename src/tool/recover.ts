@@ -2,10 +2,12 @@ import { rmdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import type { Signer } from '../contracts/seal/signature.ts';
 import type { OpenRun } from '../evidence/recover.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { signerAt } from './keys.ts';
 
 /** What became of a run that was met with its journal still there. */
 export interface Recovered {
@@ -15,15 +17,18 @@ export interface Recovered {
   readonly why?: string;
 }
 
-/** Completes every dead run of this place, and takes away what dead ones have left on this machine. */
-export async function recover(cwd: string): Promise<Recovered[]> {
+/**
+ * Completes every dead run of this place, and takes away what dead ones have left on this machine. What is completed is
+ * signed with the key that is named, else with that of the place.
+ */
+export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
   const { attemptsIn, homeFrom, listRuns, RUN_ID } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const lies of [home, attemptsIn(home)]) {
     for (const place of listRuns(lies)) {
       if (RUN_ID.test(place.id)) removeIfEmpty(place);
-      const one = await recoverIfDead(lies, place, 'may remove');
+      const one = await recoverIfDead(lies, place, () => signerAt(cwd, signingKey), 'may remove');
       if (one) recovered.push(one);
     }
   }
@@ -44,10 +49,12 @@ function removeIfEmpty({ folder }: RunPlace): void {
 /**
  * Completes a run if it is dead. One that is finished is left as it is, one that is alive, and one that is not certainly
  * a run of this home: a folder may come from anywhere, and looking at it must do no harm. Who only looks removes nothing.
+ * The signer is asked for when there is something to seal.
  */
 export async function recoverIfDead(
   home: string,
   place: RunPlace,
+  signer: () => Promise<Signer | undefined>,
   may: 'may remove' | 'only looks' = 'only looks',
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
@@ -72,7 +79,7 @@ export async function recoverIfDead(
     if (!run.plan && !run.isSealed && may === 'only looks') return { id, became: 'odd', why: UNBEGUN };
     const { sweepBare } = await import('../execute/sweep.ts');
     if (run.plan) await sweepBare(id);
-    return { id, became: await recoverRun(folder, systemClock.now()) };
+    return { id, became: await recoverRun(folder, systemClock.now(), await signer()) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;

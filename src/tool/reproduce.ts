@@ -3,7 +3,8 @@ import { canonicalize } from '../base/canonical.ts';
 import { placeOf as placeIn } from '../base/place.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
-import { placeOf, verifies } from './runs.ts';
+import { placeOf } from './runs.ts';
+import { wholeness } from './whole.ts';
 
 /** Whether a run of an intent came out as before. */
 export interface Reproduction {
@@ -20,9 +21,12 @@ export interface Reproduction {
 /** Runs an intent again from nothing but its folder, and compares what comes out. */
 export async function reproduce(
   word: string,
-  { cwd = process.cwd(), ...around }: Pick<RunIntentOptions, 'cwd' | 'signal' | 'onOutput' | 'onWait'> = {},
+  {
+    cwd = process.cwd(),
+    ...around
+  }: Pick<RunIntentOptions, 'cwd' | 'signingKey' | 'signal' | 'onOutput' | 'onWait'> = {},
 ): Promise<Reproduction> {
-  const { folder } = await placeOf(cwd, word);
+  const { folder } = await placeOf(cwd, word, around.signingKey);
   const { before, request, intent, profile } = await recordIn(folder);
   const recording =
     request.model_mode === 'replay' ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
@@ -49,7 +53,7 @@ async function recordIn(folder: string) {
     import('../evidence/intent-folder.ts'),
     import('../run/intent/trouble.ts'),
   ]);
-  if (!(await verifies(folder)))
+  if (!(await wholeness(folder)).isWhole)
     throw new IntentFault('evidence_invalid', 'The folder of the run does not verify. proctor verify says why.');
   const { result: before, request, intent, policy: profile } = readIntentFolder(folder);
   if (!before || !request || !intent || !profile)

@@ -8,6 +8,7 @@ import type { Difference } from '../judge/divergence.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';
+import { signerAt } from './keys.ts';
 import { suiteFolders } from './sides.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
@@ -22,6 +23,8 @@ export interface ResendOptions {
   /** The value of a variable of the environment: what the run masked is masked again. */
   readonly variable?: (name: string) => string | undefined;
   readonly cwd?: string;
+  /** The file of the key that the run of a script is signed with; else that of `.proctor`, if it has one. */
+  readonly signingKey?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -117,6 +120,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       runId,
       launcher: sharedLauncher,
       home: attemptsIn(home),
+      signer: await signerAt(cwd, options.signingKey),
       bounds,
       secrets,
       settings,

@@ -3,21 +3,26 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { signerAt } from './keys.ts';
 import { isAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 
 /** Goes on with a run that was interrupted, and with its repetitions. */
 export async function resumeSuite(
   word: string,
-  options: Pick<RunSuiteOptions, 'cwd' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'> & {
+  options: Pick<
+    RunSuiteOptions,
+    'cwd' | 'signingKey' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
+  > & {
     /** The value of a variable of the environment. */
     readonly variable: (name: string) => string | undefined;
   },
 ): Promise<SuiteRunResult> {
-  const { cwd = process.cwd(), variable } = options;
+  const { cwd = process.cwd(), signingKey, variable } = options;
   const { findRun, homeFrom } = await import('../evidence/runs.ts');
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
   const home = homeFrom(cwd);
+  const signer = await signerAt(cwd, signingKey);
   const place = findRun(home, word);
   const { hasJournal, isSealed, removeJournal } = await import('../evidence/recover.ts');
   const open: RunPlace[] = [];
@@ -40,7 +45,13 @@ export async function resumeSuite(
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
   const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
-  return runAll(open, { ...options, headers, secrets: Object.fromEntries(secrets) as Record<string, string>, home });
+  return runAll(open, {
+    ...options,
+    headers,
+    secrets: Object.fromEntries(secrets) as Record<string, string>,
+    home,
+    signer,
+  });
 }
 
 /** The repetitions that a run belongs to, itself among them, as far as its journal or its request tells. */

@@ -5,6 +5,7 @@ import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
+import { signerAt } from './keys.ts';
 import { profileOf } from './profile.ts';
 import { sharedLauncher } from './run-script.ts';
 
@@ -23,6 +24,8 @@ export interface RunIntentOptions {
   readonly recording?: string;
   /** Keeps what the sandbox held, to be looked at. */
   readonly keepSandbox?: boolean;
+  /** The file of the key that the seal is signed with; the key of the place, if not said. */
+  readonly signingKey?: string;
   /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
   readonly cwd?: string;
   readonly signal?: AbortSignal;
@@ -71,7 +74,16 @@ const INTENT_BYTES_MAX = 16 * 1024 * 1024;
 /** Carries out an order that was read already. */
 export async function runOrder(
   order: Omit<IntentOrder, 'judgeAccept' | 'checkAccept' | 'keepIn'>,
-  { cwd = process.cwd(), keepSandbox, recording, signal, onOutput, onWait, onFolder }: Partial<RunIntentOptions>,
+  {
+    cwd = process.cwd(),
+    signingKey,
+    keepSandbox,
+    recording,
+    signal,
+    onOutput,
+    onWait,
+    onFolder,
+  }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
   const [{ runIntent: run }, { homeFrom }, { judgeAccept, unjudgeableChecks }, { IntentFault }] = await Promise.all([
     import('../run/intent/intent.ts'),
@@ -93,6 +105,7 @@ export async function runOrder(
     },
     {
       home,
+      signer: await signerAt(cwd, signingKey),
       launcher: sharedLauncher,
       ...(signal && { signal }),
       ...(onOutput && { onOutput }),
@@ -129,6 +142,7 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   modelMode: true,
   recording: true,
   keepSandbox: true,
+  signingKey: true,
   cwd: true,
   signal: true,
   onOutput: true,

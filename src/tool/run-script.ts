@@ -9,6 +9,7 @@ import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { Around } from '../run/recorded.ts';
 import type { ScriptAnswer } from '../run/script.ts';
+import { signerAt } from './keys.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
@@ -31,6 +32,8 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   readonly cwd?: string;
   /** How much is kept of what the script says; else what settings.json in `.proctor` says, else the defaults. */
   readonly caps?: Partial<Caps>;
+  /** The file of the key that the seal is signed with; else that of `.proctor`, if it has one. */
+  readonly signingKey?: string;
   readonly signal?: AbortSignal;
   readonly onOutput?: Around['onOutput'];
   readonly onWait?: Around['onWait'];
@@ -66,13 +69,15 @@ export interface ScriptRunResult {
   /** The program that ran it. */
   readonly interpreter: string;
   readonly durationMs: number;
+  /** The key that the seal was signed with, or null. */
+  readonly keyId: string | null;
 }
 
 /** Runs a script inside bounds that are enforced, and leaves evidence of it that anyone can verify. */
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
-  const { signal, onOutput, onWait, onFolder, caps, ...bounds } = rest;
+  const { signal, onOutput, onWait, onFolder, caps, signingKey, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const [{ runScript: run }, { homeFrom }] = await Promise.all([
@@ -80,6 +85,7 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
     import('../evidence/runs.ts'),
   ]);
   const home = homeFrom(cwd);
+  const signer = await signerAt(cwd, signingKey);
   const order = defined({
     script,
     inputs,
@@ -89,10 +95,10 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
     bounds: defined({ ...bounds, profile: loaded }),
     caps: { ...settingsIn(home), ...caps },
   });
-  const around = defined({ launcher: await sharedLauncher(), home, signal, onOutput, onWait, onFolder });
-  const answer = await run(order, around);
+  const watched = defined({ signal, onOutput, onWait, onFolder });
+  const answer = await run(order, { launcher: await sharedLauncher(), home, signer, ...watched });
   if (copyOutputTo !== undefined) copyOutput(answer.place.folder, copyOutputTo);
-  return resultOf(answer);
+  return { ...resultOf(answer), keyId: signer?.keyId ?? null };
 }
 
 /** A bound that is misspelt would silently not bound. */
@@ -124,6 +130,7 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   copyOutputTo: true,
   cwd: true,
   caps: true,
+  signingKey: true,
   signal: true,
   onOutput: true,
   onWait: true,
@@ -152,9 +159,9 @@ export async function closeLauncher(): Promise<void> {
   await removeAfter(launcher.pid);
 }
 
-function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: ScriptAnswer): ScriptRunResult {
+function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: ScriptAnswer) {
   return {
-    kind: 'script',
+    kind: 'script' as const,
     runId: place.id,
     folder: place.folder,
     status: reading.status,

@@ -5,6 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import type { Signer } from '../contracts/seal/index.ts';
 import { repetitionId, type SuiteTarget } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
@@ -12,6 +13,7 @@ import type { Requested } from '../policy/bounds.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { signerAt } from './keys.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
 
@@ -38,6 +40,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings> {
   /** Redirects within the same origin are followed. */
   readonly redirects?: boolean;
   readonly cwd?: string;
+  /** The file of the key that seals are signed with; else that of `.proctor`, if it has one. */
+  readonly signingKey?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: SuiteAround['onProgress'];
   readonly onFolder?: (place: RunPlace) => void;
@@ -57,6 +61,8 @@ export interface SuiteRunResult {
   readonly kind: 'suite';
   readonly version: 'baseline' | 'new';
   readonly runs: readonly JudgedAnswer[];
+  /** The key that the seals were signed with, or null. */
+  readonly keyId: string | null;
 }
 
 /** A run, and how many of its cases passed; of one that is open nobody knows yet. */
@@ -73,6 +79,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const { copyLayout, layOutCases } = await import('../run/suite/layout.ts');
   const { suitePlan } = await import('../run/suite/plan.ts');
   const home = homeFrom(cwd);
+  const signer = await signerAt(cwd, options.signingKey);
   const order = await orderOf(options, home, cwd);
   const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
   const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
@@ -88,13 +95,13 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
     };
     layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });
   }
-  return runAll(places, { ...options, home });
+  return runAll(places, { ...options, home, signer });
 }
 
 type Going = Pick<
   RunSuiteOptions,
   'headers' | 'secrets' | 'bounds' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
-> & { readonly home: string };
+> & { readonly home: string; readonly signer: Signer | undefined };
 
 /** Runs what was laid out, one repetition after the other, and judges each. */
 export async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
@@ -110,6 +117,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
     const answer = await alone(place, async () =>
       run(place, await targetFor(plan, going), {
         signal,
+        signer: going.signer,
         ...(going.onProgress && { onProgress: going.onProgress }),
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
@@ -122,7 +130,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   }
   const version = runs[0]?.plan.request.version;
   if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
-  return { kind: 'suite', version, runs };
+  return { kind: 'suite', version, runs, keyId: going.signer?.keyId ?? null };
 }
 
 /** Two that go on with the same run would ask every case twice, and write over each other. */
@@ -137,7 +145,7 @@ async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer
   }
 }
 
-async function targetFor({ request, script, bounds }: SuitePlan, { headers = [], secrets = {}, home }: Going) {
+async function targetFor({ request, script, bounds }: SuitePlan, { headers = [], secrets = {}, home, signer }: Going) {
   const { settingsFrom } = await import('../run/suite/settings.ts');
   const { run_id: runId, version: side, target } = request;
   const settings = settingsFrom(request.settings);
@@ -164,7 +172,7 @@ async function targetFor({ request, script, bounds }: SuitePlan, { headers = [],
   }
   const { attemptsIn } = await import('../evidence/runs.ts');
   const kept = attemptsIn(home);
-  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home: kept, bounds, secrets, settings });
+  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home: kept, signer, bounds, secrets, settings });
 }
 
 async function hashOf(script: string): Promise<string | undefined> {

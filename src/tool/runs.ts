@@ -3,6 +3,7 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { signerAt } from './keys.ts';
 import { lifeOf, type Recovered, recoverIfDead } from './recover.ts';
 
 /** A run as a list shows it. */
@@ -24,12 +25,14 @@ export interface Listed {
 export async function listRuns(
   cwd: string,
   limit: number,
+  signingKey?: string,
 ): Promise<{ readonly runs: Listed[]; readonly total: number }> {
   const room = await import('../evidence/runs.ts');
   const home = room.homeFrom(cwd);
   const places = room.listRuns(home).reverse();
   const runs: Listed[] = [];
-  for (const place of places.slice(0, limit)) runs.push(await listed(place, await recoverIfDead(home, place)));
+  const signer = () => signerAt(cwd, signingKey);
+  for (const place of places.slice(0, limit)) runs.push(await listed(place, await recoverIfDead(home, place, signer)));
   return { runs, total: places.length };
 }
 
@@ -92,6 +95,8 @@ export interface Shown extends ScriptFolder {
   readonly isRunning: boolean;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
+  /** The keys that the seal says it is signed with; null if it is not. */
+  readonly keyIds: readonly string[] | null;
   /** What only those who run Proctor should read. */
   readonly log?: readonly LogLine[];
 }
@@ -99,12 +104,13 @@ export interface Shown extends ScriptFolder {
 /** One run. */
 export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown> {
   const { readLog, readScriptFolder } = await import('../evidence/read.ts');
-  const isWhole = await verifies(place.folder);
+  const { wholeness } = await import('./whole.ts');
+  const whole = await wholeness(place.folder);
   const read = readScriptFolder(place.folder);
   const id = read.request?.run_id ?? place.id;
   const isRunning = read.isOpen && (await lifeOf(place)) === 'alive';
   const log = withLog ? { log: readLog(place.folder) } : {};
-  const shown = { place: { ...place, id }, isRunning, isWhole, ...read, ...log };
+  const shown = { place: { ...place, id }, isRunning, ...whole, ...read, ...log };
   if (!shown.outcome && !shown.isOpen) {
     throw new Fault(
       'unreadable_run',
@@ -114,19 +120,12 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
   return shown;
 }
 
-/** Whether a folder is as it was sealed, and keeps every rule. */
-export async function verifies(folder: string): Promise<boolean> {
-  const { verify } = await import('../verify/index.ts');
-  for await (const { outcome } of verify([folder])) if (outcome !== 'valid') return false;
-  return true;
-}
-
 /** Where a run lies, completed if it was dead and is one of this place. */
-export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
+export async function placeOf(cwd: string, word: string, signingKey?: string): Promise<RunPlace> {
   const { findRun, homeFrom } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const place = findRun(home, word);
-  await recoverIfDead(home, place);
+  await recoverIfDead(home, place, () => signerAt(cwd, signingKey));
   return place;
 }
 
@@ -151,7 +150,8 @@ async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): P
     const life = await lifeOf(place);
     if (life === 'alive' || life === 'unknown') continue;
     if (!isTrial) {
-      await recoverIfDead(home, place, 'may remove');
+      // Nobody will ask who sealed it: it goes at once.
+      await recoverIfDead(home, place, async () => undefined, 'may remove');
       if (hasJournal(place.folder)) continue;
       removeFolder(place);
     }

@@ -2,7 +2,7 @@ import type { IntentFolder } from '../evidence/intent-folder.ts';
 import type { LogLine } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { lifeOf } from './recover.ts';
-import { verifies } from './runs.ts';
+import { wholeness } from './whole.ts';
 
 /** The run of an intent, as far as it has come. */
 export interface ShownIntent extends IntentFolder {
@@ -10,6 +10,8 @@ export interface ShownIntent extends IntentFolder {
   readonly life: Awaited<ReturnType<typeof lifeOf>>;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
+  /** The keys that the seal says it is signed with; null if it is not. */
+  readonly keyIds: readonly string[] | null;
   readonly log?: readonly LogLine[];
 }
 
@@ -26,7 +28,7 @@ export async function showIntent(place: RunPlace, withLog: boolean): Promise<Sho
     place: { ...place, id: read.request?.run_id ?? place.id },
     ...read,
     life,
-    isWhole: await verifies(place.folder),
+    ...(await wholeness(place.folder)),
     ...(withLog && { log: readLog(place.folder) }),
   };
 }

@@ -14,6 +14,8 @@ export interface ShownSuite {
   readonly life: Awaited<ReturnType<typeof lifeOf>>;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
+  /** The keys that the seal says it is signed with; null if it is not. */
+  readonly keyIds: readonly string[] | null;
 }
 
 /** What a folder says of the run of a suite; undefined if it is not one. */
@@ -23,10 +25,10 @@ export async function showSuite(place: RunPlace): Promise<ShownSuite | undefined
     import('../evidence/read.ts'),
     import('../evidence/recover.ts'),
   ]);
-  const [{ evaluation: judged }, { suiteRequest }, { verify }] = await Promise.all([
+  const [{ evaluation: judged }, { suiteRequest }, { wholeness }] = await Promise.all([
     import('../contracts/evaluation/index.ts'),
     import('../contracts/suite/index.ts'),
-    import('../verify/index.ts'),
+    import('./whole.ts'),
   ]);
   const { folder } = place;
   const plan = hasJournal(folder) ? await openSuiteIn(folder) : undefined;
@@ -34,8 +36,7 @@ export async function showSuite(place: RunPlace): Promise<ShownSuite | undefined
     plan?.request ?? (documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined);
   const run = readRun(folder);
   if (!request) return undefined;
-  let isWhole = true;
-  for await (const { outcome } of verify([folder])) isWhole &&= outcome === 'valid';
   const evaluation = documentIn(folder, 'evaluation.json', judged) as Evaluation | undefined;
-  return { place: { ...place, id: request.run_id }, run, request, evaluation, life: await lifeOf(place), isWhole };
+  const life = await lifeOf(place);
+  return { place: { ...place, id: request.run_id }, run, request, evaluation, life, ...(await wholeness(folder)) };
 }

@@ -43,6 +43,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   secrets: true,
   redirects: true,
   cwd: true,
+  signingKey: true,
   signal: true,
   onProgress: true,
   onFolder: true,

@@ -1,26 +1,55 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
 import type { Options, Outcome, Verdict } from '../verify/index.ts';
 
 export { EXIT } from '../verify/verdict.ts';
 export type { Outcome, Verdict };
 
+export interface VerifyOptions extends Omit<Options, 'key'> {
+  /** The file of a public key. */
+  readonly keyFile?: string;
+  /** The file of the key that a run is signed with that is met unfinished. */
+  readonly signingKey?: string;
+}
+
 /** Judges everything that was named, some verdicts at a time: files, folders, or runs by their name. */
 export async function* verify(
   inputs: readonly string[],
-  options: Options,
+  { keyFile, signingKey, ...options }: VerifyOptions,
   cwd: string,
 ): AsyncGenerator<readonly Verdict[]> {
   const room = await import('../verify/index.ts');
-  yield* room.verifyInBatches(await Promise.all(inputs.map(input => fileOf(input, cwd))), options);
+  const key = keyFile === undefined ? {} : { key: textOf(keyFile) };
+  const files = await Promise.all(inputs.map(input => fileOf(input, cwd, signingKey)));
+  yield* room.verifyInBatches(files, { ...options, ...key });
+}
+
+function textOf(keyFile: string): string {
+  const bytes = readRegular(realFile(keyFile), KEY_BYTES_MAX);
+  if (bytes) return bytes.toString('latin1');
+  throw new Fault('usage', `The key ${printable(keyFile)} is not a file of at most 64 KiB that can be read.`);
+}
+
+const KEY_BYTES_MAX = 64 * 1024;
+
+/** A key may be given through a link. */
+function realFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
 }
 
 /** A file of that name comes first; then the run that it may be the name of. */
-async function fileOf(input: string, cwd: string): Promise<string> {
+async function fileOf(input: string, cwd: string, signingKey: string | undefined): Promise<string> {
   if (input !== 'latest' && !RUN_ID.test(input)) return input;
   if (existsSync(input)) return input;
   const { placeOf } = await import('./runs.ts');
-  const { folder } = await placeOf(cwd, input);
+  const { folder } = await placeOf(cwd, input, signingKey);
   return path.relative(cwd, folder) || '.';
 }
 

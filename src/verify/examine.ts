@@ -18,6 +18,10 @@ export interface Options {
   readonly bytesMax?: number;
   /** Files and standard input hold a record per line, whatever their name. */
   readonly ndjson?: boolean;
+  /** A public key in PEM: folders are asked whether their seals are signed with it. */
+  readonly key?: string;
+  /** Together with a key: a folder whose seal is not signed is invalid. */
+  readonly requireSignature?: boolean;
 }
 
 /** A document that was judged, with what the rules across documents need of it. */

@@ -122,6 +122,33 @@ export const SL = {
     why: 'While a run is alive, or after it was torn off, its journal is the truth and its documents are not.',
     asks: ['there is no journal.ndjson at the top of a run folder; proctor recover finishes such a run'],
   },
+  SL8: {
+    id: 'SL8',
+    title: 'Signed By This Key',
+    why: 'Anybody can make a key. A signature says something only if it is one of the key that you know.',
+    asks: [
+      'with --key: if a seal is signed, one of its signatures has that key as its keyid, or no keyid at all',
+      'a keyid is sha256: and the hexadecimal SHA-256 over the DER of the public key (SPKI)',
+    ],
+  },
+  SL9: {
+    id: 'SL9',
+    title: 'Signature Right',
+    why: 'A signature that does not fit was made for another seal, or by somebody who has not got the key.',
+    asks: [
+      'with --key: such a signature is the Ed25519 signature of that key, in standard base64',
+      'it is over the pre-authentication encoding of DSSE: DSSEv1, then payloadType and payload with their lengths',
+    ],
+  },
+  SL10: {
+    id: 'SL10',
+    title: 'Signature There',
+    why: 'Without a signature, whoever changes a file can write a new seal, and nobody will notice.',
+    asks: [
+      'with --key and --require-signature: every seal is signed, and every file lies in a folder with a seal',
+      'should, with --key alone: the same',
+    ],
+  },
 } as const;
 
 export interface FolderRule {

@@ -18,12 +18,17 @@ import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { formatOf } from './recognise.ts';
 import { sealInspector } from './seal.ts';
 import { changeOf, hashFile, openRegular, readWhole } from './source.ts';
+import { signatureInspector, type Trust } from './signatures.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
 import { walk } from './walk.ts';
 
 /** Every document in a folder, then the folder itself: what its documents say of each other and of the files in it. */
-export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<readonly Verdict[]> {
+export async function* verifyFolder(
+  folder: string,
+  options: Options,
+  trust?: Trust,
+): AsyncGenerator<readonly Verdict[]> {
   const tree = walk(folder);
   if (!tree.ok) {
     yield [notRead(folder, tree)];
@@ -54,9 +59,11 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
   const profileIn = once(readProfile);
   const claims = claimInspector(surroundings);
   const seals = sealInspector(surroundings, claims.disputed);
+  const signing = signatureInspector(surroundings, trust);
   const inspectors: readonly Inspector[] = [
     claims,
     seals,
+    signing,
     caseInspector(surroundings),
     failureInspector(surroundings),
     environmentInspector(surroundings),
@@ -83,7 +90,8 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
         const environmentHash = verdict.environment_hash;
         for (const inspector of inspectors) inspector.take({ file, place, contract, value, environmentHash });
       }
-      const judged = sum.add(examined);
+      // What a seal leaves open that is alone, its folder answers.
+      const judged = sum.add(contract?.name === 'seal' ? { ...examined, verdict: answered(verdict) } : examined);
       if (judged.outcome !== 'valid') troubled.add(file);
       yield [judged];
     }
@@ -98,8 +106,13 @@ export async function* verifyFolder(folder: string, options: Options): AsyncGene
     file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file),
   );
   const notChecked = [...leftOut(others, strangers, claims.outside + seals.outside), ...seals.notChecked];
-  const verdict = sum.verdict(violations, advice, notChecked);
+  const { signatures, notes } = signing;
+  const verdict = { ...sum.verdict(violations, advice, notChecked), signatures, notes };
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
+}
+
+function answered(verdict: Verdict): Verdict {
+  return { ...verdict, not_checked: [] };
 }
 
 /** The documents that a file holds: one, one per line, or none. */

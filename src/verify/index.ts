@@ -6,6 +6,7 @@ import { judgeValue } from './document.ts';
 import type { Options } from './examine.ts';
 import { verifyFile, verifyLines, verifyStandardInput } from './file.ts';
 import { verifyFolder } from './folder.ts';
+import { trustOf } from './signatures.ts';
 import { EXIT, type Outcome, refused, type Verdict } from './verdict.ts';
 
 export { EXIT, type Options, type Outcome, type Verdict, type Violation };
@@ -23,15 +24,18 @@ export async function* verifyInBatches(
   inputs: string | readonly string[],
   options: Options = {},
 ): AsyncGenerator<readonly Verdict[]> {
+  const trust = trustOf(options);
   let hasReadStandardInput = false;
   for (const input of typeof inputs === 'string' ? [inputs] : inputs) {
-    if (input === '-' && hasReadStandardInput) {
+    if (trust && !isFolder(input)) {
+      yield [refused(input, 'usage', ONLY_FOLDERS)];
+    } else if (input === '-' && hasReadStandardInput) {
       yield [refused('-', 'usage', 'Standard input can be read only once.')];
     } else if (input === '-') {
       hasReadStandardInput = true;
       yield* verifyStandardInput(options);
     } else if (isFolder(input)) {
-      yield* verifyFolder(input, options);
+      yield* verifyFolder(input, options, trust);
     } else if (options.ndjson || LINES.has(path.extname(input).toLowerCase())) {
       yield* verifyLines(input, options);
     } else {
@@ -52,6 +56,9 @@ export interface RunnerVerificationResult {
   /** Present only if valid. */
   readonly runner_hash?: string;
 }
+
+/** One document may be as it was signed or not: nothing but the seal of its folder tells. */
+const ONLY_FOLDERS = 'A key checks the seal of a whole run folder, and this is no folder.';
 
 const LINES = new Set(['.ndjson', '.jsonl']);
 

@@ -20,7 +20,11 @@ export interface Verdict {
   readonly within?: string | undefined;
   /** For NDJSON and folders: what became of the documents in it. */
   readonly documents?: Counts;
+  /** For folders with a seal. */
+  readonly signatures?: Signatures | undefined;
   readonly not_checked: readonly string[];
+  /** Sentences that one should have read, of what breaks no rule. */
+  readonly notes?: readonly string[];
 }
 
 interface Counts {
@@ -28,6 +32,16 @@ interface Counts {
   readonly contracts: Readonly<Record<string, number>>;
   /** How many have advice. */
   readonly advised: number;
+}
+
+/** What the seals of a folder say of who signed them. */
+export interface Signatures {
+  readonly signed: number;
+  readonly unsigned: number;
+  /** The keys that signatures name. Anybody can write a name. */
+  readonly key_ids: readonly string[];
+  /** Whether every signature was held against the key that was given, and was right. */
+  readonly checked: boolean;
 }
 
 export type Outcome = 'valid' | 'invalid' | 'refused' | 'unreadable';

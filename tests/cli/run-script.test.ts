@@ -209,6 +209,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
       warnings: [],
       output: [{ path: 'output/a', bytes: 3, sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) }],
       duration_ms: expect.any(Number),
+      key_id: null,
     });
   });
 

@@ -1,12 +1,26 @@
+import { generateKeyPairSync, verify } from 'node:crypto';
+import { dsse } from '@sigstore/core';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import { compare } from '../../src/contracts/check.ts';
 import { sealPieces } from '../../src/contracts/seal/envelope.ts';
-import { openSeal, seal, type SealStatement, sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
+import {
+  openSeal,
+  type SealEnvelope,
+  seal,
+  type SealStatement,
+  sealEnvelope,
+  sealStatement,
+  signedBy,
+  signerWith,
+} from '../../src/contracts/seal/index.ts';
 import { adviceOf, judged, rulesOf } from '../support.ts';
 
 const file = (path: string, content = path) => ({ path, sha256: bytesHash(content), bytes: content.length });
+
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const signer = signerWith(privateKey);
 
 function statement(files = [file('result.json'), file('evidence/runner.json')]): SealStatement {
   return sealStatement({ runId: 'script_1', kind: 'script', sealedAt: '2026-04-03T10:15:07.412Z', files });
@@ -29,6 +43,25 @@ describe('a seal', () => {
     const sorted = [...files].sort((a, b) => compare(a.path, b.path));
     const text = [...sealPieces({ ...sealed, files: sorted })].join('');
     expect(text).toBe(canonicalize(sealEnvelope(sealStatement({ ...sealed, files }))));
+  });
+
+  test.each([0, 1, 256, 1_000])('that is signed in pieces is the same text, of %i files', count => {
+    const files = Array.from({ length: count }, (_, index) => file(`ä-${String(index).padStart(4, '0')}.json`));
+    const sealed = { runId: 'suite_1', kind: 'suite', sealedAt: '2026-04-03T10:15:07.412Z', files } as const;
+    const text = [...sealPieces(sealed, signer)].join('');
+    expect(text).toBe(canonicalize(sealEnvelope(sealStatement(sealed), signer)));
+    expect(signedBy(publicKey, JSON.parse(text) as SealEnvelope)).toBe('right');
+  });
+
+  test('that no verifier would read for its size is not signed', () => {
+    const long = 'x'.repeat(4_000);
+    const files = (function* () {
+      for (let index = 10_000; index < 30_000; index++) yield file(`${index}-${long}`, '');
+    })();
+    const pieces = sealPieces({ runId: 'a', kind: 'suite', sealedAt: '2026-04-03T10:15:07.412Z', files }, signer);
+    expect(() => {
+      for (const piece of pieces) void piece;
+    }).toThrow('The run has left more files than one seal can name.');
   });
 
   test('is a DSSE envelope over an in-toto statement with the digest and size of every file, by path', () => {
@@ -66,6 +99,52 @@ describe('a seal', () => {
 
   test('of no file is a seal', () => {
     expect(openSeal(sealEnvelope(statement([])))).toMatchObject({ ok: true });
+  });
+});
+
+describe('a signed seal', () => {
+  const envelope = sealEnvelope(statement(), signer);
+  const [{ sig, keyid }] = envelope.signatures as [{ sig: string; keyid: string }];
+
+  test('is valid, says that it is signed, and names the key by the hash of its DER', async () => {
+    expect(await judged(seal, envelope, { strict: true })).toMatchObject({ outcome: 'valid', advice: [] });
+    expect(openSeal(envelope)).toMatchObject({ ok: true, statement: { predicate: { signed: true } } });
+    expect(keyid).toBe(bytesHash(publicKey.export({ type: 'spki', format: 'der' })));
+  });
+
+  test('is signed over what others take for the pre-authentication encoding', () => {
+    const message = dsse.preAuthEncoding(envelope.payloadType, Buffer.from(envelope.payload, 'base64'));
+    expect(verify(null, message, publicKey, Buffer.from(sig, 'base64'))).toBe(true);
+  });
+
+  const other = generateKeyPairSync('ed25519');
+  const theirs = sealEnvelope(statement(), signerWith(other.privateKey)).signatures;
+  const answers: [string, object, string][] = [
+    ['as it was signed', {}, 'right'],
+    ['without the name of the key', { signatures: [{ sig }] }, 'right'],
+    ['with a signature of somebody else before it', { signatures: [...theirs, { sig, keyid }] }, 'right'],
+    ['signed by somebody else', { signatures: theirs }, 'by another key'],
+    ['signed by somebody else, in our name', { signatures: [{ ...theirs[0], keyid }] }, 'wrong'],
+    ['signed by us, in the name of somebody else', { signatures: [{ ...theirs[0], sig }] }, 'by another key'],
+    ['around another statement', { payload: sealEnvelope(statement([]), signer).payload }, 'wrong'],
+    ['with a signature that is cut', { signatures: [{ keyid, sig: sig.slice(0, 40) }] }, 'wrong'],
+    ['with a signature that is no base64', { signatures: [{ keyid, sig: '#' }] }, 'wrong'],
+    ['with a signature in loose base64', { signatures: [{ keyid, sig: sig.replace(/=+$/, '') }] }, 'wrong'],
+    ['without a signature', { signatures: [] }, 'by another key'],
+  ];
+  test.each(answers)('%s', (_, changes, answer) => {
+    expect(signedBy(publicKey, { ...envelope, ...changes })).toBe(answer);
+  });
+
+  test.each(['payload', 'sig'] as const)('does not survive the change of any byte of its %s', part => {
+    const bytes = Buffer.from(part === 'sig' ? sig : envelope.payload, 'base64');
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8((changed.readUInt8(at) + 1) % 256, at);
+      const text = changed.toString('base64');
+      const forged = part === 'sig' ? { signatures: [{ keyid, sig: text }] } : { payload: text };
+      expect(signedBy(publicKey, { ...envelope, ...forged }), `byte ${at}`).toBe('wrong');
+    }
   });
 });
 

@@ -114,6 +114,7 @@ describe('a folder that cannot be written to', () => {
       stored: storedFiles([]),
       passing: [],
       sealedAtMs: COMPLETED_AT,
+      signer: undefined,
     } as const;
     await expect(finish(folder, nothing)).rejects.toMatchObject({ code: 'write_failed' });
   });

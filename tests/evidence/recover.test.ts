@@ -124,7 +124,8 @@ describe('a run whose journal ends', () => {
 
   test('and says because of what, where we know', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 2)));
-    await recoverRun(folder, NOW, { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' });
+    const because = { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' };
+    await recoverRun(folder, NOW, undefined, because);
     await expectWhole(folder);
     expect(outcomeIn(folder)).toMatchObject({ reason: 'ingest_io', public_message: 'It could not be completed.' });
     expect(readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')).toContain('ENOSPC');

@@ -8,6 +8,7 @@ import { runner } from '../../src/contracts/runner/index.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { scriptOutcome, type ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest, type ScriptRequest } from '../../src/contracts/script-request/index.ts';
+import type { Signer } from '../../src/contracts/seal/index.ts';
 import { documentsOf } from '../../src/evidence/documents.ts';
 import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
@@ -74,6 +75,7 @@ export async function finishRun(
   capture: Capture,
   reading: ScriptReading,
   of: ScriptPlan = plan(),
+  signer?: Signer,
 ): Promise<void> {
   mkdirSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
   const streams = { stdout: storedStream(capture.stdout).bytes, stderr: storedStream(capture.stderr).bytes };
@@ -84,6 +86,7 @@ export async function finishRun(
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,
+    signer,
   });
 }
 

@@ -24,7 +24,10 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
 `,
     );
     const caps = { stdoutBytes: 1_001, stderrBytes: 1_000, htmlBytes: 20, summaryBytes: 100 };
-    const { place } = await runScript({ script, caps }, { launcher, home: path.join(cwd, '.proctor') });
+    const { place } = await runScript(
+      { script, caps },
+      { launcher, home: path.join(cwd, '.proctor'), signer: undefined },
+    );
     await expectValid(place.folder);
     const { cuts } = JSON.parse(read(place.folder, 'evidence/outcome.json')) as { cuts: object[] };
     expect(cuts).toEqual([
@@ -44,7 +47,10 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
       'echo "token $TOKEN" > output/told.txt; echo fine > output/fine.txt; printf %s "$TOKEN" | base64 > output/coded.txt\n',
     );
     const secrets = { TOKEN: 'correct horse battery' };
-    const { place, reading } = await runScript({ script, secrets }, { launcher, home: path.join(cwd, '.proctor') });
+    const { place, reading } = await runScript(
+      { script, secrets },
+      { launcher, home: path.join(cwd, '.proctor'), signer: undefined },
+    );
     await expectValid(place.folder);
     expect(read(place.folder, 'output/told.txt')).toBe('token correct horse battery\n');
     expect(reading.warnings).toEqual(['output: a declared secret stands in 2 files']);

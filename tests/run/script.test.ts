@@ -32,7 +32,8 @@ async function run(code: string, order: Partial<ScriptOrder> = {}, around: Parti
   const script = path.join(folder, 'script.py');
   writeFileSync(script, `${RESULT}\n${code}\n`);
   const home = path.join(folder, '.proctor');
-  const answer: ScriptAnswer | Error = await runScript({ script, ...order }, { launcher, home, ...around }).catch(
+  const among = { launcher, home, signer: undefined, ...around };
+  const answer: ScriptAnswer | Error = await runScript({ script, ...order }, among).catch(
     (error: unknown) => error as Error,
   );
   return { answer, home, folder: listRuns(home)[0]?.folder ?? '' };

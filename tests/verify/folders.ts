@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
-import { type Verdict, verify } from '../../src/verify/index.ts';
+import { type Options, type Verdict, verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 
 export type Files = Record<string, string | object>;
@@ -18,15 +18,15 @@ export function folderWith(files: Files): string {
   return folder;
 }
 
-export async function verdictsOf(folder: string): Promise<Verdict[]> {
+export async function verdictsOf(folder: string, options: Options = {}): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  for await (const verdict of verify([folder])) verdicts.push(verdict);
+  for await (const verdict of verify([folder], options)) verdicts.push(verdict);
   return verdicts;
 }
 
 /** What the folder itself breaks: `RULE place`. */
-export async function brokenIn(folder: string): Promise<string[]> {
-  const verdicts = await verdictsOf(folder);
+export async function brokenIn(folder: string, options: Options = {}): Promise<string[]> {
+  const verdicts = await verdictsOf(folder, options);
   for (const { violations, input, within } of verdicts) if (within) expect(violations, input).toEqual([]);
   return (verdicts.at(-1) as Verdict).violations.map(({ rule_id, path }) => `${rule_id} ${path}`);
 }

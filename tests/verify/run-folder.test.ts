@@ -281,7 +281,8 @@ describe('the folder of a run with', () => {
 
   test('every rule that only a run folder can break is broken here', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
-    const needed = folderRules.map(({ id }) => id).filter(id => id === 'FD8' || id === 'FD9' || id.startsWith('SL'));
+    // Those that need a key are broken in signatures.test.ts.
+    const needed = folderRules.map(({ id }) => id).filter(id => /^(?:FD[89]|SL[1-7])$/.test(id));
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
     expect(needed).toEqual(['FD8', 'FD9', 'SL5', 'SL6', 'SL7']);
   });

@@ -1,12 +1,14 @@
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { canonicalize } from '../../base/canonical.ts';
+import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import { unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
 import { MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
 import { filledText, record } from '../shape.ts';
+import { PAYLOAD_TYPE, type Signer } from './signature.ts';
 import {
   type Sealed,
   type SealedFile,
@@ -15,8 +17,6 @@ import {
   statementShape,
   subjectText,
 } from './statement.ts';
-
-const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
 /** A DSSE envelope. */
 export const envelopeShape = record({
@@ -27,27 +27,32 @@ export const envelopeShape = record({
 
 export type SealEnvelope = z.infer<typeof envelopeShape>;
 
-/** The statement as it is stored. Nobody has signed it yet. */
-export function sealEnvelope(statement: SealStatement): SealEnvelope {
+/** The statement as it is stored: with a signature, if there is somebody who signs. */
+export function sealEnvelope(statement: SealStatement, signer?: Signer): SealEnvelope {
+  const { predicate } = statement;
+  const stated = signer ? { ...statement, predicate: { ...predicate, signed: true } } : statement;
+  const payload = Buffer.from(canonicalize(stated));
   return {
     payloadType: PAYLOAD_TYPE,
-    payload: Buffer.from(canonicalize(statement)).toString('base64'),
-    signatures: [],
+    payload: payload.toString('base64'),
+    signatures: signer ? [{ keyid: signer.keyId, sig: signer.sign([payload]) }] : [],
   };
 }
 
 /**
  * The text of the same envelope, piece by piece, for files that are sorted by path: the list of a hundred thousand files
- * is never held as one text, nor as base64.
+ * is never held as one text, nor as base64. Only who signs it must hold its bytes: the signature is over all of them.
  */
 export function* sealPieces(
   sealed: Omit<Sealed, 'files'> & { readonly files: Iterable<SealedFile> },
+  signer?: Signer,
 ): Generator<string> {
-  const { subject: _, ...rest } = sealStatement({ ...sealed, files: [] });
+  const { subject: _, ...rest } = sealStatement({ ...sealed, files: [], signed: signer !== undefined });
   const [before, after] = canonicalize({ ...rest, subject: [] }).split(/(?<="subject":\[)(?=\]\}$)/) as [
     string,
     string,
   ];
+  const signing = signer && new Signing(signer);
   yield '{"payload":"';
   let held = Buffer.from(before);
   let separator = '';
@@ -57,11 +62,38 @@ export function* sealPieces(
     separator = ',';
     // Base64 goes by three bytes.
     const whole = held.length - (held.length % 3);
+    signing?.take(held.subarray(0, whole));
     yield held.toString('base64', 0, whole);
     held = held.subarray(whole);
   }
-  yield Buffer.concat([held, Buffer.from(after)]).toString('base64');
-  yield `","payloadType":"${PAYLOAD_TYPE}","signatures":[]}`;
+  const last = Buffer.concat([held, Buffer.from(after)]);
+  signing?.take(last);
+  yield last.toString('base64');
+  yield `","payloadType":"${PAYLOAD_TYPE}","signatures":${signing ? signing.signatures() : '[]'}}`;
+}
+
+/** Gathers what is to be signed. */
+class Signing {
+  readonly #signer: Signer;
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(signer: Signer) {
+    this.#signer = signer;
+  }
+
+  take(part: Buffer): void {
+    this.#bytes += part.length;
+    // Nobody would read it, so nobody signs it.
+    if (this.#bytes > STATEMENT_BYTES_MAX) {
+      throw new Fault('too_many_files', 'The run has left more files than one seal can name.');
+    }
+    this.#parts.push(part);
+  }
+
+  signatures(): string {
+    return canonicalize([{ keyid: this.#signer.keyId, sig: this.#signer.sign(this.#parts) }]);
+  }
 }
 
 function* batches(files: Iterable<SealedFile>): Generator<readonly SealedFile[]> {

@@ -4,6 +4,7 @@ import { sealRules } from './rules.ts';
 import { sealStatement } from './statement.ts';
 
 export { type Opened, openSeal, type SealEnvelope, sealEnvelope } from './envelope.ts';
+export { type Signed, type Signer, signedBy, signerWith } from './signature.ts';
 export { type RunKind, type SealedFile, type SealStatement, sealStatement } from './statement.ts';
 
 const example = sealEnvelope(
@@ -49,7 +50,7 @@ export const seal: Contract = {
   programText: ['payload'],
   /** From evidence/ to the folder of the run. Its files are judged by rules of their own, not as claims. */
   claimsFrom: 1,
-  beyond: ['who sealed the folder, as long as nobody signed it'],
+  beyond: ['whether the files are as they were sealed, and who sealed them: the folder tells, and --key'],
   bytesMax: 96 * MIB,
   example,
 };

@@ -46,16 +46,18 @@ export interface Sealed {
   /** An instant. */
   readonly sealedAt: string;
   readonly files: readonly SealedFile[];
+  /** Whether the envelope will have a signature; if not said, it has none. */
+  readonly signed?: boolean;
 }
 
 /** What is sealed: every file by path, digest and size, in the order of their paths. */
 export function sealStatement(sealed: Sealed): SealStatement {
-  const { runId, kind, sealedAt, files } = sealed;
+  const { runId, kind, sealedAt, files, signed = false } = sealed;
   return {
     _type: STATEMENT_TYPE,
     subject: [...files].sort((a, b) => compare(a.path, b.path)).map(subjectOf),
     predicateType: PREDICATE_TYPE,
-    predicate: { schema_version: 'seal.v1', run_id: runId, kind, sealed_at: sealedAt, signed: false },
+    predicate: { schema_version: 'seal.v1', run_id: runId, kind, sealed_at: sealedAt, signed },
   };
 }
 

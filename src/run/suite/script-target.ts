@@ -4,6 +4,7 @@ import path from 'node:path';
 import { questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { readRegular } from '../../base/regular.ts';
+import type { Signer } from '../../contracts/seal/signature.ts';
 import type { Launcher } from '../../execute/launch.ts';
 import type { Requested } from '../../policy/bounds.ts';
 import { runScript, type ScriptAnswer } from '../script.ts';
@@ -17,6 +18,8 @@ export interface ScriptAgent {
   readonly launcher: () => Promise<Launcher>;
   /** Where the runs of the script are kept. */
   readonly home: string;
+  /** Who signs their seals. */
+  readonly signer: Signer | undefined;
   readonly bounds: Requested;
   readonly secrets: Readonly<Record<string, string>>;
   readonly settings: SuiteSettings;
@@ -43,7 +46,7 @@ export function scriptTarget(agent: ScriptAgent): Target {
             bounds: agent.bounds,
             caps: { stdoutBytes: agent.settings.bodyBytesMax },
           },
-          { launcher: await agent.launcher(), home: agent.home, signal },
+          { launcher: await agent.launcher(), home: agent.home, signer: agent.signer, signal },
         );
         const latencyMs = answer.completedAtMs - answer.plan.startedAtMs;
         return { latencyMs, runId: answer.place.id, outcome: judged(answer, one.id, agent) };

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import type { Signer } from '../../contracts/seal/signature.ts';
 import { Journal } from '../../evidence/journal.ts';
 import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
 import { CASES } from '../../evidence/suite-folder.ts';
@@ -37,6 +38,8 @@ export interface SuiteAnswer {
 
 /** Who watches, and what is given in for tests. */
 export interface SuiteAround {
+  /** Who signs the seal. */
+  readonly signer: Signer | undefined;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly backoffMs?: number;
@@ -103,7 +106,7 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
     const gaveUp = breaker.isGivenUp;
     if (isOpen) await store.close();
-    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder);
+    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, around.signer, syncFolder);
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
   } catch (error) {

@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process';
+import type { KeyObject } from 'node:crypto';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { privateKeyIn } from '../../src/base/ed25519.ts';
+import { bytesHash } from '../../src/base/hash.ts';
+import {
+  type SealEnvelope,
+  type SealStatement,
+  sealEnvelope,
+  sealStatement,
+  signerWith,
+} from '../../src/contracts/seal/index.ts';
+import { Place } from '../runs-support.ts';
+import { ROOT, temporaryFolder } from '../support.ts';
+
+const page = readFileSync(path.join(ROOT, 'docs', 'evidence.md'), 'utf8');
+const section = page.slice(page.indexOf('## With sha256sum and openssl'));
+/** The commands of the page, word for word: the names to replace, the signature, the files. */
+const [, signature = '', files = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
+  ([, code]) => code as string,
+);
+
+const SCRIPT = `import proctor_tool
+open('output/ä b.txt', 'w').write('aaa')
+proctor_tool.succeed()`;
+
+let here: Place;
+let run = '';
+let key = '';
+
+beforeAll(() => {
+  here = new Place();
+  here.proctor(['keys', 'new']);
+  here.proctor(['keys', 'new', '--out', 'other.key']);
+  here.file('script.py', SCRIPT);
+  const ran = here.proctor(['run', 'script', 'script.py']);
+  expect(ran.code, ran.stderr).toBe(0);
+  [run = ''] = here.runFolders();
+  key = path.join(here.cwd, '.proctor', 'keys', 'signing.pub');
+});
+
+afterAll(() => here.remove());
+
+function shell(code: string, folder: string, publicKey = key): { ok: boolean; said: string } {
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', code], {
+    env: { PATH: process.env['PATH'], TMPDIR: temporaryFolder(), RUN: folder, KEY: publicKey },
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  return { ok: status === 0, said: stdout + stderr };
+}
+
+function copied(change: (folder: string) => void): string {
+  const folder = path.join(temporaryFolder(), 'run');
+  cpSync(run, folder, { recursive: true });
+  change(folder);
+  return folder;
+}
+
+/** Another file, and the seal that belongs to it, under the signature of the old one. */
+function forge(folder: string): void {
+  const file = path.join(folder, 'evidence', 'seal.json');
+  writeFileSync(path.join(folder, 'output', 'ä b.txt'), 'bbb');
+  const envelope = JSON.parse(readFileSync(file, 'utf8')) as SealEnvelope;
+  const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()) as SealStatement;
+  for (const { name, digest } of statement.subject) {
+    if (name === 'output/ä b.txt') digest.sha256 = bytesHash('bbb').slice('sha256:'.length);
+  }
+  writeFileSync(file, canonicalize({ ...sealEnvelope(statement), signatures: envelope.signatures }));
+}
+
+describe('the commands of docs/evidence.md', () => {
+  test('accept a signed folder, without anything of ours', () => {
+    expect(shell(signature + files, run)).toEqual({
+      ok: true,
+      said: 'Signature Verified Successfully\nThe files are as they were signed.\n',
+    });
+  });
+
+  const output = (folder: string): string => path.join(folder, 'output', 'ä b.txt');
+  const tampered: [string, (folder: string) => void][] = [
+    ['a file that was changed', folder => appendFileSync(output(folder), 'x')],
+    ['a file that is gone', folder => rmSync(output(folder))],
+    ['a file more', folder => writeFileSync(path.join(folder, 'output', 'more'), '')],
+    ['a link to the same bytes', folder => linkTo(output(folder))],
+    ['a link more', folder => symlinkSync('result.json', path.join(folder, 'more'))],
+    ['a seal that was written anew', forge],
+  ];
+  test.each(tampered)('find %s', (_, change) => {
+    expect(shell(signature + files, copied(change))).toMatchObject({ ok: false });
+  });
+
+  test('find a seal that was written anew by the signature alone, which the files do not tell', () => {
+    const folder = copied(forge);
+    expect(shell(signature, folder)).toMatchObject({ ok: false, said: 'Signature Verification Failure\n' });
+    expect(shell(signature.replace(/^openssl.*\n/m, '') + files, folder)).toMatchObject({ ok: true });
+  });
+
+  test('find that another key has signed it', () => {
+    expect(shell(signature, run, path.join(here.cwd, 'other.pub'))).toMatchObject({ ok: false });
+  });
+
+  test('do not take a name that they misread for another', () => {
+    const folder = temporaryFolder();
+    const names = ['a', 'a"b'];
+    for (const name of names) writeFileSync(path.join(folder, name), 'x');
+    mkdirSync(path.join(folder, 'evidence'));
+    const listed = names.map(name => ({ path: name, sha256: bytesHash('x'), bytes: 1 }));
+    const sealed = { runId: 'script_1', kind: 'script', sealedAt: '2026-04-03T10:15:07.412Z', files: listed } as const;
+    const pem = readFileSync(path.join(here.cwd, '.proctor', 'keys', 'signing.key'), 'utf8');
+    const seal = sealEnvelope(sealStatement(sealed), signerWith(privateKeyIn(pem) as KeyObject));
+    writeFileSync(path.join(folder, 'evidence', 'seal.json'), canonicalize(seal));
+    expect(shell(signature, folder)).toMatchObject({ ok: true });
+    expect(shell(signature + files, folder)).toMatchObject({ ok: false });
+  });
+
+  test('name a key as we do', () => {
+    const [command = ''] = /openssl pkey -pubin[^`]*/.exec(page) ?? [];
+    const { said } = shell(command.replace('signing.pub', '"$KEY"'), run);
+    expect(`sha256:${said.slice(0, 64)}\n`).toBe(here.proctor(['keys', 'show']).stdout);
+  });
+});
+
+function linkTo(file: string): void {
+  const aside = path.join(temporaryFolder(), 'aside');
+  cpSync(file, aside);
+  rmSync(file);
+  symlinkSync(aside, file);
+}
