@@ -92,6 +92,19 @@ export const FD = {
       'run_id and version are those of run.json',
     ],
   },
+  FD11: {
+    id: 'FD11',
+    title: 'Intent Agrees',
+    why: 'A result is worth what it rests on: the request, the bundle, the record of the runner and the outcome beside it.',
+    asks: [
+      'a run result and the request of an intent beside it name the same run, file, profile and model mode',
+      'bundle.json beside it has its bundle_id, its intent_sha256, its questions, and limits within its policy',
+      'there is an execution exactly where a bundle was to be run, and then a readable outcome and runner record',
+      'runner.json has the limits and write roots of the bundle, and the allowed commands of the policy',
+      'the exit code is 0 exactly where the commands ended with 0, every output is there and every check held',
+      'cmd is the command of the bundle that ended so; the hashes of both streams are those of the outcome',
+    ],
+  },
 } as const;
 
 /** The rules of a sealed run folder; those of the seal alone, SL1 to SL4, stand with its contract. */
@@ -101,7 +114,7 @@ export const SL = {
     title: 'Folder Whole',
     why: 'What was sealed is what is shown, byte for byte, wherever the folder was copied to.',
     asks: [
-      'the run of a script has its seal, unless it is not finished',
+      'a run of Proctor has its seal, unless it is not finished',
       'every file that evidence/seal.json names is there, with the size and the SHA-256 that it states',
       'the files in evidence/internal/ are there all, or none of them is',
       'a file that another document was found wrong about (FD2, FD3) is not told of again',

@@ -14,6 +14,7 @@ import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
 import { foreignIn, journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
+import { intentInspector } from './intents.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { formatOf } from './recognise.ts';
 import { sealInspector } from './seal.ts';
@@ -69,6 +70,7 @@ export async function* verifyFolder(
     environmentInspector(surroundings),
     agreementInspector(surroundings),
     evaluationInspector(surroundings),
+    intentInspector(surroundings),
     hostPathInspector(report),
   ];
   const sum = new Sum(folder);

@@ -74,7 +74,7 @@ export function sealInspector(
       return outside;
     },
     take({ file, contract, value }) {
-      if (contract.name === 'script-outcome' || contract.name === 'script-request') runs.add(path.posix.dirname(file));
+      if (SEALED.has(contract.name)) runs.add(path.posix.dirname(file));
       if (contract.name !== 'seal') return;
       const opened = openSeal(value);
       if (!opened.ok) return;
@@ -105,6 +105,15 @@ export function sealInspector(
     },
   };
 }
+
+/** Documents that only a run of ours writes, and every such run is sealed. */
+const SEALED: ReadonlySet<string> = new Set([
+  'script-outcome',
+  'script-request',
+  'suite-request',
+  'intent-outcome',
+  'intent-request',
+]);
 
 const UNSEALED = 'is missing: any file may have been changed, added or taken away';
 

@@ -53,7 +53,8 @@ export const runResult: Contract = {
   canonicalBytes: 'RS7',
   namesProfile: true,
   programText: ['clarify_questions', 'execution.cmd', 'execution.outputs'],
-  claims: function* ({ bundle, execution }: RunResult) {
+  claims: function* ({ intent, bundle, execution }: RunResult) {
+    yield { at: 'intent.sha256', file: 'intent.json', sha256: intent.sha256, optional: true };
     if (bundle) yield { at: 'bundle.sha256', file: 'bundle.json', documentSha256: bundle.sha256, optional: true };
     for (const [index, { path, sha256, size_bytes }] of (execution?.outputs ?? []).entries()) {
       yield { at: `execution.outputs[${index}]`, file: `output/${path}`, sha256, bytes: size_bytes };

@@ -1,0 +1,115 @@
+import { canonicalize } from '../base/canonical.ts';
+import type { Bundle, IntentOutcome, IntentRequest } from '../contracts/intent/index.ts';
+import type { RunResult } from '../contracts/run-result/index.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import { exitOf } from '../evidence/endings.ts';
+import { FD } from './folder-rules.ts';
+import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { above } from './walk.ts';
+
+/** The documents of one intent's run, and where the result lies. */
+interface Run {
+  result?: { readonly file: string; readonly value: RunResult };
+  bundle?: Bundle;
+  request?: IntentRequest;
+  runner?: Runner;
+  outcome?: IntentOutcome;
+}
+
+/** FD11: result, bundle, request, runner and outcome of an intent tell of one decision, and of one end. */
+export function intentInspector({ report }: Surroundings): Inspector {
+  const runs = new Map<string, Run>();
+  return {
+    take(document) {
+      const folder = above(document.file, isAtTop(document) ? 0 : 1);
+      if (folder === undefined || !KNOWN.has(document.contract.name)) return;
+      const run = runs.get(folder) ?? {};
+      runs.set(folder, run);
+      note(run, document);
+    },
+
+    end() {
+      for (const run of runs.values()) {
+        const { result } = run;
+        if (!result || !run.request) continue;
+        for (const [at, message] of disagreements(run, result.value, run.request))
+          report({ rule: FD.FD11.id, level: 'must', file: result.file, at, message });
+      }
+    },
+  };
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['run-result', 'bundle', 'intent-request', 'runner', 'intent-outcome']);
+
+function isAtTop({ contract }: FolderDocument): boolean {
+  return contract.name === 'run-result' || contract.name === 'bundle';
+}
+
+function note(run: Run, { file, contract, value }: FolderDocument): void {
+  if (contract.name === 'run-result') run.result = { file, value: value as RunResult };
+  if (contract.name === 'bundle') run.bundle = value as Bundle;
+  if (contract.name === 'intent-request') run.request = value as IntentRequest;
+  if (contract.name === 'runner') run.runner = value as Runner;
+  if (contract.name === 'intent-outcome') run.outcome = value as IntentOutcome;
+}
+
+type Disagreement = readonly [at: string, message: string];
+
+function* disagreements(run: Run, result: RunResult, request: IntentRequest): Generator<Disagreement> {
+  if (result.run_id !== request.run_id) yield ['run_id', 'is not the one of the request'];
+  if (result.intent.path !== request.intent.name) yield ['intent.path', 'is not the name in the request'];
+  if (result.policy.name !== request.policy) yield ['policy.name', 'is not the one that was asked for'];
+  if (result.model_mode !== request.model_mode) yield ['model_mode', 'is not the one that was asked for'];
+  const isRun = result.kernel_result_kind === 'BUNDLE' && request.mode === 'execute-sandbox';
+  if (isRun !== (result.execution !== null)) yield ['execution', 'must be there exactly where a bundle was to be run'];
+  if (result.bundle && !run.bundle) yield ['bundle', 'is named, and no readable bundle.json lies beside it'];
+  if (run.bundle) yield* fromBundle(result, run.bundle, run.runner);
+  if (!result.execution) return;
+  if (!run.runner || !run.outcome) yield ['execution', 'has no readable outcome and runner record beside it'];
+  if (run.outcome) yield* fromOutcome(result.execution, run.outcome, run);
+}
+
+function* fromBundle(result: RunResult, bundle: Bundle, runner: Runner | undefined): Generator<Disagreement> {
+  if (!result.bundle) yield ['bundle', 'is null, and a bundle.json lies beside it'];
+  else if (result.bundle.bundle_id !== bundle.bundle_id) yield ['bundle.bundle_id', 'is not that of bundle.json'];
+  if (result.intent.sha256 !== bundle.intent_sha256)
+    yield ['intent.sha256', 'is not that of which the bundle was made'];
+  if ((result.kernel_result_kind === 'BUNDLE') !== (bundle.status === 'complete'))
+    yield ['kernel_result_kind', 'does not fit the status of the bundle'];
+  const asked = bundle.questions.map(({ text }) => text);
+  if (canonicalize(result.clarify_questions ?? []) !== canonicalize(asked))
+    yield ['clarify_questions', 'are not those of the bundle'];
+  for (const name of ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const) {
+    if (bundle.limits[name] > result.policy[name]) yield [`policy.${name}`, 'is less than the bundle takes'];
+    if (runner && runner.limits[name] !== bundle.limits[name])
+      yield [`policy.${name}`, 'bounds the bundle otherwise than runner.json tells'];
+  }
+  if (runner && canonicalize(runner.write_roots) !== canonicalize(bundle.write_roots))
+    yield ['policy.allowed_write_roots', 'bound the bundle otherwise than runner.json tells'];
+  if (
+    runner &&
+    canonicalize(runner.commands.allowlist) !== canonicalize([...new Set(result.policy.allowed_commands)].sort())
+  )
+    yield ['policy.allowed_commands', 'are not those that runner.json tells'];
+}
+
+function* fromOutcome(
+  execution: NonNullable<RunResult['execution']>,
+  outcome: IntentOutcome,
+  { runner, bundle }: Run,
+): Generator<Disagreement> {
+  const { ending, checks, missing_outputs, refused, command } = outcome;
+  if (runner && canonicalize(exitOf(ending)) !== canonicalize(runner.exit))
+    yield ['execution.exit_code', 'rests on an ending that is not the one that runner.json tells'];
+  const endedWell = ending.how === 'exited' && ending.code === 0;
+  const heldAll = refused === null && missing_outputs.length === 0 && checks.every(({ held }) => held);
+  if ((execution.exit_code === 0) !== (endedWell && heldAll))
+    yield ['execution.exit_code', 'does not fit how the commands ended and which checks held'];
+  if (bundle && canonicalize(execution.cmd) !== canonicalize(bundle.commands[command ?? 0]?.argv ?? []))
+    yield ['execution.cmd', 'is not the command of the bundle that ended so'];
+  if (bundle && refused === null && checks.length !== bundle.accept.length)
+    yield ['execution', 'rests on other checks than those of the bundle'];
+  for (const { name, sha256 } of outcome.streams) {
+    if (execution[`${name}_sha256`] !== sha256) yield [`execution.${name}_sha256`, 'is not the one of the outcome'];
+  }
+}

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { bytesHash, contentHash } from '../../src/base/hash.ts';
+import { type Bundle, bundle, bundleIdOf, intent, intentOutcome } from '../../src/contracts/intent/index.ts';
+import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
+import { builtInProfiles } from '../../src/contracts/profile/index.ts';
+import { runner } from '../../src/contracts/runner/index.ts';
+import type { Runner } from '../../src/contracts/runner/shape.ts';
+import { sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
+import { intentDocuments } from '../../src/evidence/intent-documents.ts';
+import type { IntentPlan } from '../../src/evidence/intent-run.ts';
+import { brokenIn, type Files, folderWith } from './folders.ts';
+
+const ID = 'intent_20260403_101500_4f1c9a7be210';
+const { strict } = builtInProfiles;
+const INTENT = canonicalize(intent.example);
+const none = { bytesTotal: 0, bytesKept: 0, masked: 0, sha256: bytesHash('') } as const;
+
+const planned = named({
+  ...(bundle.example as Bundle),
+  intent_sha256: bytesHash(INTENT),
+  outputs: ['out/c.json'],
+  limits: { timeout_ms: 20_000, max_output_files: 200, max_total_output_bytes: 10_485_760 },
+});
+
+function named(content: Bundle): Bundle {
+  return { ...content, bundle_id: bundleIdOf(content) };
+}
+
+/** A run that was accepted, as it is written. */
+function documents(): Files {
+  const { timing: _, exit: __, ...record } = runner.example as Runner;
+  const { enforcement, limits, observed } = intentOutcome.example as IntentOutcome;
+  const plan: IntentPlan = {
+    request: {
+      schema_version: 'intent-request.v1',
+      run_id: ID,
+      kind: 'intent',
+      intent: { name: 'build-config.json', sha256: bytesHash(INTENT), bytes: INTENT.length },
+      answers: null,
+      recording: null,
+      mode: 'execute-sandbox',
+      policy: 'strict',
+      model_mode: 'none',
+    },
+    policy: strict,
+    intentSha256: bytesHash(INTENT),
+    decided: { kind: 'BUNDLE', questions: [] },
+    going: {
+      runner: {
+        ...record,
+        limits: planned.limits,
+        write_roots: planned.write_roots,
+        commands: { allowlist: ['node', 'npm'], blocklist: [], shell: 'none' },
+      },
+      enforcement,
+      limits,
+      observed,
+    },
+    correlationId: 'abcdefabcdef',
+    startedAtMs: Date.UTC(2026, 3, 3, 10, 15),
+    owner: { pid: 1, startTicks: 1, bootId: 'x' },
+  };
+  const capture = {
+    ending: { how: 'exited', code: 0 },
+    command: 0,
+    phases: [{ name: 'execute', startedAtMs: plan.startedAtMs, durationMs: 5 }],
+    stdout: none,
+    stderr: none,
+  } as const;
+  const reading = {
+    exitCode: 0,
+    outputs: [{ path: 'out/c.json', bytes: 2, sha256: bytesHash('{}') }],
+    refused: null,
+    missing: [],
+    checks: [{ check: 'file_exists' as const, path: 'out/c.json', held: true, message: null }],
+    reasons: ['It went well.'],
+    remarks: [],
+  };
+  const written = intentDocuments(
+    { plan, ran: { capture, reading }, completedAtMs: plan.startedAtMs + 9 },
+    { intent: INTENT, bundle: planned, recording: null },
+    { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) },
+  );
+  return { ...Object.fromEntries(written.map(([file, bytes]) => [file, String(bytes)])), 'output/out/c.json': '{}' };
+}
+
+type Change = (document: never) => object;
+
+/** The same with some documents changed, every reference to them made right again, and sealed by whoever did it. */
+function forged(changes: Readonly<Record<string, Change>> = {}): Files {
+  const files = documents();
+  for (const [file, change] of Object.entries(changes)) {
+    files[file] = canonicalize(change(JSON.parse(files[file] as string) as never));
+  }
+  const manifest = JSON.parse(files['evidence/steps/intent/manifest.json'] as string) as {
+    artifacts: { path: string; sha256: string; size_bytes: number }[];
+  };
+  for (const artifact of manifest.artifacts) {
+    artifact.sha256 = bytesHash(files[artifact.path] as string);
+    artifact.size_bytes = Buffer.byteLength(files[artifact.path] as string);
+  }
+  files['evidence/steps/intent/manifest.json'] = canonicalize(manifest);
+  const sealed = Object.entries(files).map(([path, text]) => ({
+    path,
+    sha256: bytesHash(text as string),
+    bytes: Buffer.byteLength(text as string),
+  }));
+  const statement = sealStatement({ runId: ID, kind: 'intent', sealedAt: '2026-04-03T10:15:01.000Z', files: sealed });
+  return { ...files, 'evidence/seal.json': sealEnvelope(statement) };
+}
+
+const rebundled = (content: Bundle) => ({
+  'bundle.json': () => content,
+  'run.json': (run: { bundle: object }) => ({
+    ...run,
+    bundle: { bundle_id: content.bundle_id, sha256: contentHash(content) },
+  }),
+});
+
+test('the folder of an intent that was accepted breaks no rule', async () => {
+  expect(await brokenIn(folderWith(forged()))).toEqual([]);
+});
+
+describe('a forged folder of an intent', () => {
+  const breaches: [string, Readonly<Record<string, Change>>, string[]][] = [
+    [
+      'another profile than was asked for',
+      { 'evidence/request.json': (request: object) => ({ ...request, policy: 'default' }) },
+      ['policy.name'],
+    ],
+    [
+      'another file than was asked for',
+      { 'run.json': (run: object) => ({ ...run, intent: { path: 'other.json', sha256: bytesHash(INTENT) } }) },
+      ['intent.path'],
+    ],
+    [
+      'an execution that nobody asked for',
+      { 'evidence/request.json': (request: object) => ({ ...request, mode: 'plan-only' }) },
+      ['execution'],
+    ],
+    [
+      'a result that its outcome denies',
+      {
+        'evidence/outcome.json': (outcome: object) => ({
+          ...outcome,
+          checks: [{ check: 'file_exists', path: 'out/c.json', held: false, message: 'The file is not there.' }],
+        }),
+      },
+      ['execution.exit_code'],
+    ],
+    ['checks left out', { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) }, ['execution']],
+    [
+      'an ending that the runner does not tell',
+      {
+        'evidence/outcome.json': (outcome: object) => ({ ...outcome, ending: { how: 'exited', code: 9 } }),
+      },
+      ['execution.exit_code', 'execution.exit_code'],
+    ],
+    [
+      'another command',
+      { 'run.json': (run: { execution: object }) => ({ ...run, execution: { ...run.execution, cmd: ['node'] } }) },
+      ['execution.cmd'],
+    ],
+    [
+      'another stream',
+      {
+        'run.json': (run: { execution: object }) => ({
+          ...run,
+          execution: { ...run.execution, stdout_sha256: bytesHash('x') },
+        }),
+      },
+      ['execution.stdout_sha256'],
+    ],
+    ['a bundle of another intent', rebundled(named({ ...planned, intent_sha256: bytesHash('x') })), ['intent.sha256']],
+    [
+      'a bundle beyond its policy',
+      rebundled(named({ ...planned, limits: { ...planned.limits, timeout_ms: 40_000 } })),
+      ['policy.timeout_ms', 'policy.timeout_ms'],
+    ],
+    [
+      'a bundle that may write elsewhere',
+      rebundled(named({ ...planned, write_roots: ['.'] })),
+      ['policy.allowed_write_roots'],
+    ],
+    [
+      'a runner that allowed more',
+      {
+        'evidence/runner.json': (record: { commands: object }) => ({
+          ...record,
+          commands: { ...record.commands, allowlist: ['node', 'npm', 'sh'] },
+        }),
+      },
+      ['policy.allowed_commands'],
+    ],
+  ];
+  test.each(breaches)('with %s is found', async (_, changes, at) => {
+    const broken = await brokenIn(folderWith(forged(changes)));
+    expect(broken.filter(place => place.startsWith('FD11'))).toEqual(at.map(place => `FD11 run.json#${place}`));
+  });
+
+  test('with another intent beside it is found by its hash', async () => {
+    const broken = await brokenIn(folderWith(forged({ 'intent.json': (text: object) => ({ ...text, goal: 'Else' }) })));
+    expect(broken).toContain('FD3 run.json#intent.sha256');
+  });
+
+  test('without its seal is found', async () => {
+    const { 'evidence/seal.json': _, ...rest } = forged();
+    expect(await brokenIn(folderWith(rest))).toEqual(['SL5 evidence/seal.json']);
+  });
+});
