@@ -6,6 +6,7 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../../src/base/hash.ts';
 import { caseFailureExample, runArtifact } from '../../src/contracts/artifacts/index.ts';
 import { policySummary, runnerMetadata, stepManifest } from '../../src/contracts/agent-step/index.ts';
+import { type Bundle, bundle, bundleIdOf } from '../../src/contracts/intent/index.ts';
 import { builtInProfiles } from '../../src/contracts/profile/index.ts';
 import { runResult } from '../../src/contracts/run-result/index.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
@@ -397,19 +398,20 @@ describe('other folders', () => {
   });
 
   test('of an intent: outputs, bundle and policy must be those that the result names', async () => {
-    const bundle = { id: 'bundle_1', outputs: [] };
+    const plan = bundle.example as Bundle;
+    const other = { ...plan, network: true };
     const own = { ...builtInProfiles.default, name: 'mine', timeout_ms: 90_000 };
     const result = exampleWith(runResult, {
       policy: own,
-      'bundle.sha256': contentHash(bundle),
+      'bundle.sha256': contentHash(plan),
       'execution.outputs': [{ path: 'out/report.md', sha256: bytesHash('hello'), size_bytes: 5 }],
       'execution.total_output_bytes': 5,
     }) as object;
-    const whole = { 'run.json': result, 'bundle.json': bundle, 'policy.json': own, 'output/out/report.md': 'hello' };
+    const whole = { 'run.json': result, 'bundle.json': plan, 'policy.json': own, 'output/out/report.md': 'hello' };
     expect((await verdictsOf(folderWith(whole))).at(-1)).toMatchObject({ outcome: 'valid', violations: [] });
-    expect(await brokenIn(folderWith({ ...whole, 'bundle.json': { id: 'bundle_2' } }))).toEqual([
-      'FD3 run.json#bundle.sha256',
-    ]);
+    expect(await brokenIn(folderWith({ ...whole, 'bundle.json': { ...other, bundle_id: bundleIdOf(other) } }))).toEqual(
+      ['FD3 run.json#bundle.sha256'],
+    );
     expect(await brokenIn(folderWith({ ...whole, 'output/out/report.md': 'hullo' }))).toEqual([
       'FD3 run.json#execution.outputs[0]',
     ]);
