@@ -11,6 +11,7 @@ import { finish } from './finish.ts';
 import { INTENT_STEP_FOLDER, intentDocuments } from './intent-documents.ts';
 import type { IntentLine, IntentReading, IntentTexts } from './intent-run.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
+import type { Ledger } from './ledger.ts';
 import { documentIn } from './read.ts';
 import { areSound } from './script-line.ts';
 import type { CaptureNote } from './script-run.ts';
@@ -25,6 +26,7 @@ export async function completeIntent(
   journal: readonly unknown[],
   nowMs: number,
   because: Because,
+  ledger: Ledger | undefined,
 ): Promise<boolean> {
   const lines = journal as readonly IntentLine[];
   const plan = lineOf(lines, 'planned')?.plan;
@@ -55,6 +57,7 @@ export async function completeIntent(
     stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
+    ledger,
   });
   return true;
 }

@@ -8,6 +8,7 @@ import { replaceFile, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { finish } from './finish.ts';
 import type { Journal } from './journal.ts';
+import type { Ledger } from './ledger.ts';
 import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
@@ -140,7 +141,11 @@ export class SuiteStore {
   }
 
   /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
-  async finish(run: Omit<SuiteRun, 'assets' | 'stats'>, sync: (folder: string) => Promise<void>): Promise<void> {
+  async finish(
+    run: Omit<SuiteRun, 'assets' | 'stats'>,
+    sync: (folder: string) => Promise<void>,
+    ledger?: Ledger,
+  ): Promise<void> {
     this.#writeFiles();
     await this.#writer?.close();
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
@@ -153,6 +158,7 @@ export class SuiteStore {
       passing: [],
       sealedAtMs: run.completedAtMs,
       synced: sync(this.folder),
+      ledger,
     });
     this.#journal.remove();
   }

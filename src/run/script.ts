@@ -130,6 +130,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: completedAtMs,
+    ledger: around.ledger,
   });
   await closed;
   return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };

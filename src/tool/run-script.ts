@@ -9,6 +9,7 @@ import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { Around } from '../run/recorded.ts';
 import type { ScriptAnswer } from '../run/script.ts';
+import { ledgerOf } from './ledger.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
@@ -35,6 +36,8 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   readonly onOutput?: Around['onOutput'];
   readonly onWait?: Around['onWait'];
   readonly onFolder?: Around['onFolder'];
+  /** Something went wrong that does not touch the run. */
+  readonly onWarning?: (sentence: string) => void;
 }
 
 /** How the run of a script ended, and where its evidence is. */
@@ -72,7 +75,7 @@ export interface ScriptRunResult {
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
-  const { signal, onOutput, onWait, onFolder, caps, ...bounds } = rest;
+  const { signal, onOutput, onWait, onFolder, onWarning, caps, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const [{ runScript: run }, { homeFrom }] = await Promise.all([
@@ -89,7 +92,8 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
     bounds: defined({ ...bounds, profile: loaded }),
     caps: { ...settingsIn(home), ...caps },
   });
-  const around = defined({ launcher: await sharedLauncher(), home, signal, onOutput, onWait, onFolder });
+  const ledger = ledgerOf(home, onWarning);
+  const around = defined({ launcher: await sharedLauncher(), home, ledger, signal, onOutput, onWait, onFolder });
   const answer = await run(order, around);
   if (copyOutputTo !== undefined) copyOutput(answer.place.folder, copyOutputTo);
   return resultOf(answer);
@@ -128,6 +132,7 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   onOutput: true,
   onWait: true,
   onFolder: true,
+  onWarning: true,
 };
 
 let shared: Promise<Launcher> | undefined;

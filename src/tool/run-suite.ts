@@ -12,6 +12,7 @@ import type { Requested } from '../policy/bounds.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { ledgerOf } from './ledger.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
 
@@ -41,6 +42,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings> {
   readonly signal?: AbortSignal;
   readonly onProgress?: SuiteAround['onProgress'];
   readonly onFolder?: (place: RunPlace) => void;
+  /** Something went wrong that does not touch the runs. */
+  readonly onWarning?: (sentence: string) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
 }
@@ -93,7 +96,15 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
 
 type Going = Pick<
   RunSuiteOptions,
-  'headers' | 'secrets' | 'bounds' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
+  | 'headers'
+  | 'secrets'
+  | 'bounds'
+  | 'signal'
+  | 'onProgress'
+  | 'onFolder'
+  | 'onWarning'
+  | 'backoffMs'
+  | 'breakerPausesMs'
 > & { readonly home: string };
 
 /** Runs what was laid out, one repetition after the other, and judges each. */
@@ -103,6 +114,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   const { evaluationIn } = await import('./sides.ts');
   const runs: JudgedAnswer[] = [];
   const signal = going.signal ?? new AbortController().signal;
+  const ledger = ledgerOf(going.home, going.onWarning);
   for (const place of places) {
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
@@ -110,6 +122,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
     const answer = await alone(place, async () =>
       run(place, await targetFor(plan, going), {
         signal,
+        ledger,
         ...(going.onProgress && { onProgress: going.onProgress }),
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),

@@ -45,6 +45,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   cwd: true,
   signal: true,
   onProgress: true,
+  onWarning: true,
   onFolder: true,
   backoffMs: true,
   breakerPausesMs: true,

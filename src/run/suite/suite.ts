@@ -4,6 +4,7 @@ import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { Journal } from '../../evidence/journal.ts';
+import type { Ledger } from '../../evidence/ledger.ts';
 import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
 import { CASES } from '../../evidence/suite-folder.ts';
 import { type OpenSuite, openSuite } from '../../evidence/suite-resume.ts';
@@ -38,6 +39,7 @@ export interface SuiteAnswer {
 /** Who watches, and what is given in for tests. */
 export interface SuiteAround {
   readonly signal: AbortSignal;
+  readonly ledger?: Ledger;
   readonly onProgress?: (progress: Progress) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
@@ -103,7 +105,7 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
     const gaveUp = breaker.isGivenUp;
     if (isOpen) await store.close();
-    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder);
+    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, syncFolder, around.ledger);
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
   } catch (error) {
