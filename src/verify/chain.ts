@@ -12,69 +12,26 @@ import type { Verdict } from './verdict.ts';
  */
 export class Chain {
   #isLedger: boolean;
-  #previous: { readonly hash: string; readonly sequence: number; readonly sealedAtMs: number } | undefined;
+  #previous: Link | undefined;
 
   constructor(isLedger: boolean) {
     this.#isLedger = isLedger;
   }
 
   judge(examined: Examined, line: Line): Examined {
-    this.#isLedger ||= examined.contract?.name === NAME;
+    const isOne = examined.contract?.name === NAME;
+    this.#isLedger ||= isOne;
     if (!this.#isLedger) return examined;
-    const hash = line.bytes && hashOf(line.bytes);
-    const isOne = examined.contract?.name === NAME && typeof examined.value === 'object';
     const value = (isOne ? (examined.value ?? {}) : {}) as Partial<LedgerLine>;
-    const said = new Set(examined.verdict.violations.map(({ path }) => path));
-    const found = isOne
-      ? [...this.#troubles(value, line, examined.verdict, hash)].filter(
-          ({ path }) => path === undefined || !said.has(path),
-        )
-      : [finding('LD1', undefined, `is not a line of a ledger${because(examined.verdict)}`)];
-    const sealedAtMs = Date.parse(String(value.sealed_at));
-    const advice: Violation[] =
-      this.#previous && sealedAtMs < this.#previous.sealedAtMs
-        ? [finding('LD2', 'sealed_at', 'is before that of the line before')]
-        : [];
-    const expected = (this.#previous?.sequence ?? 0) + 1;
-    this.#previous = {
-      hash: hash ?? '',
-      sequence: Number.isSafeInteger(value.sequence) ? (value.sequence as number) : expected,
-      sealedAtMs: Number.isNaN(sealedAtMs) ? (this.#previous?.sealedAtMs ?? Number.NaN) : sealedAtMs,
-    };
-    return { ...examined, verdict: withFindings(examined.verdict, found, advice) };
-  }
-
-  *#troubles(
-    { sequence, previous_sha256: before }: Partial<LedgerLine>,
-    { number, isCut }: Line,
-    { hash: canonical }: Verdict,
-    hash: string | undefined,
-  ): Generator<Violation> {
-    if (isCut) yield finding('LD1', undefined, 'has no line feed at its end, so that it may be cut off');
-    if (canonical !== undefined && canonical !== hash)
-      yield finding('LD1', undefined, 'is not canonical JSON (RFC 8785)');
+    const hash = line.bytes && hashOf(line.bytes);
     const previous = this.#previous;
-    if (!previous) {
-      if (number > 1) yield finding('LD6', undefined, 'stands after what is no ledger');
-      else if (sequence !== 1)
-        yield finding('LD5', 'sequence', 'must be 1 in the first line: lines before it are gone');
-      else if (before !== null) yield finding('LD6', 'previous_sha256', 'must be null in the first line');
-      return;
-    }
-    if (sequence !== previous.sequence + 1) {
-      yield finding(
-        'LD5',
-        'sequence',
-        `must be ${previous.sequence + 1}: lines are missing, doubled or in another order`,
-      );
-    }
-    if (before !== previous.hash) {
-      yield finding(
-        'LD6',
-        'previous_sha256',
-        'is not the hash of the line before: that one was changed, or is another',
-      );
-    }
+    this.#previous = linkAfter(previous, value, hash);
+    if (!isOne) return { verdict: noLine(examined.verdict) };
+    const { verdict } = examined;
+    const found = [...formTroubles(line, verdict, hash), ...orderTroubles(previous, value, line)];
+    const isEarly = Date.parse(String(value.sealed_at)) < (previous?.sealedAtMs ?? Number.NaN);
+    const advice = isEarly ? [finding('LD2', 'is before that of the line before', 'sealed_at')] : [];
+    return { ...examined, verdict: withFindings(verdict, found, advice) };
   }
 }
 
@@ -85,33 +42,74 @@ export function isLedger(file: string): boolean {
   return path.basename(file) === 'ledger.ndjson';
 }
 
+/** A line, as the next one sees it. */
+interface Link {
+  readonly hash: string | undefined;
+  readonly sequence: number;
+  readonly sealedAtMs: number;
+}
+
+/** A line that cannot be read stands for the one that should be there. */
+function linkAfter(previous: Link | undefined, line: Partial<LedgerLine>, hash: string | undefined): Link {
+  const { sequence } = line;
+  const sealedAtMs = Date.parse(String(line.sealed_at));
+  return {
+    hash,
+    sequence: typeof sequence === 'number' ? sequence : (previous?.sequence ?? 0) + 1,
+    sealedAtMs: Number.isNaN(sealedAtMs) ? (previous?.sealedAtMs ?? Number.NaN) : sealedAtMs,
+  };
+}
+
 /** Over the bytes of a line and its line feed. */
 function hashOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).update('\n').digest('hex')}`;
 }
 
-function because({ reason }: Verdict): string {
-  return reason ? `: ${reason.message.replace(/\.$/, '')}` : '';
+/** The content hash of a document is over its canonical bytes, so a line that is not canonical has two. */
+function* formTroubles({ isCut }: Line, verdict: Verdict, hash: string | undefined): Generator<Violation> {
+  if (isCut) yield finding('LD1', 'has no line feed at its end, so that it may be cut off: proctor recover mends that');
+  if (verdict.hash !== undefined && verdict.hash !== hash) yield finding('LD1', 'is not canonical JSON (RFC 8785)');
 }
 
-function finding(rule_id: string, path: string | undefined, message: string): Violation {
-  return path === undefined
+function* orderTroubles(
+  previous: Link | undefined,
+  { sequence, previous_sha256: before }: Partial<LedgerLine>,
+  { number }: Line,
+): Generator<Violation> {
+  if (!previous && number > 1) yield finding('LD6', 'stands after what is no line of a ledger');
+  else if (!previous) {
+    if (sequence !== 1) yield finding('LD5', 'must be 1 in the first line: those before it are gone', 'sequence');
+    else if (before !== null) yield finding('LD6', 'must be null in the first line', 'previous_sha256');
+  } else {
+    const next = previous.sequence + 1;
+    if (sequence !== next) yield finding('LD5', `must be ${next}: lines are missing, doubled or moved`, 'sequence');
+    if (before !== previous.hash) yield finding('LD6', UNCHAINED, 'previous_sha256');
+  }
+}
+
+const UNCHAINED = 'is not the hash of the line before: that one was changed, or is another';
+
+function finding(rule_id: string, message: string, at?: string): Violation {
+  return at === undefined
     ? { rule_id, message: `The line ${message}.` }
-    : { rule_id, message: `${path} ${message}.`, path };
+    : { rule_id, message: `${at} ${message}.`, path: at };
 }
 
-/** A line that was refused was judged all the same: it is none. */
 function withFindings(verdict: Verdict, found: readonly Violation[], more: readonly Violation[]): Verdict {
-  const advice = [...verdict.advice.filter(({ rule_id, path }) => rule_id !== 'LD1' || path !== undefined), ...more];
-  if (found.length === 0) return more.length > 0 ? { ...verdict, advice: advice.sort(byRuleThenPath) } : verdict;
-  const { reason: _, ...rest } = verdict;
-  return {
-    ...rest,
-    outcome: 'invalid',
-    contract: NAME,
-    violations: [...verdict.violations, ...found].sort(byRuleThenPath),
-    advice: advice.sort(byRuleThenPath),
-    hash: undefined,
-    environment_hash: undefined,
-  };
+  const said = new Set(verdict.violations.flatMap(({ path: at }) => at ?? []));
+  const violations = found.filter(({ path: at }) => at === undefined || !said.has(at));
+  // That its bytes are not canonical is no advice in a ledger.
+  const advice = [...verdict.advice.filter(({ path: at }) => at !== undefined), ...more].sort(byRuleThenPath);
+  if (violations.length === 0) return more.length > 0 ? { ...verdict, advice } : verdict;
+  return { ...invalid(verdict, [...verdict.violations, ...violations].sort(byRuleThenPath)), advice };
+}
+
+/** What stands in a ledger and is none of its lines. What else could be said of it does not matter. */
+function noLine(verdict: Verdict): Verdict {
+  const why = verdict.reason ? `: ${verdict.reason.message.replace(/\.$/, '')}` : '';
+  return { ...invalid(verdict, [finding('LD1', `is no line of a ledger${why}`)]), advice: [] };
+}
+
+function invalid({ reason: _, ...verdict }: Verdict, violations: readonly Violation[]): Verdict {
+  return { ...verdict, outcome: 'invalid', contract: NAME, violations, hash: undefined, environment_hash: undefined };
 }

@@ -51,7 +51,7 @@ export function* recordsOf(
   within = input,
 ): Generator<Examined | Promise<Examined>, Failure | undefined> {
   try {
-    const chain = new Chain(isLedger(input));
+    const chain = new Chain(options.as === undefined && isLedger(input));
     for (const line of linesOf(fd, cap)) {
       const origin = { input: `${input}:${line.number}`, within };
       const examined = line.bytes

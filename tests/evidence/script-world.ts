@@ -12,6 +12,7 @@ import { documentsOf } from '../../src/evidence/documents.ts';
 import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
 import { PASSING } from '../../src/evidence/left.ts';
+import type { Ledger } from '../../src/evidence/ledger.ts';
 import type { CaptureNote, ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
 import { storedStream } from '../../src/evidence/stored-stream.ts';
 import { verify } from '../../src/verify/index.ts';
@@ -74,6 +75,7 @@ export async function finishRun(
   capture: Capture,
   reading: ScriptReading,
   of: ScriptPlan = plan(),
+  ledger?: Ledger,
 ): Promise<void> {
   mkdirSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
   const streams = { stdout: storedStream(capture.stdout).bytes, stderr: storedStream(capture.stderr).bytes };
@@ -84,6 +86,7 @@ export async function finishRun(
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,
+    ledger,
   });
 }
 
