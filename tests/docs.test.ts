@@ -22,6 +22,7 @@ describe.each([
   'CONTRIBUTING.md',
   'docs/ci.md',
   'docs/decisions.md',
+  'docs/ledger.md',
   'docs/scripts.md',
   'docs/sandboxes.md',
   'docs/suites.md',

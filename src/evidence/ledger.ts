@@ -75,7 +75,7 @@ export async function appendLines(
     if (fd === undefined) return { added: [], isRepaired: false };
     const end = endOf(fd);
     if (end.torn.length > 0) cut(home, fd, end);
-    const known = search === 'its end' ? idsIn(end.tail) : idsFrom(fd);
+    const known = search === 'its end' ? idsIn(end.tail) : idsFrom(fd, new Set(entries.map(({ run_id }) => run_id)));
     const added = entries.filter(({ run_id }) => !known.has(run_id));
     write(fd, end, added);
     // Others may go on: whoever syncs later syncs these lines, too.
@@ -232,9 +232,12 @@ function idsIn(lines: Buffer): Set<string> {
   return new Set([...lines.toString('latin1').matchAll(RUN_ID)].map(([, id]) => id as string));
 }
 
-function idsFrom(fd: number): Set<string> {
+/** Those of some runs that have a line anywhere. Only these are held, however long the ledger is. */
+function idsFrom(fd: number, wanted: ReadonlySet<string>): Set<string> {
   const ids = new Set<string>();
-  for (const { bytes } of linesOf(fd, ledgerLine.bytesMax, 0)) if (bytes) for (const id of idsIn(bytes)) ids.add(id);
+  for (const { bytes } of linesOf(fd, ledgerLine.bytesMax, 0)) {
+    for (const id of bytes ? idsIn(bytes) : []) if (wanted.has(id)) ids.add(id);
+  }
   return ids;
 }
 

@@ -101,15 +101,16 @@ function withFindings(verdict: Verdict, found: readonly Violation[], more: reado
   // That its bytes are not canonical is no advice in a ledger.
   const advice = [...verdict.advice.filter(({ path: at }) => at !== undefined), ...more].sort(byRuleThenPath);
   if (violations.length === 0) return more.length > 0 ? { ...verdict, advice } : verdict;
-  return { ...invalid(verdict, [...verdict.violations, ...violations].sort(byRuleThenPath)), advice };
+  const { omitted } = verdict;
+  return { ...invalid(verdict, [...verdict.violations, ...violations].sort(byRuleThenPath)), advice, omitted };
 }
 
 /** What stands in a ledger and is none of its lines. What else could be said of it does not matter. */
 function noLine(verdict: Verdict): Verdict {
   const why = verdict.reason ? `: ${verdict.reason.message.replace(/\.$/, '')}` : '';
-  return { ...invalid(verdict, [finding('LD1', `is no line of a ledger${why}`)]), advice: [] };
+  return invalid(verdict, [finding('LD1', `is no line of a ledger${why}`)]);
 }
 
-function invalid({ reason: _, ...verdict }: Verdict, violations: readonly Violation[]): Verdict {
-  return { ...verdict, outcome: 'invalid', contract: NAME, violations, hash: undefined, environment_hash: undefined };
+function invalid({ input, within, not_checked }: Verdict, violations: readonly Violation[]): Verdict {
+  return { input, within, outcome: 'invalid', contract: NAME, violations, advice: [], not_checked };
 }

@@ -75,8 +75,11 @@ function differences(line: Partial<LedgerLine>, entry: Entry): (keyof Entry)[] {
 
 /** The ledgers of a folder by their paths in it, each with the runs that lie beside it. */
 export function ledgersIn(folder: string, files: readonly string[], report: Report): ReadonlyMap<string, RunsBeside> {
-  const below = (file: string): string => file.slice(0, -LEDGER.length);
-  return new Map(files.map(file => [file, new RunsBeside(path.join(folder, below(file)), below(file), report)]));
+  const ledgers = files.map(file => {
+    const below = file.slice(0, -LEDGER.length);
+    return [file, new RunsBeside(path.join(folder, below), below, report)] as const;
+  });
+  return new Map(ledgers);
 }
 
 /** LD8 for one run folder: what the ledger of the home that it lies in says of it. */

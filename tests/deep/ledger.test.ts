@@ -8,11 +8,11 @@ test('eight processes that write two hundred lines each lose none and double non
   const home = newHome();
   const start = await writer();
   const writers = Array.from({ length: 8 }, (_, index) => start(home, `w${index}`, 200));
-  let isOver = false;
+  const over = new AbortController();
   const reading = (async () => {
     let times = 0;
     await append(home, []);
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await wait(20);
       expect((await brokenIn(ledgerIn(home))).filter(line => line !== 'enoent' && line !== 'empty')).toEqual([]);
       times++;
@@ -20,7 +20,7 @@ test('eight processes that write two hundred lines each lose none and double non
     return times;
   })();
   expect(await Promise.all(writers.map(({ ended }) => ended))).toEqual(writers.map(() => 0));
-  isOver = true;
+  over.abort();
   expect(await reading).toBeGreaterThan(3);
   const said = writers.flatMap(each => each.said);
   expect(said).toHaveLength(1_600);

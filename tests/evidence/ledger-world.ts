@@ -10,6 +10,7 @@ import { appendLines, type Entry, LEDGER } from '../../src/evidence/ledger.ts';
 import { holdName } from '../../src/execute/slots.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
+import type { Task } from './ledger-writer.ts';
 import { captureOf, finishRun, plan, succeeded } from './script-world.ts';
 
 export const entryOf = (run_id: string, atMs = 0): Entry => ({
@@ -86,7 +87,8 @@ export async function writer(): Promise<(home: string, name: string, count: numb
   const outfile = path.join(folder, 'writer.mjs');
   const entry = path.join(import.meta.dirname, 'ledger-writer.ts');
   await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node' });
-  return (home, name, count) => new Writing(spawn(process.execPath, [outfile, home, name, String(count)], PIPED));
+  const start = (task: Task): Writing => new Writing(spawn(process.execPath, [outfile, JSON.stringify(task)], PIPED));
+  return (home, name, count) => start({ home, name, count });
 }
 
 const PIPED: SpawnOptions = { stdio: ['ignore', 'pipe', 'inherit'] };

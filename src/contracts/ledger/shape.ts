@@ -5,7 +5,7 @@ import { RUN_KINDS } from '../seal/statement.ts';
 import { contentHashText, instant, record } from '../shape.ts';
 
 /** What a run of an intent came to. */
-export const ledgerIntent = record({
+const ledgerIntent = record({
   intent_sha256: contentHashText(),
   bundle_sha256: z.nullable(contentHashText()),
   result_kind: z.enum(['BUNDLE', 'CLARIFY', 'REFUSE']),
