@@ -10,8 +10,14 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
+import type { LedgerIntent } from '../../src/contracts/ledger/index.ts';
+import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
+import { finish } from '../../src/evidence/finish.ts';
 import { appendLines, REPAIRS } from '../../src/evidence/ledger.ts';
+import { sealedEntry } from '../../src/evidence/sealed-entry.ts';
+import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { fifo, isRoot, mountMemory } from './ingest-world.ts';
 import {
   addRun,
@@ -187,5 +193,39 @@ describe('a run', () => {
     expect(linesIn(home)).toMatchObject([
       { run_id: runId(0), kind: 'script', seal_sha256: bytesHash(seal), intent: null },
     ]);
+  });
+
+  test('of an intent tells what it came to, and so does its folder when the line is lost', async () => {
+    const home = newHome();
+    const folder = path.join(home, 'runs', 'intent', 'intent_20260403_101500_4f1c9a7be210');
+    mkdirSync(path.join(folder, 'evidence'), { recursive: true });
+    const { intent: asked, bundle, kernel_result_kind, decision, policy } = runResult.example as RunResult;
+    const intent: LedgerIntent = {
+      intent_sha256: asked.sha256,
+      bundle_sha256: bundle?.sha256 ?? null,
+      result_kind: kernel_result_kind,
+      accepted: decision.accepted,
+      mode: 'plan-only',
+      policy: policy.name,
+    };
+    await finish(folder, {
+      runId: path.basename(folder),
+      kind: 'intent',
+      documents: [
+        ['run.json', canonicalize(runResult.example)],
+        ['evidence/request.json', '{"mode":"plan-only"}'],
+      ],
+      stored: storedFiles([]),
+      passing: [],
+      sealedAtMs: 0,
+      ledger: { enter: async entry => void (await append(home, [entry])) },
+      intent,
+    });
+    const [line] = linesIn(home);
+    expect(line).toMatchObject({ kind: 'intent', intent });
+    expect(line).toMatchObject(sealedEntry(folder) ?? {});
+    expect(await brokenIn(ledgerIn(home))).toEqual([]);
+    writeFileSync(ledgerIn(home), textIn(home).replace('plan-only', 'execute-sandbox'));
+    expect(await brokenIn(ledgerIn(home))).toEqual(['LD8 ledger.ndjson:1#intent']);
   });
 });
