@@ -18,11 +18,11 @@ import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { sealPieces } from '../contracts/seal/envelope.ts';
-import type { LedgerIntent } from '../contracts/ledger/index.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
 import type { Ledger } from './ledger.ts';
+import { intentIn } from './ledger-intent.ts';
 import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
 
 export interface Finished {
@@ -38,8 +38,6 @@ export interface Finished {
   readonly synced?: Promise<void>;
   /** Where the run is written down once it is sealed; none where it belongs to another. */
   readonly ledger?: Ledger | undefined;
-  /** What the ledger says of an intent. */
-  readonly intent?: LedgerIntent;
 }
 
 /**
@@ -80,7 +78,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
       kind: run.kind,
       sealed_at: sealedAt,
       seal_sha256: `sha256:${sealHash.digest('hex')}`,
-      intent: run.intent ?? null,
+      intent: run.kind === 'intent' ? (intentIn(folder) ?? null) : null,
     });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;

@@ -5,6 +5,7 @@ import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
+import { ledgerOf } from './ledger.ts';
 import { profileOf } from './profile.ts';
 import { sharedLauncher } from './run-script.ts';
 
@@ -29,6 +30,8 @@ export interface RunIntentOptions {
   readonly onOutput?: IntentAround['onOutput'];
   readonly onWait?: IntentAround['onWait'];
   readonly onFolder?: IntentAround['onFolder'];
+  /** Something went wrong that does not touch the run. */
+  readonly onWarning?: (sentence: string) => void;
 }
 
 /** What became of an intent, and where its evidence is. */
@@ -71,7 +74,16 @@ const INTENT_BYTES_MAX = 16 * 1024 * 1024;
 /** Carries out an order that was read already. */
 export async function runOrder(
   order: Omit<IntentOrder, 'judgeAccept' | 'checkAccept' | 'keepIn'>,
-  { cwd = process.cwd(), keepSandbox, recording, signal, onOutput, onWait, onFolder }: Partial<RunIntentOptions>,
+  {
+    cwd = process.cwd(),
+    keepSandbox,
+    recording,
+    signal,
+    onOutput,
+    onWait,
+    onFolder,
+    onWarning,
+  }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
   const [{ runIntent: run }, { homeFrom }, { judgeAccept, unjudgeableChecks }, { IntentFault }] = await Promise.all([
     import('../run/intent/intent.ts'),
@@ -93,6 +105,7 @@ export async function runOrder(
     },
     {
       home,
+      ledger: ledgerOf(home, onWarning),
       launcher: sharedLauncher,
       ...(signal && { signal }),
       ...(onOutput && { onOutput }),
@@ -134,6 +147,7 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   onOutput: true,
   onWait: true,
   onFolder: true,
+  onWarning: true,
 };
 
 /** PL4 and PL5: a run under strict or default depends on no model, and one that does has a recording. */

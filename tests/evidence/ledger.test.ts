@@ -219,7 +219,6 @@ describe('a run', () => {
       passing: [],
       sealedAtMs: 0,
       ledger: { enter: async entry => void (await append(home, [entry])) },
-      intent,
     });
     const [line] = linesIn(home);
     expect(line).toMatchObject({ kind: 'intent', intent });

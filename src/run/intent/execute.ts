@@ -186,6 +186,7 @@ async function carryOut(carried: Carried, place: RunPlace, journal: Journal<Inte
     stored: storedFiles(stored),
     passing: PASSING,
     sealedAtMs: completedAtMs,
+    ledger: around.ledger,
   });
   await closed;
   return { place, documents };

@@ -137,6 +137,7 @@ async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: Inten
       stored: storedFiles([]),
       passing: [],
       sealedAtMs: completedAtMs,
+      ledger: around.ledger,
     });
     journal.remove();
     return { place, result: resultIn(documents, plan.policy), keptIn: undefined };
