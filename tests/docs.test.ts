@@ -23,6 +23,7 @@ describe.each([
   'docs/ci.md',
   'docs/decisions.md',
   'docs/evidence.md',
+  'docs/ledger.md',
   'docs/scripts.md',
   'docs/sandboxes.md',
   'docs/suites.md',

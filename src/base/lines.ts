@@ -5,6 +5,8 @@ export interface Line {
   readonly number: number;
   /** Valid until the next line is asked for: the memory is used again. */
   readonly bytes?: Buffer;
+  /** The stream ends without a line feed after it. */
+  readonly isCut?: true;
 }
 
 /**
@@ -46,7 +48,7 @@ export function* linesOf(fd: number, lineBytesMax: number, from?: number): Gener
     if (position !== undefined) position += length;
     end += length;
   }
-  if (end > 0 && !isSkipping) yield { number, bytes: buffer.subarray(0, end) };
+  if (end > 0 && !isSkipping) yield { number, bytes: buffer.subarray(0, end), isCut: true };
 }
 
 function find(buffer: Buffer, from: number, end: number): number {

@@ -33,6 +33,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
     intent,
     signal: interrupt.signal,
     onOutput: (stream, bytes) => live[stream].take(bytes),
+    onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
   };
   try {

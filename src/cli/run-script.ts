@@ -47,6 +47,7 @@ export async function runScriptCommand(
     secrets: variables(flags.secret ?? [], false),
     signal: interrupt.signal,
     onOutput: (stream, bytes) => live[stream].take(bytes),
+    onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
     ...(flags.profile !== undefined && { profile: flags.profile }),
     ...(flags.copyOutput !== undefined && { copyOutputTo: flags.copyOutput }),

@@ -51,6 +51,10 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
       signal: interrupt.signal,
       onProgress: progress.show,
       onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
+      onWarning: (sentence: string) => {
+        progress.end();
+        stderr.write(`${paint('note', 'warning')}: ${sentence}\n`);
+      },
     };
     if (flags.resume !== undefined) checkAlone(cases, flags);
     const result =

@@ -79,4 +79,6 @@ const BECAME = {
   alive: 'is still running',
   resumable: 'is a suite that was interrupted, and can be resumed',
   odd: 'is left alone',
+  entered: 'had no line in the ledger, and has one now',
+  repaired: 'is whole again',
 } as const;

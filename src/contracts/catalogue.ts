@@ -66,6 +66,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   comparison: ours('comparison.v1', async () => (await import('./comparison/index.ts')).comparison),
   baseline: ours('baseline.v1', async () => (await import('./baseline/index.ts')).baseline),
   gate: ours('gate.v1', async () => (await import('./gate/index.ts')).gate),
+  'ledger-line': ours('ledger-line.v1', async () => (await import('./ledger/index.ts')).ledgerLine),
 };
 
 const agentStep = () => import('./agent-step/index.ts');

@@ -11,7 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { instantText } from '../base/clock.ts';
@@ -22,6 +22,8 @@ import type { Signer } from '../contracts/seal/signature.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
+import type { Ledger } from './ledger.ts';
+import { intentIn } from './ledger-intent.ts';
 import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
 
 export interface Finished {
@@ -37,11 +39,14 @@ export interface Finished {
   readonly signer: Signer | undefined;
   /** What must be on the disk before the run is called finished. */
   readonly synced?: Promise<void>;
+  /** Where the run is written down once it is sealed; none where it belongs to another. */
+  readonly ledger?: Ledger | undefined;
 }
 
 /**
  * Writes the documents of a run so that they last, then the seal over every file of the folder. Everything is on the
- * disk under another name before the first document appears, and every document before the seal does.
+ * disk under another name before the first document appears, and every document before the seal does. The ledger comes
+ * last: the journal is still there, so that whoever finds the folder without its line can tell why.
  */
 export async function finish(folder: string, run: Finished): Promise<void> {
   try {
@@ -60,9 +65,10 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     const files = merged(others.sorted(), run.stored.sorted());
     const sealedAt = instantText(run.sealedAtMs);
     const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt, files }, run.signer);
+    const sealHash = createHash('sha256');
     await Promise.all([
       ...run.documents.map(([file, bytes]) => writeUnfinished(path.join(folder, file), [bytes])),
-      writeUnfinished(path.join(folder, SEAL), seal),
+      writeUnfinished(path.join(folder, SEAL), hashing(seal, sealHash)),
     ]);
     await run.synced;
     for (const [file] of run.documents) appear(path.join(folder, file));
@@ -70,6 +76,13 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     await Promise.all(folders.map(syncFolder));
     appear(path.join(folder, SEAL));
     await syncFolder(path.join(folder, 'evidence'));
+    await run.ledger?.enter({
+      run_id: run.runId,
+      kind: run.kind,
+      sealed_at: sealedAt,
+      seal_sha256: `sha256:${sealHash.digest('hex')}`,
+      intent: run.kind === 'intent' ? (intentIn(folder) ?? null) : null,
+    });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     throw new Fault('write_failed', 'The evidence of the run could not be written.', { cause });
@@ -85,6 +98,14 @@ function foldersOf(documents: readonly Document[]): string[] {
 
 function sealed(file: string, bytes: string | Uint8Array): SealedFile {
   return { path: file, sha256: bytesHash(bytes), bytes: Buffer.byteLength(bytes) };
+}
+
+/** The same pieces, hashed as they pass. */
+function* hashing(pieces: Iterable<string | Uint8Array>, hash: Hash): Generator<string | Uint8Array> {
+  for (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 
 const UNFINISHED = '.tmp';

@@ -64,7 +64,7 @@ const TEXT = 'text/plain; charset=utf-8';
 const NOTHING_RAN = 'Nothing was run, so there is no record of a runner.';
 
 /** The canonical result: nothing random or timed but run_id, started_at and completed_at. */
-export function runResultOf(run: IntentRun, { bundle }: IntentTexts): RunResult {
+function runResultOf(run: IntentRun, { bundle }: IntentTexts): RunResult {
   const { plan, ran, completedAtMs } = run;
   const { decided, request, policy } = plan;
   return {

@@ -12,6 +12,7 @@ import { finish } from './finish.ts';
 import { INTENT_STEP_FOLDER, intentDocuments } from './intent-documents.ts';
 import type { IntentLine, IntentReading, IntentTexts } from './intent-run.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
+import type { Ledger } from './ledger.ts';
 import { documentIn } from './read.ts';
 import { areSound } from './script-line.ts';
 import type { CaptureNote } from './script-run.ts';
@@ -27,6 +28,7 @@ export async function completeIntent(
   nowMs: number,
   because: Because,
   signer: Signer | undefined,
+  ledger: Ledger | undefined,
 ): Promise<boolean> {
   const lines = journal as readonly IntentLine[];
   const plan = lineOf(lines, 'planned')?.plan;
@@ -58,6 +60,7 @@ export async function completeIntent(
     passing: PASSING,
     sealedAtMs: nowMs,
     signer,
+    ledger,
   });
   return true;
 }

@@ -8,7 +8,9 @@ import { finish, SEAL } from './finish.ts';
 import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
+import type { Ledger } from './ledger.ts';
 import { RUN_ID } from './runs.ts';
+import { sealedEntry } from './sealed-entry.ts';
 import { storedFiles } from './sealed-files.ts';
 import { areSound, CONTRACTS, isScriptLine } from './script-line.ts';
 import type { CaptureNote, ScriptLine, ScriptPlan, ScriptReading } from './script-run.ts';
@@ -33,8 +35,10 @@ export function isSealed(folder: string): boolean {
   return entryAt(path.join(folder, SEAL))?.isFile() === true;
 }
 
-/** Takes away the journal of a run that is sealed. */
-export function removeJournal(folder: string): void {
+/** Takes away the journal of a run that is sealed. Whoever left it may have died before the run stood in the ledger. */
+export async function removeJournal(folder: string, ledger?: Ledger): Promise<void> {
+  const entry = ledger && sealedEntry(folder);
+  if (entry) await ledger.enter(entry);
   rmSync(path.join(folder, JOURNAL), { force: true });
 }
 
@@ -62,11 +66,12 @@ export async function recoverRun(
   nowMs: number,
   signer?: Signer,
   because = INTERRUPTED,
+  ledger?: Ledger,
 ): Promise<'sealed' | 'recovered' | 'removed'> {
   try {
     // A folder with a seal is whole, whatever became of its journal.
     if (isSealed(folder)) {
-      rmSync(path.join(folder, JOURNAL), { force: true });
+      await removeJournal(folder, ledger);
       return 'sealed';
     }
     if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
@@ -78,8 +83,8 @@ export async function recoverRun(
       return 'removed';
     }
     if (isIntent(plan)) {
-      if (!(await completeIntent(folder, lines, nowMs, because, signer))) return 'removed';
-    } else await complete(folder, lines, plan, nowMs, because, signer);
+      if (!(await completeIntent(folder, lines, nowMs, because, signer, ledger))) return 'removed';
+    } else await complete(folder, lines, plan, nowMs, because, signer, ledger);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -140,6 +145,7 @@ async function complete(
   nowMs: number,
   because: Because,
   signer: Signer | undefined,
+  ledger: Ledger | undefined,
 ): Promise<void> {
   const captured = lineOf(lines, 'captured');
   const read = lineOf(lines, 'read');
@@ -163,6 +169,7 @@ async function complete(
     passing: PASSING,
     sealedAtMs: nowMs,
     signer,
+    ledger,
   });
 }
 

@@ -74,6 +74,11 @@ export function attemptsIn(home: string): string {
   return path.join(home, 'attempts');
 }
 
+/** Whether the runs of a home stand in a ledger. Attempts do not: the suite that they belong to does. */
+export function hasLedger(home: string): boolean {
+  return path.basename(home) === HOME;
+}
+
 /** Makes the folder of a run among those of its kind. */
 export function makeFolderIn(within: string, id: string): string {
   const folder = path.join(within, id);

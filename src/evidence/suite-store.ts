@@ -9,6 +9,7 @@ import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts
 import type { Signer } from '../contracts/seal/signature.ts';
 import { finish } from './finish.ts';
 import type { Journal } from './journal.ts';
+import type { Ledger } from './ledger.ts';
 import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
@@ -145,6 +146,7 @@ export class SuiteStore {
     run: Omit<SuiteRun, 'assets' | 'stats'>,
     signer: Signer | undefined,
     sync: (folder: string) => Promise<void>,
+    ledger?: Ledger,
   ): Promise<void> {
     this.#writeFiles();
     await this.#writer?.close();
@@ -159,6 +161,7 @@ export class SuiteStore {
       sealedAtMs: run.completedAtMs,
       signer,
       synced: sync(this.folder),
+      ledger,
     });
     this.#journal.remove();
   }

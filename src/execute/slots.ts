@@ -36,15 +36,15 @@ export interface Waiting {
 
 /**
  * Takes a name that no other process on this machine holds, or nothing if one does. It lies in the kernel's own space
- * of names, with no file behind it, apart for each user.
+ * of names, with no file behind it, apart for each user; those who share a thing take the name of who owns it.
  */
-export function holdName(name: string): Promise<Server | undefined> {
+export function holdName(name: string, uid = process.getuid?.() ?? 0): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer(socket => socket.destroy());
     server.once('error', error => {
       if ('code' in error && error.code === 'EADDRINUSE') resolve(undefined);
       else reject(new Fault('slots_failed', 'No place for the run could be taken.', { cause: error }));
     });
-    server.listen({ path: `\0proctor-${process.getuid?.() ?? 0}-${name}` }, () => resolve(server.unref()));
+    server.listen({ path: `\0proctor-${uid}-${name}` }, () => resolve(server.unref()));
   });
 }

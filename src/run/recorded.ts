@@ -6,6 +6,7 @@ import type { Capture } from '../contracts/capture.ts';
 import type { Signer } from '../contracts/seal/signature.ts';
 import { Journal } from '../evidence/journal.ts';
 import { PASSING } from '../evidence/left.ts';
+import type { Ledger } from '../evidence/ledger.ts';
 import { recoverRun } from '../evidence/recover.ts';
 import { makeRunFolder, type RunPlace } from '../evidence/runs.ts';
 import type { Launcher, Prepared } from '../execute/launch.ts';
@@ -18,6 +19,8 @@ export interface Around {
   readonly home: string;
   /** Who signs the seal. */
   readonly signer: Signer | undefined;
+  /** Where the run is written down; none for a run that belongs to another. */
+  readonly ledger?: Ledger;
   /** Stops the run when it is aborted. */
   readonly signal?: AbortSignal;
   /** What the program says, as it says it. */
@@ -62,7 +65,7 @@ export async function recordRun<Line, Answer>(
   } catch (error) {
     await prepared.close().catch(() => undefined);
     await sweep(prepared.leftovers);
-    if (place) await completeAfter(error, place, around.signer);
+    if (place) await completeAfter(error, place, around);
     throw error;
   }
 }
@@ -111,18 +114,19 @@ export class Onlooker {
 }
 
 /** A fault of ours must not leave a run open, and must not be told as the program's. */
-async function completeAfter(error: unknown, { folder }: RunPlace, signer: Signer | undefined): Promise<void> {
+async function completeAfter(error: unknown, { folder }: RunPlace, { signer, ledger }: Around): Promise<void> {
   const fault =
     error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
   try {
     // What a sandbox that did not start said is not the program's.
     if (fault.code === 'sandbox_unavailable')
       for (const part of PASSING) rmSync(path.join(folder, part), { force: true });
-    await recoverRun(folder, systemClock.now(), signer, {
+    const because = {
       reason: fault.code,
       message: 'The run could not be completed, which was not its own doing.',
       detail: `${fault.message} ${causeText(fault.cause)}`,
-    });
+    };
+    await recoverRun(folder, systemClock.now(), signer, because, ledger);
   } catch {
     // The journal is still there, and `proctor recover` will try again.
   }

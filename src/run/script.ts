@@ -131,6 +131,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
     passing: PASSING,
     sealedAtMs: completedAtMs,
     signer: around.signer,
+    ledger: around.ledger,
   });
   await closed;
   return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };

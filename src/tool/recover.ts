@@ -3,23 +3,25 @@ import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Signer } from '../contracts/seal/signature.ts';
+import type { Ledger } from '../evidence/ledger.ts';
 import type { OpenRun } from '../evidence/recover.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { signerAt } from './keys.ts';
+import { completeLedger, ledgerOf } from './ledger.ts';
 
-/** What became of a run that was met with its journal still there. */
+/** What became of a run that was met with its journal still there, or without its line in the ledger; or of the ledger. */
 export interface Recovered {
   readonly id: string;
-  readonly became: 'recovered' | 'sealed' | 'removed' | 'alive' | 'resumable' | 'odd';
+  readonly became: 'recovered' | 'sealed' | 'removed' | 'alive' | 'resumable' | 'odd' | 'entered' | 'repaired';
   /** Why it was left as it is, in a sentence. */
   readonly why?: string;
 }
 
 /**
- * Completes every dead run of this place, and takes away what dead ones have left on this machine. What is completed is
- * signed with the key that is named, else with that of the place.
+ * Completes every dead run of this place and the ledger, and takes away what dead ones have left on this machine. What is
+ * completed is signed with the key that is named, else with that of the place.
  */
 export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
   const { attemptsIn, homeFrom, listRuns, RUN_ID } = await import('../evidence/runs.ts');
@@ -32,6 +34,7 @@ export async function recover(cwd: string, { signingKey }: { signingKey?: string
       if (one) recovered.push(one);
     }
   }
+  recovered.push(...(await completeLedger(home)));
   const { removeAbandoned } = await import('../execute/abandoned.ts');
   await removeAbandoned();
   return recovered;
@@ -60,9 +63,10 @@ export async function recoverIfDead(
   const { id, folder } = place;
   const { hasJournal, recoverRun } = await import('../evidence/recover.ts');
   if (!hasJournal(folder)) return undefined;
+  const { hasLedger, isAtHome, RUN_ID } = await import('../evidence/runs.ts');
+  const ledger = hasLedger(home) ? ledgerOf(home, undefined, 'all of it') : undefined;
   const suite = await openSuiteIn(folder);
-  if (suite) return (await isAlive({ plan: suite })) ? { id, became: 'alive' } : resumable(place, may);
-  const { isAtHome, RUN_ID } = await import('../evidence/runs.ts');
+  if (suite) return (await isAlive({ plan: suite })) ? { id, became: 'alive' } : resumable(place, may, ledger);
   if (may === 'may remove' && isAtHome(home, place) && isUnbegunSuite(place)) {
     rmSync(folder, { recursive: true, force: true });
     return { id, became: 'removed' };
@@ -79,7 +83,7 @@ export async function recoverIfDead(
     if (!run.plan && !run.isSealed && may === 'only looks') return { id, became: 'odd', why: UNBEGUN };
     const { sweepBare } = await import('../execute/sweep.ts');
     if (run.plan) await sweepBare(id);
-    return { id, became: await recoverRun(folder, systemClock.now(), await signer()) };
+    return { id, became: await recoverRun(folder, systemClock.now(), await signer(), undefined, ledger) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;
@@ -101,10 +105,14 @@ export async function openSuiteIn(folder: string): Promise<SuitePlan | undefined
 }
 
 /** A suite that was interrupted is not over: whoever started it can go on with it. */
-async function resumable({ id, folder }: RunPlace, may: 'may remove' | 'only looks'): Promise<Recovered> {
+async function resumable(
+  { id, folder }: RunPlace,
+  may: 'may remove' | 'only looks',
+  ledger: Ledger | undefined,
+): Promise<Recovered> {
   const { isSealed, removeJournal } = await import('../evidence/recover.ts');
   if (!isSealed(folder)) return { id, became: 'resumable', why: `proctor run suite --resume ${id}` };
-  if (may === 'may remove') removeJournal(folder);
+  if (may === 'may remove') await removeJournal(folder, ledger);
   return { id, became: 'sealed' };
 }
 

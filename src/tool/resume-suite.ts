@@ -4,6 +4,7 @@ import { printable } from '../base/printable.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { signerAt } from './keys.ts';
+import { ledgerOf } from './ledger.ts';
 import { isAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 
@@ -12,7 +13,7 @@ export async function resumeSuite(
   word: string,
   options: Pick<
     RunSuiteOptions,
-    'cwd' | 'signingKey' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
+    'cwd' | 'signingKey' | 'signal' | 'onProgress' | 'onFolder' | 'onWarning' | 'backoffMs' | 'breakerPausesMs'
   > & {
     /** The value of a variable of the environment. */
     readonly variable: (name: string) => string | undefined;
@@ -30,7 +31,7 @@ export async function resumeSuite(
     if (!hasJournal(sibling.folder)) continue;
     if (await isAlive({ plan: suitePlanIn(sibling.folder) }))
       throw new Fault('alive', `${sibling.id} is still running.`);
-    if (isSealed(sibling.folder)) removeJournal(sibling.folder);
+    if (isSealed(sibling.folder)) await removeJournal(sibling.folder, ledgerOf(home, options.onWarning, 'all of it'));
     else open.push(sibling);
   }
   const plans = open.flatMap(({ folder }) => suitePlanIn(folder) ?? []);

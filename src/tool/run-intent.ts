@@ -6,6 +6,7 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
 import { signerAt } from './keys.ts';
+import { ledgerOf } from './ledger.ts';
 import { profileOf } from './profile.ts';
 import { sharedLauncher } from './run-script.ts';
 
@@ -32,6 +33,8 @@ export interface RunIntentOptions {
   readonly onOutput?: IntentAround['onOutput'];
   readonly onWait?: IntentAround['onWait'];
   readonly onFolder?: IntentAround['onFolder'];
+  /** Something went wrong that does not touch the run. */
+  readonly onWarning?: (sentence: string) => void;
 }
 
 /** What became of an intent, and where its evidence is. */
@@ -83,6 +86,7 @@ export async function runOrder(
     onOutput,
     onWait,
     onFolder,
+    onWarning,
   }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
   const [{ runIntent: run }, { homeFrom }, { judgeAccept, unjudgeableChecks }, { IntentFault }] = await Promise.all([
@@ -106,6 +110,7 @@ export async function runOrder(
     {
       home,
       signer: await signerAt(cwd, signingKey),
+      ledger: ledgerOf(home, onWarning),
       launcher: sharedLauncher,
       ...(signal && { signal }),
       ...(onOutput && { onOutput }),
@@ -148,6 +153,7 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   onOutput: true,
   onWait: true,
   onFolder: true,
+  onWarning: true,
 };
 
 /** PL4 and PL5: a run under strict or default depends on no model, and one that does has a recording. */

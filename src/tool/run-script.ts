@@ -10,6 +10,7 @@ import type { Caps } from '../policy/caps.ts';
 import type { Around } from '../run/recorded.ts';
 import type { ScriptAnswer } from '../run/script.ts';
 import { signerAt } from './keys.ts';
+import { ledgerOf } from './ledger.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
@@ -38,6 +39,8 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   readonly onOutput?: Around['onOutput'];
   readonly onWait?: Around['onWait'];
   readonly onFolder?: Around['onFolder'];
+  /** Something went wrong that does not touch the run. */
+  readonly onWarning?: (sentence: string) => void;
 }
 
 /** How the run of a script ended, and where its evidence is. */
@@ -77,7 +80,7 @@ export interface ScriptRunResult {
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
-  const { signal, onOutput, onWait, onFolder, caps, signingKey, ...bounds } = rest;
+  const { signal, onOutput, onWait, onFolder, onWarning, caps, signingKey, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const [{ runScript: run }, { homeFrom }] = await Promise.all([
@@ -96,7 +99,8 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
     caps: { ...settingsIn(home), ...caps },
   });
   const watched = defined({ signal, onOutput, onWait, onFolder });
-  const answer = await run(order, { launcher: await sharedLauncher(), home, signer, ...watched });
+  const ledger = ledgerOf(home, onWarning);
+  const answer = await run(order, { launcher: await sharedLauncher(), home, signer, ledger, ...watched });
   if (copyOutputTo !== undefined) copyOutput(answer.place.folder, copyOutputTo);
   return { ...resultOf(answer), keyId: signer?.keyId ?? null };
 }
@@ -135,6 +139,7 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   onOutput: true,
   onWait: true,
   onFolder: true,
+  onWarning: true,
 };
 
 let shared: Promise<Launcher> | undefined;

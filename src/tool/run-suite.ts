@@ -14,6 +14,7 @@ import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
 import { signerAt } from './keys.ts';
+import { ledgerOf } from './ledger.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
 
@@ -45,6 +46,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings> {
   readonly signal?: AbortSignal;
   readonly onProgress?: SuiteAround['onProgress'];
   readonly onFolder?: (place: RunPlace) => void;
+  /** Something went wrong that does not touch the runs. */
+  readonly onWarning?: (sentence: string) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
 }
@@ -100,7 +103,15 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
 
 type Going = Pick<
   RunSuiteOptions,
-  'headers' | 'secrets' | 'bounds' | 'signal' | 'onProgress' | 'onFolder' | 'backoffMs' | 'breakerPausesMs'
+  | 'headers'
+  | 'secrets'
+  | 'bounds'
+  | 'signal'
+  | 'onProgress'
+  | 'onFolder'
+  | 'onWarning'
+  | 'backoffMs'
+  | 'breakerPausesMs'
 > & { readonly home: string; readonly signer: Signer | undefined };
 
 /** Runs what was laid out, one repetition after the other, and judges each. */
@@ -110,6 +121,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   const { evaluationIn } = await import('./sides.ts');
   const runs: JudgedAnswer[] = [];
   const signal = going.signal ?? new AbortController().signal;
+  const ledger = ledgerOf(going.home, going.onWarning);
   for (const place of places) {
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
@@ -118,6 +130,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
       run(place, await targetFor(plan, going), {
         signal,
         signer: going.signer,
+        ledger,
         ...(going.onProgress && { onProgress: going.onProgress }),
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),

@@ -18,12 +18,13 @@ export interface Judge {
 
 /** The evaluation of a run, made now if there is none. */
 export async function evaluationIn(folder: string, { home, signal, again = false }: Judge): Promise<Evaluation> {
-  const [{ evaluationOf }, { checkByScript }, { sharedLauncher }] = await Promise.all([
+  const [{ evaluationOf }, { checkByScript }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
     import('../judge/evaluate.ts'),
     import('../judge/check-script.ts'),
     import('./run-script.ts'),
+    import('../evidence/runs.ts'),
   ]);
-  const runCheck = checkByScript({ launcher: sharedLauncher, home, ...(signal && { signal }) });
+  const runCheck = checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), ...(signal && { signal }) });
   return evaluationOf(folder, { runCheck, again, ...(signal && { signal }) });
 }
 

@@ -46,6 +46,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   signingKey: true,
   signal: true,
   onProgress: true,
+  onWarning: true,
   onFolder: true,
   backoffMs: true,
   breakerPausesMs: true,

@@ -2,7 +2,10 @@ import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { tooLarge } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
+import type { Found } from '../contracts/check.ts';
+import { Chain, isLedger } from './chain.ts';
 import { capOf, type Examined, examine, type Options, readProfile } from './examine.ts';
+import { findingsOf } from './inspector.ts';
 import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unreadableBecause } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, unreadable, type Verdict } from './verdict.ts';
@@ -24,7 +27,7 @@ export async function* verifyLines(file: string, options: Options): AsyncGenerat
     return;
   }
   try {
-    yield* verifyStream(opened.fd, file, options, () => changeOf(opened));
+    yield* verifyStream(opened.fd, file, options, () => changeOf(opened, isLedger(file)));
   } finally {
     closeSync(opened.fd);
   }
@@ -48,11 +51,13 @@ export function* recordsOf(
   within = input,
 ): Generator<Examined | Promise<Examined>, Failure | undefined> {
   try {
-    for (const { number, bytes } of linesOf(fd, cap)) {
-      const line = `${input}:${number}`;
-      yield bytes
-        ? examine(bytes, { input: line, within }, options)
-        : { verdict: refused(line, 'too_large', tooLarge(cap), within) };
+    const chain = new Chain(options.as === undefined && isLedger(input));
+    for (const line of linesOf(fd, cap)) {
+      const origin = { input: `${input}:${line.number}`, within };
+      const examined = line.bytes
+        ? examine(line.bytes, origin, options)
+        : { verdict: refused(origin.input, 'too_large', tooLarge(cap), within) };
+      yield examined instanceof Promise ? examined.then(one => chain.judge(one, line)) : chain.judge(examined, line);
     }
     return undefined;
   } catch (error) {
@@ -67,11 +72,16 @@ async function* verifyStream(
   trouble: () => Failure | undefined,
 ): AsyncGenerator<readonly Verdict[]> {
   const sum = new Sum(input);
+  const { found, report } = findingsOf();
+  // Most streams are no ledger, and need not wait for what only ledgers need.
+  const ledger = isLedger(input) ? await import('./ledger.ts') : undefined;
+  const runs = ledger && new ledger.RunsBeside(path.dirname(input), '', report);
   const records = recordsOf(fd, input, options, await capOf(options));
   let batch: Verdict[] = [];
   let next = records.next();
   for (; !next.done; next = records.next()) {
     const examined = next.value instanceof Promise ? await next.value : next.value;
+    runs?.take(examined.value, path.basename(examined.verdict.input));
     batch.push(sum.add(examined));
     if (batch.length === BATCH) {
       yield batch;
@@ -81,8 +91,18 @@ async function* verifyStream(
   const failure = next.value ?? trouble();
   if (failure) batch.push(notRead(input, failure));
   else if (sum.isEmpty) batch.push(refused(input, 'empty', 'It holds no record.'));
-  else batch.push(sum.verdict([], []));
+  else {
+    runs?.end();
+    batch.push(foundIn(sum, found));
+  }
   yield batch;
+}
+
+/** The verdict on a whole stream, with what was found of it and of what lies beside it. */
+function foundIn(sum: Sum, found: Found): Verdict {
+  const { violations, advice, omitted } = found.findings();
+  const verdict = sum.verdict(violations, advice);
+  return omitted > 0 ? { ...verdict, omitted } : verdict;
 }
 
 /** Few at a time: verdicts that wait outlive a young collection, and then V8 doubles the room for young objects. */

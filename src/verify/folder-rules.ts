@@ -164,6 +164,29 @@ export const SL = {
   },
 } as const;
 
+/** The rules of a ledger and the runs beside it; those of its lines, LD1 to LD7, stand with their contract. */
+export const LD = {
+  LD8: {
+    id: 'LD8',
+    title: 'Line Of Its Run',
+    why: 'Whoever changes a run and seals it anew leaves a line that names another seal.',
+    asks: [
+      'where the folder of a run lies in runs/ beside ledger.ndjson, the line of the run has the hash of its seal',
+      'kind and sealed_at are those that the seal states, and intent is what run.json says',
+      'a run folder in such a place is held against its line, if it has one',
+    ],
+  },
+  LD9: {
+    id: 'LD9',
+    title: 'No Run Missing',
+    why: 'No line holds the last one fast. The sealed folders do, as long as they are there.',
+    asks: [
+      'every sealed run in runs/ beside ledger.ndjson has a line; one that is older than the first line should have one',
+      'a run that has still its journal needs none yet; a line whose run is not here any more is no fault',
+    ],
+  },
+} as const;
+
 export interface FolderRule {
   readonly id: string;
   readonly title: string;
@@ -171,4 +194,4 @@ export interface FolderRule {
   readonly asks: readonly string[];
 }
 
-export const folderRules: readonly FolderRule[] = [...Object.values(FD), ...Object.values(SL)];
+export const folderRules: readonly FolderRule[] = [...Object.values(FD), ...Object.values(SL), ...Object.values(LD)];

@@ -2,8 +2,8 @@ import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { contentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
-import { Found } from '../contracts/check.ts';
 import { caseInspector } from './cases.ts';
+import { isLedger } from './chain.ts';
 import { claimInspector } from './claims.ts';
 import { BYTES_MAX, capOf, type Examined, examine, type Options, readProfile } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
@@ -15,7 +15,7 @@ import { FD } from './folder-rules.ts';
 import { foreignIn, journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
 import { intentInspector } from './intents.ts';
-import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { findingsOf, type Inspector, type Surroundings } from './inspector.ts';
 import { formatOf } from './recognise.ts';
 import { sealInspector } from './seal.ts';
 import { changeOf, hashFile, openRegular, readWhole } from './source.ts';
@@ -35,15 +35,7 @@ export async function* verifyFolder(
     yield [notRead(folder, tree)];
     return;
   }
-  const found = new Found();
-  const report = ({ rule, level, file, at, message }: FolderFinding): void => {
-    const place = at === undefined ? file : `${file}: ${at}`;
-    found.add(level, {
-      rule_id: rule,
-      message: `${place} ${message}.`,
-      path: at === undefined ? file : `${file}#${at}`,
-    });
-  };
+  const { found, report } = findingsOf();
   for (const { path: file, what } of tree.odd) report({ rule: FD.FD1.id, level: 'must', file, message: what });
   const troubled = new Set<string>();
   const isForeign = foreignIn(folder);
@@ -73,6 +65,13 @@ export async function* verifyFolder(
     intentInspector(surroundings),
     hostPathInspector(report),
   ];
+  const { ledgerAround, ledgersIn } = await import('./ledger.ts');
+  const ledgers = ledgersIn(
+    folder,
+    tree.paths.filter(file => isLedger(file) && !isForeign(file)),
+    report,
+  );
+  ledgerAround(folder, report);
   const sum = new Sum(folder);
   const strangers = new Set<string>();
   const known = new Set(journals);
@@ -86,9 +85,10 @@ export async function* verifyFolder(
       }
       known.add(file);
       const { contract, value, verdict } = examined;
+      const place = file + verdict.input.slice(path.join(folder, file).length);
+      ledgers.get(file)?.take(value, place);
       // Only what has kept its own contract is worth comparing with the rest.
       if (contract && verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
-        const place = file + verdict.input.slice(path.join(folder, file).length);
         const environmentHash = verdict.environment_hash;
         for (const inspector of inspectors) inspector.take({ file, place, contract, value, environmentHash });
       }
@@ -102,12 +102,16 @@ export async function* verifyFolder(
     yield [refused(folder, 'unknown_format', 'No file in this folder is a document of a known format.')];
     return;
   }
-  for (const inspector of inspectors) inspector.end?.();
+  for (const inspector of [...inspectors, ...ledgers.values()]) inspector.end?.();
   const { violations, advice, omitted } = found.findings();
   const others = [...tree.files.keys()].filter(
     file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file),
   );
-  const notChecked = [...leftOut(others, strangers, claims.outside + seals.outside), ...seals.notChecked];
+  const notChecked = [
+    ...leftOut(others, strangers, claims.outside + seals.outside),
+    ...seals.notChecked,
+    ...(isHome(folder) && ledgers.size === 0 ? ['whether runs were taken away: there is no ledger'] : []),
+  ];
   const { signatures, notes } = signing;
   const verdict = { ...sum.verdict(violations, advice, notChecked), signatures, notes };
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
@@ -135,7 +139,8 @@ function* documentsIn(
     try {
       if (opened.stat.size === 0) yield { verdict: refused(full, 'empty', 'It holds no record.', folder) };
       const failure =
-        (yield* recordsOf(opened.fd, full, options, options.bytesMax ?? BYTES_MAX, folder)) ?? changeOf(opened);
+        (yield* recordsOf(opened.fd, full, options, options.bytesMax ?? BYTES_MAX, folder)) ??
+        changeOf(opened, isLedger(file));
       if (failure) yield { verdict: notRead(full, failure, folder) };
     } finally {
       closeSync(opened.fd);
@@ -153,6 +158,11 @@ function* documentsIn(
       ? judged(options.bytesMax ?? BYTES_MAX)
       : capOf(options, fileName).then(judged);
   }
+}
+
+/** The folder of everything that Proctor keeps. */
+function isHome(folder: string): boolean {
+  return path.basename(path.resolve(folder)) === '.proctor';
 }
 
 /** The same answer for the same question, however often it is asked. */

@@ -1,3 +1,4 @@
+import { Found } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Tree } from './walk.ts';
 
@@ -24,6 +25,17 @@ export interface Surroundings {
 }
 
 export type Report = (finding: FolderFinding) => void;
+
+/** What is found beyond single documents, and how it is told. */
+export function findingsOf(): { readonly found: Found; readonly report: Report } {
+  const found = new Found();
+  const report: Report = ({ rule, level, file, at, message }) => {
+    const place = at === undefined ? file : `${file}: ${at}`;
+    const path = at === undefined ? file : `${file}#${at}`;
+    found.add(level, { rule_id: rule, message: `${place} ${message}.`, path });
+  };
+  return { found, report };
+}
 
 /** A document that has the shape of its contract. */
 export interface FolderDocument {

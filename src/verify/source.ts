@@ -76,9 +76,13 @@ export function openRegular(file: string): { readonly ok: true; readonly fd: num
   }
 }
 
-/** Whether an open file is another than it was when it was opened. */
-export function changeOf({ fd, stat }: { readonly fd: number; readonly stat: Stats }): Failure | undefined {
+/** Whether an open file is another than it was when it was opened; to one that may grow, more may have come. */
+export function changeOf(
+  { fd, stat }: { readonly fd: number; readonly stat: Stats },
+  mayGrow = false,
+): Failure | undefined {
   const now = fstatSync(fd);
+  if (mayGrow && now.size > stat.size) return undefined;
   return stat.size === now.size && stat.mtimeMs === now.mtimeMs ? undefined : changed;
 }
 

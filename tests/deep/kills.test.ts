@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SLOTS, takeSlot } from '../../src/execute/slots.ts';
+import { idsIn } from '../evidence/ledger-world.ts';
 import {
   cgroupsOfOurs,
   groupsLeft,
@@ -307,7 +308,13 @@ async function expectNothingLeft(place: Place, runs: readonly Run[]): Promise<vo
   expect(code, stdout + stderr).toBe(0);
   await until('all processes of the runs are gone', isOver);
   place.expectClean();
-  for (const folder of place.runFolders()) {
+  const folders = place.runFolders();
+  if (folders.length > 0) {
+    const ledger = place.proctor(['verify', '.proctor/ledger.ndjson']);
+    expect(ledger.code, ledger.stdout).toBe(0);
+    expect(idsIn(path.join(place.cwd, '.proctor')).sort()).toEqual(folders.map(folder => path.basename(folder)).sort());
+  }
+  for (const folder of folders) {
     const { status, reason, ending } = outcomeIn(folder);
     const key = `folder: ${status} ${reason} ${ending.how}`;
     told.statuses.set(key, (told.statuses.get(key) ?? 0) + 1);

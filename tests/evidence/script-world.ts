@@ -13,6 +13,7 @@ import { documentsOf } from '../../src/evidence/documents.ts';
 import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
 import { PASSING } from '../../src/evidence/left.ts';
+import type { Ledger } from '../../src/evidence/ledger.ts';
 import type { CaptureNote, ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
 import { storedStream } from '../../src/evidence/stored-stream.ts';
 import { verify } from '../../src/verify/index.ts';
@@ -76,6 +77,7 @@ export async function finishRun(
   reading: ScriptReading,
   of: ScriptPlan = plan(),
   signer?: Signer,
+  ledger?: Ledger,
 ): Promise<void> {
   mkdirSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
   const streams = { stdout: storedStream(capture.stdout).bytes, stderr: storedStream(capture.stderr).bytes };
@@ -87,6 +89,7 @@ export async function finishRun(
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,
     signer,
+    ledger,
   });
 }
 

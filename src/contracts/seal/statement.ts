@@ -6,7 +6,7 @@ import { count, instant, matching, record } from '../shape.ts';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const PREDICATE_TYPE = 'urn:proctor:run-folder:v1';
 
-const RUN_KINDS = ['script', 'agent', 'intent', 'suite'] as const;
+export const RUN_KINDS = ['script', 'agent', 'intent', 'suite'] as const;
 
 export type RunKind = (typeof RUN_KINDS)[number];
 

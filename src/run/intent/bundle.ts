@@ -40,6 +40,6 @@ export function argvOf({ argv, shell }: NonNullable<Intent['commands']>[number])
 }
 
 /** Sorted, as a runner record has them; everywhere in the work folder is `.`. */
-export function writeRootsOf({ allowed_write_roots: roots }: Profile): string[] {
+function writeRootsOf({ allowed_write_roots: roots }: Profile): string[] {
   return roots.length === 0 ? ['.'] : [...new Set(roots)].sort(compare);
 }

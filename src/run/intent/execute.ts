@@ -187,6 +187,7 @@ async function carryOut(carried: Carried, place: RunPlace, journal: Journal<Inte
     passing: PASSING,
     sealedAtMs: completedAtMs,
     signer: around.signer,
+    ledger: around.ledger,
   });
   await closed;
   return { place, documents };

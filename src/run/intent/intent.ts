@@ -138,6 +138,7 @@ async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: Inten
       passing: [],
       sealedAtMs: completedAtMs,
       signer: around.signer,
+      ledger: around.ledger,
     });
     journal.remove();
     return { place, result: resultIn(documents, plan.policy), keptIn: undefined };

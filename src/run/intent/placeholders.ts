@@ -92,16 +92,16 @@ function mapTexts(intent: Intent, fill: (text: string, place: string, isProse: b
     ...(files && {
       files: files.map(({ path, content }, index) => ({ path: fill(path, `files[${index}].path`, false), content })),
     }),
-    ...(commands && {
-      commands: commands.map(({ argv, shell, makes }, index) => {
-        const at = `commands[${index}]`;
-        return {
-          ...(argv && { argv: argv.map((text, word) => fill(text, `${at}.argv[${word}]`, false)) }),
-          ...(shell !== undefined && { shell: fill(shell, `${at}.shell`, false) }),
-          ...(makes && { makes }),
-        };
-      }),
-    }),
+    ...(commands && { commands: commands.map((command, index) => filledCommand(command, `commands[${index}]`, fill)) }),
     ...(outputs && { outputs: outputs.map((text, index) => fill(text, `outputs[${index}]`, false)) }),
   };
+}
+
+type Command = NonNullable<Intent['commands']>[number];
+
+function filledCommand(command: Command, at: string, fill: (text: string, place: string, isProse: boolean) => string) {
+  const filled: Command = { ...command };
+  if (command.argv) filled.argv = command.argv.map((text, word) => fill(text, `${at}.argv[${word}]`, false));
+  if (command.shell !== undefined) filled.shell = fill(command.shell, `${at}.shell`, false);
+  return filled;
 }

@@ -5,6 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import { Journal } from '../../evidence/journal.ts';
+import type { Ledger } from '../../evidence/ledger.ts';
 import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
 import { CASES } from '../../evidence/suite-folder.ts';
 import { type OpenSuite, openSuite } from '../../evidence/suite-resume.ts';
@@ -41,6 +42,7 @@ export interface SuiteAround {
   /** Who signs the seal. */
   readonly signer: Signer | undefined;
   readonly signal: AbortSignal;
+  readonly ledger?: Ledger;
   readonly onProgress?: (progress: Progress) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
@@ -106,7 +108,10 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
     const gaveUp = breaker.isGivenUp;
     if (isOpen) await store.close();
-    else await store.finish({ plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs }, around.signer, syncFolder);
+    else {
+      const run = { plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs };
+      await store.finish(run, around.signer, syncFolder, around.ledger);
+    }
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
   } catch (error) {

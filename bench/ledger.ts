@@ -1,0 +1,84 @@
+/**
+ * `npm run bench:ledger`: eight processes that write into one ledger at once: lines that were lost or doubled, and how
+ * many a second, beside the same processes that append the same bytes with an fsync each, to a file of their own and to
+ * one that they share, with no lock and no chain.
+ */
+import { spawn } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { bytesHash } from '../src/base/hash.ts';
+import { appendLines, type Entry, LEDGER } from '../src/evidence/ledger.ts';
+import { holdName } from '../src/execute/slots.ts';
+
+const PROCESSES = 8;
+const LINES = 200;
+const [role, ...rest] = process.argv.slice(2);
+
+const ROLES: Readonly<Record<string, (home: string, name: string) => Promise<void>>> = {
+  ledger: (home, name) => each(name, async entry => void (await appendLines(home, [entry], holdName))),
+  shared: (home, name) => each(name, async entry => bare(path.join(home, 'shared'), entry)),
+  own: (home, name) => each(name, async entry => bare(path.join(home, name), entry)),
+};
+
+/** Waits until everybody is there, so that no start of a process is counted, then writes. */
+async function each(name: string, write: (entry: Entry) => Promise<void>): Promise<void> {
+  process.stdout.write('ready\n');
+  await new Promise(resolve => process.stdin.once('data', resolve));
+  for (let number = 0; number < LINES; number++) {
+    const run_id = `${name}-${number}`;
+    const sealed_at = new Date().toISOString();
+    await write({ run_id, kind: 'script', sealed_at, seal_sha256: bytesHash(run_id), intent: null });
+  }
+  process.stdin.destroy();
+}
+
+function bare(file: string, entry: Entry): void {
+  appendFileSync(file, `${JSON.stringify({ ...entry, sequence: 1, previous_sha256: entry.seal_sha256 })}\n`, {
+    flush: true,
+  });
+}
+
+/** How many lines a second all of them write together. */
+async function rateOf(role: string, home: string): Promise<number> {
+  const children = Array.from({ length: PROCESSES }, (_, index) =>
+    spawn(process.execPath, [import.meta.filename, role, home, `w${index}`], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }),
+  );
+  await Promise.all(children.map(({ stdout }) => new Promise(resolve => stdout.once('data', resolve))));
+  const startedMs = performance.now();
+  for (const { stdin } of children) stdin.write('go\n');
+  await Promise.all(children.map(child => new Promise(resolve => child.once('exit', resolve))));
+  return (PROCESSES * LINES * 1000) / (performance.now() - startedMs);
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
+  try {
+    const home = path.join(folder, '.proctor');
+    mkdirSync(home);
+    const rates = {
+      ledger: await rateOf('ledger', home),
+      shared: await rateOf('shared', home),
+      own: await rateOf('own', home),
+    };
+    const lines = readFileSync(path.join(home, LEDGER), 'utf8').split('\n').slice(0, -1);
+    const ids = new Set(lines.map(line => (JSON.parse(line) as Entry).run_id));
+    const told = {
+      processes: PROCESSES,
+      lines_each: LINES,
+      lost: PROCESSES * LINES - ids.size,
+      doubled: lines.length - ids.size,
+      ledger_per_second: Math.round(rates.ledger),
+      bare_shared_per_second: Math.round(rates.shared),
+      bare_own_per_second: Math.round(rates.own),
+      ledger_to_bare_shared: Number((rates.ledger / rates.shared).toFixed(2)),
+    };
+    process.stdout.write(`${JSON.stringify(told, null, 2)}\n`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const act = role === undefined ? undefined : ROLES[role];
+await (act ? act(rest[0] ?? '', rest[1] ?? '') : main());

@@ -1,0 +1,29 @@
+import path from 'node:path';
+import { readJson } from '../base/json.ts';
+import { readRegular } from '../base/regular.ts';
+import type { LedgerIntent } from '../contracts/ledger/index.ts';
+import { type RunResult, runResult } from '../contracts/run-result/index.ts';
+import { documentIn } from './read.ts';
+
+/** What an intent came to. Its mode stands in its request; where that does not say it, what was executed tells. */
+export function intentIn(folder: string): LedgerIntent | undefined {
+  const result = documentIn(folder, 'run.json', runResult) as RunResult | undefined;
+  if (!result) return undefined;
+  return {
+    intent_sha256: result.intent.sha256,
+    bundle_sha256: result.bundle?.sha256 ?? null,
+    result_kind: result.kernel_result_kind,
+    accepted: result.decision.accepted,
+    mode: modeIn(folder) ?? (result.execution === null ? 'plan-only' : 'execute-sandbox'),
+    policy: result.policy.name,
+  };
+}
+
+function modeIn(folder: string): LedgerIntent['mode'] | undefined {
+  const bytes = readRegular(path.join(folder, 'evidence/request.json'), REQUEST_BYTES_MAX);
+  const reading = bytes && readJson(bytes, { bytesMax: REQUEST_BYTES_MAX });
+  const { mode } = (reading?.ok ? (reading.value ?? {}) : {}) as { mode?: unknown };
+  return mode === 'plan-only' || mode === 'execute-sandbox' ? mode : undefined;
+}
+
+const REQUEST_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,0 +1,117 @@
+import { closeSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { readJson } from '../base/json.ts';
+import { linesOf } from '../base/lines.ts';
+import { openRegular } from '../base/regular.ts';
+import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
+import { type Entry, LEDGER } from '../evidence/ledger.ts';
+import { hasJournal } from '../evidence/recover.ts';
+import { listRuns } from '../evidence/runs.ts';
+import { sealedEntry } from '../evidence/sealed-entry.ts';
+import { LD } from './folder-rules.ts';
+import type { Report } from './inspector.ts';
+
+/**
+ * LD8 and LD9: a ledger against the sealed folders beside it. It is made before the ledger is read: a run that is finished
+ * by then has its line already, however many others are being finished meanwhile.
+ */
+export class RunsBeside {
+  readonly #runs = new Map<string, { readonly at: string; readonly entry: Entry }[]>();
+  readonly #met = new Set<string>();
+  readonly #report: Report;
+  /** What findings call the folder that the ledger lies in, with a slash at its end. */
+  readonly #below: string;
+  #firstAtMs: number | undefined;
+
+  constructor(home: string, below: string, report: Report) {
+    this.#report = report;
+    this.#below = below;
+    for (const { folder } of listRuns(home)) {
+      const entry = hasJournal(folder) ? undefined : sealedEntry(folder);
+      if (!entry) continue;
+      const at = path.relative(home, folder).replaceAll(path.sep, '/');
+      this.#runs.set(entry.run_id, [...(this.#runs.get(entry.run_id) ?? []), { at, entry }]);
+    }
+  }
+
+  /** A line of the ledger, which may break rules of its own. */
+  take(value: unknown, place: string): void {
+    const line = (value ?? {}) as Partial<LedgerLine>;
+    const atMs = Date.parse(String(line.sealed_at));
+    if (!Number.isNaN(atMs)) this.#firstAtMs ??= atMs;
+    const id = String(line.run_id);
+    for (const { at, entry } of this.#runs.get(id) ?? []) {
+      this.#met.add(id);
+      for (const key of differences(line, entry)) {
+        const message = `is not that of ${at}: the line was changed, or the run was sealed anew`;
+        this.#report({ rule: LD.LD8.id, level: 'must', file: place, at: key, message });
+      }
+    }
+  }
+
+  end(): void {
+    for (const [id, places] of this.#runs) {
+      for (const { at, entry } of places) {
+        if (this.#met.has(id)) continue;
+        const isOlder = Date.parse(entry.sealed_at) < (this.#firstAtMs ?? Number.POSITIVE_INFINITY);
+        const [level, message] = isOlder ? (['should', OLDER] as const) : (['must', UNWRITTEN] as const);
+        this.#report({ rule: LD.LD9.id, level, file: `${this.#below}${at}`, message });
+      }
+    }
+  }
+}
+
+const UNWRITTEN =
+  'is sealed and has no line in the ledger: it could not be written, which proctor recover mends, or was taken away';
+
+const OLDER = 'is older than the first line of the ledger and has none: proctor recover adds it';
+
+/** The keys of a line in which it differs from its run. */
+function differences(line: Partial<LedgerLine>, entry: Entry): (keyof Entry)[] {
+  const keys = ['seal_sha256', 'kind', 'sealed_at', 'intent'] as const;
+  return keys.filter(key => canonicalize(line[key] ?? null) !== canonicalize(entry[key]));
+}
+
+/** The ledgers of a folder by their paths in it, each with the runs that lie beside it. */
+export function ledgersIn(folder: string, files: readonly string[], report: Report): ReadonlyMap<string, RunsBeside> {
+  const ledgers = files.map(file => {
+    const below = file.slice(0, -LEDGER.length);
+    return [file, new RunsBeside(path.join(folder, below), below, report)] as const;
+  });
+  return new Map(ledgers);
+}
+
+/** LD8 for one run folder: what the ledger of the home that it lies in says of it. */
+export function ledgerAround(folder: string, report: Report): void {
+  const home = homeOf(folder);
+  const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));
+  if (fd === undefined) return;
+  try {
+    const entry = sealedEntry(folder);
+    if (!entry) return;
+    const name = `"run_id":"${entry.run_id}"`;
+    for (const { number, bytes } of linesOf(fd, ledgerLine.bytesMax)) {
+      if (!bytes?.includes(name)) continue;
+      const reading = readJson(bytes, { bytesMax: ledgerLine.bytesMax });
+      const line = (reading.ok ? reading.value : {}) as Partial<LedgerLine>;
+      if (line.run_id !== entry.run_id) continue;
+      for (const key of differences(line, entry)) {
+        const message = `is not what line ${number} of the ledger says of the run: ${key} differs`;
+        report({ rule: LD.LD8.id, level: 'must', file: 'evidence/seal.json', message });
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The folder that holds `runs/<lane>/<run>`. */
+function homeOf(folder: string): string | undefined {
+  try {
+    const runs = path.dirname(path.dirname(realpathSync(folder)));
+    return path.basename(runs) === 'runs' ? path.dirname(runs) : undefined;
+  } catch {
+    return undefined;
+  }
+}

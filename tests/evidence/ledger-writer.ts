@@ -1,0 +1,21 @@
+/** A process that writes lines into a ledger, and says the name of each run when its line lasts. */
+import { writeSync } from 'node:fs';
+import { bytesHash } from '../../src/base/hash.ts';
+import { appendLines } from '../../src/evidence/ledger.ts';
+import { holdName } from '../../src/execute/slots.ts';
+
+/** What it is told to do, as JSON. */
+export interface Task {
+  readonly home: string;
+  readonly name: string;
+  readonly count: number;
+}
+
+const { home, name, count } = JSON.parse(process.argv[2] as string) as Task;
+for (let number = 0; number < count; number++) {
+  const run_id = `${name}-${number}`;
+  const sealed_at = new Date().toISOString();
+  const entry = { run_id, kind: 'script', sealed_at, seal_sha256: bytesHash(run_id), intent: null } as const;
+  const { added } = await appendLines(home, [entry], holdName);
+  if (added.length === 1) writeSync(1, `${run_id}\n`);
+}
