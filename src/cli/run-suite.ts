@@ -11,6 +11,7 @@ import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { ProgressLine } from './progress.ts';
 import { sealedText } from './run-text.ts';
+import { tellRefusal } from './refusal.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -66,7 +67,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     progress.end();
     const exit = interrupt.exit();
     if (exit === undefined || !(error instanceof Fault)) throw error;
-    stderr.write(`error: ${error.message}\n`);
+    tellRefusal(error, flags.json === true);
     return exit;
   } finally {
     await closeLauncher();
