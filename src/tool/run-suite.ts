@@ -68,7 +68,11 @@ export interface SuiteRunResult {
 /** A run, and how many of its cases passed; of one that is open nobody knows yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
+  /** The ids of the first cases that did not pass, at most ten. */
+  readonly notPassed: readonly string[];
 }
+
+const NAMED_MAX = 10;
 
 /** Sends every case of a suite to an agent or a script, and leaves artifacts that anyone can verify. */
 export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
@@ -125,7 +129,8 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
     );
     const judge = { home: going.home, signal };
     const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge);
-    runs.push({ ...answer, judged: evaluation?.summary });
+    const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
+    runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
     if (answer.isOpen || signal.aborted) break;
   }
   const version = runs[0]?.plan.request.version;

@@ -1,0 +1,44 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Place } from '../runs-support.ts';
+import { Agent, type answersWell } from '../suite/agent.ts';
+import type { Ran } from '../support.ts';
+
+/** A place with cases and an agent, and the command line in it. */
+async function world(cases: readonly object[], behaviours: Readonly<Record<string, typeof answersWell>> = {}) {
+  const place = new Place();
+  onTestFinished(() => place.remove());
+  place.file('cases.json', JSON.stringify(cases));
+  const url = await new Agent(behaviours).start();
+  // The agent lives in this process, so nothing here may wait for a command without letting it answer.
+  const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
+  const suite = (side: 'baseline' | 'new', ...more: string[]) =>
+    proctor('run', 'suite', 'cases.json', '--base-url', url, '--as', side, ...more);
+  return { place, proctor, suite };
+}
+
+const asking = (id: string, contains: string) => ({ id, input: { user: id }, expected: { contains } });
+
+describe('what is told of a suite that was run', () => {
+  test('answers that do not pass are no good news, and are named up to a bound', async () => {
+    const bad = Array.from({ length: 12 }, (_, index) => asking(`bad-${index + 10}`, 'no such words'));
+    const { suite } = await world([asking('good', 'good'), ...bad]);
+    const { code, stderr } = await suite('new');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^! all answered, not all passed {2}new {2}13 of 13 cases/m);
+    expect(stderr).toContain('1 of 13 passed, 12 failed');
+    expect(stderr).toContain(
+      'bad-10, bad-11, bad-12, bad-13, bad-14, bad-15, bad-16, bad-17, bad-18, bad-19 and 2 more',
+    );
+    const { stdout } = await suite('new', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ runs: [{ not_passed: bad.slice(0, 10).map(({ id }) => id) }] });
+  });
+
+  test('a baseline in which nothing passes is accepted with a warning', async () => {
+    const { proctor, suite } = await world([asking('bad', 'no such words')]);
+    await suite('baseline');
+    const { code, stdout, stderr } = await proctor('baseline', 'accept');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^! accepted {2}1 case, 0 of them passing/);
+    expect(stderr).toMatch(/^warning: No case of this run passes/);
+  });
+});
