@@ -12,6 +12,7 @@ import { type Paint, paintFor } from './paint.ts';
 import { ProgressLine } from './progress.ts';
 import { sealedText } from './run-text.ts';
 import { tellRefusal } from './refusal.ts';
+import { resumeWord } from './show-suite.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -159,7 +160,7 @@ function summary({ version, runs, keyId }: SuiteRunResult, paint: Paint): string
         .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
       ...judgedLines(run, paint),
       isOpen
-        ? `  resume    proctor run suite --resume ${nameOf(place)}`
+        ? `  resume    proctor run suite --resume ${resumeWord(place)}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
       ...(isOpen
         ? []
@@ -198,10 +199,4 @@ function judgedLines({ judged, notPassed }: JudgedRun, paint: Paint): string[] {
       ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
       : []),
   ];
-}
-
-/** What a run is found by: its id among the runs of this place, else its path. */
-function nameOf({ id, folder }: { readonly id: string; readonly folder: string }): string {
-  const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
-  return isHere ? id : printable(path.relative(process.cwd(), folder));
 }

@@ -22,7 +22,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     return 0;
   }
   if (runs.length === 0) stdout.write('No run yet. proctor run script FILE or proctor run suite CASES makes one.\n');
-  for (const { id, startedAt, status, subject, durationMs, renamed, folder } of runs) {
+  for (const { id, startedAt, status, subject, durationMs, renamed, resume, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
@@ -30,6 +30,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     stdout.write(
       `${paint(style, status.replace('_', ' ').padEnd(10))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
     );
+    if (resume !== undefined) stdout.write(paint('faint', `${''.padEnd(10)} to go on: ${printable(resume)}\n`));
   }
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
   return 0;

@@ -35,7 +35,7 @@ export function decide(gate: Gate, measured: Measured): Decision {
     exit_code: EXIT_CODES[verdict],
     gate: { mode, tolerances, missing_max_ratio: missingMaxRatio, breaches },
   });
-  const { comparability, sides, summary } = measured;
+  const { comparability, sides } = measured;
   if (sides.baseline.trials === 0) return as('not_enough_evidence', NO_BASELINE);
   if (comparability.why !== null) return as('not_enough_evidence', comparability.why);
   const worse = worseBy(gate, measured);

@@ -14,6 +14,7 @@ import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
 import { signerAt } from './keys.ts';
+import { removeUnbegunSuite } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
 
@@ -87,7 +88,9 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const order = await orderOf(options, home, cwd);
   const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
   const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
-  const places = numbers.map(number => placeFor(out, options.as, repetitionId(order.group, number)));
+  const ids = numbers.map(number => repetitionId(order.group, number));
+  for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
+  const places = ids.map(id => placeFor(out, options.as, id));
   makeHome(home);
   let first: ReturnType<typeof layOutCases> | undefined;
   for (const [index, place] of places.entries()) {

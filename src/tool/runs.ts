@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { signerAt } from './keys.ts';
-import { lifeOf, type Recovered, recoverIfDead } from './recover.ts';
+import { lifeOf, openSuiteIn, type Recovered, recoverIfDead } from './recover.ts';
 
 /** A run as a list shows it. */
 export interface Listed {
@@ -17,6 +17,10 @@ export interface Listed {
   readonly status: string;
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
+  /** Cases of a suite that is not finished. */
+  readonly progress?: { readonly done: number; readonly total: number };
+  /** The command that goes on with it. */
+  readonly resume?: string;
   /** The folder has the name of another run, or of none. */
   readonly renamed?: true;
 }
@@ -72,20 +76,40 @@ async function listedIntent({ id, lane, folder }: RunPlace, recovered: Recovered
   };
 }
 
-async function listedSuite({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+async function listedSuite(place: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+  const { id, lane, folder } = place;
   const { readRun } = await import('../evidence/suite-folder.ts');
   const run = readRun(folder);
+  if (!run && recovered) return openSuite(place, recovered);
   const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};
-  const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
   return {
     id: run?.run_id ?? id,
     kind: lane,
     folder,
     startedAt: run && instantText(Date.parse(run.generated_at) - (durationMs ?? 0)),
-    status: run ? (ok === total ? 'answered' : 'in part') : recovered ? open : 'unreadable',
+    status: run ? (ok === total ? 'answered' : 'in part') : 'unreadable',
     subject: run && `${lane}, ${ok} of ${total} cases, ${run.base_url}`,
     durationMs,
     ...(run && run.run_id !== id && { renamed: true }),
+  };
+}
+
+/** A suite that is running, or was interrupted: how far it has come, by its journal. */
+async function openSuite({ id, lane, folder }: RunPlace, { became }: Recovered): Promise<Listed> {
+  const { plan, done = 0, startedAtMs } = (await openSuiteIn(folder)) ?? {};
+  const isRunning = became === 'alive';
+  const { cases, target } = plan?.request ?? {};
+  const whom = target?.kind === 'http' ? target.url : target && `script:${target.name}`;
+  return {
+    id,
+    kind: lane,
+    folder,
+    startedAt: startedAtMs === undefined ? undefined : instantText(startedAtMs),
+    status: isRunning ? 'running' : 'unfinished',
+    subject: cases ? `${lane}, ${done} of ${cases.count} cases so far, ${whom}` : `${lane}, not begun yet`,
+    durationMs: undefined,
+    ...(cases && { progress: { done, total: cases.count } }),
+    ...(became === 'resumable' && { resume: `proctor run suite --resume ${id}` }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Place } from '../runs-support.ts';
-import { Agent, type answersWell } from '../suite/agent.ts';
+import { Place, until } from '../runs-support.ts';
+import { Agent, type answersWell, hangs } from '../suite/agent.ts';
 import type { Ran } from '../support.ts';
 
 /** A place with cases and an agent, and the command line in it. */
@@ -8,12 +8,13 @@ async function world(cases: readonly object[], behaviours: Readonly<Record<strin
   const place = new Place();
   onTestFinished(() => place.remove());
   place.file('cases.json', JSON.stringify(cases));
-  const url = await new Agent(behaviours).start();
+  const agent = new Agent(behaviours);
+  const url = await agent.start();
   // The agent lives in this process, so nothing here may wait for a command without letting it answer.
   const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
   const suite = (side: 'baseline' | 'new', ...more: string[]) =>
     proctor('run', 'suite', 'cases.json', '--base-url', url, '--as', side, ...more);
-  return { place, proctor, suite };
+  return { place, proctor, suite, agent, url };
 }
 
 const asking = (id: string, contains: string) => ({ id, input: { user: id }, expected: { contains } });
@@ -40,5 +41,31 @@ describe('what is told of a suite that was run', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^! accepted {2}1 case, 0 of them passing/);
     expect(stderr).toMatch(/^warning: No case of this run passes/);
+  });
+});
+
+describe('a suite that was killed', () => {
+  test('is listed and shown with its side, how far it has come, and how to go on', async () => {
+    const { place, proctor, agent, url } = await world([asking('a', 'a'), asking('b', 'b'), asking('c', 'c')], {
+      c: hangs,
+    });
+    const words = ['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--run-id', 'r1', '--repeat', '2'];
+    const run = place.start([...words, '--concurrency', '1']);
+    await until('the last case was asked', () => agent.times('c') === 1);
+    const running = await proctor('list');
+    expect(running.stdout).toMatch(/^running .* r1 {2}new, 2 of 3 cases so far/m);
+    run.kill('SIGKILL');
+    await run.ended;
+    const listed = await proctor('list');
+    expect(listed.stdout).toMatch(
+      /^unfinished .* r1 {2}new, 2 of 3 cases so far, http:.*\n +to go on: proctor run suite --resume r1$/m,
+    );
+    expect(listed.stdout).toMatch(/^unfinished .* r1\.2 {2}new, 0 of 3 cases so far/m);
+    const { stdout } = await proctor('show', 'r1');
+    expect(stdout).toMatch(/^… was interrupted {2}new\n/);
+    expect(stdout).toContain('  progress  2 of 3 cases so far\n');
+    expect(stdout).toContain('  resume    proctor run suite --resume r1\n');
+    const shown = JSON.parse((await proctor('show', 'r1', '--json')).stdout) as object;
+    expect(shown).toMatchObject({ is_open: true, progress: { done: 2, total: 3 } });
   });
 });

@@ -42,7 +42,7 @@ describe('a command line that cannot be understood', () => {
     const { stdout } = proctor(['--help']);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?= .* {2}|$)/gm)].map(([, name]) => name);
     const firsts = new Set(COMMANDS.map(command => command.split(' ')[0]));
-    expect(listed.filter(name => name !== 'help' && name !== 'proctor').sort()).toEqual([...firsts].sort());
+    expect(new Set(listed.filter(name => name !== 'help' && name !== 'proctor'))).toEqual(firsts);
   });
 
   test.each([
