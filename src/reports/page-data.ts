@@ -31,6 +31,8 @@ export interface PageHead {
     readonly metrics: readonly MetricComparison[];
     readonly mcnemar: Comparison['statistics']['mcnemar'];
     readonly more_trials: number | null;
+    /** What must be known of the causes. */
+    readonly causes_note: string | null;
   };
   readonly run?: {
     readonly version: Side;

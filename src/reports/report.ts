@@ -78,9 +78,27 @@ export function figure(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
+/** A number of a metric, with its unit. */
+export function measure(metric: keyof typeof METRICS, value: number): string {
+  return `${figure(value)}${METRICS[metric].unit}`;
+}
+
 /** With its sign. */
-export function change(value: number): string {
-  return value > 0 ? `+${figure(value)}` : figure(value);
+export function change(metric: keyof typeof METRICS, value: number): string {
+  return `${value > 0 ? '+' : ''}${measure(metric, value)}`;
+}
+
+export const METRICS = {
+  latency_ms: { label: 'latency', unit: ' ms' },
+  cost_usd: { label: 'cost', unit: ' USD' },
+  score: { label: 'score', unit: '' },
+} as const;
+
+/** An accepted baseline remembers how cases ended, and not how they came to it. Whoever looks for causes must know. */
+export function causesNote({ sides, cases }: Comparison): string | undefined {
+  const isAsked = cases.some(one => concernOf(one) === 'regressed' || concernOf(one) === 'flaky');
+  if (sides.baseline.source !== 'accepted' || !isAsked) return undefined;
+  return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 
 export function probability(p: number): string {

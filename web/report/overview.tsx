@@ -54,7 +54,7 @@ const STATES = {
   not_comparable: { word: 'Not comparable', tone: 'bad', says: 'These differ too much for a verdict:' },
 } as const;
 
-function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
+function Sides({ of: { comparability, sides, causes_note } }: { readonly of: Compared }) {
   const { word, tone, says } = STATES[comparability.state];
   return (
     <section class="card">
@@ -63,6 +63,7 @@ function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
         <Side name="Baseline" of={sides.baseline} />
         <Side name="New" of={sides.new} />
       </div>
+      {causes_note !== null && <p class="note">{causes_note}</p>}
       <div class="comparability">
         <p>
           <span class={`pill tone-${tone}`}>
@@ -193,7 +194,7 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
               <th scope="col">Baseline 95th</th>
               <th scope="col">New 95th</th>
               <th scope="col">Mean difference, 95 % interval</th>
-              <th scope="col">Pairs</th>
+              <th scope="col">Cases</th>
             </tr>
           </thead>
           <tbody>
@@ -223,7 +224,7 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
         Of the pairs of trials, {format.count(mcnemar.broke)} went from pass to fail and {format.count(mcnemar.mended)}{' '}
         from fail to pass. By chance alone, a split at least as uneven has a probability of{' '}
         {format.probability(mcnemar.p_value)} (exact McNemar).
-        {more_trials !== null && ` About ${format.plural(more_trials, 'more trial')} would settle it.`}
+        {more_trials !== null && ` About ${format.plural(more_trials, 'more repetition')} would settle it.`}
       </p>
     </section>
   );
