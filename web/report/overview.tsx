@@ -5,6 +5,7 @@ import type { Values } from './histogram.ts';
 import { Icon } from './marks.tsx';
 import { useJump } from './places.tsx';
 import { Plot } from './plots.tsx';
+import { RunId } from './run-id.tsx';
 import { Text } from './visible.tsx';
 
 interface Props {
@@ -74,7 +75,7 @@ function Sides({ of: { comparability, sides, causes_note } }: { readonly of: Com
         </p>
         {comparability.fields.length > 0 && (
           <div class="table-box" role="region" aria-label="What differs between the sides" tabIndex={0}>
-            <table>
+            <table class="numbers">
               <thead>
                 <tr>
                   <th scope="col">Field</th>
@@ -88,10 +89,10 @@ function Sides({ of: { comparability, sides, causes_note } }: { readonly of: Com
                     <th scope="row">
                       <code>{field}</code>
                     </th>
-                    <td>
+                    <td data-label="Baseline">
                       <Short value={baseline} />
                     </td>
-                    <td>
+                    <td data-label="New">
                       <Short value={fresh} />
                     </td>
                   </tr>
@@ -123,7 +124,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         </dd>
         <dt>{side.source === 'accepted' ? 'Accepted from' : 'Run'}</dt>
         <dd>
-          <code>{first ?? '–'}</code>
+          {first === undefined ? '–' : <RunId value={first} />}
           {others.length > 0 && <span class="muted"> and {format.count(others.length)} more</span>}
         </dd>
         <dt>Trials</dt>
@@ -203,17 +204,17 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
               return (
                 <tr key={name}>
                   <th scope="row">{label}</th>
-                  <td>{show(baseline.p50)}</td>
-                  <td>{show(fresh.p50)}</td>
-                  <td>{show(baseline.p95)}</td>
-                  <td>{show(fresh.p95)}</td>
-                  <td>
+                  <td data-label="Baseline median">{show(baseline.p50)}</td>
+                  <td data-label="New median">{show(fresh.p50)}</td>
+                  <td data-label="Baseline 95th">{show(baseline.p95)}</td>
+                  <td data-label="New 95th">{show(fresh.p95)}</td>
+                  <td data-label="Difference">
                     <strong>{format.signed(difference.mean, show)}</strong>{' '}
                     <span class="muted">
                       {format.signed(difference.low, show)} to {format.signed(difference.high, show)}
                     </span>
                   </td>
-                  <td>{format.count(pairs)}</td>
+                  <td data-label="Cases">{format.count(pairs)}</td>
                 </tr>
               );
             })}
