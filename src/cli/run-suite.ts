@@ -9,7 +9,7 @@ import { interruptions } from './interruptions.ts';
 import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { ProgressLine } from './progress.ts';
+import { ProgressLine, watchedColumns } from './progress.ts';
 import { sealedText } from './run-text.ts';
 import { tellRefusal } from './refusal.ts';
 import { resumeWord } from './show-suite.ts';
@@ -46,7 +46,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   stayLean();
   const paint = paintFor(2);
   const interrupt = interruptions();
-  const progress = new ProgressLine(stderr.write, process.stderr.isTTY);
+  const progress = new ProgressLine(stderr.write, watchedColumns(process.stderr, process.env));
   try {
     const watched = {
       ...namedKey(),
