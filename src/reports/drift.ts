@@ -29,11 +29,11 @@ export function driftOf({ comparability: { fields } }: Comparison): Drift[] {
   const isExplained = fields.some(({ field }) => field.startsWith('policy.'));
   return [
     ...groups.filter(({ changes }) => changes.length > 0),
-    ...others.map(one => {
-      const of = NAMES[one.field] ?? one.field;
-      const drift = { of, changes: [changeOf(one, one.field)] };
-      return one.field === 'environment_hash' && isExplained ? { ...drift, note: COVERS } : drift;
-    }),
+    ...others.map(one => ({
+      of: NAMES[one.field] ?? one.field,
+      changes: [changeOf(one, one.field)],
+      ...(one.field === 'environment_hash' && isExplained && { note: COVERS }),
+    })),
   ];
 }
 

@@ -11,6 +11,7 @@ import {
   measure,
   METRICS,
   probability,
+  repetitionNote,
   type Report,
   troublesOf,
   VERDICTS,
@@ -20,7 +21,8 @@ import {
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases } }) => {
+  ofRun: ({ run, evaluation: { summary, cases }, repetition }) => {
+    const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
     const mark = passed === total ? '✅' : '❌';
     const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
@@ -31,6 +33,7 @@ export const markdown: Report = {
           lines: [
             `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
+            ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
         table(

@@ -39,6 +39,8 @@ export interface PageHead {
     readonly target: string;
     readonly seal_sha256: string;
     readonly unjudged: number;
+    /** What must be known of the runs beside it. */
+    readonly note: string | null;
   };
 }
 

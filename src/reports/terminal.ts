@@ -11,6 +11,7 @@ import {
   measure,
   METRICS,
   probability,
+  repetitionNote,
   type Report,
   troublesOf,
   VERDICTS,
@@ -34,13 +35,15 @@ export function terminalReport(paint: Paint): Report {
       yield '\n';
       yield* sums(comparison);
     },
-    *ofRun({ run, evaluation: { summary, cases } }) {
+    *ofRun({ run, evaluation: { summary, cases }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
       const isGood = passed === total;
       const mark = paint(isGood ? 'good' : 'bad', isGood ? '✓' : '✗');
       const judged = unjudged > 0 ? `, ${unjudged} with nothing that could be judged` : '';
       yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
+      const note = repetitionNote(repetition);
+      if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
       if (troubled.length > 0) yield '\n';
       for (const one of troubled.slice(0, CASES_MAX)) {

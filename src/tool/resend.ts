@@ -9,7 +9,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';
 import { signerAt } from './keys.ts';
-import { suiteFolders } from './sides.ts';
+import { suiteFolder } from './sides.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
 export interface ResendOptions {
@@ -52,7 +52,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
       import('../judge/divergence.ts'),
     ]);
   const home = homeFrom(cwd);
-  const [folder] = await suiteFolders(options.run, home);
+  const folder = await suiteFolder(options.run, home);
   if (folder === undefined) throw new Fault('no_run', 'There is no such run of a suite.');
   const { request, run } = readSuite(folder);
   const one = casesById(folder)(caseId);

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Place, until } from '../runs-support.ts';
 import { Agent, type answersWell, hangs } from '../suite/agent.ts';
@@ -67,5 +69,21 @@ describe('a suite that was killed', () => {
     expect(stdout).toContain('  resume    proctor run suite --resume r1\n');
     const shown = JSON.parse((await proctor('show', 'r1', '--json')).stdout) as object;
     expect(shown).toMatchObject({ is_open: true, progress: { done: 2, total: 3 } });
+  });
+});
+
+describe('a suite that was repeated', () => {
+  test('is reported one repetition at a time: the one that was named, or the first, which says so', async () => {
+    const { place, proctor, suite } = await world([asking('a', 'a')]);
+    await suite('new', '--repeat', '3', '--run-id', 'r1');
+    const first = await proctor('report', 'new', '--format', 'terminal,md,html');
+    const note = 'This is repetition 1 of 3 alone. The others are r1.2, r1.3; compare takes all of them.';
+    expect(first.stdout).toContain(note);
+    for (const name of ['report.md', 'report.html']) {
+      expect(readFileSync(path.join(place.cwd, '.proctor', 'reports', 'r1', name), 'utf8')).toContain(note);
+    }
+    const second = await proctor('report', 'r1.2', '--format', 'terminal');
+    expect(second.stdout).toContain('  new r1.2, target');
+    expect(second.stdout).toContain('repetition 2 of 3 alone. The others are r1, r1.3;');
   });
 });

@@ -151,7 +151,8 @@ function Short({ value }: { readonly value: string | null }) {
   );
 }
 
-function RunFacts({ of: { version, target, seal_sha256, unjudged } }: { readonly of: NonNullable<PageHead['run']> }) {
+function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
+  const { version, target, seal_sha256, unjudged, note } = run;
   return (
     <section class="card">
       <h3>What was run</h3>
@@ -171,6 +172,7 @@ function RunFacts({ of: { version, target, seal_sha256, unjudged } }: { readonly
           <dd>{format.plural(unjudged, 'case')} without an expectation that could be judged</dd>
         </dl>
       </div>
+      {note !== null && <p class="note">{note}</p>}
     </section>
   );
 }
