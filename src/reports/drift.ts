@@ -27,14 +27,12 @@ export function driftOf({ comparability: { fields } }: Comparison): Drift[] {
   });
   const others = fields.filter(({ field }) => !GROUPS.some(([, prefix]) => field.startsWith(prefix)));
   const isExplained = fields.some(({ field }) => field.startsWith('policy.'));
-  return [
-    ...groups.filter(({ changes }) => changes.length > 0),
-    ...others.map(one => ({
-      of: NAMES[one.field] ?? one.field,
-      changes: [changeOf(one, one.field)],
-      ...(one.field === 'environment_hash' && isExplained && { note: COVERS }),
-    })),
-  ];
+  return [...groups.filter(({ changes }) => changes.length > 0), ...others.map(one => driftIn(one, isExplained))];
+}
+
+function driftIn(one: Field, isExplained: boolean): Drift {
+  const drift = { of: NAMES[one.field] ?? one.field, changes: [changeOf(one, one.field)] };
+  return one.field === 'environment_hash' && isExplained ? { ...drift, note: COVERS } : drift;
 }
 
 const GROUPS: readonly (readonly [of: string, prefix: string])[] = [

@@ -46,7 +46,7 @@ export async function writeReports(
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    throw new Fault('folder_failed', 'The folder for the reports could not be made. --out names another one.', {
+    throw new Fault('folder_failed', 'The folder for the reports could not be made. Name another one (--out, out).', {
       cause,
     });
   }

@@ -128,7 +128,10 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
   if (baseUrl === undefined && recorded.kind === 'script') {
-    throw new Fault('usage', `The run asked the script ${printable(recorded.name)}: --script FILE says where it is.`);
+    throw new Fault(
+      'usage',
+      `The run asked the script ${printable(recorded.name)}: say where it is (--script FILE, script).`,
+    );
   }
   const url = baseUrl === undefined && recorded.kind === 'http' ? recorded.url : checkedUrl(baseUrl ?? '');
   const lacking =

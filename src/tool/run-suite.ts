@@ -217,7 +217,11 @@ type Whom = Pick<SuiteOrder, 'target' | 'script' | 'bounds' | 'effective'>;
 
 function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
   for (const header of headers) checkHeader(header);
-  if (baseUrl === undefined) throw new Fault('usage', 'Say whom to ask: --base-url URL, or --script FILE.');
+  if (baseUrl === undefined)
+    throw new Fault(
+      'usage',
+      'Say whom to ask: an agent by its address (--base-url, baseUrl), or a script (--script, script).',
+    );
   const target: SuiteTarget = {
     kind: 'http',
     url: checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)]),
@@ -228,7 +232,11 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
 }
 
 async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
-  if (options.baseUrl !== undefined) throw new Fault('usage', 'Ask an agent at --base-url or a --script, not both.');
+  if (options.baseUrl !== undefined)
+    throw new Fault(
+      'usage',
+      'Ask an agent at an address (--base-url, baseUrl) or a script (--script, script), not both.',
+    );
   const script = path.resolve(cwd, options.script as string);
   const [{ checkOrder }, { offersOf }, { effectiveBounds }, { profileOf }, { sharedLauncher }] = await Promise.all([
     import('../run/order.ts'),
