@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
+import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
@@ -57,7 +58,10 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { request, run } = readSuite(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);
-  if (!one || !recorded) throw new Fault('no_case', `The run has no case called "${printable(caseId)}".`);
+  if (!one || !recorded) {
+    const meant = didYouMean(caseId, run.selected_case_ids);
+    throw new Fault('no_case', `The run has no case called "${printable(caseId)}".${meant}`);
+  }
   const recordedSettings = settingsFrom(request.settings);
   const settings = {
     ...recordedSettings,

@@ -93,7 +93,7 @@ async function suitePlace(word: string, home: string): Promise<RunPlace | undefi
   const { findRun, listRuns } = await import('../evidence/runs.ts');
   const suites = listRuns(home).filter(({ lane }) => lane === 'baseline' || lane === 'new');
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
-  if (word !== 'latest') return asGiven(findRun(home, word));
+  if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new']));
   const latest = suites.at(-1);
   if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');
   return latest;

@@ -87,3 +87,12 @@ describe('a suite that was repeated', () => {
     expect(second.stdout).toContain('repetition 2 of 3 alone. The others are r1, r1.3;');
   });
 });
+
+test('ids and sides with a slip in them are answered with what was perhaps meant', async () => {
+  const { proctor, suite } = await world([asking('refund-small', 'refund'), asking('hours', 'hours')]);
+  expect((await suite('new', '--only', 'refund-smal')).stderr).toContain('Did you mean "refund-small"?');
+  await suite('new');
+  expect((await proctor('resend', 'latest', 'huors')).stderr).toContain('Did you mean "hours"?');
+  expect((await proctor('compare', 'basline', 'new')).stderr).toContain('Did you mean "baseline"?');
+  expect((await proctor('resend', 'latest', 'nobody')).stderr).not.toContain('Did you mean');
+});
