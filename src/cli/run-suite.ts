@@ -12,7 +12,7 @@ import { type Paint, paintFor } from './paint.ts';
 import { ProgressLine, watchedColumns } from './progress.ts';
 import { sealedText } from './run-text.ts';
 import { tellRefusal } from './refusal.ts';
-import { resumeWord } from './show-suite.ts';
+import { wordFor } from './show-suite.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -160,14 +160,14 @@ function summary({ version, runs, keyId }: SuiteRunResult, paint: Paint): string
         .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
       ...judgedLines(run, paint),
       isOpen
-        ? `  resume    proctor run suite --resume ${resumeWord(place)}`
+        ? `  resume    proctor run suite --resume ${wordFor(place)}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
       ...(isOpen
         ? []
         : [
             paint(
               'faint',
-              `            ${sealedText(keyId)} · proctor show ${place.id} · proctor compare · proctor report`,
+              `            ${sealedText(keyId)} · proctor show ${wordFor(place)} · proctor compare · proctor report`,
             ),
           ]),
     ];

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { recover } from '../tool/recover.ts';
-import { listRuns, pruneRuns } from '../tool/runs.ts';
+import { prune } from '../tool/prune.ts';
+import { listRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { counted, durationText } from './units.ts';
@@ -52,12 +53,21 @@ export async function pruneCommand({
   dryRun?: true;
   json?: true;
 }): Promise<number> {
-  const removed = await pruneRuns(process.cwd(), olderThan, dryRun === true);
-  if (json) stdout.write(`${printableJson(dryRun ? { would_remove: removed } : { removed })}\n`);
-  else {
-    for (const id of removed) stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${id}\n`);
-    stdout.write(`${counted(removed.length, 'run')} ${dryRun ? 'would be removed' : 'removed'}.\n`);
+  const { runs, comparisons, reports } = await prune(process.cwd(), olderThan, dryRun === true);
+  if (json) {
+    const others = { comparisons, reports };
+    stdout.write(`${printableJson(dryRun ? { would_remove: runs, ...others } : { removed: runs, ...others })}\n`);
+    return 0;
   }
+  for (const name of [...runs, ...comparisons, ...reports.map(id => `report of ${id}`)]) {
+    stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${name}\n`);
+  }
+  const counts = [
+    counted(runs.length, 'run'),
+    ...(comparisons.length > 0 ? [counted(comparisons.length, 'comparison')] : []),
+    ...(reports.length > 0 ? [counted(reports.length, 'report')] : []),
+  ];
+  stdout.write(`${counts.join(', ')} ${dryRun ? 'would be removed' : 'removed'}.\n`);
   return 0;
 }
 

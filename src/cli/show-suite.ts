@@ -48,14 +48,14 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
 
 function whatNext({ place, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {
   if (life === 'alive') return [];
-  if (life !== 'finished') return [`  resume    proctor run suite --resume ${resumeWord(place)}`];
+  if (life !== 'finished') return [`  resume    proctor run suite --resume ${wordFor(place)}`];
   return isWhole
     ? [paint('faint', `            as it was sealed, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
     : [paint('bad', '            not as it was sealed: proctor verify says what')];
 }
 
-/** What a run is found by when it is resumed: its id among the runs of this place, else its path. */
-export function resumeWord({ id, folder }: { readonly id: string; readonly folder: string }): string {
+/** What a run is found by: its id among the runs of this place, else its path. */
+export function wordFor({ id, folder }: { readonly id: string; readonly folder: string }): string {
   const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
   return isHere ? id : printable(path.relative(process.cwd(), folder));
 }

@@ -1,5 +1,4 @@
-import { rmSync } from 'node:fs';
-import { instantText, systemClock } from '../base/clock.ts';
+import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
@@ -151,51 +150,4 @@ export async function placeOf(cwd: string, word: string, signingKey?: string): P
   const place = findRun(home, word);
   await recoverIfDead(home, place, () => signerAt(cwd, signingKey));
   return place;
-}
-
-/** Removes the runs that began longer ago than that, and says which. One that is alive stays. */
-export async function pruneRuns(cwd: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { attemptsIn, homeFrom } = await import('../evidence/runs.ts');
-  const home = homeFrom(cwd);
-  const removed = await pruneHome(home, olderThanMs, isTrial);
-  // Attempts are as old as the suites that they belong to, and nobody made them by name.
-  await pruneHome(attemptsIn(home), olderThanMs, isTrial);
-  return removed;
-}
-
-async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
-  const { hasJournal } = await import('../evidence/recover.ts');
-  const before = systemClock.now() - olderThanMs;
-  const removed: string[] = [];
-  for (const place of placesIn(home)) {
-    // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
-    if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
-    const life = await lifeOf(place);
-    if (life === 'alive' || life === 'unknown') continue;
-    if (!isTrial) {
-      // Nobody will ask who sealed it: it goes at once.
-      await recoverIfDead(home, place, async () => undefined, 'may remove');
-      if (hasJournal(place.folder)) continue;
-      removeFolder(place);
-    }
-    removed.push(place.id);
-  }
-  return removed;
-}
-
-function removeFolder({ id, folder }: RunPlace): void {
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch (cause) {
-    throw new Fault('not_removed', `${id} could not be removed; perhaps it belongs to another user.`, { cause });
-  }
-}
-
-/** The time in an id; one without is never old. */
-function beganAt(id: string): number {
-  const [, date = '', time = ''] = /(\d{8})_(\d{6})_/.exec(id) ?? [];
-  const text = `${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}.000Z`;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? Number.POSITIVE_INFINITY : atMs;
 }

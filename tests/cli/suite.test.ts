@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Place, until } from '../runs-support.ts';
@@ -95,4 +95,23 @@ test('ids and sides with a slip in them are answered with what was perhaps meant
   expect((await proctor('resend', 'latest', 'huors')).stderr).toContain('Did you mean "hours"?');
   expect((await proctor('compare', 'basline', 'new')).stderr).toContain('Did you mean "baseline"?');
   expect((await proctor('resend', 'latest', 'nobody')).stderr).not.toContain('Did you mean');
+});
+
+test('comparisons and reports grow old and are pruned as runs are, and what else lies there stays', async () => {
+  const { place, proctor, suite } = await world([asking('a', 'a')]);
+  await suite('baseline');
+  await suite('new');
+  await proctor('compare');
+  await proctor('report', 'new');
+  place.file('.proctor/comparisons/mine/note.txt', 'kept');
+  const young = await proctor('prune', '--older-than', '1h', '--json');
+  expect(JSON.parse(young.stdout)).toEqual({ removed: [], comparisons: [], reports: [] });
+  const trial = await proctor('prune', '--older-than', '0s', '--dry-run');
+  expect(trial.stdout).toMatch(
+    /\nwould remove {2}comparison_\w+\nwould remove {2}report of suite_\w+\n2 runs, 1 comparison, 1 report would be/,
+  );
+  const removed = await proctor('prune', '--older-than', '0s');
+  expect(removed.stdout).toContain('2 runs, 1 comparison, 1 report removed.\n');
+  expect(readdirSync(path.join(place.cwd, '.proctor', 'comparisons'))).toEqual(['mine']);
+  expect(readdirSync(path.join(place.cwd, '.proctor', 'reports'))).toEqual([]);
 });

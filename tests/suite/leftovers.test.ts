@@ -3,7 +3,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ownerHere } from '../../src/run/plan.ts';
 import { recover } from '../../src/tool/recover.ts';
-import { listRuns, placeOf, pruneRuns } from '../../src/tool/runs.ts';
+import { prune } from '../../src/tool/prune.ts';
+import { listRuns, placeOf } from '../../src/tool/runs.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 import { Agent } from './agent.ts';
@@ -44,7 +45,7 @@ test('a suite that somebody lays out is left alone', async () => {
   expect((await listRuns(cwd, 9)).runs).toMatchObject([{ status: 'running' }]);
   await placeOf(cwd, id);
   expect(await recover(cwd)).toEqual([{ id, became: 'alive' }]);
-  expect(await pruneRuns(cwd, 0, false)).toEqual([]);
+  expect(await prune(cwd, 0, false)).toMatchObject({ runs: [] });
   expect(existsSync(folder)).toBe(true);
   const again = ranSuite(['a'], {
     cwd: laidOut(ownerHere()).cwd,
