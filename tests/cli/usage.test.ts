@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { proctor, temporaryFolder } from '../support.ts';
 
+/** `run intent` has a document of its own for this. */
 const COMMANDS = [
   'run script',
   'run suite',
+  'reproduce',
+  'keys new',
+  'keys show',
   'compare',
   'report',
   'baseline accept',
