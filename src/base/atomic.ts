@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { Fault } from './fault.ts';
@@ -23,6 +23,33 @@ export function writeAtomic(file: string, bytes: string | Uint8Array): void {
     rmSync(temporary, { force: true });
     throw new Fault('write_failed', `The file ${path.basename(file)} could not be written.`, { cause });
   }
+}
+
+/** Takes away what is left of writers of a file that died over it: parts that nobody has touched for ten seconds. */
+export function removeTorn(file: string, nowMs: number): void {
+  const folder = path.dirname(file);
+  for (const name of namesIn(folder)) {
+    if (tornFile(name) !== path.basename(file)) continue;
+    const torn = path.join(folder, name);
+    const touchedMs = statSync(torn, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
+    if (nowMs - touchedMs > TORN_AFTER_MS) rmSync(torn, { force: true });
+  }
+}
+
+const TORN_AFTER_MS = 10_000;
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // What cannot be read stays as it is.
+    return [];
+  }
+}
+
+/** The name of the file that a part like this was to become; undefined of everything else. */
+export function tornFile(name: string): string | undefined {
+  return /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(name)?.[1];
 }
 
 /** A rename is durable only once the folder that holds the name is. Windows has no such call and needs none. */

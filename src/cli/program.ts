@@ -1,8 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { addRunCommands } from './run-commands.ts';
-import { printable, printableJson } from '../base/printable.ts';
+import { printable } from '../base/printable.ts';
 import { Fault } from '../base/fault.ts';
 import { stderr, stdout } from './out.ts';
+import { asksForJson, tellRefusal, writeRefusal } from './refusal.ts';
 
 /** Reads the command line and does what it says. Returns the exit code. */
 export async function main(args: readonly string[], version: string): Promise<number> {
@@ -111,20 +112,28 @@ export async function main(args: readonly string[], version: string): Promise<nu
       const { toldUsage } = await import('./run-intent.ts');
       return toldUsage(error);
     }
-    if (error instanceof CommanderError) return 2;
+    const isJson = asksForJson(args);
+    if (error instanceof CommanderError) {
+      // It has told people already.
+      if (isJson) writeRefusal({ code: 'usage', message: usageText(error) });
+      return 2;
+    }
     if (error instanceof Fault) {
-      if (args.includes('--json')) {
-        stdout.write(`${printableJson({ ok: false, error: { code: error.code, message: error.message } })}\n`);
-      }
-      stderr.write(`error: ${error.message}\n`);
+      tellRefusal(error, isJson);
       return 2;
     }
     if (error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd') {
-      stderr.write('error: The folder that you are in does not exist any more.\n');
+      tellRefusal({ code: 'no_folder', message: 'The folder that you are in does not exist any more.' }, isJson);
       return 2;
     }
     throw error;
   }
+}
+
+/** What the parser says, as one sentence; of a command that is only the beginning of one it says nothing. */
+function usageText({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'The command is not complete: --help says what there is.';
+  return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 
 const EXAMPLES = `

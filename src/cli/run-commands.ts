@@ -67,8 +67,12 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
 
   program
     .command('prune')
-    .description('Remove old runs.')
-    .requiredOption('--older-than <time>', 'those that began longer ago than this, with its unit, such as 30d', age)
+    .description('Remove old runs, and old comparisons and reports of them.')
+    .requiredOption(
+      '--older-than <time>',
+      'those that began, or were made, longer ago than this, with its unit, such as 30d',
+      age,
+    )
     .option('--dry-run', 'only say which')
     .option('--json', 'answer with one JSON document')
     .action(async flags => {

@@ -7,6 +7,7 @@ import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
+import { tellRefusal } from './refusal.ts';
 import { counted, durationText, sizeText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -62,7 +63,7 @@ export async function runScriptCommand(
   } catch (error) {
     const exit = interrupt.exit();
     if (exit === undefined || !(error instanceof Fault)) throw error;
-    stderr.write(`error: ${error.message}\n`);
+    tellRefusal(error, flags.json === true);
     return exit;
   } finally {
     await closeLauncher();

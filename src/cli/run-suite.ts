@@ -9,12 +9,14 @@ import { interruptions } from './interruptions.ts';
 import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { ProgressLine } from './progress.ts';
+import { ProgressLine, watchedColumns } from './progress.ts';
 import { sealedText } from './run-text.ts';
+import { tellRefusal } from './refusal.ts';
+import { wordFor } from './show-suite.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
-type Judged = NonNullable<SuiteRunResult['runs'][number]['judged']>;
+type JudgedRun = SuiteRunResult['runs'][number];
 
 export interface RunSuiteFlags {
   readonly baseUrl?: string;
@@ -44,7 +46,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   stayLean();
   const paint = paintFor(2);
   const interrupt = interruptions();
-  const progress = new ProgressLine(stderr.write, process.stderr.isTTY);
+  const progress = new ProgressLine(stderr.write, watchedColumns(process.stderr, process.env));
   try {
     const watched = {
       ...namedKey(),
@@ -70,7 +72,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     progress.end();
     const exit = interrupt.exit();
     if (exit === undefined || !(error instanceof Fault)) throw error;
-    stderr.write(`error: ${error.message}\n`);
+    tellRefusal(error, flags.json === true);
     return exit;
   } finally {
     await closeLauncher();
@@ -135,7 +137,7 @@ function asJson({ version, runs, keyId }: SuiteRunResult): object {
     ending: { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
     status: runs.some(({ isOpen }) => isOpen) ? 'interrupted' : 'completed',
     key_id: keyId,
-    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged }) => ({
+    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, notPassed }) => ({
       run_id: place.id,
       folder: path.relative(process.cwd(), place.folder),
       cases_total: total,
@@ -145,31 +147,31 @@ function asJson({ version, runs, keyId }: SuiteRunResult): object {
       finished: !isOpen,
       duration_ms: durationMs,
       judged: judged ?? null,
+      not_passed: notPassed,
     })),
   };
 }
 
 function summary({ version, runs, keyId }: SuiteRunResult, paint: Paint): string {
-  const lines = runs.flatMap(({ place, total, ok, failed, gaveUp, troubles, isOpen, durationMs, judged }) => {
-    const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
-    const state = isOpen ? 'interrupted' : failed > 0 ? 'not all answered' : 'all answered';
+  const lines = runs.flatMap(run => {
+    const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
     const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
     return [
-      `${mark} ${paint('strong', state)}  ${version}  ${counts}, ${durationText(durationMs)}`,
+      `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
       ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
       ...troubles
         .slice(0, 3)
         .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
-      ...(judged ? [`  judged    ${judgedText(judged, paint)}`] : []),
+      ...judgedLines(run, paint),
       isOpen
-        ? `  resume    proctor run suite --resume ${nameOf(place)}`
+        ? `  resume    proctor run suite --resume ${wordFor(place)}`
         : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
       ...(isOpen
         ? []
         : [
             paint(
               'faint',
-              `            ${sealedText(keyId)} · proctor show ${place.id} · proctor compare · proctor report`,
+              `            ${sealedText(keyId)} · proctor show ${wordFor(place)} · proctor compare · proctor report`,
             ),
           ]),
     ];
@@ -177,18 +179,28 @@ function summary({ version, runs, keyId }: SuiteRunResult, paint: Paint): string
   return `${lines.join('\n')}\n`;
 }
 
-function judgedText({ passed, failed, errors, unjudged }: Judged, paint: Paint): string {
+/** That every case was answered is not yet good news. */
+function headline({ isOpen, failed, notPassed }: JudgedRun, paint: Paint): string {
+  if (isOpen) return `${paint('note', '…')} ${paint('strong', 'interrupted')}`;
+  if (failed > 0) return `${paint('bad', '✗')} ${paint('strong', 'not all answered')}`;
+  if (notPassed.length > 0) return `${paint('note', '!')} ${paint('strong', 'all answered, not all passed')}`;
+  return `${paint('good', '✓')} ${paint('strong', 'all answered')}`;
+}
+
+function judgedLines({ judged, notPassed }: JudgedRun, paint: Paint): string[] {
+  if (!judged) return [];
+  const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
-    `${passed} passed`,
+    `${passed} of ${total} passed`,
     ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
     ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
   ];
   const proof = unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : '';
-  return `${parts.join(', ')}${proof}`;
-}
-
-/** What a run is found by: its id among the runs of this place, else its path. */
-function nameOf({ id, folder }: { readonly id: string; readonly folder: string }): string {
-  const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
-  return isHere ? id : printable(path.relative(process.cwd(), folder));
+  const more = failed + errors - notPassed.length;
+  return [
+    `  judged    ${parts.join(', ')}${proof}`,
+    ...(notPassed.length > 0
+      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
+      : []),
+  ];
 }

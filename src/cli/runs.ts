@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { recover } from '../tool/recover.ts';
-import { listRuns, pruneRuns } from '../tool/runs.ts';
+import { prune } from '../tool/prune.ts';
+import { listRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { counted, durationText } from './units.ts';
@@ -22,7 +23,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     return 0;
   }
   if (runs.length === 0) stdout.write('No run yet. proctor run script FILE or proctor run suite CASES makes one.\n');
-  for (const { id, startedAt, status, subject, durationMs, renamed, folder } of runs) {
+  for (const { id, startedAt, status, subject, durationMs, renamed, resume, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
@@ -30,6 +31,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     stdout.write(
       `${paint(style, status.replace('_', ' ').padEnd(10))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
     );
+    if (resume !== undefined) stdout.write(paint('faint', `${''.padEnd(10)} to go on: ${printable(resume)}\n`));
   }
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
   return 0;
@@ -51,12 +53,21 @@ export async function pruneCommand({
   dryRun?: true;
   json?: true;
 }): Promise<number> {
-  const removed = await pruneRuns(process.cwd(), olderThan, dryRun === true);
-  if (json) stdout.write(`${printableJson(dryRun ? { would_remove: removed } : { removed })}\n`);
-  else {
-    for (const id of removed) stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${id}\n`);
-    stdout.write(`${counted(removed.length, 'run')} ${dryRun ? 'would be removed' : 'removed'}.\n`);
+  const { runs, comparisons, reports } = await prune(process.cwd(), olderThan, dryRun === true);
+  if (json) {
+    const others = { comparisons, reports };
+    stdout.write(`${printableJson(dryRun ? { would_remove: runs, ...others } : { removed: runs, ...others })}\n`);
+    return 0;
   }
+  for (const name of [...runs, ...comparisons, ...reports.map(id => `report of ${id}`)]) {
+    stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${name}\n`);
+  }
+  const counts = [
+    counted(runs.length, 'run'),
+    ...(comparisons.length > 0 ? [counted(comparisons.length, 'comparison')] : []),
+    ...(reports.length > 0 ? [counted(reports.length, 'report')] : []),
+  ];
+  stdout.write(`${counts.join(', ')} ${dryRun ? 'would be removed' : 'removed'}.\n`);
   return 0;
 }
 

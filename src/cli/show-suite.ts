@@ -5,7 +5,7 @@ import type { Paint } from './paint.ts';
 import { signedText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
-export function suiteJson({ place, run, request, evaluation, life, isWhole, keyIds }: ShownSuite): object {
+export function suiteJson({ place, run, request, evaluation, life, done, isWhole, keyIds }: ShownSuite): object {
   return {
     kind: 'suite',
     run_id: place.id,
@@ -16,12 +16,13 @@ export function suiteJson({ place, run, request, evaluation, life, isWhole, keyI
     run,
     request,
     judged: evaluation?.summary,
+    ...(done !== undefined && { progress: { done, total: request?.cases.count } }),
   };
 }
 
 /** A run of a suite for people: what was asked, of whom, and what came of it. */
 export function suiteText(shown: ShownSuite, paint: Paint): string {
-  const { place, run, request, evaluation, life, isWhole, keyIds } = shown;
+  const { place, run, request, evaluation, life, done } = shown;
   if (!request) return '';
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   const { target, settings, cases, version, repetition } = request;
@@ -34,21 +35,29 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     `${mark} ${paint('strong', isOpen ? stateOf(life) : `${ok} of ${counted(cases.count, 'case')} answered`)}  ${version}`,
     `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
     `  target    ${printable(whom)}`,
+    ...(done === undefined ? [] : [`  progress  ${done} of ${counted(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
     `  bounds    ${durationText(settings.timeout_ms)} for an attempt, ${counted(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} of an answer`,
     ...judgedLines(evaluation, paint),
     `  evidence  ${folder}`,
-    isOpen
-      ? paint('faint', `            proctor run suite --resume ${place.id}`)
-      : isWhole
-        ? paint(
-            'faint',
-            `            as it was sealed, ${signedText(keyIds)} · proctor report latest · proctor compare`,
-          )
-        : paint('bad', '            not as it was sealed: proctor verify says what'),
+    ...whatNext(shown, paint),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function whatNext({ place, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {
+  if (life === 'alive') return [];
+  if (life !== 'finished') return [`  resume    proctor run suite --resume ${wordFor(place)}`];
+  return isWhole
+    ? [paint('faint', `            as it was sealed, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
+    : [paint('bad', '            not as it was sealed: proctor verify says what')];
+}
+
+/** What a run is found by: its id among the runs of this place, else its path. */
+export function wordFor({ id, folder }: { readonly id: string; readonly folder: string }): string {
+  const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
+  return isHere ? id : printable(path.relative(process.cwd(), folder));
 }
 
 function stateOf(life: ShownSuite['life']): string {

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync 
 import path from 'node:path';
 import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { didYouMean } from '../base/nearest.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
 
@@ -152,8 +153,8 @@ function foldersIn(folder: string): string[] {
   }
 }
 
-/** The run that a word means: a path, an id, the beginning of one, or `latest`. */
-export function findRun(home: string, word: string): RunPlace {
+/** The run that a word means: a path, an id, the beginning of one, or `latest`. `words` are others that would have meant one. */
+export function findRun(home: string, word: string, words: readonly string[] = []): RunPlace {
   const runs = listRuns(home);
   if (word === 'latest') {
     const last = runs.at(-1);
@@ -171,7 +172,8 @@ export function findRun(home: string, word: string): RunPlace {
       `${matches.length} runs begin with "${printable(word)}". Give more of the id; proctor list shows them.`,
     );
   if (existsSync(word) && statSync(word).isDirectory()) return placeAt(path.resolve(word));
-  throw new Fault('no_run', `No run is called "${printable(word)}". proctor list shows them.`);
+  const meant = didYouMean(word, ['latest', ...words, ...runs.map(({ id }) => id)]);
+  throw new Fault('no_run', `No run is called "${printable(word)}".${meant} proctor list shows them.`);
 }
 
 function madeAt(folder: string): bigint {

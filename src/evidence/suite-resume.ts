@@ -34,7 +34,7 @@ export function openSuite(
 ): OpenSuite {
   const fd = openJournal(folder);
   try {
-    const plan = planIn(fd);
+    const { plan } = stateIn(fd);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
     const journal = Journal.reopen<SuiteLine>(folder, wholeBytes(fd));
     const store = new SuiteStore(folder, journal, openWriter);
@@ -65,14 +65,29 @@ export function openSuite(
   }
 }
 
-/** What the journal of an open run says it is, if it is that of a suite. */
-export function suitePlanIn(folder: string): SuitePlan | undefined {
+/** How far an open run has come. */
+export interface SuiteState {
+  /** What is to be done, with the owner who went on last; undefined while it is laid out, and of what is no suite. */
+  readonly plan: SuitePlan | undefined;
+  /** Who laid it out, or still does. */
+  readonly layer: SuitePlan['owner'] | undefined;
+  /** How many cases are finished. */
+  readonly done: number;
+  readonly startedAtMs: number | undefined;
+}
+
+/** What the journal of an open run says of it, if it is that of a suite. */
+export function suiteStateIn(folder: string): SuiteState {
   const fd = openJournal(folder);
   try {
-    return planIn(fd);
+    return stateIn(fd);
   } finally {
     closeSync(fd);
   }
+}
+
+export function suitePlanIn(folder: string): SuitePlan | undefined {
+  return suiteStateIn(folder).plan;
 }
 
 function openJournal(folder: string): number {
@@ -83,27 +98,38 @@ function openJournal(folder: string): number {
   throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
 }
 
-/** The plan, with the owner who went on last. */
-function planIn(fd: number): SuitePlan | undefined {
+function stateIn(fd: number): SuiteState {
   let plan: SuitePlan | undefined;
-  for (const line of suiteLines(fd, PLAN_LINE)) {
+  let layer: SuitePlan['owner'] | undefined;
+  let done = 0;
+  let startedAtMs: number | undefined;
+  for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0)) {
+    const begins = bytes?.toString('latin1', 0, 20) ?? '';
+    // Of a case it is enough that its line is whole.
+    if (CASE_LINE.test(begins) && bytes?.at(-1) === CLOSING_BRACE) done++;
+    if (!bytes || !PLAN_LINE.test(begins)) continue;
+    const line = parsed(bytes);
+    if (!isSuiteLine(line)) continue;
+    if (line.is === 'laying') layer ??= line.owner;
     if (line.is === 'planned') plan ??= line.plan;
-    else if (line.is === 'begun' && plan) plan = { ...plan, owner: line.owner };
-    else if (line.is === 'left' && plan) plan = { ...plan, owner: NOBODY };
+    if (line.is === 'begun') startedAtMs ??= line.atMs;
+    if (line.is === 'begun' && plan) plan = { ...plan, owner: line.owner };
+    if (line.is === 'left' && plan) plan = { ...plan, owner: NOBODY };
   }
-  return plan;
+  return { plan, layer, done, startedAtMs };
 }
 
 /** Few lines are about the run as a whole, and the others need not be read to find them. */
-const PLAN_LINE = /^\{"is":"(?:planned|begun|left)"/;
+const PLAN_LINE = /^\{"is":"(?:laying|planned|begun|left)"/;
+const CASE_LINE = /^\{"is":"case"/;
+const CLOSING_BRACE = 0x7d;
 
 const NOBODY: SuitePlan['owner'] = { pid: 0, startTicks: 0, bootId: '' };
 
 /** The lines that say what they should; the others, a torn one at the end among them, are as good as not written. */
-function* suiteLines(fd: number, wanted?: RegExp): Generator<SuiteLine> {
+function* suiteLines(fd: number): Generator<SuiteLine> {
   for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0)) {
-    if (!bytes || (wanted && !wanted.test(bytes.toString('latin1', 0, 20)))) continue;
-    const line = parsed(bytes);
+    const line = bytes && parsed(bytes);
     if (isSuiteLine(line)) yield line;
   }
 }
@@ -130,6 +156,7 @@ const asset = record({
 });
 
 const lineShape = z.union([
+  record({ is: z.literal('laying'), owner }),
   record({
     is: z.literal('planned'),
     plan: record({

@@ -34,6 +34,8 @@ export interface AssetNote {
 
 /** A line of the journal of a suite's run. */
 export type SuiteLine =
+  /** Somebody lays out the cases: until the plan stands here, nothing was asked. */
+  | { readonly is: 'laying'; readonly owner: SuitePlan['owner'] }
   | { readonly is: 'planned'; readonly plan: SuitePlan; readonly assets: readonly AssetNote[] }
   /** Somebody begins with it, or goes on. */
   | { readonly is: 'begun'; readonly owner: SuitePlan['owner']; readonly atMs: number }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
-import { writeAtomic } from '../base/atomic.ts';
+import { removeTorn, writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { type Clock, instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -76,7 +76,9 @@ export async function evaluateSuite(
 export function writeEvaluation(folder: string, evaluation: Evaluation): void {
   const text = canonicalize(evaluation);
   if (Buffer.byteLength(text) > contract.bytesMax) throw tooLarge();
-  writeAtomic(path.join(folder, EVALUATION), text);
+  const file = path.join(folder, EVALUATION);
+  removeTorn(file, systemClock.now());
+  writeAtomic(file, text);
 }
 
 async function judgeAll(suite: SuiteFolder, runCheck: RunCheck, signal?: AbortSignal): Promise<JudgedCase[]> {

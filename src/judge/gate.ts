@@ -35,7 +35,7 @@ export function decide(gate: Gate, measured: Measured): Decision {
     exit_code: EXIT_CODES[verdict],
     gate: { mode, tolerances, missing_max_ratio: missingMaxRatio, breaches },
   });
-  const { comparability, sides, summary } = measured;
+  const { comparability, sides } = measured;
   if (sides.baseline.trials === 0) return as('not_enough_evidence', NO_BASELINE);
   if (comparability.why !== null) return as('not_enough_evidence', comparability.why);
   const worse = worseBy(gate, measured);
@@ -44,15 +44,26 @@ export function decide(gate: Gate, measured: Measured): Decision {
       breaches.length > 0
         ? `${counted(breaches.length, 'limit')} of the gate ${breaches.length === 1 ? 'was' : 'were'} breached`
         : undefined;
-    return as('regression', sentence([worse, limits].filter(part => part !== undefined).join(', and ')));
+    const found = `${[worse, limits].filter(part => part !== undefined).join(', and ')}.`;
+    return as('regression', sentences([found, unknown]));
   }
-  const gap = gapIn(gate, measured) ?? unknown;
-  if (gap !== undefined) return as('not_enough_evidence', gap);
-  return as(
-    'no_regression',
-    `${summary.regressed === 0 ? `None of ${counted(summary.cases, 'case')} regressed` : `${summary.regressed} of ${counted(summary.cases, 'case')} regressed, and that may be chance`}${besides(summary)}.`,
-  );
+  const gap = gapIn(gate, measured);
+  if (gap !== undefined || unknown !== undefined) return as('not_enough_evidence', sentences([gap, unknown]));
+  return as('no_regression', calm(measured));
 }
+
+/** What is said where the gate stays open. Of cases that regressed it says why they did not close it. */
+function calm({ summary, statistics }: Measured): string {
+  if (summary.regressed === 0) return `None of ${counted(summary.cases, 'case')} regressed${besides(summary)}.`;
+  const { broke, mended, p_value } = statistics.mcnemar;
+  const why =
+    broke > mended
+      ? `This could be chance: ${trialsOf(statistics)} (p = ${probability(p_value)}, and the gate closes below ${SIGNIFICANT}).`
+      : `No more got worse than better: ${trialsOf(statistics)}.`;
+  return `${regressedOf(summary)}${besides(summary)}. ${why} ${STRICT_WOULD}`;
+}
+
+const STRICT_WOULD = 'The strict gate would stop here.';
 
 const NO_BASELINE =
   'There is no baseline yet: proctor run suite with --as baseline makes a run of one, and proctor baseline accept a document to commit.';
@@ -61,10 +72,19 @@ const NO_BASELINE =
 function worseBy({ mode }: Gate, { summary, statistics }: Measured): string | undefined {
   const { broke, mended, p_value } = statistics.mcnemar;
   if (mode === 'strict') {
-    return summary.regressed > 0 ? `${summary.regressed} of ${counted(summary.cases, 'case')} regressed` : undefined;
+    return summary.regressed > 0 ? regressedOf(summary) : undefined;
   }
   if (broke <= mended || p_value >= SIGNIFICANT) return undefined;
-  return `${counted(broke, 'trial')} broke and ${mended} mended, which is hardly chance (p = ${probability(p_value)})`;
+  return `${regressedOf(summary)}: ${trialsOf(statistics)}, which is hardly chance (p = ${probability(p_value)})`;
+}
+
+function regressedOf({ regressed, cases }: Comparison['summary']): string {
+  return `${regressed === 0 ? 'None' : regressed} of ${counted(cases, 'case')} regressed`;
+}
+
+/** Trials of the same number and case, one of each side, that are not of one mind. */
+function trialsOf({ mcnemar: { broke, mended } }: Measured['statistics']): string {
+  return `${counted(broke, 'trial')} passed before and ${broke === 1 ? 'fails' : 'fail'} now, and ${mended} the other way round`;
 }
 
 /** Why nothing can be said, though nothing bad was found. */
@@ -75,8 +95,10 @@ function gapIn({ mode, missingMaxRatio }: Gate, { summary, statistics }: Measure
   }
   if (mode === 'statistical' && broke > mended && broke + mended < DISCORDANT_MIN) {
     const more = statistics.more_trials;
-    const many = more === null ? 'more trials' : `about ${counted(more, 'more trial')}`;
-    return `${counted(broke, 'trial')} broke and ${mended} mended, too few to tell from chance; ${many} of the suite would.`;
+    const many = more === null ? 'More repetitions' : `About ${counted(more, 'more repetition')}`;
+    const but = summary.regressed > 0 ? '.' : ', but';
+    const strict = summary.regressed > 0 ? ` ${STRICT_WOULD}` : '';
+    return `${regressedOf(summary)}${but} ${trialsOf(statistics)}, too few to tell from chance. ${many} of the suite would tell.${strict}`;
   }
   return undefined;
 }
@@ -92,12 +114,12 @@ function breachesOf(
   metrics: Comparison['statistics']['metrics'],
 ): { readonly breaches: Breaches; readonly unknown: string | undefined } {
   const breaches: Breaches = [];
-  let unknown: string | undefined;
+  const unmeasured: string[] = [];
   for (const metric of ['latency_ms', 'cost_usd', 'score'] as const) {
     if (!tolerances[metric]) continue;
     const compared = metrics.find(({ name }) => name === metric);
     if (!compared) {
-      unknown ??= `The gate bounds ${metric}, and no case tells it on both sides.`;
+      unmeasured.push(metric);
     } else if (metric === 'score') {
       const limit = compared.baseline.mean - (tolerances.score?.max_decrease ?? 0);
       const measured = compared.new.mean;
@@ -125,7 +147,9 @@ function breachesOf(
         });
     }
   }
-  return { breaches, unknown };
+  const names = unmeasured.join(' and ');
+  const unknown = `The gate bounds ${names}, and no case tells ${unmeasured.length === 1 ? 'it' : 'them'} on both sides.`;
+  return { breaches, unknown: unmeasured.length === 0 ? undefined : unknown };
 }
 
 function besides({ improved, flaky, missing }: Comparison['summary']): string {
@@ -137,8 +161,8 @@ function besides({ improved, flaky, missing }: Comparison['summary']): string {
   return parts.length > 0 ? `; ${parts.join(', ')}` : '';
 }
 
-function sentence(text: string): string {
-  return `${text}.`;
+function sentences(parts: readonly (string | undefined)[]): string {
+  return parts.filter(part => part !== undefined).join(' ');
 }
 
 function counted(count: number, thing: string): string {

@@ -14,7 +14,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, Tone } from './page-data.ts';
-import { failuresOf, VERDICTS } from './report.ts';
+import { causesNote, failuresOf, VERDICTS } from './report.ts';
 import type { ReportInput } from './report-input.ts';
 
 /** Both sides of a comparison, regressions first. */
@@ -98,6 +98,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
       metrics,
       mcnemar,
       more_trials,
+      causes_note: causesNote(comparison) ?? null,
     },
   };
 }

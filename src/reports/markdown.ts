@@ -1,13 +1,17 @@
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
+import { driftOf } from './drift.ts';
 import {
+  causesNote,
   change,
   concernOf,
   counted,
   failuresOf,
-  figure,
+  measure,
+  METRICS,
   probability,
+  repetitionNote,
   type Report,
   troublesOf,
   VERDICTS,
@@ -17,7 +21,8 @@ import {
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases } }) => {
+  ofRun: ({ run, evaluation: { summary, cases }, repetition }) => {
+    const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
     const mark = passed === total ? '✅' : '❌';
     const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
@@ -28,6 +33,7 @@ export const markdown: Report = {
           lines: [
             `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
+            ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
         table(
@@ -81,21 +87,31 @@ function* sections(comparison: Comparison): Generator<Section> {
 
 const MARKS = { no_regression: '✅', regression: '❌', not_enough_evidence: '❔' } as const;
 
-function headline({ verdict, reason, gate, comparability }: Comparison): string[] {
+function headline(comparison: Comparison): string[] {
+  const { verdict, reason, gate } = comparison;
+  const note = causesNote(comparison);
+  const remarks = [
+    ...gate.breaches.map(({ message }) => `- gate: ${prose(message)}`),
+    ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
+    ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
+  ];
   return [
     `## ${MARKS[verdict]} ${VERDICTS[verdict]}`,
     '',
     prose(reason),
     '',
-    ...gate.breaches.map(({ message }) => `- gate: ${prose(message)}`),
-    ...comparability.fields
-      .slice(0, 20)
-      .map(
-        field =>
-          `- drift: ${code(field.field)} was ${code(field.baseline ?? 'not known')}, is ${code(field.new ?? 'not known')}`,
-      ),
-    ...(gate.breaches.length + comparability.fields.length > 0 ? [''] : []),
+    ...remarks,
+    ...(remarks.length > 0 ? [''] : []),
   ];
+}
+
+const DRIFT_MAX = 20;
+
+function driftLine({ of, changes, note }: ReturnType<typeof driftOf>[number]): string {
+  const told = changes
+    .slice(0, DRIFT_MAX)
+    .map(({ name, baseline, new: now }) => `${name === '' ? '' : `${code(name)} `}${code(baseline)} → ${code(now)}`);
+  return `- drift: ${code(of)} ${told.join(', ')}${note === undefined ? '' : ` (${note})`}`;
 }
 
 function table(what: string, heads: readonly string[], each: readonly (() => readonly string[])[]): Section {
@@ -152,20 +168,22 @@ function passes(trials: ComparedCase['new']['trials']): string {
 function sums({ summary, statistics, sides }: Comparison): string[] {
   const { cases, regressed, improved, same, flaky, missing } = summary;
   const { mcnemar, metrics, more_trials } = statistics;
-  const hint = more_trials === null ? '' : ` About ${counted(more_trials, 'more trial')} would tell it from chance.`;
+  const hint =
+    more_trials === null ? '' : ` About ${counted(more_trials, 'more repetition')} would tell it from chance.`;
   return [
     `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing.` +
-      ` ${mcnemar.broke} broke and ${mcnemar.mended} mended in ${sides.baseline.trials} and ${sides.new.trials} trials, p = ${probability(mcnemar.p_value)} (exact McNemar).${hint}`,
+      ` ${counted(mcnemar.broke, 'pair')} of trials broke and ${mcnemar.mended} mended (${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side), p = ${probability(mcnemar.p_value)} (exact McNemar).${hint}`,
     '',
     ...(metrics.length === 0
       ? []
       : [
-          '| Metric | Pairs | Mean | p50 | p95 | Difference of means (95 %) |',
+          '| Metric | Cases | Mean | p50 | p95 | Difference of means (95 %) |',
           '|---|---|---|---|---|---|',
           ...metrics.map(({ name, pairs, baseline, new: now, difference, resampled }) => {
-            const step = (key: 'mean' | 'p50' | 'p95'): string => `${figure(baseline[key])} → ${figure(now[key])}`;
+            const step = (key: 'mean' | 'p50' | 'p95'): string =>
+              `${measure(name, baseline[key])} → ${measure(name, now[key])}`;
             const drawn = resampled === undefined ? `${pairs}` : `${pairs}, drawn ${resampled} at a time`;
-            return `| \`${name}\` | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(difference.mean)} (${change(difference.low)} to ${change(difference.high)}) |`;
+            return `| ${METRICS[name].label} | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(name, difference.mean)} (${change(name, difference.low)} to ${change(name, difference.high)}) |`;
           }),
           '',
         ]),

@@ -31,12 +31,16 @@ export interface PageHead {
     readonly metrics: readonly MetricComparison[];
     readonly mcnemar: Comparison['statistics']['mcnemar'];
     readonly more_trials: number | null;
+    /** What must be known of the causes. */
+    readonly causes_note: string | null;
   };
   readonly run?: {
     readonly version: Side;
     readonly target: string;
     readonly seal_sha256: string;
     readonly unjudged: number;
+    /** What must be known of the runs beside it. */
+    readonly note: string | null;
   };
 }
 

@@ -2,6 +2,7 @@ import type { CaseArtifact, RunArtifact } from '../contracts/artifacts/index.ts'
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
+import type { Repetition } from './report.ts';
 
 export type Side = 'baseline' | 'new';
 
@@ -32,6 +33,7 @@ export interface ReportInput extends Sources {
 export interface RunReportInput extends Sources {
   readonly run: RunArtifact;
   readonly evaluation: Evaluation;
+  readonly repetition?: Repetition | undefined;
   /** Walks the cases of the suite once, for the title and the suite of each. */
   readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title'>>) | undefined;
 }

@@ -1,5 +1,6 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
+import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
 import { type ComparedCase, type Comparison, standingOf } from '../contracts/comparison/index.ts';
 
 /** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
@@ -14,7 +15,23 @@ export interface Report {
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
   readonly evaluation: Pick<Evaluation, 'summary' | 'cases'>;
+  readonly repetition?: Repetition | undefined;
 }
+
+/** Which of several runs of the same suite it is. */
+export type Repetition = SuiteRequest['repetition'];
+
+/** A run that was repeated is one of several, and whoever reads of it alone must know. */
+export function repetitionNote(repetition: Repetition | undefined): string | undefined {
+  if (!repetition || repetition.total === 1) return undefined;
+  const { of, number, total } = repetition;
+  const others = Array.from({ length: total }, (_, index) => index + 1).filter(other => other !== number);
+  const named = others.slice(0, OTHERS_MAX).map(other => repetitionId(of, other));
+  const more = others.length > OTHERS_MAX ? ` and ${others.length - OTHERS_MAX} more` : '';
+  return `This is repetition ${number} of ${total} alone. The others are ${named.join(', ')}${more}; compare takes all of them.`;
+}
+
+const OTHERS_MAX = 5;
 
 /** Why a case needs a look, in the order in which it should get one; undefined for one that needs none. */
 export function concernOf({
@@ -74,13 +91,31 @@ export function counted(count: number, thing: string): string {
 }
 
 /** Four digits that mean something, as few as are needed. */
-export function figure(value: number): string {
+function figure(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
+/** A number of a metric, with its unit. */
+export function measure(metric: keyof typeof METRICS, value: number): string {
+  return `${figure(value)}${METRICS[metric].unit}`;
+}
+
 /** With its sign. */
-export function change(value: number): string {
-  return value > 0 ? `+${figure(value)}` : figure(value);
+export function change(metric: keyof typeof METRICS, value: number): string {
+  return `${value > 0 ? '+' : ''}${measure(metric, value)}`;
+}
+
+export const METRICS = {
+  latency_ms: { label: 'latency', unit: ' ms' },
+  cost_usd: { label: 'cost', unit: ' USD' },
+  score: { label: 'score', unit: '' },
+} as const;
+
+/** An accepted baseline remembers how cases ended, and not how they came to it. Whoever looks for causes must know. */
+export function causesNote({ sides, cases }: Comparison): string | undefined {
+  const isAsked = cases.some(one => concernOf(one) === 'regressed' || concernOf(one) === 'flaky');
+  if (sides.baseline.source !== 'accepted' || !isAsked) return undefined;
+  return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 
 export function probability(p: number): string {

@@ -14,7 +14,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, PageTrial, Tone } from './page-data.ts';
-import { troublesOf } from './report.ts';
+import { repetitionNote, troublesOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
 /** One run of a suite as it was judged, failures first. */
@@ -73,7 +73,7 @@ function trialOf(run_id: string, { verdict, error_class, output_hash, metrics }:
   return { run_id, verdict, error_class, output_hash, latency_ms, cost_usd, score };
 }
 
-function headOf({ run, evaluation }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
   const tone: Tone = total === 0 ? 'unsure' : failed + errors === 0 ? 'good' : 'bad';
   const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
@@ -93,7 +93,13 @@ function headOf({ run, evaluation }: RunReportInput): Omit<PageHead, 'suites' | 
       { label: 'Errors', value: errors, filter: 'verdict', of: 'error' },
     ],
     cases: evaluation.cases.length,
-    run: { version: run.version, target: run.base_url, seal_sha256: evaluation.seal_sha256, unjudged },
+    run: {
+      version: run.version,
+      target: run.base_url,
+      seal_sha256: evaluation.seal_sha256,
+      unjudged,
+      note: repetitionNote(repetition) ?? null,
+    },
   };
 }
 

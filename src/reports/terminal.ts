@@ -1,13 +1,17 @@
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
+import { driftOf } from './drift.ts';
 import {
+  causesNote,
   change,
   concernOf,
   counted,
   failuresOf,
-  figure,
+  measure,
+  METRICS,
   probability,
+  repetitionNote,
   type Report,
   troublesOf,
   VERDICTS,
@@ -31,13 +35,15 @@ export function terminalReport(paint: Paint): Report {
       yield '\n';
       yield* sums(comparison);
     },
-    *ofRun({ run, evaluation: { summary, cases } }) {
+    *ofRun({ run, evaluation: { summary, cases }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
       const isGood = passed === total;
       const mark = paint(isGood ? 'good' : 'bad', isGood ? '✓' : '✗');
       const judged = unjudged > 0 ? `, ${unjudged} with nothing that could be judged` : '';
       yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
+      const note = repetitionNote(repetition);
+      if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
       if (troubled.length > 0) yield '\n';
       for (const one of troubled.slice(0, CASES_MAX)) {
@@ -61,14 +67,20 @@ const INDENT = ' '.repeat(13);
 const STYLES = { no_regression: 'good', regression: 'bad', not_enough_evidence: 'note' } as const;
 const MARKS = { no_regression: '✓', regression: '✗', not_enough_evidence: '?' } as const;
 
-function* headline({ verdict, reason, comparability, gate }: Comparison, paint: Paint): Generator<string> {
+function* headline(comparison: Comparison, paint: Paint): Generator<string> {
+  const { verdict, reason, gate } = comparison;
   const style = STYLES[verdict];
   yield `${paint(style, `${MARKS[verdict]} ${VERDICTS[verdict]}`)}  ${said(reason)}\n`;
   for (const { message } of gate.breaches) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
-  for (const { field, baseline, new: now } of comparability.fields) {
-    yield `  ${paint('note', 'drift')}  ${said(field)}: ${said(short(baseline))} → ${said(short(now))}\n`;
+  for (const { of, changes, note } of driftOf(comparison).slice(0, DRIFT_MAX)) {
+    const told = changes.map(({ name, baseline, new: now }) => `${name} ${baseline} → ${now}`.trim()).join(', ');
+    yield `  ${paint('note', 'drift')}  ${said(`${of}: ${told}${note === undefined ? '' : ` (${note})`}`)}\n`;
   }
+  const note = causesNote(comparison);
+  if (note !== undefined) yield `  ${paint('note', 'note')}  ${note}\n`;
 }
+
+const DRIFT_MAX = 20;
 
 function* caseLines(one: ComparedCase, paint: Paint): Generator<string> {
   const concern = concernOf(one) ?? one.change;
@@ -106,21 +118,18 @@ function* sums({ summary, statistics, sides }: Comparison): Generator<string> {
   yield `  ${counted(cases, 'case')}: ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing\n`;
   yield `  ${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side\n`;
   const { mcnemar, metrics, more_trials } = statistics;
-  const hint = more_trials === null ? '' : `; about ${more_trials} more would tell it from chance`;
-  yield `  ${mcnemar.broke} broke, ${mcnemar.mended} mended, p = ${probability(mcnemar.p_value)} (exact McNemar)${hint}\n`;
+  const hint =
+    more_trials === null ? '' : `; about ${counted(more_trials, 'more repetition')} would tell it from chance`;
+  yield `  ${counted(mcnemar.broke, 'pair')} of trials broke (passed before, ${mcnemar.broke === 1 ? 'fails' : 'fail'} now), ${mcnemar.mended} mended, p = ${probability(mcnemar.p_value)} (exact McNemar)${hint}\n`;
   for (const { name, baseline, new: now, difference, pairs, resampled } of metrics) {
     const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
-    yield `  ${name.padEnd(10)}  mean ${figure(baseline.mean)} → ${figure(now.mean)}, p95 ${figure(baseline.p95)} → ${figure(now.p95)}; ` +
-      `difference ${change(difference.mean)}, 95 % from ${change(difference.low)} to ${change(difference.high)} (${counted(pairs, 'pair')}${drawn})\n`;
+    const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;
+    yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}, ` +
+      `95 % from ${change(name, difference.low)} to ${change(name, difference.high)} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
   }
 }
 
 function said(text: string): string {
   const { text: head, truncated } = clip(text, SAID_BYTES_MAX);
   return `${printable(head)}${truncated ? '…' : ''}`;
-}
-
-/** A hash is told apart by its beginning. */
-function short(value: string | null): string {
-  return value === null ? 'not known' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
 }

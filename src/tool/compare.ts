@@ -13,6 +13,7 @@ import type { Gate } from '../judge/gate.ts';
 import type { Format } from './formats.ts';
 import { writeReports } from './report.ts';
 import { type Judge, sideOf } from './sides.ts';
+import { checkCompareOptions } from './suite-options.ts';
 
 export interface CompareOptions {
   /** A run, `baseline`, or the file of an accepted baseline. */
@@ -39,6 +40,7 @@ export interface Compared {
 
 /** Says whether a new side is worse than its baseline, and writes down why. */
 export async function compareRuns(options: CompareOptions): Promise<Compared> {
+  checkCompareOptions(options);
   const { cwd = process.cwd(), formats = ['html'], signal, again } = options;
   const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
@@ -63,9 +65,13 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    throw new Fault('folder_failed', 'The folder for the comparison could not be made. --out names another one.', {
-      cause,
-    });
+    throw new Fault(
+      'folder_failed',
+      'The folder for the comparison could not be made. Name another one (--out, out).',
+      {
+        cause,
+      },
+    );
   }
 }
 

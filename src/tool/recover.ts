@@ -1,12 +1,13 @@
 import { rmdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { removeTorn } from '../base/atomic.ts';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Signer } from '../contracts/seal/signature.ts';
 import type { Ledger } from '../evidence/ledger.ts';
 import type { OpenRun } from '../evidence/recover.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
-import type { SuitePlan } from '../evidence/suite-run.ts';
+import type { SuiteState } from '../evidence/suite-resume.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
@@ -62,12 +63,17 @@ export async function recoverIfDead(
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
   const { hasJournal, recoverRun } = await import('../evidence/recover.ts');
-  if (!hasJournal(folder)) return undefined;
+  if (!hasJournal(folder)) {
+    if (may === 'may remove') removeTorn(path.join(folder, 'evaluation.json'), systemClock.now());
+    return undefined;
+  }
   const { hasLedger, isAtHome, RUN_ID } = await import('../evidence/runs.ts');
   const ledger = hasLedger(home) ? ledgerOf(home, undefined, 'all of it') : undefined;
   const suite = await openSuiteIn(folder);
-  if (suite) return (await isAlive({ plan: suite })) ? { id, became: 'alive' } : resumable(place, may, ledger);
-  if (may === 'may remove' && isAtHome(home, place) && isUnbegunSuite(place)) {
+  if (suite && (await ownedBy(suite))) return { id, became: 'alive' };
+  if (suite?.plan) return resumable(place, may, ledger);
+  if (isAtHome(home, place) && (suite?.layer !== undefined || isUnbegunSuite(place))) {
+    if (may === 'only looks') return { id, became: 'odd', why: UNBEGUN };
     rmSync(folder, { recursive: true, force: true });
     return { id, became: 'removed' };
   }
@@ -94,14 +100,31 @@ export async function recoverIfDead(
 }
 
 /** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
-export async function openSuiteIn(folder: string): Promise<SuitePlan | undefined> {
-  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
+export async function openSuiteIn(folder: string): Promise<SuiteState | undefined> {
+  const { suiteStateIn } = await import('../evidence/suite-resume.ts');
   try {
-    return suitePlanIn(folder);
+    const state = suiteStateIn(folder);
+    return state.plan || state.layer ? state : undefined;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return undefined;
   }
+}
+
+/** Whether whoever lays out a suite, or runs it, is still there. */
+function ownedBy({ plan, layer }: SuiteState): Promise<boolean> {
+  return isAlive({ plan: plan ?? (layer && { owner: layer }) });
+}
+
+/**
+ * Takes away what is left of a suite that died while its cases were laid out: nothing was asked yet, and whoever wants
+ * its name may have it.
+ */
+export async function removeUnbegunSuite(folder: string): Promise<void> {
+  const { hasJournal, isSealed } = await import('../evidence/recover.ts');
+  if (!hasJournal(folder) || isSealed(folder)) return;
+  const suite = await openSuiteIn(folder);
+  if (suite?.layer && !suite.plan && !(await ownedBy(suite))) rmSync(folder, { recursive: true, force: true });
 }
 
 /** A suite that was interrupted is not over: whoever started it can go on with it. */
@@ -116,7 +139,7 @@ async function resumable(
   return { id, became: 'sealed' };
 }
 
-/** A suite whose cases were still being laid out: its journal is empty, and nobody has touched it for long. */
+/** A suite that died before it could say whose it is: its journal is empty, and nobody has touched it for long. */
 function isUnbegunSuite({ lane, folder }: RunPlace): boolean {
   const stat = statSync(path.join(folder, 'journal.ndjson'), { throwIfNoEntry: false });
   const isQuiet = stat !== undefined && systemClock.now() - stat.mtimeMs > LAYOUT_MS;
@@ -144,7 +167,7 @@ export async function lifeOf(place: RunPlace): Promise<'finished' | 'alive' | 'd
   const { hasJournal } = await import('../evidence/recover.ts');
   if (!hasJournal(place.folder)) return 'finished';
   const suite = await openSuiteIn(place.folder);
-  if (suite) return (await isAlive({ plan: suite })) ? 'alive' : 'dead';
+  if (suite) return (await ownedBy(suite)) ? 'alive' : 'dead';
   try {
     return (await isAlive(await ownRun(place))) ? 'alive' : 'dead';
   } catch (error) {

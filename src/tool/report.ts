@@ -18,8 +18,9 @@ import { readRegular } from '../base/regular.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
+import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { Format } from './formats.ts';
-import { evaluationIn, suiteFolders } from './sides.ts';
+import { evaluationIn, suiteFolder } from './sides.ts';
 
 /** What a report is about: a comparison, or one run and what judging says of it. */
 export type Subject =
@@ -28,7 +29,12 @@ export type Subject =
       /** The folders of the trials of each side, as far as they are here. */
       readonly folders: { readonly baseline: readonly string[]; readonly new: readonly string[] };
     }
-  | { readonly run: RunArtifact; readonly evaluation: Evaluation; readonly folder: string };
+  | {
+      readonly run: RunArtifact;
+      readonly evaluation: Evaluation;
+      readonly repetition: SuiteRequest['repetition'];
+      readonly folder: string;
+    };
 
 /** Writes reports into a folder, each whole or not at all, and says where. */
 export async function writeReports(
@@ -40,7 +46,7 @@ export async function writeReports(
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    throw new Fault('folder_failed', 'The folder for the reports could not be made. --out names another one.', {
+    throw new Fault('folder_failed', 'The folder for the reports could not be made. Name another one (--out, out).', {
       cause,
     });
   }
@@ -100,11 +106,12 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
       assetText: (side, href) => assetIn(from[side], href),
     });
   }
-  const { run, evaluation, folder } = subject;
+  const { run, evaluation, repetition, folder } = subject;
   const caseOf = casesById(folder);
   return htmlRunReport({
     run,
     evaluation,
+    repetition,
     cases: () => suiteCases(folder),
     pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
     assetText: (_side, href) => assetIn(folder, href),
@@ -163,11 +170,12 @@ export async function subjectOf(
   if (comparison !== undefined) {
     return { subject: await comparisonSubject(comparison, home), folder: given ?? comparison };
   }
-  const [folder] = await suiteFolders(word, home);
+  const folder = await suiteFolder(word, home);
   if (folder === undefined) throw new Fault('no_run', `No run or comparison is called "${printable(word)}".`);
   const { readSuite } = await import('../evidence/suite-folder.ts');
-  const { run } = readSuite(folder);
-  const subject = { run, evaluation: await evaluationIn(folder, { home }), folder };
+  const { run, request } = readSuite(folder);
+  const evaluation = await evaluationIn(folder, { home });
+  const subject = { run, evaluation, repetition: request.repetition, folder };
   return { subject, folder: given ?? path.join(home, 'reports', run.run_id) };
 }
 

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
+import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
@@ -9,7 +10,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';
 import { signerAt } from './keys.ts';
-import { suiteFolders } from './sides.ts';
+import { suiteFolder } from './sides.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
 export interface ResendOptions {
@@ -52,12 +53,15 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
       import('../judge/divergence.ts'),
     ]);
   const home = homeFrom(cwd);
-  const [folder] = await suiteFolders(options.run, home);
+  const folder = await suiteFolder(options.run, home);
   if (folder === undefined) throw new Fault('no_run', 'There is no such run of a suite.');
   const { request, run } = readSuite(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);
-  if (!one || !recorded) throw new Fault('no_case', `The run has no case called "${printable(caseId)}".`);
+  if (!one || !recorded) {
+    const meant = didYouMean(caseId, run.selected_case_ids);
+    throw new Fault('no_case', `The run has no case called "${printable(caseId)}".${meant}`);
+  }
   const recordedSettings = settingsFrom(request.settings);
   const settings = {
     ...recordedSettings,
@@ -128,7 +132,10 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
   if (baseUrl === undefined && recorded.kind === 'script') {
-    throw new Fault('usage', `The run asked the script ${printable(recorded.name)}: --script FILE says where it is.`);
+    throw new Fault(
+      'usage',
+      `The run asked the script ${printable(recorded.name)}: say where it is (--script FILE, script).`,
+    );
   }
   const url = baseUrl === undefined && recorded.kind === 'http' ? recorded.url : checkedUrl(baseUrl ?? '');
   const lacking =

@@ -39,7 +39,7 @@ export async function resumeSuite(
   if (open.length > plans.length) {
     throw new Fault(
       'not_begun',
-      'The run had not begun when it was interrupted. Remove its folder, and run the suite again.',
+      'The run had not begun when it was interrupted. proctor recover removes it; then run the suite again.',
     );
   }
   if (!plan) throw new Fault('finished', 'The run is finished: there is nothing to resume.');

@@ -15,6 +15,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
+import { removeUnbegunSuite } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
 
@@ -71,7 +72,11 @@ export interface SuiteRunResult {
 /** A run, and how many of its cases passed; of one that is open nobody knows yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
+  /** The ids of the first cases that did not pass, at most ten. */
+  readonly notPassed: readonly string[];
 }
+
+const NAMED_MAX = 10;
 
 /** Sends every case of a suite to an agent or a script, and leaves artifacts that anyone can verify. */
 export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
@@ -86,7 +91,9 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const order = await orderOf(options, home, cwd);
   const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
   const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
-  const places = numbers.map(number => placeFor(out, options.as, repetitionId(order.group, number)));
+  const ids = numbers.map(number => repetitionId(order.group, number));
+  for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
+  const places = ids.map(id => placeFor(out, options.as, id));
   makeHome(home);
   let first: ReturnType<typeof layOutCases> | undefined;
   for (const [index, place] of places.entries()) {
@@ -138,7 +145,8 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
     );
     const judge = { home: going.home, signal };
     const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge);
-    runs.push({ ...answer, judged: evaluation?.summary });
+    const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
+    runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
     if (answer.isOpen || signal.aborted) break;
   }
   const version = runs[0]?.plan.request.version;
@@ -222,7 +230,11 @@ type Whom = Pick<SuiteOrder, 'target' | 'script' | 'bounds' | 'effective'>;
 
 function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
   for (const header of headers) checkHeader(header);
-  if (baseUrl === undefined) throw new Fault('usage', 'Say whom to ask: --base-url URL, or --script FILE.');
+  if (baseUrl === undefined)
+    throw new Fault(
+      'usage',
+      'Say whom to ask: an agent by its address (--base-url, baseUrl), or a script (--script, script).',
+    );
   const target: SuiteTarget = {
     kind: 'http',
     url: checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)]),
@@ -233,7 +245,11 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
 }
 
 async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
-  if (options.baseUrl !== undefined) throw new Fault('usage', 'Ask an agent at --base-url or a --script, not both.');
+  if (options.baseUrl !== undefined)
+    throw new Fault(
+      'usage',
+      'Ask an agent at an address (--base-url, baseUrl) or a script (--script, script), not both.',
+    );
   const script = path.resolve(cwd, options.script as string);
   const [{ checkOrder }, { offersOf }, { effectiveBounds }, { profileOf }, { sharedLauncher }] = await Promise.all([
     import('../run/order.ts'),

@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
-import { instantText, systemClock } from '../base/clock.ts';
+import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { signerAt } from './keys.ts';
-import { lifeOf, type Recovered, recoverIfDead } from './recover.ts';
+import { lifeOf, openSuiteIn, type Recovered, recoverIfDead } from './recover.ts';
 
 /** A run as a list shows it. */
 export interface Listed {
@@ -17,6 +16,10 @@ export interface Listed {
   readonly status: string;
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
+  /** Cases of a suite that is not finished. */
+  readonly progress?: { readonly done: number; readonly total: number };
+  /** The command that goes on with it. */
+  readonly resume?: string;
   /** The folder has the name of another run, or of none. */
   readonly renamed?: true;
 }
@@ -72,20 +75,40 @@ async function listedIntent({ id, lane, folder }: RunPlace, recovered: Recovered
   };
 }
 
-async function listedSuite({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+async function listedSuite(place: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+  const { id, lane, folder } = place;
   const { readRun } = await import('../evidence/suite-folder.ts');
   const run = readRun(folder);
+  if (!run && recovered) return openSuite(place, recovered);
   const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};
-  const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
   return {
     id: run?.run_id ?? id,
     kind: lane,
     folder,
     startedAt: run && instantText(Date.parse(run.generated_at) - (durationMs ?? 0)),
-    status: run ? (ok === total ? 'answered' : 'in part') : recovered ? open : 'unreadable',
+    status: run ? (ok === total ? 'answered' : 'in part') : 'unreadable',
     subject: run && `${lane}, ${ok} of ${total} cases, ${run.base_url}`,
     durationMs,
     ...(run && run.run_id !== id && { renamed: true }),
+  };
+}
+
+/** A suite that is running, or was interrupted: how far it has come, by its journal. */
+async function openSuite({ id, lane, folder }: RunPlace, { became }: Recovered): Promise<Listed> {
+  const { plan, done = 0, startedAtMs } = (await openSuiteIn(folder)) ?? {};
+  const isRunning = became === 'alive';
+  const { cases, target } = plan?.request ?? {};
+  const whom = target?.kind === 'http' ? target.url : target && `script:${target.name}`;
+  return {
+    id,
+    kind: lane,
+    folder,
+    startedAt: startedAtMs === undefined ? undefined : instantText(startedAtMs),
+    status: isRunning ? 'running' : 'unfinished',
+    subject: cases ? `${lane}, ${done} of ${cases.count} cases so far, ${whom}` : `${lane}, not begun yet`,
+    durationMs: undefined,
+    ...(cases && { progress: { done, total: cases.count } }),
+    ...(became === 'resumable' && { resume: `proctor run suite --resume ${id}` }),
   };
 }
 
@@ -127,51 +150,4 @@ export async function placeOf(cwd: string, word: string, signingKey?: string): P
   const place = findRun(home, word);
   await recoverIfDead(home, place, () => signerAt(cwd, signingKey));
   return place;
-}
-
-/** Removes the runs that began longer ago than that, and says which. One that is alive stays. */
-export async function pruneRuns(cwd: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { attemptsIn, homeFrom } = await import('../evidence/runs.ts');
-  const home = homeFrom(cwd);
-  const removed = await pruneHome(home, olderThanMs, isTrial);
-  // Attempts are as old as the suites that they belong to, and nobody made them by name.
-  await pruneHome(attemptsIn(home), olderThanMs, isTrial);
-  return removed;
-}
-
-async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
-  const { hasJournal } = await import('../evidence/recover.ts');
-  const before = systemClock.now() - olderThanMs;
-  const removed: string[] = [];
-  for (const place of placesIn(home)) {
-    // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
-    if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
-    const life = await lifeOf(place);
-    if (life === 'alive' || life === 'unknown') continue;
-    if (!isTrial) {
-      // Nobody will ask who sealed it: it goes at once.
-      await recoverIfDead(home, place, async () => undefined, 'may remove');
-      if (hasJournal(place.folder)) continue;
-      removeFolder(place);
-    }
-    removed.push(place.id);
-  }
-  return removed;
-}
-
-function removeFolder({ id, folder }: RunPlace): void {
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch (cause) {
-    throw new Fault('not_removed', `${id} could not be removed; perhaps it belongs to another user.`, { cause });
-  }
-}
-
-/** The time in an id; one without is never old. */
-function beganAt(id: string): number {
-  const [, date = '', time = ''] = /(\d{8})_(\d{6})_/.exec(id) ?? [];
-  const text = `${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}.000Z`;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? Number.POSITIVE_INFINITY : atMs;
 }

@@ -12,6 +12,8 @@ export interface ShownSuite {
   readonly request: SuiteRequest | undefined;
   readonly evaluation: Evaluation | undefined;
   readonly life: Awaited<ReturnType<typeof lifeOf>>;
+  /** How many cases of an open run are finished. */
+  readonly done: number | undefined;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
   /** The keys that the seal says it is signed with; null if it is not. */
@@ -31,12 +33,13 @@ export async function showSuite(place: RunPlace): Promise<ShownSuite | undefined
     import('./whole.ts'),
   ]);
   const { folder } = place;
-  const plan = hasJournal(folder) ? await openSuiteIn(folder) : undefined;
+  const open = hasJournal(folder) ? await openSuiteIn(folder) : undefined;
   const request =
-    plan?.request ?? (documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined);
+    open?.plan?.request ?? (documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined);
   const run = readRun(folder);
   if (!request) return undefined;
   const evaluation = documentIn(folder, 'evaluation.json', judged) as Evaluation | undefined;
   const life = await lifeOf(place);
-  return { place: { ...place, id: request.run_id }, run, request, evaluation, life, ...(await wholeness(folder)) };
+  const whole = await wholeness(folder);
+  return { place: { ...place, id: request.run_id }, run, request, evaluation, life, done: open?.done, ...whole };
 }

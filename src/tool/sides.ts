@@ -37,7 +37,7 @@ export async function sideOf(word: string, cwd: string, judge: Judge): Promise<S
   if (existsSync(file) && statSync(file).isFile()) return acceptedIn(file);
   // The file of a baseline that nobody has accepted yet.
   if (word.endsWith('.json') && !existsSync(file)) return { source: 'accepted', trials: [] };
-  const folders = await suiteFolders(word, judge.home);
+  const folders = await repetitionsOf(await suitePlace(word, judge.home));
   const { trialFrom } = await import('../judge/side.ts');
   const { sealTrouble } = await import('../evidence/sealed-folder.ts');
   const trials = [];
@@ -70,9 +70,15 @@ async function acceptedIn(file: string): Promise<Side> {
   return sideFromAccepted(reading.value as Parameters<typeof sideFromAccepted>[0]);
 }
 
-/** The folders of a run and of its repetitions. */
-export async function suiteFolders(word: string, home: string): Promise<string[]> {
+/** The folder of one run: the one that was named, or the first of the newest repetitions. */
+export async function suiteFolder(word: string, home: string): Promise<string | undefined> {
   const place = await suitePlace(word, home);
+  const [first] = await repetitionsOf(place);
+  return word === 'latest' || word === 'baseline' || word === 'new' ? first : place?.folder;
+}
+
+/** The folders of a run and of its repetitions. */
+async function repetitionsOf(place: RunPlace | undefined): Promise<string[]> {
   if (!place) return [];
   const { readSuite } = await import('../evidence/suite-folder.ts');
   const { of, total } = readSuite(place.folder).request.repetition;
@@ -88,7 +94,7 @@ async function suitePlace(word: string, home: string): Promise<RunPlace | undefi
   const { findRun, listRuns } = await import('../evidence/runs.ts');
   const suites = listRuns(home).filter(({ lane }) => lane === 'baseline' || lane === 'new');
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
-  if (word !== 'latest') return asGiven(findRun(home, word));
+  if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new']));
   const latest = suites.at(-1);
   if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');
   return latest;

@@ -1,14 +1,11 @@
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import type { CompareOptions } from './compare.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
 /** Doubts what a program says that no compiler has looked at: an option that is misspelt would silently do nothing. */
 export function checkSuiteOptions(options: RunSuiteOptions): void {
-  const unknown = Object.keys(options ?? {}).find(key => !Object.hasOwn(OPTIONS, key));
-  if (unknown !== undefined) {
-    const names = Object.keys(OPTIONS).join(', ');
-    throw new Fault('usage', `runSuite does not know the option "${printable(unknown)}". There are: ${names}.`);
-  }
+  refuseUnknown('runSuite', options, OPTIONS);
   if (typeof options?.cases !== 'string') throw new Fault('usage', 'runSuite needs cases: the path of a file.');
   if (options.as !== 'baseline' && options.as !== 'new') {
     throw new Fault('usage', 'Say which side it is: as is "baseline" or "new".');
@@ -20,6 +17,25 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (!Number.isSafeInteger(repeat) || repeat < 1 || repeat > REPEAT_MAX) {
     throw new Fault('usage', `A suite can be repeated 1 to ${REPEAT_MAX} times.`);
   }
+}
+
+/** The same for a comparison. */
+export function checkCompareOptions(options: CompareOptions): void {
+  refuseUnknown('compareRuns', options, COMPARE_OPTIONS);
+  for (const side of ['baseline', 'candidate'] as const) {
+    if (typeof options?.[side] === 'string') continue;
+    throw new Fault(
+      'usage',
+      `compareRuns needs ${side}: a run, or a word for one such as "baseline", "new" or "latest".`,
+    );
+  }
+}
+
+function refuseUnknown(verb: string, options: object, known: object): void {
+  const unknown = Object.keys(options ?? {}).find(key => !Object.hasOwn(known, key));
+  if (unknown === undefined) return;
+  const names = Object.keys(known).join(', ');
+  throw new Fault('usage', `${verb} does not know the option "${printable(unknown)}". There are: ${names}.`);
 }
 
 function isHeader(header: unknown): boolean {
@@ -58,4 +74,16 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   snippetBytesMax: true,
   payloadInlineBytesMax: true,
   breakerFailures: true,
+};
+
+const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
+  baseline: true,
+  candidate: true,
+  gate: true,
+  mode: true,
+  formats: true,
+  out: true,
+  again: true,
+  cwd: true,
+  signal: true,
 };

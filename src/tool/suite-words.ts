@@ -38,7 +38,10 @@ export function checkedUrl(text: string, secrets: readonly string[] = []): strin
   }
   const url = new URL(text);
   if (url.username || url.password) {
-    throw new Fault('usage', "The address holds credentials. Give them as --header 'NAME: env:VARIABLE'.");
+    throw new Fault(
+      'usage',
+      "The address holds credentials. Give them in a header (--header 'NAME: env:VARIABLE', headers).",
+    );
   }
   url.hash = '';
   if (secrets.some(secret => secret.length >= TELLING_UNITS && (text.includes(secret) || url.href.includes(secret)))) {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { tornFile } from '../base/atomic.ts';
 import { openSeal, type SealStatement } from '../contracts/seal/index.ts';
 import { SL } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
@@ -54,7 +55,13 @@ export function sealInspector(
   function* extra({ file: seal, below }: Seal): Generator<FolderFinding> {
     for (const file of filesBelow(below, tree)) {
       if (sealed.has(file) || file === seal || LATER.has(file.slice(below.length)) || journals.has(file)) continue;
-      yield { rule: SL.SL6.id, level: 'must', file, message: 'is not named by the seal of this folder' };
+      const isTorn = LATER.has(tornFile(path.posix.basename(file)) ?? '');
+      yield {
+        rule: SL.SL6.id,
+        level: 'must',
+        file,
+        message: isTorn ? TORN : 'is not named by the seal of this folder',
+      };
     }
   }
 
@@ -118,6 +125,8 @@ const SEALED: ReadonlySet<string> = new Set([
 const UNSEALED = 'is missing: any file may have been changed, added or taken away';
 
 const UNFINISHED = 'is the journal of a run that is not finished: proctor recover finishes it';
+
+const TORN = 'is a part of an evaluation that was interrupted: proctor recover removes it';
 
 const INTERNAL = 'evidence/internal/';
 

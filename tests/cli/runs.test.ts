@@ -121,11 +121,15 @@ describe('runs that are finished', () => {
     expect(trial).toMatch(/^(?:would remove {2}script_\w+\n){2}2 runs would be removed\.\n$/);
     expect(JSON.parse(here.proctor(['prune', '--older-than', '0s', '--dry-run', '--json']).stdout)).toEqual({
       would_remove: [idOf(first), idOf(second)],
+      comparisons: [],
+      reports: [],
     });
     expect(here.runFolders()).toHaveLength(2);
     const pruned = here.proctor(['prune', '--older-than', '0s', '--json']).stdout;
     expect(JSON.parse(pruned)).toEqual({
       removed: [idOf(first), idOf(second)],
+      comparisons: [],
+      reports: [],
     });
     expect(here.runFolders()).toEqual([]);
   });

@@ -160,6 +160,24 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
+  test('names every case in the list by its id', async () => {
+    const { page } = await opened(browser, large);
+    const [first] = regressed;
+    expect(await page.locator('.case').first().innerText()).toContain(first?.case_id);
+  });
+
+  test.each(['#view=overview', `#case=${caseOf('tool_arguments')}`])(
+    'has no table on a phone that reaches beyond its edge: %s',
+    async hash => {
+      const { page } = await opened(browser, large, hash, PHONE);
+      await page.locator('.table-box').first().waitFor();
+      const beyond = await page.evaluate(
+        "[...document.querySelectorAll('.table-box')].filter(box => box.scrollWidth > box.clientWidth).length",
+      );
+      expect(beyond).toBe(0);
+    },
+  );
+
   test('changes its theme when asked', async () => {
     const { page } = await opened(browser, large);
     const paper = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');

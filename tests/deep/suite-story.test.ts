@@ -42,7 +42,7 @@ describe('the story of a suite', () => {
     const run = await suite('baseline');
     expect(run.code).toBe(0);
     expect(run.stderr).toContain('3 of 3 cases');
-    expect(run.stderr).toContain('3 passed');
+    expect(run.stderr).toContain('3 of 3 passed');
     expect((await suite('new', '--concurrency', '2', '--repeat', '2')).code).toBe(0);
     const compared = await proctor('compare');
     expect(compared.stdout).toMatch(/^✓ No regression/);

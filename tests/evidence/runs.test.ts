@@ -119,6 +119,16 @@ describe('a run', () => {
     ['a word that begins two', 'script_', `ambiguous_run: 2 runs begin with "script_". ${MORE}`],
     ['a word that begins three', '2026', `ambiguous_run: 3 runs begin with "2026". ${MORE}`],
     ['a word that nothing has', 'zzz', 'no_run: No run is called "zzz". proctor list shows them.'],
+    [
+      'a word with a slip',
+      'latets',
+      'no_run: No run is called "latets". Did you mean "latest"? proctor list shows them.',
+    ],
+    [
+      'an id with a slip',
+      `${A.slice(0, -1)}b`,
+      `no_run: No run is called "${A.slice(0, -1)}b". Did you mean "${A}"? proctor list shows them.`,
+    ],
     ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". proctor list shows them.'],
   ])('is found by %s', (_, word, expected) => {
     expect(refusal(home(), word)).toBe(expected);

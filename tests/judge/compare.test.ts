@@ -74,14 +74,18 @@ describe('the statistical gate', () => {
       statistical,
     );
     expect({ verdict, exit_code }).toEqual({ verdict: 'not_enough_evidence', exit_code: 3 });
-    expect(reason).toContain('about 1 more trial');
+    expect(reason).toBe(
+      '5 of 100 cases regressed. 5 trials passed before and fail now, and 0 the other way round, too few to tell from chance. About 1 more repetition of the suite would tell. The strict gate would stop here.',
+    );
     expect(statistics).toMatchObject({ mcnemar: { broke: 5, mended: 0, p_value: 0.0625 }, more_trials: 1 });
   });
 
   test('fails for six', () => {
     const { verdict, reason } = compared(side('baseline', passing(100)), side('new', broken(100, 6)), statistical);
     expect(verdict).toBe('regression');
-    expect(reason).toBe('6 trials broke and 0 mended, which is hardly chance (p = 0.03125).');
+    expect(reason).toBe(
+      '6 of 100 cases regressed: 6 trials passed before and fail now, and 0 the other way round, which is hardly chance (p = 0.03125).',
+    );
   });
 
   test('takes every repetition as a trial', () => {
@@ -93,13 +97,33 @@ describe('the statistical gate', () => {
     expect(verdict).toBe('regression');
   });
 
+  test('says so where no more got worse than better', () => {
+    const before = many(30, (id, index) => (index < 20 ? failedCase(id) : judgedCase(id)));
+    const now = many(30, (id, index) => (index === 29 ? failedCase(id) : judgedCase(id)));
+    const { exit_code, reason } = compared(side('baseline', before), side('new', now), statistical);
+    expect(exit_code).toBe(0);
+    expect(reason).toBe(
+      '1 of 30 cases regressed; 20 improved. No more got worse than better: 1 trial passed before and fails now, and 20 the other way round. The strict gate would stop here.',
+    );
+  });
+
+  test('speaks of flaky cases without calling them regressed', () => {
+    const now = side('new', broken(20, 3), passing(20));
+    const { exit_code, reason } = compared(side('baseline', passing(20), passing(20)), now, statistical);
+    expect(exit_code).toBe(3);
+    expect(reason).toMatch(/^None of 20 cases regressed, but 3 trials passed before and fail now, .* too few to tell/);
+    expect(reason).not.toContain('strict');
+  });
+
   test('passes noise that goes both ways', () => {
     const before = many(100, (id, index) => (index < 9 ? failedCase(id) : judgedCase(id)));
     const now = many(100, (id, index) => (index >= 9 && index < 20 ? failedCase(id) : judgedCase(id)));
     const { verdict, statistics, reason } = compared(side('baseline', before), side('new', now), statistical);
     expect(statistics.mcnemar).toMatchObject({ broke: 11, mended: 9 });
     expect(verdict).toBe('no_regression');
-    expect(reason).toBe('11 of 100 cases regressed, and that may be chance; 9 improved.');
+    expect(reason).toBe(
+      '11 of 100 cases regressed; 9 improved. This could be chance: 11 trials passed before and fail now, and 9 the other way round (p = 0.8238, and the gate closes below 0.05). The strict gate would stop here.',
+    );
   });
 });
 
@@ -153,6 +177,23 @@ describe('tolerances', () => {
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);
     expect(verdict).toBe('not_enough_evidence');
     expect(reason).toBe('The gate bounds cost_usd, and no case tells it on both sides.');
+  });
+
+  test('of something that nobody measured are told whatever else was found', () => {
+    const gate = gateOf({
+      tolerances: {
+        latency_ms: { statistic: 'mean', max_increase: 1 },
+        cost_usd: { statistic: 'mean', max_increase: 1 },
+        score: { max_decrease: 0.1 },
+      },
+    });
+    const unscored = (latency: number): JudgedCase[] =>
+      many(20, id => judgedCase(id, { metrics: metrics(latency, null, null) }));
+    const { verdict, reason } = compared(side('baseline', unscored(100)), side('new', unscored(200)), gate);
+    expect(verdict).toBe('regression');
+    expect(reason).toBe(
+      '1 limit of the gate was breached. The gate bounds cost_usd and score, and no case tells them on both sides.',
+    );
   });
 
   test('of a baseline of zero are breached by anything more', () => {

@@ -37,6 +37,31 @@ describe('a gate file', () => {
     expect(() => read(text)).toThrow(words);
   });
 
+  const faulty = `schema_version: gate.v1
+mode: loose
+missing_max_ratio: 5
+tolerances:
+  latency_ms: { statistic: p95 }
+  cost_usd:
+    statistic: mean
+    max_increas: 1
+`;
+
+  test('tells everything that is wrong with it, each with its line', () => {
+    expect(() => read(faulty)).toThrow(
+      /^The gate file is not valid:\n {2}line 2: mode .*\n {2}line 3: missing_max_ratio /,
+    );
+    expect(() => read(faulty)).toThrow(/\n {2}line 8: tolerances\.cost_usd\.max_increas is a key .*$/);
+    expect(() => read('{\n"schema_version": "gate.v1",\n"mode": "loose",\n"mood": 1}')).toThrow(
+      /^The gate file is not valid:\n {2}line 3: mode .*\n {2}line 4: mood is a key/,
+    );
+  });
+
+  test('tells at most twenty', () => {
+    const keys = Array.from({ length: 30 }, (_, index) => `k${index}: 1\n`).join('');
+    expect(() => read(`schema_version: gate.v1\n${keys}`)).toThrow(/\n {2}and 10 more$/);
+  });
+
   test('that is too large is refused before it is read', () => {
     expect(() => readGate(Buffer.alloc(2 * 1024 * 1024, 0x20))).toThrow('larger than 1 MiB');
   });

@@ -1,6 +1,7 @@
 import type { PageCase } from '../../src/reports/page-data.ts';
 import * as format from './format.ts';
 import { KINDS, Mark } from './marks.tsx';
+import { RunId } from './run-id.tsx';
 import { Section } from './section.tsx';
 import { Text } from './visible.tsx';
 
@@ -32,21 +33,21 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
             {rows.map(({ side, trial }, index) => (
               <tr key={index}>
                 {!isRun && <th scope="row">{side}</th>}
-                <td>
-                  <code>{trial.run_id}</code>
+                <td data-label="Run">
+                  <RunId value={trial.run_id} />
                   {trials[side].length > 1 && shown[side] === trial.run_id && <span class="tag">shown above</span>}
                 </td>
-                <td>
+                <td data-label="Verdict">
                   <span class="trials">
                     <Mark kind={trial.verdict} />
                     {KINDS[trial.verdict].word}
                     {trial.error_class && <span class="error-class">{trial.error_class.replaceAll('_', ' ')}</span>}
                   </span>
                 </td>
-                <td>{trial.latency_ms === null ? '–' : format.milliseconds(trial.latency_ms)}</td>
-                <td>{trial.cost_usd === null ? '–' : format.dollars(trial.cost_usd)}</td>
-                <td>{trial.score === null ? '–' : format.score(trial.score)}</td>
-                <td>
+                <td data-label="Latency">{trial.latency_ms === null ? '–' : format.milliseconds(trial.latency_ms)}</td>
+                <td data-label="Cost">{trial.cost_usd === null ? '–' : format.dollars(trial.cost_usd)}</td>
+                <td data-label="Score">{trial.score === null ? '–' : format.score(trial.score)}</td>
+                <td data-label="Output">
                   <code>{trial.output_hash?.replace('sha256:', '').slice(0, 10) ?? '–'}</code>
                 </td>
               </tr>
@@ -82,11 +83,15 @@ export function Attempts({ data, isRun }: Props) {
             {rows.map(({ side, attempt }, index) => (
               <tr key={index} data-at={`${side}:attempts[${attempt.attempt - 1}]`} tabIndex={-1}>
                 {!isRun && <th scope="row">{side}</th>}
-                <td>{attempt.attempt}</td>
-                <td>{format.instant(attempt.started_at)}</td>
-                <td>{attempt.latency_ms === undefined ? '–' : format.milliseconds(attempt.latency_ms)}</td>
-                <td>{attempt.outcome === 'ok' ? 'answered' : (attempt.error_class ?? 'error').replaceAll('_', ' ')}</td>
-                <td>
+                <td data-label="Attempt">{attempt.attempt}</td>
+                <td data-label="Started">{format.instant(attempt.started_at)}</td>
+                <td data-label="Took">
+                  {attempt.latency_ms === undefined ? '–' : format.milliseconds(attempt.latency_ms)}
+                </td>
+                <td data-label="Outcome">
+                  {attempt.outcome === 'ok' ? 'answered' : (attempt.error_class ?? 'error').replaceAll('_', ' ')}
+                </td>
+                <td data-label="Note">
                   {attempt.http_status !== undefined && `HTTP ${attempt.http_status} `}
                   {attempt.note && <Text value={attempt.note} />}
                 </td>

@@ -71,7 +71,8 @@ function Row({
       <span class="line" title={plain(line)}>
         <span class={`word tone-${tone}`}>{word}</span>
         {error && <span class="error-class">{error.replaceAll('_', ' ')}</span>}
-        <span class="rest">{line ? <Text value={line} /> : title ? id : ''}</span>
+        {title && <code class="id">{id}</code>}
+        <span class="rest">{line && <Text value={line} />}</span>
       </span>
       <span class="took">{freshMs === null ? '' : milliseconds(freshMs)}</span>
     </a>

@@ -5,6 +5,7 @@ import type { Values } from './histogram.ts';
 import { Icon } from './marks.tsx';
 import { useJump } from './places.tsx';
 import { Plot } from './plots.tsx';
+import { RunId } from './run-id.tsx';
 import { Text } from './visible.tsx';
 
 interface Props {
@@ -54,7 +55,7 @@ const STATES = {
   not_comparable: { word: 'Not comparable', tone: 'bad', says: 'These differ too much for a verdict:' },
 } as const;
 
-function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
+function Sides({ of: { comparability, sides, causes_note } }: { readonly of: Compared }) {
   const { word, tone, says } = STATES[comparability.state];
   return (
     <section class="card">
@@ -63,6 +64,7 @@ function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
         <Side name="Baseline" of={sides.baseline} />
         <Side name="New" of={sides.new} />
       </div>
+      {causes_note !== null && <p class="note">{causes_note}</p>}
       <div class="comparability">
         <p>
           <span class={`pill tone-${tone}`}>
@@ -73,7 +75,7 @@ function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
         </p>
         {comparability.fields.length > 0 && (
           <div class="table-box" role="region" aria-label="What differs between the sides" tabIndex={0}>
-            <table>
+            <table class="numbers">
               <thead>
                 <tr>
                   <th scope="col">Field</th>
@@ -87,10 +89,10 @@ function Sides({ of: { comparability, sides } }: { readonly of: Compared }) {
                     <th scope="row">
                       <code>{field}</code>
                     </th>
-                    <td>
+                    <td data-label="Baseline">
                       <Short value={baseline} />
                     </td>
-                    <td>
+                    <td data-label="New">
                       <Short value={fresh} />
                     </td>
                   </tr>
@@ -122,7 +124,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         </dd>
         <dt>{side.source === 'accepted' ? 'Accepted from' : 'Run'}</dt>
         <dd>
-          <code>{first ?? '–'}</code>
+          {first === undefined ? '–' : <RunId value={first} />}
           {others.length > 0 && <span class="muted"> and {format.count(others.length)} more</span>}
         </dd>
         <dt>Trials</dt>
@@ -149,7 +151,8 @@ function Short({ value }: { readonly value: string | null }) {
   );
 }
 
-function RunFacts({ of: { version, target, seal_sha256, unjudged } }: { readonly of: NonNullable<PageHead['run']> }) {
+function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
+  const { version, target, seal_sha256, unjudged, note } = run;
   return (
     <section class="card">
       <h3>What was run</h3>
@@ -169,6 +172,7 @@ function RunFacts({ of: { version, target, seal_sha256, unjudged } }: { readonly
           <dd>{format.plural(unjudged, 'case')} without an expectation that could be judged</dd>
         </dl>
       </div>
+      {note !== null && <p class="note">{note}</p>}
     </section>
   );
 }
@@ -193,7 +197,7 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
               <th scope="col">Baseline 95th</th>
               <th scope="col">New 95th</th>
               <th scope="col">Mean difference, 95 % interval</th>
-              <th scope="col">Pairs</th>
+              <th scope="col">Cases</th>
             </tr>
           </thead>
           <tbody>
@@ -202,17 +206,17 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
               return (
                 <tr key={name}>
                   <th scope="row">{label}</th>
-                  <td>{show(baseline.p50)}</td>
-                  <td>{show(fresh.p50)}</td>
-                  <td>{show(baseline.p95)}</td>
-                  <td>{show(fresh.p95)}</td>
-                  <td>
+                  <td data-label="Baseline median">{show(baseline.p50)}</td>
+                  <td data-label="New median">{show(fresh.p50)}</td>
+                  <td data-label="Baseline 95th">{show(baseline.p95)}</td>
+                  <td data-label="New 95th">{show(fresh.p95)}</td>
+                  <td data-label="Difference">
                     <strong>{format.signed(difference.mean, show)}</strong>{' '}
                     <span class="muted">
                       {format.signed(difference.low, show)} to {format.signed(difference.high, show)}
                     </span>
                   </td>
-                  <td>{format.count(pairs)}</td>
+                  <td data-label="Cases">{format.count(pairs)}</td>
                 </tr>
               );
             })}
@@ -223,7 +227,7 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
         Of the pairs of trials, {format.count(mcnemar.broke)} went from pass to fail and {format.count(mcnemar.mended)}{' '}
         from fail to pass. By chance alone, a split at least as uneven has a probability of{' '}
         {format.probability(mcnemar.p_value)} (exact McNemar).
-        {more_trials !== null && ` About ${format.plural(more_trials, 'more trial')} would settle it.`}
+        {more_trials !== null && ` About ${format.plural(more_trials, 'more repetition')} would settle it.`}
       </p>
     </section>
   );

@@ -1,12 +1,10 @@
 import type { ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
-import { placeOf } from '../../base/place.ts';
 import { MIB } from '../../contracts/contract.ts';
 import { cases } from '../../contracts/suite/index.ts';
 import {
   bytesIn,
   type CaseSource,
   envelopeWrongs,
-  isWithin,
   jsonBytesMost,
   notCases,
   type Written,
@@ -15,6 +13,7 @@ import {
 import { yamlLibrary } from './libraries.ts';
 import { plainText } from './plain-text.ts';
 import { type YamlDocument, yamlDocument } from './yaml-document.ts';
+import { offsetOf } from './yaml-places.ts';
 import { REPEATED, YamlTrouble, type YamlValue, YamlValues } from './yaml-values.ts';
 
 /** One YAML document: a list of cases, or an object with one. */
@@ -112,35 +111,4 @@ function keepIdAsWritten(node: ParsedNode): void {
   const { isMap, isScalar } = yamlLibrary();
   const id: unknown = isMap(node) ? node.get('id', true) : undefined;
   if (isScalar(id) && typeof id.value === 'number' && id.source !== undefined) id.value = id.source;
-}
-
-/** Where the key of a place stands, or the innermost thing around it that is there; an alias is not followed. */
-function offsetOf(node: ParsedNode | undefined, place: string): number {
-  return offsetWithin(node, place, '') ?? node?.range[0] ?? 0;
-}
-
-function offsetWithin(node: ParsedNode | undefined, place: string, here: string): number | undefined {
-  for (const { key, at, value } of partsOf(node)) {
-    const there = placeOf(here, key);
-    if (there === place) return at;
-    if (isWithin(place, there)) return offsetWithin(value, place, there) ?? at;
-  }
-  return undefined;
-}
-
-interface Part {
-  readonly key: string | number;
-  readonly at: number;
-  readonly value: ParsedNode | undefined;
-}
-
-function* partsOf(node: ParsedNode | undefined): Generator<Part> {
-  const { isMap, isSeq } = yamlLibrary();
-  if (isSeq(node)) {
-    for (const [key, value] of node.items.entries()) yield { key, at: value.range[0], value };
-  } else if (isMap(node)) {
-    for (const { key, value } of node.items) {
-      yield { key: String((key as Scalar.Parsed).value), at: key.range[0], value: value ?? undefined };
-    }
-  }
 }

@@ -2,6 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import { printable } from '../../base/printable.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
@@ -20,10 +21,15 @@ export interface LaidOut {
 export function layOutCases(file: string, only: readonly string[] | null, folder: string): LaidOut {
   const wanted = only && new Set(only);
   const scripts = new Map<string, AssetNote>();
+  /** Some of those that were not chosen, one of which may have been meant. */
+  const others: string[] = [];
   let idBytes = 0;
   const cases = writeCases(path.join(folder, CASES), take => {
     readCases(file, one => {
-      if (wanted && !wanted.delete(one.id)) return;
+      if (wanted && !wanted.delete(one.id)) {
+        if (others.length < OTHERS_MAX) others.push(one.id);
+        return;
+      }
       idBytes += one.id.length + 3;
       if (idBytes > ID_BYTES_MAX)
         throw new Fault('too_many_cases', 'These are too many cases for one run. Split the suite.');
@@ -32,7 +38,10 @@ export function layOutCases(file: string, only: readonly string[] | null, folder
   });
   const [missing] = wanted ?? [];
   if (missing !== undefined) {
-    throw new Fault('no_case', `There is no case called "${printable(missing)}" among the cases.`);
+    throw new Fault(
+      'no_case',
+      `There is no case called "${printable(missing)}" among the cases.${didYouMean(missing, others)}`,
+    );
   }
   return { cases, assets: [...new Map([...scripts.values()].map(note => [note.href, note])).values()] };
 }
@@ -64,6 +73,8 @@ function storeScript(id: string, file: string, folder: string): AssetNote {
   writeFileSync(path.join(folder, href), bytes, { mode: 0o644 });
   return { href, kind: 'other', caseId: null, bytes: bytes.length, sha256 };
 }
+
+const OTHERS_MAX = 10_000;
 
 /** All ids stand in run.json, and it must stay within its own bound. */
 const ID_BYTES_MAX = 15 * 1024 * 1024;

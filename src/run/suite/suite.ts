@@ -68,6 +68,8 @@ export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
   try {
     const journal = Journal.open<SuiteLine>(place.folder);
     try {
+      // Whoever finds the folder must know whether anybody is still at it.
+      journal.append({ is: 'laying', owner: ownerHere() });
       mkdirSync(path.join(place.folder, 'assets'));
       const { cases, assets } = write(place.folder);
       const plan = planOf(cases);
@@ -191,7 +193,7 @@ export function placeFor(out: string, side: string, id: string): RunPlace {
   if (existsSync(folder)) {
     throw new Fault(
       'run_exists',
-      `There is a run called ${id} already. --resume goes on with one that is not finished.`,
+      `There is a run called ${id} already. Give this one another name, or resume that one if it is not finished.`,
     );
   }
   return { id, lane: side, folder };

@@ -19,7 +19,7 @@ export function yamlDocument(text: string): YamlDocument | readonly WrittenWrong
   if ('says' in tokens) return [{ line: lineAt(tokens.offset), says: tokens.says }];
   const [document, second] = [...new Composer(OPTIONS).compose(tokens, true, text.length)];
   if (!document) return { root: undefined, lineAt };
-  if (second) return [{ line: lineAt(second.range[0]), says: 'A second document begins here; cases are one document' }];
+  if (second) return [{ line: lineAt(second.range[0]), says: 'A second document begins here; there may be one only' }];
   const wrongs = wrongsOf(document, lineAt);
   return wrongs.length > 0 ? wrongs : { root: document.contents ?? undefined, lineAt };
 }
@@ -74,10 +74,10 @@ function wrongsOf(document: Document.Parsed, lineAt: (offset: number) => number)
     const says = isKey ? 'A key stands here that is not a text' : `This is not YAML: ${shown(error.message)}`;
     return [{ line: lineAt(error.pos[0]), says }];
   }
-  if (document.directives.yaml.version !== '1.2') return [{ line: 1, says: 'Cases are read as YAML 1.2 only' }];
+  if (document.directives.yaml.version !== '1.2') return [{ line: 1, says: 'The file is read as YAML 1.2 only' }];
   return document.warnings.map(({ code, pos, message }) => ({
     line: lineAt(pos[0]),
-    says: code === 'TAG_RESOLVE_FAILED' ? 'A tag stands here; cases have none' : shown(message),
+    says: code === 'TAG_RESOLVE_FAILED' ? 'A tag stands here; tags are not read' : shown(message),
   }));
 }
 

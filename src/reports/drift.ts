@@ -1,0 +1,70 @@
+import type { Comparison } from '../contracts/comparison/index.ts';
+
+/** What else than the agent differs between two sides, as people are told of it. */
+export interface Drift {
+  readonly of: string;
+  readonly changes: readonly Change[];
+  /** What goes without saying once this is said. */
+  readonly note?: string;
+}
+
+interface Change {
+  readonly name: string;
+  readonly baseline: string;
+  readonly new: string;
+}
+
+type Field = Comparison['comparability']['fields'][number];
+
+/** The fields that differ, those of a kind together, and each thing once: a timeout is a setting, a limit and a part of a hash. */
+export function driftOf({ comparability: { fields } }: Comparison): Drift[] {
+  const said = new Set<string>();
+  const groups = GROUPS.map(([of, prefix]) => {
+    const ofGroup = fields.filter(({ field }) => field.startsWith(prefix));
+    // A silence is as long as the whole where nobody said otherwise: it comes last, and is dropped if it is the same.
+    const changes = sortedLast(ofGroup, ({ field }) => field === 'settings.idle_timeout_ms');
+    return { of, changes: changes.map(one => changeOf(one, prefix)).filter(change => isNews(change, said)) };
+  });
+  const others = fields.filter(({ field }) => !GROUPS.some(([, prefix]) => field.startsWith(prefix)));
+  const isExplained = fields.some(({ field }) => field.startsWith('policy.'));
+  return [...groups.filter(({ changes }) => changes.length > 0), ...others.map(one => driftIn(one, isExplained))];
+}
+
+function driftIn(one: Field, isExplained: boolean): Drift {
+  const drift = { of: NAMES[one.field] ?? one.field, changes: [changeOf(one, one.field)] };
+  return one.field === 'environment_hash' && isExplained ? { ...drift, note: COVERS } : drift;
+}
+
+const GROUPS: readonly (readonly [of: string, prefix: string])[] = [
+  ['settings', 'settings.'],
+  ['limits', 'policy.limits.'],
+  ['sandbox', 'policy.sandbox.'],
+];
+
+const NAMES: Readonly<Record<string, string>> = {
+  environment_hash: 'environment',
+  cases_sha256: 'cases',
+  'target.kind': 'kind of target',
+};
+
+const COVERS = 'a hash that covers limits and sandbox, too';
+
+function changeOf({ field, baseline, new: now }: Field, prefix: string): Change {
+  return { name: field.slice(prefix.length), baseline: short(baseline), new: short(now) };
+}
+
+function sortedLast(fields: readonly Field[], isLast: (field: Field) => boolean): Field[] {
+  return [...fields.filter(field => !isLast(field)), ...fields.filter(isLast)];
+}
+
+function isNews({ name, baseline, new: now }: Change, said: Set<string>): boolean {
+  const key = `${name.replace('idle_timeout', 'timeout')} ${baseline} ${now}`;
+  if (said.has(key)) return false;
+  said.add(key);
+  return true;
+}
+
+/** A hash is told apart by its beginning. */
+function short(value: string | null): string {
+  return value === null ? 'not known' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
+}

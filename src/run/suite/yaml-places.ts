@@ -1,0 +1,35 @@
+import type { ParsedNode, Scalar } from 'yaml';
+import { placeOf } from '../../base/place.ts';
+import { isWithin } from './case-source.ts';
+import { yamlLibrary } from './libraries.ts';
+
+/** Where the key of a place stands, or the innermost thing around it that is there; an alias is not followed. */
+export function offsetOf(node: ParsedNode | undefined, place: string): number {
+  return offsetWithin(node, place, '') ?? node?.range[0] ?? 0;
+}
+
+function offsetWithin(node: ParsedNode | undefined, place: string, here: string): number | undefined {
+  for (const { key, at, value } of partsOf(node)) {
+    const there = placeOf(here, key);
+    if (there === place) return at;
+    if (isWithin(place, there)) return offsetWithin(value, place, there) ?? at;
+  }
+  return undefined;
+}
+
+interface Part {
+  readonly key: string | number;
+  readonly at: number;
+  readonly value: ParsedNode | undefined;
+}
+
+function* partsOf(node: ParsedNode | undefined): Generator<Part> {
+  const { isMap, isSeq } = yamlLibrary();
+  if (isSeq(node)) {
+    for (const [key, value] of node.items.entries()) yield { key, at: value.range[0], value };
+  } else if (isMap(node)) {
+    for (const { key, value } of node.items) {
+      yield { key: String((key as Scalar.Parsed).value), at: key.range[0], value: value ?? undefined };
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { lifeOf, recoverIfDead } from './recover.ts';
+
+/** What was removed, by its ids; reports by those of their runs. */
+export interface Pruned {
+  readonly runs: readonly string[];
+  readonly comparisons: readonly string[];
+  readonly reports: readonly string[];
+}
+
+/**
+ * Removes runs that began longer ago than that, and comparisons and reports that were made longer ago, and says which. A
+ * run that is alive stays.
+ */
+export async function prune(cwd: string, olderThanMs: number, isTrial: boolean): Promise<Pruned> {
+  const { attemptsIn, homeFrom, RUN_ID } = await import('../evidence/runs.ts');
+  const home = homeFrom(cwd);
+  const runs = await pruneHome(home, olderThanMs, isTrial);
+  // Attempts are as old as the suites that they belong to, and nobody made them by name.
+  await pruneHome(attemptsIn(home), olderThanMs, isTrial);
+  const before = systemClock.now() - olderThanMs;
+  const removedIn = (lane: string, isOld: (id: string, folder: string) => boolean): string[] => {
+    const old = foldersIn(path.join(home, lane)).filter(id => isOld(id, path.join(home, lane, id)));
+    if (!isTrial) for (const id of old) removeFolder(id, path.join(home, lane, id));
+    return old;
+  };
+  return {
+    runs,
+    comparisons: removedIn('comparisons', id => COMPARISON_ID.test(id) && beganAt(id) < before),
+    // A run may be old, and the report of it new.
+    reports: removedIn('reports', (id, folder) => RUN_ID.test(id) && statSync(folder).mtimeMs < before),
+  };
+}
+
+const COMPARISON_ID = /^comparison_\d{8}_\d{6}_[0-9a-f]{12}$/;
+
+function foldersIn(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
+  const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
+  const { hasJournal } = await import('../evidence/recover.ts');
+  const before = systemClock.now() - olderThanMs;
+  const removed: string[] = [];
+  for (const place of placesIn(home)) {
+    // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
+    if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
+    const life = await lifeOf(place);
+    if (life === 'alive' || life === 'unknown') continue;
+    if (!isTrial) {
+      // Nobody will ask who sealed it: it goes at once.
+      await recoverIfDead(home, place, async () => undefined, 'may remove');
+      if (hasJournal(place.folder)) continue;
+      removeFolder(place.id, place.folder);
+    }
+    removed.push(place.id);
+  }
+  return removed;
+}
+
+function removeFolder(id: string, folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (cause) {
+    throw new Fault('not_removed', `${id} could not be removed; perhaps it belongs to another user.`, { cause });
+  }
+}
+
+/** The time in an id; one without is never old. */
+function beganAt(id: string): number {
+  const [, date = '', time = ''] = /(\d{8})_(\d{6})_/.exec(id) ?? [];
+  const text = `${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}.000Z`;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? Number.POSITIVE_INFINITY : atMs;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import { comparisonPage } from '../../src/reports/comparison-page.ts';
+import { driftOf } from '../../src/reports/drift.ts';
+import { reports } from '../../src/reports/index.ts';
+import { mixedComparison, text } from './world.ts';
+
+const hash = (letter: string): string => `sha256:${letter.repeat(64)}`;
+
+function drifted(...fields: [field: string, baseline: string | null, now: string | null][]): Comparison {
+  const named = fields.map(([field, baseline, now]) => ({ field, baseline, new: now }));
+  return { ...mixedComparison(), comparability: { state: 'drift', fields: named } };
+}
+
+describe('what differs between the sides', () => {
+  const shorter = drifted(
+    ['environment_hash', hash('a'), hash('b')],
+    ['policy.limits.max_memory_bytes', null, '1024'],
+    ['policy.limits.timeout_ms', '60000', '20000'],
+    ['settings.idle_timeout_ms', '60000', '20000'],
+    ['settings.retries', '2', '0'],
+    ['settings.timeout_ms', '60000', '20000'],
+    ['target.kind', 'http', 'script'],
+  );
+
+  test('is told by kinds, and each thing once', () => {
+    const told = text(reports.terminal.ofComparison(shorter));
+    expect(told.split('\n').filter(line => line.startsWith('  drift'))).toEqual([
+      '  drift  settings: retries 2 → 0, timeout_ms 60000 → 20000',
+      '  drift  limits: max_memory_bytes not known → 1024',
+      '  drift  environment: aaaaaaaaaaaa… → bbbbbbbbbbbb… (a hash that covers limits and sandbox, too)',
+      '  drift  kind of target: http → script',
+    ]);
+    expect(text(reports.md.ofComparison(shorter)).match(/20000/g)).toHaveLength(1);
+  });
+
+  test('says nothing of what a hash covers where nothing else is known of it', () => {
+    expect(driftOf(drifted(['environment_hash', hash('a'), hash('b')]))).toEqual([
+      { of: 'environment', changes: [{ name: '', baseline: 'aaaaaaaaaaaa…', new: 'bbbbbbbbbbbb…' }] },
+    ]);
+  });
+
+  test('keeps a silence that was bounded otherwise than the whole', () => {
+    const [settings] = driftOf(
+      drifted(['settings.idle_timeout_ms', '60000', '5000'], ['settings.timeout_ms', '60000', '20000']),
+    );
+    expect(settings?.changes.map(({ name }) => name)).toEqual(['timeout_ms', 'idle_timeout_ms']);
+  });
+});
+
+describe('causes against an accepted baseline', () => {
+  const runs = mixedComparison();
+  const accepted: Comparison = {
+    ...runs,
+    sides: { ...runs.sides, baseline: { ...runs.sides.baseline, source: 'accepted' } },
+  };
+  const told = (comparison: Comparison): boolean[] => [
+    ...(['terminal', 'md'] as const).map(format =>
+      text(reports[format].ofComparison(comparison)).includes('to see why'),
+    ),
+    (comparisonPage({ comparison, pairs: () => ({}) }).head.comparison?.causes_note ?? '').includes('to see why'),
+  ];
+
+  test('are said to be guesses, everywhere', () => {
+    expect(told(accepted)).toEqual([true, true, true]);
+  });
+
+  test('are not spoken of where events are at hand, and where nobody asks for causes', () => {
+    const calm = { ...accepted, cases: accepted.cases.filter(({ change }) => change === 'same') };
+    expect([told(runs), told(calm)]).toEqual([
+      [false, false, false],
+      [false, false, false],
+    ]);
+  });
+});

@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ownerHere } from '../../src/run/plan.ts';
+import { recover } from '../../src/tool/recover.ts';
+import { prune } from '../../src/tool/prune.ts';
+import { listRuns, placeOf } from '../../src/tool/runs.ts';
+import { verify } from '../../src/verify/index.ts';
+import { temporaryFolder } from '../support.ts';
+import { Agent } from './agent.ts';
+import { expectValid, ranSuite } from './support.ts';
+
+/** Nobody on this machine has this process any more: it is of another start of the machine. */
+const DEAD = { ...ownerHere(), bootId: '00000000-0000-0000-0000-000000000000' };
+
+/** A suite whose cases are being laid out, by somebody who is there or not. */
+function laidOut(owner: typeof DEAD, id = 'mine') {
+  const cwd = temporaryFolder();
+  const folder = path.join(cwd, '.proctor', 'runs', 'new', id);
+  mkdirSync(path.join(folder, 'assets'), { recursive: true });
+  writeFileSync(path.join(folder, 'journal.ndjson'), `${JSON.stringify({ is: 'laying', owner })}\n`, { mode: 0o600 });
+  writeFileSync(path.join(folder, 'assets', 'cases.ndjson'), '{"id":"a"}\n{"id":');
+  return { cwd, folder };
+}
+
+describe('a suite whose owner died while its cases were laid out', () => {
+  test.each(['mine', 'suite_20260106_120000_aaaaaaaaaaaa'])('is removed at once: %s', async id => {
+    const { cwd, folder } = laidOut(DEAD, id);
+    expect((await listRuns(cwd, 9)).runs).toMatchObject([{ id, status: 'unfinished', subject: 'new, not begun yet' }]);
+    expect(existsSync(folder)).toBe(true);
+    expect(await recover(cwd)).toEqual([{ id, became: 'removed' }]);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('does not keep its name from a new run', async () => {
+    const { cwd, folder } = laidOut(DEAD);
+    await ranSuite(['a'], { cwd, as: 'new', runId: 'mine', baseUrl: await new Agent().start() });
+    await expectValid(folder);
+  });
+});
+
+test('a suite that somebody lays out is left alone', async () => {
+  const id = 'suite_20260106_120000_aaaaaaaaaaaa';
+  const { cwd, folder } = laidOut(ownerHere(), id);
+  expect((await listRuns(cwd, 9)).runs).toMatchObject([{ status: 'running' }]);
+  await placeOf(cwd, id);
+  expect(await recover(cwd)).toEqual([{ id, became: 'alive' }]);
+  expect(await prune(cwd, 0, false)).toMatchObject({ runs: [] });
+  expect(existsSync(folder)).toBe(true);
+  const again = ranSuite(['a'], {
+    cwd: laidOut(ownerHere()).cwd,
+    as: 'new',
+    runId: 'mine',
+    baseUrl: 'http://127.0.0.1:1',
+  });
+  await expect(again).rejects.toThrow('There is a run called mine already');
+});
+
+describe('a part of an evaluation whose writer died', () => {
+  const part = '.evaluation.json.0123456789ab.tmp';
+
+  test('is called so by the verifier, and taken away by recover, and nothing else is', async () => {
+    const { cwd, folder } = await ranSuite(['a'], { baseUrl: await new Agent().start() });
+    for (const name of [part, '.evaluation.json.tmp']) writeFileSync(path.join(folder, name), '{"cases":[');
+    const messages: string[] = [];
+    for await (const { violations } of verify([folder])) messages.push(...violations.map(({ message }) => message));
+    expect(messages.filter(message => message.includes('proctor recover removes it'))).toHaveLength(1);
+    await recover(cwd);
+    // Perhaps somebody is still at it.
+    expect(readdirSync(folder)).toContain(part);
+    utimesSync(path.join(folder, part), 1, 1);
+    await recover(cwd);
+    expect(readdirSync(folder).filter(name => name.endsWith('.tmp'))).toEqual(['.evaluation.json.tmp']);
+  });
+});
