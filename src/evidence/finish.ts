@@ -26,7 +26,19 @@ import type { Ledger } from './ledger.ts';
 import { intentIn } from './ledger-intent.ts';
 import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
 
-export interface Finished {
+/** What a run is closed with. */
+export interface Sealing {
+  /** Who signs the seal. Not optional: nobody leaves a seal unsigned by forgetting. */
+  readonly signer: Signer | undefined;
+  /** Where the run is written down once it is sealed; none where it belongs to another. */
+  readonly ledger?: Ledger | undefined;
+}
+
+export function sealingOf({ signer, ledger }: Sealing): Sealing {
+  return { signer, ledger };
+}
+
+export interface Finished extends Sealing {
   readonly runId: string;
   readonly kind: RunKind;
   readonly documents: readonly Document[];
@@ -35,12 +47,8 @@ export interface Finished {
   /** Files that the documents replace. */
   readonly passing: readonly string[];
   readonly sealedAtMs: number;
-  /** Who signs the seal. Not optional: nobody leaves a seal unsigned by forgetting. */
-  readonly signer: Signer | undefined;
   /** What must be on the disk before the run is called finished. */
   readonly synced?: Promise<void>;
-  /** Where the run is written down once it is sealed; none where it belongs to another. */
-  readonly ledger?: Ledger | undefined;
 }
 
 /**

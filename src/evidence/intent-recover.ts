@@ -6,13 +6,11 @@ import type { Contract } from '../contracts/contract.ts';
 import { type Bundle, bundle, intent, intentOutcome, intentRequest, modelIo } from '../contracts/intent/index.ts';
 import { runResult } from '../contracts/run-result/index.ts';
 import { runner } from '../contracts/runner/index.ts';
-import type { Signer } from '../contracts/seal/signature.ts';
 import { exitOf } from './endings.ts';
-import { finish } from './finish.ts';
+import { finish, type Sealing } from './finish.ts';
 import { INTENT_STEP_FOLDER, intentDocuments } from './intent-documents.ts';
 import type { IntentLine, IntentReading, IntentTexts } from './intent-run.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
-import type { Ledger } from './ledger.ts';
 import { documentIn } from './read.ts';
 import { areSound } from './script-line.ts';
 import type { CaptureNote } from './script-run.ts';
@@ -27,8 +25,7 @@ export async function completeIntent(
   journal: readonly unknown[],
   nowMs: number,
   because: Because,
-  signer: Signer | undefined,
-  ledger: Ledger | undefined,
+  sealing: Sealing,
 ): Promise<boolean> {
   const lines = journal as readonly IntentLine[];
   const plan = lineOf(lines, 'planned')?.plan;
@@ -59,8 +56,7 @@ export async function completeIntent(
     stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
-    signer,
-    ledger,
+    ...sealing,
   });
   return true;
 }

@@ -1,10 +1,9 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import type { Signer } from '../contracts/seal/signature.ts';
 import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
-import { finish, SEAL } from './finish.ts';
+import { finish, SEAL, type Sealing } from './finish.ts';
 import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
@@ -64,14 +63,13 @@ function linesIn(folder: string): ScriptLine[] {
 export async function recoverRun(
   folder: string,
   nowMs: number,
-  signer?: Signer,
+  sealing: Sealing = { signer: undefined },
   because = INTERRUPTED,
-  ledger?: Ledger,
 ): Promise<'sealed' | 'recovered' | 'removed'> {
   try {
     // A folder with a seal is whole, whatever became of its journal.
     if (isSealed(folder)) {
-      await removeJournal(folder, ledger);
+      await removeJournal(folder, sealing.ledger);
       return 'sealed';
     }
     if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
@@ -83,8 +81,8 @@ export async function recoverRun(
       return 'removed';
     }
     if (isIntent(plan)) {
-      if (!(await completeIntent(folder, lines, nowMs, because, signer, ledger))) return 'removed';
-    } else await complete(folder, lines, plan, nowMs, because, signer, ledger);
+      if (!(await completeIntent(folder, lines, nowMs, because, sealing))) return 'removed';
+    } else await complete(folder, lines, plan, nowMs, because, sealing);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -144,8 +142,7 @@ async function complete(
   plan: ScriptPlan,
   nowMs: number,
   because: Because,
-  signer: Signer | undefined,
-  ledger: Ledger | undefined,
+  sealing: Sealing,
 ): Promise<void> {
   const captured = lineOf(lines, 'captured');
   const read = lineOf(lines, 'read');
@@ -168,8 +165,7 @@ async function complete(
     stored: storedFiles([]),
     passing: PASSING,
     sealedAtMs: nowMs,
-    signer,
-    ledger,
+    ...sealing,
   });
 }
 

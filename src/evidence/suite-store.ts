@@ -6,10 +6,8 @@ import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import { replaceFile, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
-import type { Signer } from '../contracts/seal/signature.ts';
-import { finish } from './finish.ts';
+import { finish, type Sealing } from './finish.ts';
 import type { Journal } from './journal.ts';
-import type { Ledger } from './ledger.ts';
 import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
@@ -144,9 +142,8 @@ export class SuiteStore {
   /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
   async finish(
     run: Omit<SuiteRun, 'assets' | 'stats'>,
-    signer: Signer | undefined,
+    sealing: Sealing,
     sync: (folder: string) => Promise<void>,
-    ledger?: Ledger,
   ): Promise<void> {
     this.#writeFiles();
     await this.#writer?.close();
@@ -159,9 +156,8 @@ export class SuiteStore {
       stored: withAssets(this.#cases, assets),
       passing: [],
       sealedAtMs: run.completedAtMs,
-      signer,
       synced: sync(this.folder),
-      ledger,
+      ...sealing,
     });
     this.#journal.remove();
   }

@@ -3,24 +3,19 @@ import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import type { Capture } from '../contracts/capture.ts';
-import type { Signer } from '../contracts/seal/signature.ts';
+import { type Sealing, sealingOf } from '../evidence/finish.ts';
 import { Journal } from '../evidence/journal.ts';
 import { PASSING } from '../evidence/left.ts';
-import type { Ledger } from '../evidence/ledger.ts';
 import { recoverRun } from '../evidence/recover.ts';
 import { makeRunFolder, type RunPlace } from '../evidence/runs.ts';
 import type { Launcher, Prepared } from '../execute/launch.ts';
 import { sweep } from '../execute/sweep.ts';
 
 /** Where a run is kept, and who watches it. */
-export interface Around {
+export interface Around extends Sealing {
   readonly launcher: Launcher;
   /** The folder of everything that Proctor keeps. */
   readonly home: string;
-  /** Who signs the seal. */
-  readonly signer: Signer | undefined;
-  /** Where the run is written down; none for a run that belongs to another. */
-  readonly ledger?: Ledger;
   /** Stops the run when it is aborted. */
   readonly signal?: AbortSignal;
   /** What the program says, as it says it. */
@@ -114,7 +109,7 @@ export class Onlooker {
 }
 
 /** A fault of ours must not leave a run open, and must not be told as the program's. */
-async function completeAfter(error: unknown, { folder }: RunPlace, { signer, ledger }: Around): Promise<void> {
+async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Sealing): Promise<void> {
   const fault =
     error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
   try {
@@ -126,7 +121,7 @@ async function completeAfter(error: unknown, { folder }: RunPlace, { signer, led
       message: 'The run could not be completed, which was not its own doing.',
       detail: `${fault.message} ${causeText(fault.cause)}`,
     };
-    await recoverRun(folder, systemClock.now(), signer, because, ledger);
+    await recoverRun(folder, systemClock.now(), sealingOf(sealing), because);
   } catch {
     // The journal is still there, and `proctor recover` will try again.
   }

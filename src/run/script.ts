@@ -7,7 +7,7 @@ import { Masker } from '../base/masker.ts';
 import type { Capture } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import { documentsOf } from '../evidence/documents.ts';
-import { finish } from '../evidence/finish.ts';
+import { finish, sealingOf } from '../evidence/finish.ts';
 import { filesWithSecrets, hasTellingName } from '../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../evidence/ingest/output.ts';
 import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
@@ -130,8 +130,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: completedAtMs,
-    signer: around.signer,
-    ledger: around.ledger,
+    ...sealingOf(around),
   });
   await closed;
   return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };

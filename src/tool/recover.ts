@@ -89,7 +89,7 @@ export async function recoverIfDead(
     if (!run.plan && !run.isSealed && may === 'only looks') return { id, became: 'odd', why: UNBEGUN };
     const { sweepBare } = await import('../execute/sweep.ts');
     if (run.plan) await sweepBare(id);
-    return { id, became: await recoverRun(folder, systemClock.now(), await signer(), undefined, ledger) };
+    return { id, became: await recoverRun(folder, systemClock.now(), { signer: await signer(), ledger }) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;

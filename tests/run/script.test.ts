@@ -147,7 +147,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
       },
     );
     expect(readJournal<ScriptLine>(copy).map(({ is }) => is)).toEqual(['planned', 'started']);
-    expect(await recoverRun(copy, Date.now())).toBe('recovered');
+    expect(await recoverRun(copy, Date.now(), { signer: undefined })).toBe('recovered');
     await expectValid(copy);
     expect(outcomeIn(copy)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
@@ -163,7 +163,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     );
     expect(answer).toMatchObject({ code: 'write_failed' });
     rmSync(path.join(folder, 'evidence/final-state.txt'), { recursive: true });
-    expect(await recoverRun(folder, Date.now())).toBe('recovered');
+    expect(await recoverRun(folder, Date.now(), { signer: undefined })).toBe('recovered');
     await expectValid(folder);
     expect(outcomeIn(folder).status).toBe('succeeded');
   });

@@ -7,7 +7,7 @@ import { Fault } from '../../base/fault.ts';
 import type { Capture } from '../../contracts/capture.ts';
 import type { AcceptCheck, Bundle, Intent, IntentOutcome } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
-import { finish } from '../../evidence/finish.ts';
+import { finish, sealingOf } from '../../evidence/finish.ts';
 import { ingestOutput } from '../../evidence/ingest/output.ts';
 import { intentDocuments } from '../../evidence/intent-documents.ts';
 import type { GoingPlan, IntentLine, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent-run.ts';
@@ -186,8 +186,7 @@ async function carryOut(carried: Carried, place: RunPlace, journal: Journal<Inte
     stored: storedFiles(stored),
     passing: PASSING,
     sealedAtMs: completedAtMs,
-    signer: around.signer,
-    ledger: around.ledger,
+    ...sealingOf(around),
   });
   await closed;
   return { place, documents };

@@ -8,7 +8,7 @@ import type { Intent, IntentRequest } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { type RunResult, runResult } from '../../contracts/run-result/index.ts';
 import type { Document } from '../../evidence/documents.ts';
-import { finish } from '../../evidence/finish.ts';
+import { finish, sealingOf } from '../../evidence/finish.ts';
 import { intentDocuments } from '../../evidence/intent-documents.ts';
 import type { Decided, IntentLine, IntentPlan, IntentTexts } from '../../evidence/intent-run.ts';
 import { Journal } from '../../evidence/journal.ts';
@@ -137,8 +137,7 @@ async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: Inten
       stored: storedFiles([]),
       passing: [],
       sealedAtMs: completedAtMs,
-      signer: around.signer,
-      ledger: around.ledger,
+      ...sealingOf(around),
     });
     journal.remove();
     return { place, result: resultIn(documents, plan.policy), keptIn: undefined };

@@ -3,9 +3,8 @@ import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import type { Signer } from '../../contracts/seal/signature.ts';
+import { type Sealing, sealingOf } from '../../evidence/finish.ts';
 import { Journal } from '../../evidence/journal.ts';
-import type { Ledger } from '../../evidence/ledger.ts';
 import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
 import { CASES } from '../../evidence/suite-folder.ts';
 import { type OpenSuite, openSuite } from '../../evidence/suite-resume.ts';
@@ -38,11 +37,8 @@ export interface SuiteAnswer {
 }
 
 /** Who watches, and what is given in for tests. */
-export interface SuiteAround {
-  /** Who signs the seal. */
-  readonly signer: Signer | undefined;
+export interface SuiteAround extends Sealing {
   readonly signal: AbortSignal;
-  readonly ledger?: Ledger;
   readonly onProgress?: (progress: Progress) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
@@ -112,7 +108,7 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     if (isOpen) await store.close();
     else {
       const run = { plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs };
-      await store.finish(run, around.signer, syncFolder, around.ledger);
+      await store.finish(run, sealingOf(around), syncFolder);
     }
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
