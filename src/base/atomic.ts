@@ -8,7 +8,7 @@ import { Fault } from './fault.ts';
  */
 export function writeAtomic(file: string, bytes: string | Uint8Array): void {
   const folder = path.dirname(file);
-  const temporary = path.join(folder, `.${path.basename(file)}.${randomBytes(6).toString('hex')}.tmp`);
+  const temporary = temporaryBeside(file);
   try {
     const fd = openSync(temporary, 'wx', 0o644);
     try {
@@ -52,8 +52,13 @@ export function tornFile(name: string): string | undefined {
   return /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(name)?.[1];
 }
 
+/** A name in the same folder that nobody has, for what is not finished yet. */
+export function temporaryBeside(file: string): string {
+  return path.join(path.dirname(file), `.${path.basename(file)}.${randomBytes(6).toString('hex')}.tmp`);
+}
+
 /** A rename is durable only once the folder that holds the name is. Windows has no such call and needs none. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const fd = openSync(folder, 'r');
   try {

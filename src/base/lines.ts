@@ -11,9 +11,14 @@ export interface Line {
 
 /**
  * Cuts a stream into lines in flat memory: one buffer, never larger than the longest line that may be kept. A file can be
- * read from a place in it, whoever else reads it; a stream goes on where it is.
+ * read from a place in it, whoever else reads it, and up to another; a stream goes on where it is.
  */
-export function* linesOf(fd: number, lineBytesMax: number, from?: number): Generator<Line> {
+export function* linesOf(
+  fd: number,
+  lineBytesMax: number,
+  from?: number,
+  to = Number.POSITIVE_INFINITY,
+): Generator<Line> {
   let position = from;
   let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, lineBytesMax + 1));
   let start = 0;
@@ -43,7 +48,8 @@ export function* linesOf(fd: number, lineBytesMax: number, from?: number): Gener
     }
     scanned = end;
     if (end === buffer.length) buffer = grown(buffer, lineBytesMax + 1);
-    const length = readChunk(fd, buffer.subarray(end), position);
+    const room = buffer.subarray(end, Math.min(buffer.length, end + to - (position ?? 0)));
+    const length = room.length === 0 ? 0 : readChunk(fd, room, position);
     if (length === 0) break;
     if (position !== undefined) position += length;
     end += length;

@@ -22,6 +22,15 @@ export function isDeviceName(name: string): boolean {
 }
 
 /**
+ * Two names with one key are one name to some system that the files may be taken to: upper and lower case, composed and
+ * decomposed letters, ligatures, ß and ss. The names themselves stay as they are.
+ */
+export function nameKey(name: string): string {
+  if (/^[ -~]*$/.test(name)) return name.toLowerCase();
+  return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+}
+
+/**
  * The first place in a text that names a file of a machine, such as a home folder. Only well-known roots count, so that
  * a route like /api/v1 in a sentence is not mistaken for one.
  */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, lstat, opendirSync, openSync, type Stats } from 'node:fs';
 import { clip } from '../../base/clip.ts';
+import { nameKey } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
 import { below, FOLDER_FLAGS, isCode, scriptsDoing } from './held.ts';
@@ -115,7 +116,7 @@ export class Walk {
         const entry = {
           name,
           path,
-          key: `${parent.key}/${keyOf(name)}`,
+          key: `${parent.key}/${nameKey(name)}`,
           stat,
           wanted: (!isWhole && wanted.get(name)) || EVERYTHING,
         };
@@ -189,15 +190,6 @@ function isWantedAs(stat: Stats, { isFile, isWhole, names }: Wanted): boolean {
 
 function isMissing(stat: Stats | Error | undefined): boolean {
   return stat instanceof Error && isCode(stat, 'ENOENT');
-}
-
-/**
- * Two names with one key are one name to some system that the files may be taken to: upper and lower case, composed and
- * decomposed letters, ligatures, ß and ss. The names themselves stay as the script wrote them.
- */
-function keyOf(name: string): string {
-  if (/^[ -~]*$/.test(name)) return name.toLowerCase();
-  return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 function* namesIn(fd: number): Generator<Buffer[]> {

@@ -1,0 +1,143 @@
+import { isUtf8 } from 'node:buffer';
+import { readChunk } from './chunk.ts';
+import { TAR_BLOCK_BYTES, TAR_END, TAR_FIELDS, TAR_PATH_BYTES_MAX, tarChecksum, tarHead, tarPadding } from './tar.ts';
+
+/** A file in an archive. */
+export interface TarEntry {
+  readonly path: string;
+  readonly size: number;
+  /** Where its bytes begin. */
+  readonly at: number;
+}
+
+/** Where an archive is not what we would have written. */
+export interface TarFault {
+  readonly fault: 'link' | 'kind' | 'meta' | 'form';
+  /** The entry, as far as its name could be read. */
+  readonly path: string;
+  /** Continues the name: "is a link". */
+  readonly what: string;
+  /** Nothing after it can be told apart. */
+  readonly isLast?: true;
+}
+
+/**
+ * Reads the heads of an archive and steps over its files, in flat memory. It accepts exactly the bytes that `tarHead` writes:
+ * what a header says is written again, and must come out the same. So every byte that is no byte of a file has one value.
+ */
+export function* readTar(fd: number, bytes: number): Generator<TarEntry | TarFault> {
+  for (let at = 0; ; ) {
+    const block = bytesAt(fd, at, TAR_BLOCK_BYTES);
+    if (block.length < TAR_BLOCK_BYTES) {
+      yield broken('', 'ends without the two empty blocks of an archive');
+      return;
+    }
+    if (isEmpty(block)) {
+      const isEnd = bytes === at + TAR_END.length && isEmpty(bytesAt(fd, at, TAR_END.length));
+      if (!isEnd) yield broken('', 'does not end with two empty blocks and nothing after them');
+      return;
+    }
+    const head = readHead(fd, at, block);
+    if ('fault' in head) {
+      yield head;
+      return;
+    }
+    const { path, size, start, type } = head;
+    const next = start + size + tarPadding(size);
+    if (next + TAR_END.length > bytes) {
+      yield broken(path, 'states a size that is more than the archive holds');
+      return;
+    }
+    if (LINKS.has(type)) yield { fault: 'link', path, what: 'is a link' };
+    else if (type !== '0') yield { fault: 'kind', path, what: `is ${KINDS[type] ?? 'no regular file'}` };
+    else {
+      yield* doubts(bytesAt(fd, at, start - at), path, size);
+      yield { path, size, at: start };
+    }
+    if (!isEmpty(bytesAt(fd, start + size, next - start - size))) {
+      yield { fault: 'form', path, what: 'is followed by bytes that are not empty' };
+    }
+    at = next;
+  }
+}
+
+interface Head {
+  readonly path: string;
+  readonly size: number;
+  readonly type: string;
+  /** Where the bytes of the file begin. */
+  readonly start: number;
+}
+
+/** What a header says, whether or not we would have said it so. */
+function readHead(fd: number, at: number, block: Buffer): Head | TarFault {
+  const plain = readBlock(block);
+  if ('fault' in plain || plain.type !== 'x') return 'fault' in plain ? plain : { ...plain, start: at + block.length };
+  if (plain.size > RECORD_BYTES_MAX) return broken(plain.path, 'is an extended header that is too long');
+  const record = bytesAt(fd, at + block.length, plain.size);
+  const path = isUtf8(record) ? /^\d+ path=([^\n\0]+)\n$/.exec(record.toString())?.[1] : undefined;
+  if (path === undefined) return broken(plain.path, 'is an extended header of something other than one path');
+  const behind = at + block.length + plain.size + tarPadding(plain.size);
+  const second = bytesAt(fd, behind, TAR_BLOCK_BYTES);
+  if (second.length < TAR_BLOCK_BYTES) return broken(path, 'has no header');
+  const head = readBlock(second);
+  return 'fault' in head ? head : { ...head, path, start: behind + TAR_BLOCK_BYTES };
+}
+
+const RECORD_BYTES_MAX = TAR_PATH_BYTES_MAX + 16;
+
+function readBlock(block: Buffer): Omit<Head, 'start'> | TarFault {
+  const field = (name: keyof typeof TAR_FIELDS): string => block.toString('latin1', ...TAR_FIELDS[name]);
+  const [prefix, name] = [field('prefix'), field('name')].map(text => text.replace(/\0.*$/s, '')) as [string, string];
+  const path = prefix === '' ? name : `${prefix}/${name}`;
+  if (field('checksum') !== tarChecksum(block)) return broken(path, 'has a header whose checksum is wrong');
+  if (field('magic') !== 'ustar\x0000') return broken(path, 'has a header of another form than ustar');
+  const [, digits] = /^([0-7]{11})\0$/.exec(field('size')) ?? [];
+  if (digits === undefined) return broken(path, 'states its size in another form than eleven octal digits');
+  return { path, size: Number.parseInt(digits, 8), type: field('type') };
+}
+
+/** How a head differs from the one that we write. */
+function* doubts(head: Buffer, path: string, size: number): Generator<TarFault> {
+  const wanted = tarHead(path, size);
+  if (head.equals(wanted)) return;
+  const [is, must] = [head, wanted].map(bytes => bytes.subarray(-TAR_BLOCK_BYTES)) as [Buffer, Buffer];
+  const differs = ([from, to]: readonly [number, number]): boolean =>
+    !is.subarray(from, to).equals(must.subarray(from, to));
+  const { rights, time, owner } = TAR_FIELDS;
+  const isMeta = head.length === wanted.length && [rights, time, owner].some(differs);
+  yield isMeta
+    ? { fault: 'meta', path, what: 'has a time, an owner or rights other than all others' }
+    : { fault: 'form', path, what: 'has a header that is not written in the one way' };
+}
+
+const LINKS: ReadonlySet<string> = new Set(['1', '2']);
+
+const KINDS: Readonly<Record<string, string>> = {
+  '3': 'a device',
+  '4': 'a device',
+  '5': 'a folder, which is not stored',
+  '6': 'a FIFO',
+  '7': 'a file of a special kind',
+  S: 'a sparse file',
+  g: 'a header for all entries',
+  L: 'a long name of another form',
+  K: 'a long name of another form',
+};
+
+function broken(path: string, what: string): TarFault {
+  return { fault: 'form', path, what, isLast: true };
+}
+
+function isEmpty(bytes: Buffer): boolean {
+  return bytes.every(byte => byte === 0);
+}
+
+/** As many bytes as there are, up to so many. */
+function bytesAt(fd: number, at: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  let total = 0;
+  for (let read = -1; read !== 0 && total < length; total += read)
+    read = readChunk(fd, bytes.subarray(total), at + total);
+  return bytes.subarray(0, total);
+}
