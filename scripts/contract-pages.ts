@@ -2,6 +2,7 @@ import { check } from '../src/contracts/check.ts';
 import type { Contract } from '../src/contracts/contract.ts';
 import { jsonSchema } from '../src/contracts/json-schema.ts';
 import { folderRules } from '../src/verify/folder-rules.ts';
+import { packRules } from '../src/verify/pack-rules.ts';
 
 /** The files of docs/contracts/ by name, made from the contracts alone. */
 export function contractPages(contracts: readonly Contract[]): ReadonlyMap<string, string> {
@@ -11,6 +12,7 @@ export function contractPages(contracts: readonly Contract[]): ReadonlyMap<strin
     pages.set(`${contract.name}.schema.json`, `${JSON.stringify(jsonSchema(contract), null, 2)}\n`);
   }
   pages.set('folder.md', folderPage());
+  pages.set('packs.md', packsPage());
   pages.set('README.md', index(contracts));
   return pages;
 }
@@ -86,6 +88,24 @@ refused. Files in \`output/\` are the program's own, and so are those in \`asset
 ${rules.join('\n')}`;
 }
 
+function packsPage(): string {
+  const rules = packRules.map(
+    ({ id, title, why, asks }) => `### ${id} ${title}\n\n${why}\n\n${asks.map(ask => `- ${ask}`).join('\n')}\n`,
+  );
+  return `${MADE}
+
+# Packs
+
+\`proctor verify PACK\` judges the folder of the run in it by all rules of [folders](folder.md), and the pack by these.
+PK13 is the rule of [pack.json](pack.md) alone.
+
+    folder/…            the files of the run, as they lay in its folder
+    ledger-line.json    the line of the ledger that tells of the run, if it has one
+    pack.json           what the seal does not name, and what was left out
+
+${rules.join('\n')}`;
+}
+
 function index(contracts: readonly Contract[]): string {
   const rows = contracts.map(({ name, title, tells, rules }) => {
     const ids = rules.map(({ id }) => id);
@@ -99,5 +119,6 @@ function index(contracts: readonly Contract[]): string {
 |---|---|---|---|
 ${rows.join('\n')}
 | [folders](folder.md) | a folder of evidence | what the documents in it say of each other and of the files beside them | ${folderRules.map(({ id }) => id).join(' ')} |
+| [packs](packs.md) | an archive of a run | what is asked of it beyond what its folder is asked | ${packRules.map(({ id }) => id).join(' ')} |
 `;
 }

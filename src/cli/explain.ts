@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { Contract } from '../contracts/contract.ts';
-import { explain, type FolderRule, folderRules, loadContracts, type RuleIn } from '../tool/explain.ts';
+import { explain, type FolderRule, folderRules, loadContracts, packRules, type RuleIn } from '../tool/explain.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 
@@ -9,13 +9,14 @@ export async function explainCommand(words: readonly string[]): Promise<number> 
   const paint = paintFor(1);
   if (words.length === 0) stdout.write(everything(await loadContracts(), paint));
   for (const word of words) {
-    const { contract, rules, folderRules } = await explain(word);
-    if (!contract && rules.length === 0 && folderRules.length === 0) {
+    const { contract, rules, folderRules, packRules } = await explain(word);
+    if (!contract && [rules, folderRules, packRules].every(({ length }) => length === 0)) {
       throw new Fault('usage', `No rule or format is called "${printable(word)}". proctor explain lists them all.`);
     }
     if (contract) stdout.write(`${aboutContract(contract, paint)}\n`);
     for (const same of groupedBy(rules, ({ rule }) => rule.id)) stdout.write(`${aboutRule(same, paint)}\n`);
-    for (const rule of folderRules) stdout.write(`${aboutFolderRule(rule, paint)}\n`);
+    for (const rule of folderRules) stdout.write(`${aboutFolderRule(rule, 'folders', paint)}\n`);
+    for (const rule of packRules) stdout.write(`${aboutFolderRule(rule, 'packs', paint)}\n`);
   }
   return 0;
 }
@@ -29,7 +30,11 @@ function everything(contracts: readonly Contract[], paint: Paint): string {
     `${paint('strong', 'folders')}  What the documents of a folder say of each other and of the files in it`,
     ...folderRules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
   ];
-  return `${[...formats, folders].map(lines => lines.join('\n')).join('\n\n')}\n`;
+  const packs = [
+    `${paint('strong', 'packs')}  What is asked of an archive of a run, beyond what its folder is asked`,
+    ...packRules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
+  ];
+  return `${[...formats, folders, packs].map(lines => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function heading({ name, title, tells, source, version, fileNames }: Contract, paint: Paint): string {
@@ -70,8 +75,8 @@ function aboutRule(rules: readonly RuleIn[], paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
-function aboutFolderRule({ id, title, why, asks }: FolderRule, paint: Paint): string {
-  return `${paint('strong', id)}  ${title}\n  ${why}\n\n  In folders:\n${asks.map(ask => `    - ${ask}`).join('\n')}\n`;
+function aboutFolderRule({ id, title, why, asks }: FolderRule, where: string, paint: Paint): string {
+  return `${paint('strong', id)}  ${title}\n  ${why}\n\n  In ${where}:\n${asks.map(ask => `    - ${ask}`).join('\n')}\n`;
 }
 
 function groupedBy(rules: readonly RuleIn[], keyOf: (rule: RuleIn) => string): RuleIn[][] {

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { addPackCommands } from './pack-commands.ts';
 import { addRunCommands } from './run-commands.ts';
 import { printable } from '../base/printable.ts';
 import { Fault } from '../base/fault.ts';
@@ -25,11 +26,12 @@ export async function main(args: readonly string[], version: string): Promise<nu
     exit = code;
   };
   addRunCommands(program, ended);
+  addPackCommands(program, ended);
 
   program
     .command('verify')
-    .description('Say whether documents, NDJSON files and folders may be believed, and which rules they break.')
-    .argument('<path...>', 'files, folders, *.ndjson, a run such as latest, or - for standard input')
+    .description('Say whether documents, NDJSON files, folders and packs may be believed, and which rules they break.')
+    .argument('<path...>', 'files, folders, packs, *.ndjson, a run such as latest, or - for standard input')
     .option('--as <name>', 'judge by this format, whatever the document says of itself')
     .option('--strict', 'unknown keys and bytes that are not canonical are violations too')
     .option('--internal', 'allow sandbox_path and model_io_path in run results')
@@ -143,6 +145,7 @@ Examples:
   proctor compare                           is the newest run of the side new worse than the baseline?
   proctor show latest                       what it did, within which bounds, and what it left
   proctor verify latest                     whether the evidence of it may be believed
+  proctor pack latest                       one file of it, to send or to keep
   proctor example runner > runner.json      a record to begin with
   proctor verify runner.json                one document
   proctor verify run.json all.ndjson runs/  files, a record per line, folders

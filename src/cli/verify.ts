@@ -68,13 +68,16 @@ function asJson(): Printer {
 
 /** Lines for people. Of the parts of a file or folder only those with something to say are shown, up to a bound. */
 function asText(paint: Paint): Printer {
+  /** Of the inputs themselves, which comes first, and of the documents in them. */
   const notChecked = new Set<string>();
+  const notCheckedInParts = new Set<string>();
   const inputs: Partial<Record<Outcome, number>> = {};
   let partsHidden = 0;
   let partsShown = 0;
   return {
     verdict(verdict) {
-      for (const item of verdict.not_checked) notChecked.add(item);
+      const items = verdict.within === undefined ? notChecked : notCheckedInParts;
+      for (const item of verdict.not_checked) items.add(item);
       if (verdict.within !== undefined) {
         if (verdict.outcome === 'valid') return;
         if (++partsShown > PARTS_SHOWN) {
@@ -92,7 +95,7 @@ function asText(paint: Paint): Printer {
     },
     end() {
       const total = Object.values(inputs).reduce((sum, count) => sum + count, 0);
-      const items = [...notChecked];
+      const items = [...new Set([...notChecked, ...notCheckedInParts])];
       for (const item of items.slice(0, NOT_CHECKED_SHOWN))
         stdout.write(`${paint('faint', `  not checked: ${printable(item)}`)}\n`);
       const more = items.length - NOT_CHECKED_SHOWN;

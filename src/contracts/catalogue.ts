@@ -43,6 +43,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     load: async () => (await intents()).modelIo,
   },
   seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
+  pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-request': ours('agent-request.v0', async () => (await agentStep()).agentRequest),
   'agent-result': ours('agent-result.v0', async () => (await agentStep()).agentResult),
   'runner-metadata': ours('runner-metadata.v0', async () => (await agentStep()).runnerMetadata, [

@@ -3,6 +3,7 @@ import { check, type Violation } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Rule } from '../contracts/rule.ts';
 import { type FolderRule, folderRules } from '../verify/folder-rules.ts';
+import { packRules } from '../verify/pack-rules.ts';
 
 /** A rule in one of the documents that it binds. */
 export interface RuleIn {
@@ -12,27 +13,32 @@ export interface RuleIn {
   readonly broken: readonly Violation[];
 }
 
-/** What a word means: a format, or rules of documents or folders. */
+/** What a word means: a format, or rules of documents, folders or packs. */
 export interface Explanation {
   readonly contract?: Contract;
   readonly rules: readonly RuleIn[];
   readonly folderRules: readonly FolderRule[];
+  readonly packRules: readonly FolderRule[];
 }
 
 /** Looks up a format by name, a rule by id or a family of rules by its letters, whatever their case. */
 export async function explain(word: string): Promise<Explanation> {
   const contracts = await loadContracts();
   const contract = contracts.find(({ name }) => name === word.toLowerCase());
-  if (contract) return { contract, rules: [], folderRules: [] };
+  if (contract) return { contract, rules: [], folderRules: [], packRules: [] };
   const isMeant = ({ id }: { id: string }): boolean =>
     id === word.toUpperCase() || id.replace(/\d+$/, '') === word.toUpperCase();
   const rules = contracts.flatMap(contract =>
     contract.rules.filter(isMeant).map(rule => ({ contract, rule, broken: breakIt(contract, rule) })),
   );
-  return { rules, folderRules: folderRules.filter(rule => word.toLowerCase() === 'folders' || isMeant(rule)) };
+  return {
+    rules,
+    folderRules: folderRules.filter(rule => word.toLowerCase() === 'folders' || isMeant(rule)),
+    packRules: packRules.filter(rule => word.toLowerCase() === 'packs' || isMeant(rule)),
+  };
 }
 
-export { type FolderRule, folderRules, loadContracts };
+export { type FolderRule, folderRules, loadContracts, packRules };
 
 function breakIt(contract: Contract, rule: Rule): readonly Violation[] {
   const breach = rule.breach(structuredClone(contract.example) as never);

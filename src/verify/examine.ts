@@ -4,7 +4,7 @@ import { catalogue } from '../contracts/catalogue.ts';
 import { type Contract, MIB } from '../contracts/contract.ts';
 import { judge } from './document.ts';
 import { formatOf, recognise } from './recognise.ts';
-import { readWhole } from './source.ts';
+import { readWhole, type Source } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
 export interface Options {
@@ -94,7 +94,10 @@ const NOTHING: readonly string[] = [];
 
 /** The profile that lies in a folder. One that cannot be read binds nothing. */
 export function readProfile(folder: string): unknown {
-  const source = readWhole(path.join(folder, 'policy.json'), MIB);
+  return profileIn(readWhole(path.join(folder, 'policy.json'), MIB));
+}
+
+export function profileIn(source: Source): unknown {
   const reading = source.ok ? readJson(source.bytes, { bytesMax: MIB }) : undefined;
   return reading?.ok ? reading.value : undefined;
 }

@@ -49,10 +49,11 @@ export function* recordsOf(
   options: Options,
   cap: number,
   within = input,
+  { from, to }: { readonly from?: number; readonly to?: number } = {},
 ): Generator<Examined | Promise<Examined>, Failure | undefined> {
   try {
     const chain = new Chain(options.as === undefined && isLedger(input));
-    for (const line of linesOf(fd, cap)) {
+    for (const line of linesOf(fd, cap, from, to)) {
       const origin = { input: `${input}:${line.number}`, within };
       const examined = line.bytes
         ? examine(line.bytes, origin, options)

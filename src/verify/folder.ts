@@ -1,58 +1,70 @@
-import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { contentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
+import { MIB } from '../contracts/contract.ts';
 import { caseInspector } from './cases.ts';
 import { isLedger } from './chain.ts';
 import { claimInspector } from './claims.ts';
-import { BYTES_MAX, capOf, type Examined, examine, type Options, readProfile } from './examine.ts';
+import { BYTES_MAX, capOf, type Examined, examine, type Options, profileIn } from './examine.ts';
 import { notRead, recordsOf } from './file.ts';
 import { agreementInspector } from './agreement.ts';
 import { environmentInspector } from './environments.ts';
 import { evaluationInspector } from './evaluation.ts';
 import { failureInspector } from './failures.ts';
 import { FD } from './folder-rules.ts';
-import { foreignIn, journalsIn } from './foreign.ts';
+import { journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
 import { intentInspector } from './intents.ts';
-import { findingsOf, type Inspector, type Surroundings } from './inspector.ts';
+import { findingsOf, type FolderFinding, type Inspector, type Surroundings } from './inspector.ts';
 import { formatOf } from './recognise.ts';
 import { sealInspector } from './seal.ts';
-import { changeOf, hashFile, openRegular, readWhole } from './source.ts';
-import { signatureInspector, type Trust } from './signatures.ts';
+import { folderShelf, type Shelf } from './shelf.ts';
+import { signatureInspector, trustOf } from './signatures.ts';
+import type { Source } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
-import { walk } from './walk.ts';
 
 /** Every document in a folder, then the folder itself: what its documents say of each other and of the files in it. */
-export async function* verifyFolder(
-  folder: string,
+export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<readonly Verdict[]> {
+  const shelf = folderShelf(folder);
+  if (shelf.ok) yield* verifyShelf(shelf, options);
+  else yield [notRead(folder, shelf)];
+}
+
+/** What is asked of the folder of a run beyond what every folder is asked. */
+export interface Beyond {
+  readonly inspect: (surroundings: Surroundings) => readonly Inspector[];
+  /** Documents that lie beside the folder. */
+  readonly beside?: readonly Examined[];
+  /** What was found already. */
+  readonly findings?: readonly FolderFinding[];
+}
+
+/** The same, wherever the files lie. */
+export async function* verifyShelf(
+  shelf: Shelf,
   options: Options,
-  trust?: Trust,
+  beyond?: Beyond,
 ): AsyncGenerator<readonly Verdict[]> {
-  const tree = walk(folder);
-  if (!tree.ok) {
-    yield [notRead(folder, tree)];
-    return;
-  }
+  const { tree, isForeign, folder } = shelf;
   const { found, report } = findingsOf();
+  for (const finding of beyond?.findings ?? []) report(finding);
   for (const { path: file, what } of tree.odd) report({ rule: FD.FD1.id, level: 'must', file, message: what });
   const troubled = new Set<string>();
-  const isForeign = foreignIn(folder);
   const journals = journalsIn(tree, isForeign);
   const surroundings: Surroundings = {
     tree,
-    hashOf: once(file => hashFile(path.join(folder, file))),
-    documentHashOf: once(file => documentHash(path.join(folder, file))),
+    hashOf: once(shelf.hash),
+    documentHashOf: once(file => documentHash(shelf.read(file, BYTES_MAX))),
     troubled,
     isForeign,
     journals,
     report,
   };
-  const profileIn = once(readProfile);
+  const profileOf = once(folder => profileIn(shelf.read(path.posix.join(folder, 'policy.json'), MIB)));
   const claims = claimInspector(surroundings);
   const seals = sealInspector(surroundings, claims.disputed);
-  const signing = signatureInspector(surroundings, trust);
+  const signing = signatureInspector(surroundings, trustOf(options));
   const inspectors: readonly Inspector[] = [
     claims,
     seals,
@@ -64,20 +76,19 @@ export async function* verifyFolder(
     evaluationInspector(surroundings),
     intentInspector(surroundings),
     hostPathInspector(report),
+    ...(beyond?.inspect(surroundings) ?? []),
   ];
   const { ledgerAround, ledgersIn } = await import('./ledger.ts');
-  const ledgers = ledgersIn(
-    folder,
-    tree.paths.filter(file => isLedger(file) && !isForeign(file)),
-    report,
-  );
-  ledgerAround(folder, report);
-  const sum = new Sum(folder);
+  // A pack holds one line of a ledger, and no ledger.
+  const ledgerFiles = tree.paths.filter(file => folder !== undefined && isLedger(file) && !isForeign(file));
+  const ledgers = ledgersIn(folder ?? '', ledgerFiles, report);
+  if (folder !== undefined) ledgerAround(folder, report);
+  const sum = new Sum(shelf.input);
   const strangers = new Set<string>();
   const known = new Set(journals);
   for (const file of tree.files.keys()) {
     if (isForeign(file) || journals.has(file)) continue;
-    for (const document of documentsIn(folder, file, options, profileIn)) {
+    for (const document of documentsIn(shelf, file, options, profileOf)) {
       const examined = document instanceof Promise ? await document : document;
       if (isStranger(file, examined.verdict, options)) {
         strangers.add(file);
@@ -85,7 +96,7 @@ export async function* verifyFolder(
       }
       known.add(file);
       const { contract, value, verdict } = examined;
-      const place = file + verdict.input.slice(path.join(folder, file).length);
+      const place = file + verdict.input.slice(shelf.nameOf(file).length);
       ledgers.get(file)?.take(value, place);
       // Only what has kept its own contract is worth comparing with the rest.
       if (contract && verdict.outcome === 'valid' && typeof value === 'object' && value !== null) {
@@ -98,8 +109,9 @@ export async function* verifyFolder(
       yield [judged];
     }
   }
+  for (const document of beyond?.beside ?? []) yield [sum.add(document)];
   if (sum.isEmpty && journals.size === 0) {
-    yield [refused(folder, 'unknown_format', 'No file in this folder is a document of a known format.')];
+    yield [refused(shelf.input, 'unknown_format', 'No file in this folder is a document of a known format.')];
     return;
   }
   for (const inspector of [...inspectors, ...ledgers.values()]) inspector.end?.();
@@ -110,7 +122,9 @@ export async function* verifyFolder(
   const notChecked = [
     ...leftOut(others, strangers, claims.outside + seals.outside),
     ...seals.notChecked,
-    ...(isHome(folder) && ledgers.size === 0 ? ['whether runs were taken away: there is no ledger'] : []),
+    ...(folder !== undefined && isHome(folder) && ledgers.size === 0
+      ? ['whether runs were taken away: there is no ledger']
+      : []),
   ];
   const { signatures, notes } = signing;
   const verdict = { ...sum.verdict(violations, advice, notChecked), signatures, notes };
@@ -123,35 +137,36 @@ function answered(verdict: Verdict): Verdict {
 
 /** The documents that a file holds: one, one per line, or none. */
 function* documentsIn(
-  folder: string,
+  shelf: Shelf,
   file: string,
   options: Options,
-  profileIn: (folder: string) => unknown,
+  profileOf: (folder: string) => unknown,
 ): Generator<Examined | Promise<Examined>> {
-  const full = path.join(folder, file);
+  const within = shelf.input;
+  const full = shelf.nameOf(file);
   const extension = path.extname(file).toLowerCase();
   if (extension === '.ndjson' || extension === '.jsonl') {
-    const opened = openRegular(full);
+    const opened = shelf.open(file);
     if (!opened.ok) {
-      yield { verdict: notRead(full, opened, folder) };
+      yield { verdict: notRead(full, opened, within) };
       return;
     }
+    const { fd, size, span } = opened;
     try {
-      if (opened.stat.size === 0) yield { verdict: refused(full, 'empty', 'It holds no record.', folder) };
+      if (size === 0) yield { verdict: refused(full, 'empty', 'It holds no record.', within) };
       const failure =
-        (yield* recordsOf(opened.fd, full, options, options.bytesMax ?? BYTES_MAX, folder)) ??
-        changeOf(opened, isLedger(file));
-      if (failure) yield { verdict: notRead(full, failure, folder) };
+        (yield* recordsOf(fd, full, options, options.bytesMax ?? BYTES_MAX, within, span)) ?? opened.changed();
+      if (failure) yield { verdict: notRead(full, failure, within) };
     } finally {
-      closeSync(opened.fd);
+      opened.close();
     }
   } else if (extension === '.json') {
     const fileName = path.basename(file);
-    const profile = (): unknown => profileIn(path.dirname(full));
+    const profile = (): unknown => profileOf(path.posix.dirname(file));
     const judged = (cap: number): Examined | Promise<Examined> => {
-      const source = readWhole(full, cap);
-      const origin = { input: full, fileName, profile, within: folder };
-      return source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, folder) };
+      const source = shelf.read(file, cap);
+      const origin = { input: full, fileName, profile, within };
+      return source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, within) };
     };
     // A name that alone says the format says how much may be read, too; a promise per case would cost more than judging it.
     yield formatOf(fileName) === undefined
@@ -174,8 +189,7 @@ function once<Answer>(ask: (file: string) => Answer): (file: string) => Answer {
   };
 }
 
-function documentHash(file: string): string | undefined {
-  const source = readWhole(file, BYTES_MAX);
+function documentHash(source: Source): string | undefined {
   const reading = source.ok ? readJson(source.bytes, { bytesMax: BYTES_MAX }) : undefined;
   return reading?.ok ? contentHash(reading.value) : undefined;
 }

@@ -5,9 +5,9 @@ import { above, filesBelow, type Tree } from './walk.ts';
  * Which files of a folder are the program's own business, whatever their name: what it left in output/, and what Proctor
  * put aside in evidence/internal/ as it came. Nothing in there is a document, or a place where documents lie.
  */
-export function foreignIn(folder: string): (file: string) => boolean {
+export function foreignIn(isEvidenceAlone: boolean): (file: string) => boolean {
   // Given evidence/ alone, its internal files are still internal.
-  const around = path.basename(path.resolve(folder)) === 'evidence' ? 'evidence/' : '';
+  const around = isEvidenceAlone ? 'evidence/' : '';
   return file => /(?:^|\/)(?:output|evidence\/internal)\//.test(around + file);
 }
 

@@ -6,14 +6,15 @@ import { judgeValue } from './document.ts';
 import type { Options } from './examine.ts';
 import { verifyFile, verifyLines, verifyStandardInput } from './file.ts';
 import { verifyFolder } from './folder.ts';
+import { isPack, verifyPack } from './pack.ts';
 import { trustOf } from './signatures.ts';
 import { EXIT, type Outcome, refused, type Verdict } from './verdict.ts';
 
 export { EXIT, type Options, type Outcome, type Verdict, type Violation };
 
 /**
- * Judges files, folders, NDJSON and standard input (`-`), one after another. Files and documents in folders get a
- * verdict each; NDJSON gets one per line and one for the whole.
+ * Judges files, folders, packs, NDJSON and standard input (`-`), one after another. Files and documents in folders and
+ * packs get a verdict each; NDJSON gets one per line and one for the whole.
  */
 export async function* verify(inputs: string | readonly string[], options: Options = {}): AsyncGenerator<Verdict> {
   for await (const verdicts of verifyInBatches(inputs, options)) yield* verdicts;
@@ -27,7 +28,7 @@ export async function* verifyInBatches(
   const trust = trustOf(options);
   let hasReadStandardInput = false;
   for (const input of typeof inputs === 'string' ? [inputs] : inputs) {
-    if (trust && !isFolder(input)) {
+    if (trust && !isFolder(input) && !isPack(input)) {
       yield [refused(input, 'usage', ONLY_FOLDERS)];
     } else if (input === '-' && hasReadStandardInput) {
       yield [refused('-', 'usage', 'Standard input can be read only once.')];
@@ -35,7 +36,9 @@ export async function* verifyInBatches(
       hasReadStandardInput = true;
       yield* verifyStandardInput(options);
     } else if (isFolder(input)) {
-      yield* verifyFolder(input, options, trust);
+      yield* verifyFolder(input, options);
+    } else if (isPack(input)) {
+      yield* verifyPack(input, options);
     } else if (options.ndjson || LINES.has(path.extname(input).toLowerCase())) {
       yield* verifyLines(input, options);
     } else {
@@ -58,7 +61,7 @@ export interface RunnerVerificationResult {
 }
 
 /** One document may be as it was signed or not: nothing but the seal of its folder tells. */
-const ONLY_FOLDERS = 'A key checks the seal of a whole run folder, and this is no folder.';
+const ONLY_FOLDERS = 'A key checks the seal of a whole run, and this is neither its folder nor a pack of it.';
 
 const LINES = new Set(['.ndjson', '.jsonl']);
 

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { tornFile } from '../base/atomic.ts';
 import { openSeal, type SealStatement } from '../contracts/seal/index.ts';
+import { INTERNAL, LATER as LATER_FILES } from '../evidence/pack-layout.ts';
 import { SL } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { above, filesBelow } from './walk.ts';
@@ -128,7 +129,5 @@ const UNFINISHED = 'is the journal of a run that is not finished: proctor recove
 
 const TORN = 'is a part of an evaluation that was interrupted: proctor recover removes it';
 
-const INTERNAL = 'evidence/internal/';
-
 /** What may come after the seal. */
-const LATER: ReadonlySet<string> = new Set(['evaluation.json', 'evidence/evaluation.json']);
+const LATER: ReadonlySet<string> = new Set(LATER_FILES);

@@ -86,7 +86,7 @@ export function changeOf(
   return stat.size === now.size && stat.mtimeMs === now.mtimeMs ? undefined : changed;
 }
 
-const changed: Failure = {
+export const changed: Failure = {
   ok: false,
   outcome: 'unreadable',
   code: 'changed',

@@ -36,7 +36,8 @@ export class Sum {
   /** The verdict on the whole, with what was found about it beyond its documents. */
   verdict(violations: readonly Violation[], advice: readonly Violation[], notChecked: readonly string[] = []): Verdict {
     const { limit } = this.#unique;
-    const not_checked = [...this.#notChecked, ...notChecked, ...(limit === undefined ? [] : [limit])];
+    // What is said of this one folder comes before what is said of every document of a kind.
+    const not_checked = [...notChecked, ...this.#notChecked, ...(limit === undefined ? [] : [limit])];
     const outcome = violations.length > 0 ? 'invalid' : this.#worst;
     const documents = { outcomes: this.#outcomes, contracts: this.#contracts, advised: this.#advised };
     return { input: this.#input, outcome, documents, violations, advice, not_checked };

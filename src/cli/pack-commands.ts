@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+
+/** The commands that make one file of a run, and a run of such a file. */
+export function addPackCommands(program: Command, ended: (code: number) => void): void {
+  program
+    .command('pack')
+    .description('Make one file of a run: its folder as it was sealed, and its line of the ledger.')
+    .argument('[run]', 'a path, an id, the beginning of one, or latest', 'latest')
+    .option('--out <file>', 'where to write it (default: <run id>.proctor.tar, here); nothing is written over')
+    .option('--internal', 'pack the internal files, too, which are not for end users')
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', PACK_EXITS)
+    .action(async (run: string, flags) => {
+      const { packCommand } = await import('./pack.ts');
+      ended(await packCommand(run, flags));
+    });
+
+  program
+    .command('unpack')
+    .description('Verify a pack, then make the folder of the run in it.')
+    .argument('<pack>', 'a file that proctor pack has written')
+    .option('--to <folder>', 'the folder to make (default: the id of the run, here); it must not be there yet')
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', UNPACK_EXITS)
+    .action(async (file: string, flags) => {
+      const { unpackCommand } = await import('./pack.ts');
+      ended(await unpackCommand(file, flags));
+    });
+}
+
+const PACK_EXITS = `
+The same folder gives the same bytes, on any machine and at any time.
+
+Exit codes:
+  0  packed
+  1  the run does not verify; nothing was written
+  2  there is no such run, the file is there already, or a fault of the machine`;
+
+const UNPACK_EXITS = `
+Exit codes:
+  0  unpacked
+  1  the pack does not verify; nothing was written
+  2  the folder is there already, or a fault of the machine`;

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync } from 'node:fs';
+import { readChunk } from '../base/chunk.ts';
+import { bytesHash, type ContentHash } from '../base/hash.ts';
+import { readJson } from '../base/json.ts';
+import { nameKey, unsafePath } from '../base/path.ts';
+import { TAR_FIELDS, TAR_PATH_BYTES_MAX } from '../base/tar.ts';
+import { readTar, type TarEntry, type TarFault } from '../base/tar-reader.ts';
+import { check } from '../contracts/check.ts';
+import { pack as contract, type PackDocument } from '../contracts/pack/index.ts';
+import { openSeal, seal, type SealStatement } from '../contracts/seal/index.ts';
+import { SEAL } from './finish.ts';
+import { FOLDER, PACK } from './pack-layout.ts';
+
+/** A pack whose heads were read, and whose files were not. */
+export interface PackFile {
+  readonly fd: number;
+  /** Its entries, in the order in which they stand. */
+  readonly entries: ReadonlyMap<string, TarEntry>;
+  readonly faults: readonly PackFault[];
+  /** It was not read to its end, so what is missing may be there. */
+  readonly isCut: boolean;
+  close(): void;
+}
+
+export interface PackFault {
+  readonly fault: TarFault['fault'] | 'path';
+  readonly path: string;
+  readonly what: string;
+}
+
+/** Reads the heads of a pack from an open file, which is closed with it. */
+export function packFile(fd: number): PackFile {
+  const entries = new Map<string, TarEntry>();
+  const faults: PackFault[] = [];
+  const names = new Names();
+  let isCut = false;
+  const blame = (found: PackFault): void => {
+    if (faults.length < FAULTS_MAX) faults.push(found);
+  };
+  let count = 0;
+  for (const piece of readTar(fd, fstatSync(fd).size)) {
+    const { path } = piece;
+    if (++count > PIECES_MAX) {
+      blame({ fault: 'form', path: '', what: `holds more than ${PIECES_MAX.toLocaleString('en-US')} entries` });
+      isCut = true;
+      break;
+    }
+    if ('fault' in piece) {
+      blame(piece);
+      isCut ||= piece.isLast === true;
+      continue;
+    }
+    const unsafe = names.trouble(path);
+    if (unsafe) blame({ path, ...unsafe });
+    else entries.set(path, piece);
+  }
+  return { fd, entries, faults, isCut, close: () => closeSync(fd) };
+}
+
+/** What is wrong with the names of entries, one after another. */
+class Names {
+  /** By what some system takes a name for: a file, or a folder. */
+  readonly #keys = new Map<string, 'file' | 'folder'>();
+  #previous = '';
+
+  trouble(path: string): Pick<PackFault, 'fault' | 'what'> | undefined {
+    const unsafe = unsafePath(path) ?? (Buffer.byteLength(path) > TAR_PATH_BYTES_MAX ? 'is too long' : undefined);
+    if (unsafe) return { fault: 'path', what: unsafe };
+    const segments = path.split('/');
+    if (segments.length > DEPTH_MAX) return { fault: 'path', what: 'is nested too deep' };
+    if (segments.includes('.')) return { fault: 'path', what: 'is not in its shortest form' };
+    if (path <= this.#previous) {
+      return { fault: 'form', what: path === this.#previous ? 'stands here twice' : 'breaks the sorted order' };
+    }
+    this.#previous = path;
+    let key = '';
+    for (const [index, segment] of segments.entries()) {
+      key += `/${nameKey(segment)}`;
+      const kind = index < segments.length - 1 ? 'folder' : 'file';
+      const known = this.#keys.get(key);
+      if (known === undefined) this.#keys.set(key, kind);
+      else if (known !== kind || kind === 'file') {
+        return { fault: 'path', what: 'has the name of another entry, on some system' };
+      }
+    }
+    return undefined;
+  }
+}
+
+/** As many entries as a folder may have. */
+const PIECES_MAX = 500_000;
+
+/** As deep as a folder may be, and the folder of the run itself. */
+const DEPTH_MAX = 34;
+
+const FAULTS_MAX = 1_000;
+
+/** The bytes of an entry, in pieces whose memory is used again. */
+export function* bytesOf({ fd }: PackFile, { at, size }: TarEntry): Generator<Buffer> {
+  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size));
+  for (let done = 0; done < size; ) {
+    const length = readChunk(fd, chunk.subarray(0, Math.min(chunk.length, size - done)), at + done);
+    // Somebody has cut the file short since its heads were read.
+    if (length === 0) return;
+    yield chunk.subarray(0, length);
+    done += length;
+  }
+}
+
+export function entryHash(pack: PackFile, entry: TarEntry): ContentHash {
+  const hash = createHash('sha256');
+  for (const piece of bytesOf(pack, entry)) hash.update(piece);
+  return `sha256:${hash.digest('hex')}`;
+}
+
+/** All bytes of an entry, if it is there and not larger than that. */
+export function entryBytes(pack: PackFile, name: string, bytesMax: number): Buffer | undefined {
+  const entry = pack.entries.get(name);
+  if (!entry || entry.size > bytesMax) return undefined;
+  const bytes = Buffer.allocUnsafe(entry.size);
+  let length = 0;
+  for (const piece of bytesOf(pack, entry)) length += piece.copy(bytes, length);
+  return bytes.subarray(0, length);
+}
+
+export interface OpenedSeal {
+  readonly statement: SealStatement;
+  /** Over the bytes of the seal. */
+  readonly sha256: ContentHash;
+}
+
+/** The seal of the run in a pack, if it can be read. */
+export function sealIn(pack: PackFile): OpenedSeal | undefined {
+  return openedSeal(entryBytes(pack, FOLDER + SEAL, seal.bytesMax));
+}
+
+/** What bytes seal, if they are those of a seal. */
+export function openedSeal(bytes: Buffer | undefined): OpenedSeal | undefined {
+  const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
+  const opened = reading?.ok ? openSeal(reading.value) : undefined;
+  return bytes && opened?.ok ? { statement: opened.statement, sha256: bytesHash(bytes) } : undefined;
+}
+
+/** What a pack that was verified says of itself. */
+export function documentIn(pack: PackFile): PackDocument | undefined {
+  const bytes = entryBytes(pack, PACK, contract.bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax: contract.bytesMax });
+  if (!reading?.ok || check(contract, reading.value, { strict: false, internal: false }).violations.length > 0) {
+    return undefined;
+  }
+  return reading.value as PackDocument;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Whether an open file begins as an archive does. */
+export function looksPacked(fd: number): boolean {
+  const [from] = TAR_FIELDS.magic;
+  const magic = Buffer.alloc(5);
+  return readChunk(fd, magic, from) === magic.length && magic.toString('latin1') === 'ustar';
+}

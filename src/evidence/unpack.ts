@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { setImmediate as others } from 'node:timers/promises';
+import { syncFolder, temporaryBeside } from '../base/atomic.ts';
+import { codeOf, Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type { TarEntry } from '../base/tar-reader.ts';
+import { alreadyThere } from './pack.ts';
+import { SEAL } from './finish.ts';
+import { bytesOf, documentIn, type PackFile, sealIn } from './pack-file.ts';
+import { FOLDER, INTERNAL } from './pack-layout.ts';
+
+/** What a pack that was verified says of the files in it. */
+export interface Digests {
+  readonly runId: string;
+  readonly kind: string;
+  /** By name in the folder of the run, `sha256:` and hexadecimal digits. */
+  readonly digests: ReadonlyMap<string, string>;
+  /** How many sealed files it does not hold. */
+  readonly leftOut: number;
+}
+
+/** Reads them where the verifier read them. What is not as it was then is found when it is written. */
+export function digestsIn(pack: PackFile): Digests {
+  const { statement, sha256 } = sealIn(pack) ?? {};
+  const own = documentIn(pack);
+  if (!statement || sha256 === undefined || !own) throw changed();
+  const digests = new Map<string, string>([[SEAL, sha256]]);
+  for (const { name, digest } of statement.subject) {
+    if (pack.entries.has(FOLDER + name)) digests.set(name, `sha256:${digest.sha256}`);
+  }
+  for (const { path: name, sha256 } of own.unsealed) {
+    if (name.startsWith(FOLDER)) digests.set(name.slice(FOLDER.length), sha256);
+  }
+  const { run_id: runId, kind } = statement.predicate;
+  return { runId, kind, digests, leftOut: own.left_out.length };
+}
+
+/**
+ * Writes the folder of the run that a pack holds, whole or not at all. Of `digests`, by name in the folder, every file must have
+ * its own: the pack was verified, and could have been changed since.
+ */
+export async function writeFolder(
+  pack: PackFile,
+  target: string,
+  digests: ReadonlyMap<string, string>,
+  signal?: AbortSignal,
+): Promise<number> {
+  if (existsSync(target)) throw alreadyThere(target);
+  const temporary = temporaryBeside(target);
+  try {
+    // Nobody looks into it before it is whole; what is in it has the rights that folders have here.
+    mkdirSync(temporary, { mode: 0o700 });
+    const folder = path.join(temporary, 'folder');
+    mkdirSync(folder);
+    const made = new Set(['.']);
+    let count = 0;
+    for (const [name, entry] of pack.entries) {
+      if (!name.startsWith(FOLDER)) continue;
+      const file = name.slice(FOLDER.length);
+      makeFolders(folder, path.posix.dirname(file), made);
+      if (digests.get(file) !== writeEntry(pack, entry, path.join(folder, file))) {
+        throw changed();
+      }
+      if (++count % 256 === 0) await others();
+      if (signal?.aborted) throw new Fault('interrupted', 'It was interrupted, and nothing was written.');
+    }
+    if (count !== digests.size) throw changed();
+    if (existsSync(target)) throw alreadyThere(target);
+    renameSync(folder, target);
+    syncFolder(path.dirname(target));
+    return count;
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    if (codeOf(cause) === '') throw cause;
+    throw new Fault('write_failed', `The folder ${printable(path.basename(target))} could not be written.`, { cause });
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+function changed(): Fault {
+  return new Fault('changed', 'The pack was changed while it was unpacked. Nothing was written.');
+}
+
+function makeFolders(root: string, folder: string, made: Set<string>): void {
+  if (made.has(folder)) return;
+  makeFolders(root, path.posix.dirname(folder), made);
+  mkdirSync(path.join(root, folder), { mode: `${folder}/`.startsWith(INTERNAL) ? 0o700 : 0o777 });
+  made.add(folder);
+}
+
+function writeEntry(pack: PackFile, entry: TarEntry, file: string): string {
+  const fd = openSync(file, 'wx', 0o644);
+  try {
+    const hash = createHash('sha256');
+    for (const piece of bytesOf(pack, entry)) {
+      hash.update(piece);
+      for (let from = 0; from < piece.length; ) from += writeSync(fd, piece, from);
+    }
+    return `sha256:${hash.digest('hex')}`;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,95 @@
+import type { RunResult } from '../contracts/run-result/shape.ts';
+import type { RunKind } from '../contracts/seal/index.ts';
+import { SEAL } from '../evidence/finish.ts';
+import { LEDGER_LINE } from '../evidence/pack-layout.ts';
+import type { Inspector, Surroundings } from './inspector.ts';
+import { PK } from './pack-rules.ts';
+
+/** What is packed: the kind of the run, as its seal has it, and its name. */
+export interface Sealed {
+  readonly runId: string;
+  readonly kind: RunKind;
+  /** What the ledger says of an intent. */
+  readonly ledger?: LedgerIntent | undefined;
+}
+
+export type LedgerIntent = Readonly<Record<string, unknown>>;
+
+/** PK1, PK3, PK4, PK5, PK8 and PK9, and of PK2 what a kind of run may hold: the folder of a run that is packed, or may be. */
+export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Surroundings): Inspector {
+  const { tree, troubled, documentHashOf, report } = surroundings;
+  const { file: main, contract: wanted, holds } = KINDS[kind];
+  const breaks = (rule: keyof typeof PK, file: string, message: string, at?: string): void =>
+    report({ rule: PK[rule].id, level: 'must', file, message, ...(at !== undefined && { at }) });
+  let run: { readonly contract: string; readonly value: RunDocument } | undefined;
+
+  function* bundle(named: RunDocument['bundle']): Generator<readonly [keyof typeof PK, string, string, string?]> {
+    const isThere = tree.files.has(BUNDLE);
+    if (named && !isThere) yield ['PK4', BUNDLE, `is named by ${main}, and is not there`];
+    if (!named && isThere) yield ['PK4', BUNDLE, `is there, and ${main} names none`];
+    if (troubled.has(BUNDLE)) yield ['PK4', BUNDLE, 'does not keep its contract'];
+    if (named && isThere && named.sha256 !== documentHashOf(BUNDLE)) {
+      yield ['PK5', main, `is not the hash of ${BUNDLE}`, 'bundle.sha256'];
+    }
+  }
+
+  return {
+    take({ file, contract, value }) {
+      if (file === main) run = { contract: contract.name, value };
+    },
+
+    end() {
+      for (const file of tree.paths)
+        if (!holds.test(file)) breaks('PK2', file, `has no place in the run of ${A[kind]}`);
+      if (!tree.files.has(main)) breaks('PK1', main, `is missing, which says what the run of ${A[kind]} came to`);
+      else if (troubled.has(main) || run?.contract !== wanted) breaks('PK3', main, `is not a valid ${wanted}`);
+      else if (run.value.run_id !== undefined && run.value.run_id !== runId) {
+        breaks('PK3', main, 'is not the run that was sealed', 'run_id');
+      }
+      if (kind === 'intent' && run?.contract === wanted) for (const found of bundle(run.value.bundle)) breaks(...found);
+      if (ledger && kind === 'intent' && run?.contract === wanted) {
+        for (const [key, said] of Object.entries(saidOf(run.value))) {
+          if (ledger[key] !== said) breaks('PK9', LEDGER_LINE, `is not what ${main} says`, `intent.${key}`);
+        }
+      }
+      for (const file of troubled) {
+        if (file !== main && file !== SEAL && !(kind === 'intent' && file === BUNDLE)) {
+          breaks('PK8', file, 'does not keep its contract');
+        }
+      }
+    },
+  };
+}
+
+/** What a pack asks of the document that says what a run came to. */
+interface RunDocument extends Partial<Pick<RunResult, 'intent' | 'kernel_result_kind' | 'decision' | 'policy'>> {
+  readonly run_id?: string;
+  readonly bundle?: { readonly sha256: string } | null;
+}
+
+/** What a ledger says of an intent, too. */
+function saidOf({ intent, bundle, kernel_result_kind, decision, policy }: RunDocument): LedgerIntent {
+  return {
+    intent_sha256: intent?.sha256,
+    bundle_sha256: bundle?.sha256 ?? null,
+    result_kind: kernel_result_kind,
+    accepted: decision?.accepted,
+    policy: policy?.name,
+  };
+}
+
+const BUNDLE = 'bundle.json';
+
+/** Of each kind: the document that says what it came to, its contract, and what its folder holds. */
+const KINDS: Readonly<Record<RunKind, { file: string; contract: string; holds: RegExp }>> = {
+  script: { file: 'result.json', contract: 'script-result', holds: /^(?:result\.json$|output\/|evidence\/)/ },
+  agent: { file: 'result.json', contract: 'agent-result', holds: /./s },
+  intent: {
+    file: 'run.json',
+    contract: 'run-result',
+    holds: /^(?:(?:run|bundle|policy|intent|model_io)\.json$|output\/|evidence\/)/,
+  },
+  suite: { file: 'run.json', contract: 'run', holds: /^(?:[^/]+\.json$|assets\/|evidence\/)/ },
+};
+
+const A = { script: 'a script', agent: 'an agent', intent: 'an intent', suite: 'a suite' } as const;

@@ -1,0 +1,166 @@
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { readJson } from '../base/json.ts';
+import { pack as contract, type PackDocument } from '../contracts/pack/index.ts';
+import type { SealStatement } from '../contracts/seal/index.ts';
+import { SEAL } from '../evidence/finish.ts';
+import { entryBytes, entryHash, type OpenedSeal, type PackFile, sealIn } from '../evidence/pack-file.ts';
+import { FOLDER, INTERNAL, LATER, LEDGER_LINE, PACK, packDocument } from '../evidence/pack-layout.ts';
+import { type Examined, examine, type Options } from './examine.ts';
+import type { FolderFinding } from './inspector.ts';
+import type { LedgerIntent, Sealed } from './pack-inspector.ts';
+import { PK } from './pack-rules.ts';
+
+/** What is found around the folder in a pack. */
+export interface Outside {
+  readonly findings: readonly FolderFinding[];
+  /** The documents beside the folder. */
+  readonly beside: readonly Examined[];
+  /** Whether an entry of this name belongs here. */
+  readonly isKnown: (name: string) => boolean;
+  /** What was sealed, if the seal can be read. */
+  readonly sealed: Sealed | undefined;
+}
+
+/** PK1, PK2, PK9, PK14 and PK15: the entries of a pack against its seal, its line of the ledger and what it says of itself. */
+export async function outsideOf(input: string, pack: PackFile, options: Options): Promise<Outside> {
+  const findings: FolderFinding[] = [];
+  const beside: Examined[] = [];
+  const breaks = (rule: keyof typeof PK, file: string, message: string, at?: string): void => {
+    findings.push({ rule: PK[rule].id, level: 'must', file, message, ...(at !== undefined && { at }) });
+  };
+  const judged = async (name: string, bytes: Buffer, as?: string): Promise<Examined> =>
+    examine(
+      bytes,
+      { input: path.join(input, name), fileName: name, within: input },
+      as === undefined ? options : { ...options, as },
+    );
+
+  const opened = sealIn(pack);
+  if (opened === undefined)
+    breaks('PK1', FOLDER + SEAL, 'is missing or cannot be read, so nothing tells what belongs here');
+  const isKnown = knownBy(opened?.statement);
+  for (const name of pack.entries.keys()) {
+    if (!isKnown(name)) breaks('PK2', name, 'is named by neither the seal nor the pack');
+  }
+
+  const own = entryBytes(pack, PACK, contract.bytesMax);
+  if (own === undefined) breaks('PK1', PACK, 'is missing, or too large');
+  else {
+    const examined = await judged(PACK, own, contract.name);
+    beside.push(examined);
+    if (examined.verdict.outcome === 'valid' && opened) {
+      compareWith(expectedOf(pack, opened), examined.value as PackDocument, own, pack, breaks);
+    }
+  }
+
+  const line = entryBytes(pack, LEDGER_LINE, LINE_BYTES_MAX);
+  if (line === undefined && pack.entries.has(LEDGER_LINE)) breaks('PK9', LEDGER_LINE, 'is larger than a line may be');
+  const told = line && (await judgeLine(line, opened, input, options));
+  findings.push(...(told?.findings ?? []));
+  beside.push(...(told?.examined ?? []));
+
+  const { run_id: runId, kind } = opened?.statement.predicate ?? {};
+  const sealed = runId === undefined || kind === undefined ? undefined : { runId, kind, ledger: told?.intent };
+  return { findings, beside, isKnown, sealed };
+}
+
+/** What is found of the line of a ledger that tells of a run. */
+interface ToldLine {
+  readonly findings: readonly FolderFinding[];
+  readonly examined: readonly Examined[];
+  /** What it says of an intent. */
+  readonly intent?: LedgerIntent | undefined;
+}
+
+/** PK9: the line of the ledger against the seal; what it says of an intent is held against run.json later. */
+export async function judgeLine(
+  line: Buffer,
+  opened: OpenedSeal | undefined,
+  input: string,
+  options: Options,
+): Promise<ToldLine> {
+  const findings: FolderFinding[] = [];
+  const breaks = (message: string, at?: string): void => {
+    findings.push({ rule: PK.PK9.id, level: 'must', file: LEDGER_LINE, message, ...(at !== undefined && { at }) });
+  };
+  const bytes = line.subarray(0, -1);
+  const reading = readJson(bytes, { bytesMax: LINE_BYTES_MAX });
+  if (!reading.ok || line.at(-1) !== LINE_FEED || canonicalize(reading.value) !== reading.text) {
+    breaks('does not hold one line of canonical JSON');
+    return { findings, examined: [] };
+  }
+  const examined = await examine(bytes, { input: path.join(input, LEDGER_LINE), within: input }, options);
+  const isLine = examined.contract?.name === 'ledger-line';
+  if (!isLine || examined.verdict.outcome !== 'valid') breaks('is no valid line of a ledger');
+  const value = (reading.value ?? {}) as Readonly<Record<string, unknown>>;
+  if (opened) {
+    const { run_id, kind, sealed_at } = opened.statement.predicate;
+    const sealed = { run_id, kind, sealed_at, seal_sha256: opened.sha256 };
+    for (const [key, wanted] of Object.entries(sealed)) {
+      if (value[key] !== wanted) breaks('is not what was sealed', key);
+    }
+  }
+  return {
+    findings,
+    examined: isLine ? [examined] : [],
+    intent: (value['intent'] ?? undefined) as LedgerIntent | undefined,
+  };
+}
+
+/** Without a seal nobody can say what belongs into the folder, and it is not guessed. */
+function knownBy(statement: SealStatement | undefined): (name: string) => boolean {
+  const files = statement && new Set([...statement.subject.map(({ name }) => name), SEAL, ...LATER]);
+  return name => {
+    if (name.startsWith(FOLDER)) return files?.has(name.slice(FOLDER.length)) ?? true;
+    return name === PACK || name === LEDGER_LINE;
+  };
+}
+
+/** What packing these entries would say of them. */
+function expectedOf(pack: PackFile, { statement, sha256 }: OpenedSeal): PackDocument {
+  const names = new Set(statement.subject.map(({ name }) => name));
+  const later = LATER.filter(name => !names.has(name)).map(name => FOLDER + name);
+  const unsealed = [...later, LEDGER_LINE].flatMap(name => {
+    const entry = pack.entries.get(name);
+    return entry ? [{ path: name, sha256: entryHash(pack, entry), size_bytes: entry.size }] : [];
+  });
+  const withInternal = [...names].some(name => name.startsWith(INTERNAL) && pack.entries.has(FOLDER + name));
+  return packDocument(statement, sha256, unsealed, withInternal);
+}
+
+type Breaks = (rule: keyof typeof PK, file: string, message: string, at?: string) => void;
+
+/** PK1, PK14 and PK15: what a pack says of itself against what it would have to say. */
+function compareWith(
+  expected: PackDocument,
+  said: PackDocument,
+  bytes: Buffer,
+  { entries }: PackFile,
+  breaks: Breaks,
+): void {
+  const lost = said.unsealed.filter(({ path: name }) => !entries.has(name));
+  for (const { path: name } of lost) breaks('PK1', name, `is listed in ${PACK}, and is not there`);
+  const wrong = (Object.keys(expected) as (keyof PackDocument)[]).filter(
+    key => canonicalize(said[key]) !== canonicalize(expected[key]),
+  );
+  for (const key of wrong) {
+    if (key !== 'unsealed' || lost.length === 0) breaks('PK14', PACK, WRONG[key], key);
+  }
+  if (wrong.length === 0 && canonicalize(expected) !== bytes.toString()) {
+    breaks('PK15', PACK, 'is not written in the one way');
+  }
+}
+
+const WRONG: Readonly<Record<keyof PackDocument, string>> = {
+  schema_version: 'is another',
+  run_id: 'is not that of the seal',
+  kind: 'is not that of the seal',
+  seal_sha256: 'is not the hash of the seal',
+  unsealed: 'does not list the entries that no seal covers, as they are',
+  left_out: 'does not list the sealed files that are not here',
+};
+
+/** A line of the ledger is short. */
+const LINE_BYTES_MAX = 64 * 1024;
+const LINE_FEED = 0x0a;

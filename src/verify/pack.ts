@@ -1,0 +1,114 @@
+import { closeSync } from 'node:fs';
+import path from 'node:path';
+import { sealOf } from '../evidence/pack.ts';
+import { looksPacked, type PackFault, type PackFile, packFile } from '../evidence/pack-file.ts';
+import { FOLDER } from '../evidence/pack-layout.ts';
+import type { Options } from './examine.ts';
+import { notRead } from './file.ts';
+import { verifyShelf } from './folder.ts';
+import { findingsOf, type FolderFinding } from './inspector.ts';
+import { packInspector } from './pack-inspector.ts';
+import { judgeLine, outsideOf } from './pack-outside.ts';
+import { PK } from './pack-rules.ts';
+import { folderShelf, packShelf } from './shelf.ts';
+import { changeOf, openRegular } from './source.ts';
+import { refused, type Verdict } from './verdict.ts';
+
+/** Whether a file is to be judged as a pack: by how it begins, or by its name. */
+export function isPack(file: string): boolean {
+  if (/\.(?:json|ndjson|jsonl)$/i.test(file)) return false;
+  const opened = openRegular(file);
+  if (!opened.ok) return false;
+  try {
+    return file.endsWith(PACK_ENDING) || looksPacked(opened.fd);
+  } finally {
+    closeSync(opened.fd);
+  }
+}
+
+/** How the names of packs end. */
+export const PACK_ENDING = '.proctor.tar';
+
+/** A pack: every document in it, then the pack itself. It is read where it lies, and nothing of it is written anywhere. */
+export async function* verifyPack(file: string, options: Options): AsyncGenerator<readonly Verdict[]> {
+  const opened = openRegular(file);
+  if (!opened.ok) {
+    yield [notRead(file, opened)];
+    return;
+  }
+  const pack = packFile(opened.fd);
+  try {
+    yield* verifyOpenPack(file, pack, options);
+    const change = changeOf(opened);
+    if (change) yield [notRead(file, change)];
+  } finally {
+    pack.close();
+  }
+}
+
+/** The same of one that is open. */
+export async function* verifyOpenPack(
+  input: string,
+  pack: PackFile,
+  options: Options,
+): AsyncGenerator<readonly Verdict[]> {
+  if (!looksPacked(pack.fd) && pack.entries.size === 0) {
+    yield [refused(input, 'not_a_pack', 'It is no pack: it does not begin as an archive does, or is compressed.')];
+    return;
+  }
+  const findings = pack.faults.map(fault => findingOf(fault, input));
+  if (pack.isCut) {
+    yield [cut(input, findings)];
+    return;
+  }
+  const { sealed, isKnown, beside, findings: found } = await outsideOf(input, pack, options);
+  const shelf = packShelf(input, pack, file => isKnown(FOLDER + file));
+  yield* verifyShelf(shelf, options, {
+    findings: [...findings, ...found],
+    beside,
+    inspect: surroundings => (sealed ? [packInspector(sealed, surroundings)] : []),
+  });
+}
+
+/** A folder that may be packed: all that is asked of it now, and what a pack of it and this line of the ledger will be asked. */
+export async function* verifyPackable(folder: string, ledgerLine?: string): AsyncGenerator<readonly Verdict[]> {
+  const shelf = folderShelf(folder);
+  if (!shelf.ok) {
+    yield [notRead(folder, shelf)];
+    return;
+  }
+  const opened = sealOf(folder);
+  const line = ledgerLine === undefined ? undefined : await judgeLine(Buffer.from(ledgerLine), opened, folder, {});
+  yield* verifyShelf(
+    shelf,
+    {},
+    {
+      findings: line?.findings ?? [],
+      inspect: surroundings => {
+        const { run_id: runId, kind } = opened?.statement.predicate ?? {};
+        if (runId === undefined || kind === undefined) return [];
+        return [packInspector({ runId, kind, ledger: line?.intent }, surroundings)];
+      },
+    },
+  );
+}
+
+/** An archive that could not be read to its end is looked into no further: whatever is missing may be there. */
+function cut(input: string, findings: readonly FolderFinding[]): Verdict {
+  const { found, report } = findingsOf();
+  for (const finding of findings) report(finding);
+  return {
+    input,
+    outcome: 'invalid',
+    violations: found.findings().violations,
+    advice: [],
+    not_checked: ['what is in the archive, which could not be read to its end'],
+  };
+}
+
+function findingOf({ fault, path: file, what }: PackFault, input: string): FolderFinding {
+  return { rule: RULES[fault].id, level: 'must', file: file === '' ? path.basename(input) : file, message: what };
+}
+
+/** Which rule an archive breaks that is not what we would have written. */
+const RULES = { link: PK.PK6, path: PK.PK7, meta: PK.PK11, kind: PK.PK12, form: PK.PK15 } as const;
