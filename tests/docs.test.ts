@@ -24,6 +24,7 @@ describe.each([
   'docs/decisions.md',
   'docs/evidence.md',
   'docs/ledger.md',
+  'docs/packs.md',
   'docs/scripts.md',
   'docs/sandboxes.md',
   'docs/suites.md',
