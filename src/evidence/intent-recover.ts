@@ -74,7 +74,7 @@ function textsIn(folder: string): IntentTexts {
   const plan = documentIn(folder, 'bundle.json', bundle) as Bundle | undefined;
   if (!text || !plan) throw new Fault('odd_journal', ODD);
   return {
-    intent: text.toString(),
+    intent: text,
     bundle: plan,
     recording: readRegular(path.join(folder, 'model_io.json'), modelIo.bytesMax) ?? null,
   };

@@ -60,7 +60,7 @@ export interface IntentRun {
 
 /** The texts that lie in the folder beside the documents: the intent that counts, and what was made of it. */
 export interface IntentTexts {
-  readonly intent: string;
+  readonly intent: string | Uint8Array;
   readonly bundle: Bundle | null;
   readonly recording: Uint8Array | null;
 }

@@ -6,6 +6,7 @@ import { isPrintable } from '../../base/printable.ts';
  * a safe relative path: the file will be downloaded to systems that read names in their own ways.
  */
 export function artifactPathTrouble(path: string): string | undefined {
+  if (PLAIN.test(path) && !path.split('/').some(isDeviceName)) return undefined;
   const unsafe = unsafePath(path);
   if (unsafe) return unsafe;
   if (path.includes('\\')) return 'holds a backslash';
@@ -25,6 +26,9 @@ export function artifactPathTrouble(path: string): string | undefined {
   }
   return undefined;
 }
+
+/** As nearly all paths are, and there may be many. */
+const PLAIN = /^output(?:\/[\w-]{1,64}(?:\.[\w-]{1,32})?){1,8}$/;
 
 const PATH_BYTES_MAX = 1_024;
 const SEGMENT_BYTES_MAX = 255;

@@ -12,76 +12,92 @@ export interface Contradiction {
 
 type LimitName = (typeof LIMIT_NAMES)[number];
 
-/** Constraints that contradict a declared limit, the outputs, the network, or each other. */
+/** Constraints that contradict a declared limit, the outputs, the network, or each other. There may be a million. */
 export function contradictionsIn(intent: Intent): Contradiction[] {
   const found: Contradiction[] = [];
-  const said = new Map<string, { index: number; isDenied: boolean }>();
-  for (const [index, text] of (intent.constraints ?? []).entries()) {
+  const { constraints = [], network } = intent;
+  const said = new Map<string, number>();
+  // Where nothing is denied, no two can differ, and none need be remembered.
+  const isAnyDenied = constraints.some(text => MUST_NOT.test(text));
+  for (const [index, text] of constraints.entries()) {
     if (found.length >= CONTRADICTIONS_MAX) break;
-    found.push(...againstLimits(text, index, intent));
-    const [, not, rest] = MUST.exec(text) ?? [];
-    if (rest === undefined) continue;
-    const what = rest.toLowerCase().replace(/[.\s]+$/, '');
-    const earlier = said.get(what);
-    const isDenied = not !== undefined;
-    if (!earlier) said.set(what, { index, isDenied });
-    else if (earlier.isDenied !== isDenied)
-      found.push({ index, against: `constraints[${earlier.index}]`, because: 'one says must, the other must not' });
+    if (network === true && NO_NETWORK.test(text))
+      found.push({ index, against: 'network', because: 'the constraint forbids the network, and network asks for it' });
+    const [, bound, unit = ''] = AT_MOST.exec(text) ?? [];
+    if (bound !== undefined) found.push(...againstLimits(Number(bound), unit.toLowerCase(), index, intent));
+    const opposite = isAnyDenied ? oppositeOf(text, index, said) : undefined;
+    if (opposite !== undefined)
+      found.push({ index, against: `constraints[${opposite}]`, because: 'one says must, the other must not' });
   }
   return found;
 }
 
-function* againstLimits(text: string, index: number, { limits = {}, outputs = [], network }: Intent) {
-  if (network === true && NO_NETWORK.test(text))
-    yield { index, against: 'network', because: 'the constraint forbids the network, and network asks for it' };
-  const [, bound = '', unit = ''] = AT_MOST.exec(text) ?? [];
-  if (bound === '') return;
-  const { name, value } = limitOf(Number(bound), unit.toLowerCase());
+/** The constraint that said the opposite before. Whoever says something first is noted: one that denies, as `~index`. */
+function oppositeOf(text: string, index: number, said: Map<string, number>): number | undefined {
+  const [, not, rest] = MUST.exec(text) ?? [];
+  if (rest === undefined) return undefined;
+  const what = withoutStops(rest.toLowerCase());
+  const mine = not === undefined ? index : ~index;
+  const first = said.get(what);
+  if (first === undefined) said.set(what, mine);
+  else if (first < 0 !== mine < 0) return Math.max(first, ~first);
+  return undefined;
+}
+
+/** By hand: a pattern for what stands at the end is tried at every place before it. */
+function withoutStops(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === '.' || text[end - 1]?.trim() === '')) end--;
+  return text.slice(0, end);
+}
+
+function againstLimits(bound: number, unit: string, index: number, { limits = {}, outputs = [] }: Intent) {
+  const [name, factor] = UNITS.get(unit) ?? (['timeout_ms', 1_000] as const);
+  const value = bound * factor;
   const declared = limits[name];
+  const found: Contradiction[] = [];
   if (declared !== undefined && declared > value)
-    yield {
+    found.push({
       index,
       against: `limits.${name}`,
       because: `the constraint says at most ${value}, the limit ${declared}`,
       limit: { name, value },
-    };
+    });
   if (name === 'max_output_files' && outputs.length > value)
-    yield {
+    found.push({
       index,
       against: 'outputs',
       because: `the constraint says at most ${value}, and there are ${outputs.length}`,
-    };
+    });
+  return found;
 }
 
-/** In the units of the limits. */
-function limitOf(bound: number, unit: string): { name: LimitName; value: number } {
-  if (/^(?:output )?file/.test(unit)) return { name: 'max_output_files', value: bound };
-  const size = SIZES.find(([word]) => word.test(unit));
-  if (size) return { name: 'max_total_output_bytes', value: bound * size[1] };
-  const [, factor = 1_000] = TIMES.find(([word]) => word.test(unit)) ?? [];
-  return { name: 'timeout_ms', value: bound * factor };
-}
-
-const SIZES: readonly (readonly [RegExp, number])[] = [
-  [/^bytes?$/, 1],
-  [/^kb$/, 1_000],
-  [/^kib$/, 1_024],
-  [/^mb$/, 1_000_000],
-  [/^mib$/, 1_048_576],
-  [/^gb$/, 1_000_000_000],
-  [/^gib$/, 1_073_741_824],
-];
-
-const TIMES: readonly (readonly [RegExp, number])[] = [
-  [/^(?:ms|milli)/, 1],
-  [/^m(?:in|$)/, 60_000],
-];
+/** Words for units, each with the limit that they are of and what one of them is in it; any other is a second. */
+const UNITS: ReadonlyMap<string, readonly [name: LimitName, factor: number]> = new Map(
+  (
+    [
+      ['timeout_ms', 1, 'ms, millisecond, milliseconds'],
+      ['timeout_ms', 60_000, 'm, min, mins, minute, minutes'],
+      ['max_output_files', 1, 'file, files, output file, output files'],
+      ['max_total_output_bytes', 1, 'byte, bytes'],
+      ['max_total_output_bytes', 1_000, 'kb'],
+      ['max_total_output_bytes', 1_024, 'kib'],
+      ['max_total_output_bytes', 1_000_000, 'mb'],
+      ['max_total_output_bytes', 1_048_576, 'mib'],
+      ['max_total_output_bytes', 1_000_000_000, 'gb'],
+      ['max_total_output_bytes', 1_073_741_824, 'gib'],
+    ] as const
+  ).flatMap(([name, factor, words]) => words.split(', ').map(word => [word, [name, factor]] as const)),
+);
 
 /** `within 20 seconds`, `at most 3 files`, `no more than 10 MB`. */
 const AT_MOST =
   /\b(?:within|at most|no more than|not more than|under|less than|max(?:imum)?(?: of)?|timeout(?: of|:)?|up to)\s{1,8}(\d{1,12})\s{0,8}(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|(?:output )?files?|bytes?|kb|kib|mb|mib|gb|gib)\b/i;
 
 const NO_NETWORK = /\b(?:no|without|not use the|never use the)\s{1,8}network\b|\boffline\b/i;
+
+/** Without one of these, no two constraints can differ. */
+const MUST_NOT = /^\s{0,100}must\s{1,8}not\s/i;
 
 const MUST = /^\s{0,100}must\s{1,8}(not\s{1,8})?(.{1,500})$/is;
 

@@ -12,7 +12,8 @@ import { IntentFault } from './trouble.ts';
 export type Decision = {
   /** With answers and proposals in it. */
   readonly intent: Intent;
-  readonly text: string;
+  /** The same as it lies in the run folder. */
+  readonly text: Buffer;
   readonly sha256: ContentHash;
 } & (
   | { readonly kind: 'BUNDLE'; readonly bundle: Bundle }

@@ -43,7 +43,6 @@ export function filledIn(intent: Intent, answers: ReadonlyMap<string, string>): 
 }
 
 function* wordsIn(text: string, place: string, isProse: boolean): Generator<{ key: string; word: string }> {
-  if (!mayHold(text)) return;
   for (const [, , name = ''] of text.matchAll(isProse ? NAMED : WHOLE)) yield { key: name, word: `<${name}>` };
   const [open] = (isProse ? OPEN : OPEN_WHOLE).exec(text) ?? [];
   if (open !== undefined) yield { key: place, word: open.trim() };
@@ -67,19 +66,21 @@ const OPEN_WHOLE = /^(?:TBD|TBA|TBC|FIXME|XXX|TODO|\?\?\?)$/;
 const PLACES_MAX = 3;
 const PLACEHOLDERS_MAX = 100;
 
+/** The texts that may hold one, each with its place. There may be a million others, for which no place is made. */
 function* textsOf(intent: Intent): Generator<{ place: string; text: string; isProse: boolean }> {
-  yield { place: 'goal', text: intent.goal, isProse: true };
-  for (const [index, text] of (intent.constraints ?? []).entries())
-    yield { place: `constraints[${index}]`, text, isProse: true };
-  for (const [index, { path }] of (intent.files ?? []).entries())
-    yield { place: `files[${index}].path`, text: path, isProse: false };
-  for (const [index, { argv = [], shell }] of (intent.commands ?? []).entries()) {
+  const { goal, constraints = [], files = [], commands = [], outputs = [] } = intent;
+  yield { place: 'goal', text: goal, isProse: true };
+  for (const [index, text] of constraints.entries())
+    if (mayHold(text)) yield { place: `constraints[${index}]`, text, isProse: true };
+  for (const [index, { path }] of files.entries())
+    if (mayHold(path)) yield { place: `files[${index}].path`, text: path, isProse: false };
+  for (const [index, { argv = [], shell }] of commands.entries()) {
     for (const [word, text] of argv.entries())
-      yield { place: `commands[${index}].argv[${word}]`, text, isProse: false };
+      if (mayHold(text)) yield { place: `commands[${index}].argv[${word}]`, text, isProse: false };
     if (shell !== undefined) yield { place: `commands[${index}].shell`, text: shell, isProse: false };
   }
-  for (const [index, text] of (intent.outputs ?? []).entries())
-    yield { place: `outputs[${index}]`, text, isProse: false };
+  for (const [index, text] of outputs.entries())
+    if (mayHold(text)) yield { place: `outputs[${index}]`, text, isProse: false };
 }
 
 /** The same places, each text made anew. */

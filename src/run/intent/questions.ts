@@ -79,7 +79,7 @@ function dropOf(against: string): readonly Edit[] {
 /** An output that nothing makes: no file that is put in place, and no command that could. */
 function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask[] {
   // A command that does not say what it makes may make anything.
-  if (commands.some(({ makes }) => makes === undefined)) return [];
+  if (outputs.length === 0 || commands.some(({ makes }) => makes === undefined)) return [];
   const made = [...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)];
   const all = new Set([...made, ...made.flatMap(foldersAbove)]);
   return outputs.flatMap((output, index) => (all.has(output) ? [] : [ofOutput(output, index)]));

@@ -103,7 +103,8 @@ export function judgedIntent(value: unknown, what = 'The intent'): Intent {
 const SHOWN_MAX = 20;
 
 /** The intent that counts, as it lies in the run folder, and its hash. */
-export function effectiveIntent(intent: Intent): { readonly text: string; readonly sha256: ContentHash } {
-  const text = canonicalize(intent);
+export function effectiveIntent(intent: Intent): { readonly text: Buffer; readonly sha256: ContentHash } {
+  // As bytes: it is hashed, sealed and written, and a string would be encoded each time.
+  const text = Buffer.from(canonicalize(intent));
   return { text, sha256: bytesHash(text) };
 }
