@@ -1,0 +1,137 @@
+/**
+ * `npm run bench:intents`: what deciding upon an intent costs, beside reading, canonicalising and hashing the same bytes;
+ * how that grows; and what executing one costs, beside the complete run of a script that does as little. In one process.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import { setTimeout as rest } from 'node:timers/promises';
+import { writeAtomic } from '../src/base/atomic.ts';
+import { canonicalize } from '../src/base/canonical.ts';
+import { bytesHash } from '../src/base/hash.ts';
+import { readJson } from '../src/base/json.ts';
+import { runIntent, type RunIntentOptions } from '../src/tool/run-intent.ts';
+import { closeLauncher, runScript } from '../src/tool/run-script.ts';
+
+const ROUNDS = Number(process.argv[2] ?? 15);
+const REST_MS = 80;
+const PLAN_BOUND = 3;
+const EXECUTION_BOUND = 1.5;
+const MB = 1_000_000;
+const SIZES_MB = [1, 2, 5, 10] as const;
+// On the disk of the project, as a user's runs would be.
+const cwd = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
+process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
+
+/** Intents of about so many bytes, each long in another way. */
+const SHAPES: Readonly<Record<string, (bytes: number) => object>> = {
+  'one large file': bytes => ({
+    files: [{ path: 'data.txt', content: 'a line of some words, as a file has them\n'.repeat(bytes / 42) }],
+  }),
+  'many constraints': bytes => ({
+    constraints: Array.from({ length: bytes / 12 }, (_, index) => `must ${index.toString(36)}`),
+  }),
+  'many files': bytes => ({
+    files: Array.from({ length: bytes / 1000 }, (_, index) => ({
+      path: `src/${index}.txt`,
+      content: 'some words \n'.repeat(70),
+    })),
+  }),
+};
+
+const plans = await planFigures();
+const execution = await executionFigures();
+await closeLauncher();
+
+const worst = Math.max(...Object.values(plans).map(({ ofReading }) => ofReading));
+// Appends to one ledger by eight processes at once are measured by bench/ledger.ts.
+writeAtomic(
+  path.join('bench', 'results', 'intents.json'),
+  `${JSON.stringify({ node: process.version, cores: availableParallelism(), rounds: ROUNDS, plans, execution }, undefined, 2)}\n`,
+);
+if (worst > PLAN_BOUND || execution.ofScript > EXECUTION_BOUND) process.exitCode = 1;
+
+/** A plan of 1 MB beside the least that must be done to it, and of more beside as much of 1 MB. */
+async function planFigures() {
+  const figures: Record<string, { ofReading: number; perMbOfThatOf1Mb: Record<string, number>; ms: object }> = {};
+  for (const [shape, intentOf] of Object.entries(SHAPES)) {
+    const fileOf = (size: number): string => path.join(cwd, `${size}.json`);
+    for (const size of SIZES_MB)
+      writeFileSync(fileOf(size), JSON.stringify({ goal: 'Keep all of it', ...intentOf(size * MB) }));
+    const plan = (size: number) => () => decided({ intent: fileOf(size), policy: 'dev', cwd });
+    const { least = 1, whole = 0 } = await interleaved({
+      least: async () => leastOf(readFileSync(fileOf(1))),
+      whole: plan(1),
+    });
+    const times = await interleaved(Object.fromEntries(SIZES_MB.map(size => [size, plan(size)])));
+    const of1Mb = times['1'] ?? 1;
+    const perMb = Object.fromEntries(
+      SIZES_MB.slice(1).map(size => [size, ratio((times[size] ?? 0) / size, of1Mb)] as const),
+    );
+    const ofReading = ratio(whole, least);
+    figures[shape] = { ofReading, perMbOfThatOf1Mb: perMb, ms: { least, whole } };
+    line(`${shape}: plan of 1 MB / reading, canonicalising, hashing it`, ofReading, `(bound ${PLAN_BOUND})`);
+    for (const [size, value] of Object.entries(perMb))
+      line(`${shape}: time per MB of ${size} MB / of 1 MB`, value, '(linear: about 1)');
+  }
+  return figures;
+}
+
+/** An intent that runs a program which does nothing, beside a script that does nothing but say so. */
+async function executionFigures() {
+  const intent = path.join(cwd, 'nothing.json');
+  const script = path.join(cwd, 'nothing.sh');
+  writeFileSync(intent, JSON.stringify({ goal: 'Do nothing', commands: [{ argv: ['true'] }] }));
+  writeFileSync(
+    script,
+    `echo '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json\n`,
+  );
+  const times = await interleaved({
+    script: async () => {
+      const { status, message } = await runScript({ script, profile: 'dev', cwd });
+      if (status !== 'succeeded') throw new Error(message ?? 'no reason');
+    },
+    intent: () => decided({ intent, policy: 'dev', mode: 'execute-sandbox', cwd }),
+  });
+  const ofScript = ratio(times['intent'] ?? 0, times['script'] ?? 1);
+  line('execution of nothing / complete run of a script that does nothing', ofScript, `(bound ${EXECUTION_BOUND})`);
+  return { ofScript, ms: times };
+}
+
+function leastOf(bytes: Buffer): string {
+  const reading = readJson(bytes, { bytesMax: 16 * 1024 ** 2 });
+  if (!reading.ok) throw new Error(reading.refusal.message);
+  return bytesHash(canonicalize(reading.value));
+}
+
+async function decided(options: RunIntentOptions): Promise<void> {
+  const { result } = await runIntent(options);
+  if (!result.decision.accepted) throw new Error(result.decision.reasons.join(' '));
+}
+
+/** Medians. Each way once per round, so that what else the machine does falls on all of them alike. */
+async function interleaved(ways: Readonly<Record<string, () => Promise<unknown>>>): Promise<Record<string, number>> {
+  const times = new Map<string, number[]>(Object.keys(ways).map(name => [name, []]));
+  for (let round = -3; round < ROUNDS; round++) {
+    for (const [name, way] of Object.entries(ways)) {
+      // What the last way left to be done must not fall on this one.
+      await rest(REST_MS);
+      const began = performance.now();
+      await way();
+      if (round >= 0) times.get(name)?.push(performance.now() - began);
+    }
+  }
+  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)]));
+}
+
+function median(values: readonly number[]): number {
+  return Number((values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0).toFixed(2));
+}
+
+function ratio(value: number, to: number): number {
+  return Number((value / to).toFixed(2));
+}
+
+function line(what: string, value: number, bound: string): void {
+  console.log(`${what.padEnd(68)} ${value.toFixed(2).padStart(6)}  ${bound}`);
+}
