@@ -1,6 +1,6 @@
-/** `npm start`: scripts inside bounds, and two versions of an agent compared; what was kept and proved of each. */
+/** `npm start`: scripts and intents inside bounds, and two versions of an agent compared; what was kept and proved. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -11,7 +11,9 @@ const example = (name: string): string => path.join(root, 'examples', name);
 
 let isAsPromised = true;
 
-console.log('Proctor runs scripts and agents inside bounds that it enforces, leaves evidence that anyone can verify,');
+console.log(
+  'Proctor runs scripts, intents and agents inside bounds that it enforces, leaves evidence that anyone can verify,',
+);
 console.log('and says whether the new version is worse than the old one.\n');
 step('A good script. It gets a table, and leaves another one and a result.', 0, [
   'run',
@@ -74,6 +76,24 @@ step('Whether the evidence of both sides may be believed:', 0, [
 baseline.child.kill();
 candidate.child.kill();
 
+intent('An intent: files, a command, an output and checks. It is planned, then done in a sandbox.', 0, [
+  'build-config.json',
+  '--policy',
+  'strict',
+  '--mode',
+  'execute-sandbox',
+]);
+step('It runs again, from nothing but its folder. Does the same come out?', 0, ['reproduce', 'latest']);
+intent('A vague one. Nothing runs as long as there are questions.', 1, ['vague.json', '--mode', 'execute-sandbox']);
+intent('The same with answers, from a file:', 0, [
+  'vague.json',
+  '--answers',
+  example('intent/answers.json'),
+  '--mode',
+  'execute-sandbox',
+]);
+intent('One that asks for what its profile forbids. It is refused, and nothing has run.', 1, ['forbidden.json']);
+
 const report = path.join(root, 'build', 'demo', 'report.html');
 const [comparison] = readdirSync(path.join(folder, '.proctor', 'comparisons'));
 cpSync(path.join(folder, '.proctor', 'comparisons', comparison as string, 'report.html'), report);
@@ -84,21 +104,30 @@ console.log(`The report of the comparison is one page, to be opened in any brows
 The runs lay in a temporary folder, and are gone. Now with something of your own:
 
   npx proctor run script FILE                              docs/scripts.md says what a script finds and leaves
+  npx proctor run intent FILE                              docs/intents.md says how one is written
   npx proctor run suite CASES --base-url URL --as baseline docs/suites.md says how cases are written
   npx proctor doctor                                       which sandboxes work here, and what each enforces
   npx proctor verify FILE…                                 documents of other tools, too`);
 if (!isAsPromised) process.exitCode = 1;
 
-/** Says what comes, shows the command as one would type it, and runs it. */
-function step(what: string, exit: number, args: readonly string[]): void {
+/** Says what comes, shows the command as one would type it, and runs it; its standard output may go to a file. */
+function step(what: string, exit: number, args: readonly string[], file?: string): void {
   console.log(`─── ${what}\n`);
-  console.log(`$ proctor ${args.map(arg => arg.replace(`${root}/`, '')).join(' ')}`);
+  const typed = args.map(arg => arg.replace(`${root}/`, '')).join(' ');
+  console.log(`$ proctor ${typed}${file === undefined ? '' : ` > ${file}`}`);
+  const out = file === undefined ? 'inherit' : openSync(path.join(folder, file), 'w');
   const { status } = spawnSync(process.execPath, [path.join(root, 'dist', 'proctor.js'), ...args], {
     cwd: folder,
-    stdio: 'inherit',
+    stdio: ['inherit', out, 'inherit'],
   });
+  if (typeof out === 'number') closeSync(out);
   console.log('');
   isAsPromised &&= status === exit;
+}
+
+/** The answer of an intent is a document, and goes to a file; people read what is beside it. */
+function intent(what: string, exit: number, [name = '', ...flags]: readonly string[]): void {
+  step(what, exit, ['run', 'intent', example(`intent/${name}`), ...flags], 'run.json');
 }
 
 /** Starts a version of the demo agent on a port of its own. */

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
+import { builtInProfiles } from '../src/contracts/profile/index.ts';
+import { runIntent } from '../src/tool/run-intent.ts';
 import { proctor, ROOT } from './support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
@@ -22,6 +24,7 @@ describe.each([
   'CONTRIBUTING.md',
   'docs/ci.md',
   'docs/decisions.md',
+  'docs/intents.md',
   'docs/evidence.md',
   'docs/ledger.md',
   'docs/packs.md',
@@ -61,11 +64,29 @@ test('the README tells the commands that there are', () => {
   for (const command of commands) expect(read('README.md')).toContain(`proctor ${command}`);
 });
 
-test('npm start runs a good, a hostile and a hanging script, and shows what was kept and proved', () => {
+test('docs/intents.md names the profiles as they are, every error, and every option', async () => {
+  const page = read('docs/intents.md');
+  for (const { allowed_commands, allowed_write_roots, timeout_ms } of Object.values(builtInProfiles)) {
+    expect(page).toContain(allowed_commands.join(', '));
+    expect(page).toContain(allowed_write_roots.join(', '));
+    expect(page).toContain(`${timeout_ms / 1000} s`);
+  }
+  for (let code = 1; code <= 7; code++) expect(page).toContain(`| RUN_E00${code} |`);
+  const refused: unknown = await runIntent({ intent: 'x', nothing: true } as never).catch((error: unknown) => error);
+  const [, options = ''] = /There are: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
+  expect(options).toMatch(/^intent, mode, /);
+  for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
+});
+
+test('npm start runs a good, a hostile and a hanging script, and intents, and shows what was kept and proved', () => {
   const { stdout, stderr, status } = spawnSync('npm', ['start', '--silent'], { cwd: ROOT, encoding: 'utf8' });
   expect(stderr).toMatch(/✓ succeeded {2}report\.py/);
   expect(stderr).toMatch(/✗ failed {2}hostile\.py/);
   expect(stderr).toMatch(/✗ timed out {2}hanging\.sh/);
+  expect(stderr).toMatch(/✓ BUNDLE {2}build-config\.json {2}accepted, policy strict/);
+  expect(stderr).toMatch(/\? CLARIFY {2}vague\.json[\s\S]*✓ BUNDLE {2}vague\.json/);
+  expect(stderr).toMatch(/✗ REFUSE {2}forbidden\.json/);
+  expect(stdout).toMatch(/✓ the same {2}byte for byte/);
   expect(stdout).not.toContain('it worked');
   expect(stdout).toMatch(/tried {5}✓ network: A connection/);
   expect(stdout).toMatch(/✓ .*all \d+ valid/);

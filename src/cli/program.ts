@@ -11,7 +11,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
   let exit = 0;
   const program = new Command('proctor')
     .description(
-      'Runs scripts and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify offline,\nand says whether the new version of an agent is worse than the old one.',
+      'Runs scripts, intents and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify\noffline, and says whether the new version of an agent is worse than the old one.',
     )
     .version(version)
     .addHelpText('after', EXAMPLES)
@@ -141,6 +141,8 @@ function usageText({ code, message }: CommanderError): string {
 const EXAMPLES = `
 Examples:
   proctor run script report.py --input data.csv --timeout 30s
+  proctor run intent intent.json --policy strict --mode execute-sandbox > run.json
+  proctor reproduce latest                  does the same come out again, byte for byte?
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor compare                           is the newest run of the side new worse than the baseline?
   proctor show latest                       what it did, within which bounds, and what it left
