@@ -51,7 +51,7 @@ const MEMORY_BYTES_MAX = 1_000;
 /** Only what held; what was tried is known. */
 function remember(folder: string, file: string, observations: readonly Observation[]): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
     writeAtomic(file, JSON.stringify(observations.map(({ what }) => what)));
   } catch {
     // The next run tries again. Whether there is a place for the evidence is judged where that is made.

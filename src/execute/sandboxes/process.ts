@@ -116,7 +116,8 @@ class BoundCell implements Cell {
     const { argv, then = [], limits } = this.#job;
     try {
       const from = this.#handOver();
-      holder.say(`ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
+      // Whoever started us may have another mask, and the program would be able to tell.
+      holder.say(`umask 022; ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
       let end = await this.#one(argv, from);
       for (const [index, next] of then.entries()) {
         // Also where only a child was killed: what the program did without it is not what it was meant to do.
