@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { CommanderError } from 'commander';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
@@ -45,7 +46,8 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
     stderr.write(summary(answer, intent, paint));
     return interrupt.exit() ?? (answer.result.decision.accepted ? 0 : 1);
   } catch (error) {
-    return interrupt.exit() ?? told(error);
+    const code = told(error);
+    return interrupt.exit() ?? code;
   } finally {
     await closeLauncher();
     interrupt.end();
@@ -54,10 +56,8 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
 
 /** A command line that cannot be understood; what is wrong with it stands on standard error already. */
 export function toldUsage(error: unknown): number {
-  if (error instanceof Fault) return told(error);
-  const message =
-    error instanceof Error ? error.message.replace(/^error: /, '') : 'The command line is not understood.';
-  stdout.write(canonicalize(runErrorOf(new Fault('usage', message))));
+  if (!(error instanceof CommanderError)) return told(error);
+  stdout.write(canonicalize(runErrorOf(new Fault('usage', error.message.replace(/^error: /, '')))));
   return 2;
 }
 

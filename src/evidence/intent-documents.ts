@@ -3,7 +3,7 @@ import { instantText } from '../base/clock.ts';
 import { contentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
-import { idOf, type IntentOutcome } from '../contracts/intent/index.ts';
+import { idOf, type IntentOutcome, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import { type Document, logOf, runnerOf, streamOf } from './documents.ts';
 import { terminationOf } from './endings.ts';
@@ -64,7 +64,7 @@ const TEXT = 'text/plain; charset=utf-8';
 const NOTHING_RAN = 'Nothing was run, so there is no record of a runner.';
 
 /** The canonical result: nothing random or timed but run_id, started_at and completed_at. */
-function runResultOf(run: IntentRun, { bundle }: IntentTexts): RunResult {
+export function runResultOf(run: IntentRun, { bundle }: IntentTexts): RunResult {
   const { plan, ran, completedAtMs } = run;
   const { decided, request, policy } = plan;
   return {
@@ -94,7 +94,7 @@ function executionOf({ plan, ran }: IntentRun, bundle: IntentTexts['bundle']): R
   const { capture, reading } = ran;
   return {
     sandbox_id: idOf('sandbox', { bundle_id: bundle.bundle_id, policy: plan.policy, backend: 'process' }),
-    cmd: bundle.commands[capture.command ?? 0]?.argv ?? [],
+    cmd: shownCommand(bundle.commands[capture.command ?? 0]?.argv ?? []),
     exit_code: reading.exitCode,
     stdout_sha256: capture.stdout.sha256,
     stderr_sha256: capture.stderr.sha256,

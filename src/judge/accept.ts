@@ -1,3 +1,4 @@
+import { canonicalize } from '../base/canonical.ts';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
 import { MIB } from '../contracts/contract.ts';
@@ -15,16 +16,27 @@ export async function judgeAccept(
   folder: string,
   files: Files,
 ): Promise<IntentOutcome['checks']> {
+  let looked = 0;
+  const look = (path: string, bytes: number): Buffer | string => {
+    if (bytes > CONTENT_BYTES_MAX) return 'The file is too large to be looked into: 64 MiB.';
+    looked += bytes;
+    if (looked > LOOKED_BYTES_MAX) return 'The checks look into more than 1 GiB together.';
+    return readRegular(`${folder}/${path}`, CONTENT_BYTES_MAX) ?? 'The file cannot be looked into.';
+  };
   return checks.map(check => {
-    const message = troubleOf(check, folder, files) ?? null;
+    const message = troubleOf(check, files, look) ?? null;
     return { check: check.check, path: check.path ?? null, held: message === null, message };
   });
 }
 
 /** Checks that cannot be judged at all, whatever the outputs are, as places and sentences; found before anything runs. */
 export function unjudgeableChecks(checks: readonly AcceptCheck[]): { readonly at: string; readonly message: string }[] {
+  let schemaBytes = 0;
   return checks.flatMap(({ pattern, schema }, index) => {
     try {
+      schemaBytes += schema ? Buffer.byteLength(canonicalize(schema)) : 0;
+      // To make one ready takes far longer than to read it.
+      if (schemaBytes > SCHEMA_BYTES_MAX) throw new Unjudgeable('The schemas have more than 256 KiB together.');
       if (pattern !== undefined) patternOf(pattern);
       if (schema !== undefined) validatorOf(schema);
       return [];
@@ -35,19 +47,27 @@ export function unjudgeableChecks(checks: readonly AcceptCheck[]): { readonly at
   });
 }
 
-function troubleOf({ check, path = '', pattern, schema, sha256 }: AcceptCheck, folder: string, files: Files) {
+const SCHEMA_BYTES_MAX = MIB / 4;
+
+function troubleOf(
+  { check, path = '', pattern, schema, sha256 }: AcceptCheck,
+  files: Files,
+  look: (path: string, bytes: number) => Buffer | string,
+): string | undefined {
   // Whether the commands ended with 0 is judged before any check is.
   if (check === 'exit_code') return undefined;
   const file = files.get(path);
   if (!file) return 'The file is not there.';
   if (check === 'file_exists') return undefined;
   if (check === 'sha256') return file.sha256 === sha256 ? undefined : 'The file has another hash.';
-  const bytes = readRegular(`${folder}/${path}`, CONTENT_BYTES_MAX);
-  if (!bytes) return 'The file is too large to be looked into: 64 MiB.';
+  const bytes = look(path, file.bytes);
+  if (typeof bytes === 'string') return bytes;
   return check === 'content_matches' ? matchTrouble(bytes, pattern ?? '') : schemaTrouble(bytes, schema ?? {});
 }
 
 const CONTENT_BYTES_MAX = 64 * MIB;
+/** About a minute of patterns. */
+const LOOKED_BYTES_MAX = 1024 * MIB;
 
 function matchTrouble(bytes: Buffer, pattern: string): string | undefined {
   return patternOf(pattern).test(bytes.toString('utf8')) ? undefined : 'The content does not match the pattern.';

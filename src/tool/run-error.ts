@@ -1,6 +1,7 @@
+import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { hostPathIn } from '../base/path.ts';
-import { redact } from '../base/redact.ts';
+import { holdsSecret, redact } from '../base/redact.ts';
 import type { RunError } from '../contracts/run-error/index.ts';
 
 /** Why an intent could not be decided upon, in the words of run errors. Anything that is no fault of ours is a bug. */
@@ -12,8 +13,14 @@ export function runErrorOf(error: unknown): RunError {
     code: CODES[error.code] ?? 'RUN_E007',
     message: hostPathIn(message) ? 'The run failed, for a reason that is not told here.' : message,
     ...(ruleId !== undefined && /^[A-Z]{2}\d{1,3}$/.test(ruleId) && { rule_id: ruleId }),
-    details: { ...details, reason: error.code },
+    details: { ...(details && isPublic(details) && details), reason: error.code },
   };
+}
+
+/** Details quote what was read, such as a key that nobody knows. */
+function isPublic(details: object): boolean {
+  const text = canonicalize(details);
+  return !hostPathIn(text) && !holdsSecret(text);
 }
 
 const CODES: Readonly<Record<string, RunError['code']>> = {

@@ -137,7 +137,18 @@ function checkOptions(options: RunIntentOptions): void {
     const names = Object.keys(OPTIONS).join(', ');
     throw new Fault('usage', `runIntent does not know the option "${printable(unknown)}". There are: ${names}.`);
   }
+  // A word that nobody knows must not be taken for the one that runs something.
+  for (const [name, values] of Object.entries(WORDS)) {
+    const value: unknown = options[name as keyof typeof WORDS];
+    if (value !== undefined && !values.some(known => known === value))
+      throw new Fault('usage', `${name} must be ${values.join(' or ')}.`);
+  }
 }
+
+const WORDS = {
+  mode: ['plan-only', 'execute-sandbox'],
+  modelMode: ['none', 'record', 'replay'],
+} as const;
 
 const OPTIONS: Record<keyof RunIntentOptions, true> = {
   intent: true,

@@ -1,5 +1,5 @@
 import { canonicalize } from '../base/canonical.ts';
-import type { Bundle, IntentOutcome, IntentRequest } from '../contracts/intent/index.ts';
+import { type Bundle, type IntentOutcome, type IntentRequest, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { exitOf } from '../evidence/endings.ts';
@@ -105,7 +105,7 @@ function* fromOutcome(
   const heldAll = refused === null && missing_outputs.length === 0 && checks.every(({ held }) => held);
   if ((execution.exit_code === 0) !== (endedWell && heldAll))
     yield ['execution.exit_code', 'does not fit how the commands ended and which checks held'];
-  if (bundle && canonicalize(execution.cmd) !== canonicalize(bundle.commands[command ?? 0]?.argv ?? []))
+  if (bundle && canonicalize(execution.cmd) !== canonicalize(shownCommand(bundle.commands[command ?? 0]?.argv ?? [])))
     yield ['execution.cmd', 'is not the command of the bundle that ended so'];
   if (bundle && refused === null && checks.length !== bundle.accept.length)
     yield ['execution', 'rests on other checks than those of the bundle'];

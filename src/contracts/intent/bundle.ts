@@ -127,6 +127,7 @@ export const bundle: Contract = {
   unknownKeys: 'BU1',
   programText: ['files', 'commands', 'outputs', 'accept', 'questions'],
   beyond: ['whether the intent whose hash is named is the one that it was made of, unless it lies beside it'],
-  bytesMax: 16 * MIB,
+  // Of every file in the intent it has the hash, which may be longer than the file.
+  bytesMax: 32 * MIB,
   example,
 };

@@ -3,5 +3,5 @@ export { bundleIdOf, idOf } from './ids.ts';
 export { intent, type Intent } from './intent.ts';
 export { modelIo, type ModelIo } from './model-io.ts';
 export { intentOutcome, type IntentOutcome } from './outcome.ts';
-export { type AcceptCheck, foldersAbove, isFolderPath, LIMIT_NAMES } from './parts.ts';
+export { type AcceptCheck, foldersAbove, isFolderPath, LIMIT_NAMES, shownCommand } from './parts.ts';
 export { intentRequest, type IntentRequest } from './request.ts';

@@ -86,16 +86,21 @@ const rules = [
     title: 'Commands Are Arguments',
     why: 'What is handed over word by word is run as it stands; what a shell reads, the shell decides.',
     asks: [
-      'commands, if present, is a list of at most 1,000; each has argv, a list that is not empty, or shell, a line for sh, and not both',
+      'commands, if present, is a list of at most 1,000; each has argv, a list of 1 to 4,000 words, or shell, a line for sh, and not both',
       'makes, if present, is a list of outputs',
-      'no word holds a NUL',
+      'no word holds a NUL, and the words of a command have at most 1 MiB together',
     ],
     fields: ['commands'],
     *check({ commands = [] }) {
       for (const [index, { argv, shell }] of commands.entries()) {
         if ((argv === undefined) === (shell === undefined))
           yield must(`commands[${index}]`, 'must have either argv or shell');
-        if ([...(argv ?? []), shell ?? ''].some(word => word.includes('\0')))
+        const words = [...(argv ?? []), shell ?? ''];
+        // bubblewrap takes 9,000 with those of the sandbox, the kernel about 2 MiB with the variables.
+        if (words.length > WORDS_MAX) yield must(`commands[${index}].argv`, 'has more than 4,000 words');
+        if (words.reduce((sum, word) => sum + Buffer.byteLength(word), 0) > MIB)
+          yield must(`commands[${index}]`, 'has more than 1 MiB of words');
+        if (words.some(word => word.includes('\0')))
           yield must(`commands[${index}]`, 'holds a NUL, which no program can be given');
         if (argv?.[0] === '') yield must(`commands[${index}].argv[0]`, 'must name a program');
       }
@@ -152,6 +157,8 @@ const rules = [
     breach: intent => ({ ...intent, limits: { timeout_ms: 5 } }),
   }),
 ];
+
+const WORDS_MAX = 4_000;
 
 const ALL_KEYS = [...new Set(Object.values(CHECK_KEYS).flat())] satisfies (keyof AcceptCheck)[];
 

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { hostPathIn } from '../../base/path.ts';
 import { anyObject, between, contentHashText, filledText, record } from '../shape.ts';
 
 /** What one check of `accept` looks at; which keys belong to which check is a rule. */
@@ -31,6 +32,14 @@ export const limitShapes = {
   max_output_files: between(1, 10_000),
   max_total_output_bytes: between(1_024, 1_073_741_824),
 };
+
+/**
+ * The words of a command as a result shows them, which names no path of any machine, not even one that only the sandbox
+ * has. The bundle has every word.
+ */
+export function shownCommand(argv: readonly string[]): string[] {
+  return argv.map(word => (hostPathIn(word) === undefined ? word : '[a word with a path]'));
+}
 
 /** A path with a final slash is a folder, and everything below it. */
 export const isFolderPath = (path: string): boolean => path.endsWith('/');

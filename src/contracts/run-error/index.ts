@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { canonicalize } from '../../base/canonical.ts';
 import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
 import { type Contract, MIB } from '../contract.ts';
@@ -44,10 +45,15 @@ const RE3 = rule({
   why: 'What is more than a message is for programs, and so an object and a rule they can look up.',
   asks: [
     'rule_id, if present, is the id of a rule such as RS3',
-    'details, if present, is an object',
+    'details, if present, is an object, without a path of a machine and without a credential',
     'should (must, when strict): no key is unknown',
   ],
   fields: ['rule_id', 'details'],
+  *check({ details = {} }) {
+    const text = canonicalize(details);
+    if (hostPathIn(text)) yield must('details', 'hold a path of a machine');
+    if (holdsSecret(text)) yield must('details', 'hold what looks like a credential');
+  },
   breach: error => ({ ...error, details: 'see the log' }),
 });
 

@@ -3,6 +3,7 @@ import type { Profile } from '../../contracts/profile/shape.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { bundleOf } from './bundle.ts';
 import { edited, merged } from './edits.ts';
+import { placeholdersIn } from './placeholders.ts';
 import { isExecutable, type Mode, type Question, questionsOf } from './questions.ts';
 import { effectiveIntent, judgedIntent } from './read-intent.ts';
 import { refusalsOf } from './refusals.ts';
@@ -53,13 +54,13 @@ function answered(
   let mayPropose = propose;
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const questions = questionsOf(intent, mode);
-    const known = questions.filter(({ key, id }) => open.has(key) || open.has(id));
+    const known = answerable(questions, open);
     if (known.length > 0) {
       intent = edited(
         intent,
         known.flatMap(question => editsOf(question, open)),
       );
-    } else if (mayPropose && !isExecutable(intent)) {
+    } else if (mayPropose && !isExecutable(intent) && placeholdersIn(intent).length === 0) {
       intent = judgedIntent(merged(intent, mayPropose(intent)), 'What the model proposed');
       mayPropose = undefined;
     } else {
@@ -71,6 +72,17 @@ function answered(
 }
 
 const ROUNDS_MAX = 16;
+
+/** The questions that have an answer. Of two that share a key, the first takes it; the other is asked again. */
+function answerable(questions: readonly Question[], open: ReadonlyMap<string, unknown>): Question[] {
+  const taken = new Set<string>();
+  return questions.filter(({ key, id }) => {
+    const word = open.has(key) && !taken.has(key) ? key : id;
+    if (!open.has(word)) return false;
+    taken.add(word);
+    return true;
+  });
+}
 
 function editsOf({ key, id, answer }: Question, open: Map<string, unknown>) {
   const word = open.has(key) ? key : id;

@@ -47,7 +47,7 @@ export function edited(intent: Intent, edits: readonly Edit[]): Intent {
   return judgedIntent(edits.reduce<object>((all, edit) => ('merge' in edit ? merged(all, edit.merge) : all), next));
 }
 
-/** Adds what a bare goal lacks: what to do, and how to tell that it was done. */
+/** Adds what a bare goal lacks: what to do, and how to tell that it was done. What its author has written stays. */
 export function merged(intent: object, proposal: Readonly<Record<string, unknown>>): object {
   const foreign = Object.keys(proposal).find(key => !PROPOSABLE.has(key));
   if (foreign !== undefined)
@@ -55,7 +55,23 @@ export function merged(intent: object, proposal: Readonly<Record<string, unknown
       ruleId: 'IN1',
       details: { may_have: [...PROPOSABLE] },
     });
-  return { ...intent, ...proposal };
+  return Object.fromEntries(
+    [...new Set([...Object.keys(intent), ...Object.keys(proposal)])].map(key => [
+      key,
+      both((intent as Record<string, unknown>)[key], proposal[key]),
+    ]),
+  );
+}
+
+/** Lists one after the other, limits side by side; whatever has another form is left for the contract to refuse. */
+function both(written: unknown, proposed: unknown): unknown {
+  if (written === undefined || proposed === undefined) return written ?? proposed;
+  if (Array.isArray(written) && Array.isArray(proposed)) {
+    const known = new Set<unknown>(written);
+    return [...written, ...proposed.filter(entry => !known.has(entry))];
+  }
+  const isObject = typeof proposed === 'object' && proposed !== null && !Array.isArray(proposed);
+  return isObject ? { ...proposed, ...(written as object) } : proposed;
 }
 
 const PROPOSABLE: ReadonlySet<string> = new Set(['files', 'commands', 'outputs', 'accept', 'limits']);

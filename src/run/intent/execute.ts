@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../../base/atomic.ts';
 import { canonicalize } from '../../base/canonical.ts';
@@ -108,6 +108,8 @@ function layOut({ intent, bundle }: Going, stage: string): string[] {
   const roots = bundle.write_roots.includes('.') ? [] : bundle.write_roots;
   const staged = new Set<string>();
   try {
+    // Names of scripts; for an intent they are like any other.
+    for (const name of ['input', 'output']) rmdirSync(path.join(stage, 'work', name));
     for (const { path: file, content } of intent.files ?? []) {
       const isInRoot = isWithin(file, roots);
       const target = path.join(stage, isInRoot ? 'roots' : 'work', file);
@@ -115,10 +117,17 @@ function layOut({ intent, bundle }: Going, stage: string): string[] {
       writeFileSync(target, content, { flag: 'wx', mode: 0o644 });
       if (!isInRoot) staged.add(file.split('/', 1)[0] as string);
     }
+    for (const place of ['work', 'roots']) setModes(path.join(stage, place));
   } catch (cause) {
     throw new Fault('stage_failed', 'The files of the intent could not be put in place.', { cause });
   }
   return [...staged].sort();
+}
+
+/** The same for everybody, whatever mask the caller has. */
+function setModes(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    chmodSync(path.join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
 }
 
 function jobFor({ id, bundle, plan, around }: Going, effective: Effective, stage: string, staged: string[]): Job {

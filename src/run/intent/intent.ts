@@ -1,4 +1,4 @@
-import { cpSync, lstatSync, mkdirSync } from 'node:fs';
+import { chmodSync, cpSync, lstatSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
@@ -159,7 +159,7 @@ function resultIn(documents: readonly Document[], policy: Profile): RunResult {
   });
 }
 
-/** Copies what the sandbox held. Every process of it is dead; what is neither file, folder nor link stays behind. */
+/** Copies what the sandbox held. Every process of it is dead; what is neither file, folder nor link, or has no name in UTF-8, stays behind. */
 async function keep(workFolder: string, target: string): Promise<void> {
   try {
     mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
@@ -167,8 +167,10 @@ async function keep(workFolder: string, target: string): Promise<void> {
       recursive: true,
       verbatimSymlinks: true,
       filter: source => {
-        const stat = lstatSync(source);
-        return stat.isFile() || stat.isDirectory() || stat.isSymbolicLink();
+        const stat = lstatSync(source, { throwIfNoEntry: false });
+        // The copy is ours: a program must not leave one that runs with our rights.
+        if (stat?.isFile()) chmodSync(source, stat.mode & 0o777);
+        return stat?.isFile() === true || stat?.isDirectory() === true || stat?.isSymbolicLink() === true;
       },
     });
   } catch (cause) {

@@ -1,4 +1,5 @@
-import type { Intent } from '../../contracts/intent/index.ts';
+import { type Intent, intent as contract } from '../../contracts/intent/index.ts';
+import { IntentFault } from './trouble.ts';
 
 /** Something that stands in an intent for what its author has not said. */
 export interface Placeholder {
@@ -29,15 +30,23 @@ const listed = (found: ReadonlyMap<string, { word: string; places: string[] }>):
 
 /** Puts what was answered where the placeholders stand. */
 export function filledIn(intent: Intent, answers: ReadonlyMap<string, string>): Intent {
+  let added = 0;
+  /** A placeholder may stand in a million places, and its answer may be a book. */
+  const counted = (answer: string): string => {
+    added += answer.length;
+    if (added > contract.bytesMax)
+      throw new IntentFault('intent_invalid', 'With its answers filled in, the intent is larger than it may be.');
+    return answer;
+  };
   const fill = (text: string, place: string, isProse: boolean): string => {
     if (!mayHold(text)) return text;
     const named = text.replace(isProse ? NAMED : WHOLE, (whole: string, before: string, name: string) => {
       const answer = answers.get(name);
-      return answer === undefined ? whole : `${before}${answer}`;
+      return answer === undefined ? whole : `${before}${counted(answer)}`;
     });
     const answer = answers.get(place);
     // A function, because a text would be searched for signs such as $1.
-    return answer === undefined ? named : named.replace(isProse ? EVERY_OPEN : OPEN_WHOLE, () => answer);
+    return answer === undefined ? named : named.replace(isProse ? EVERY_OPEN : OPEN_WHOLE, () => counted(answer));
   };
   return mapTexts(intent, fill);
 }
@@ -46,6 +55,11 @@ function* wordsIn(text: string, place: string, isProse: boolean): Generator<{ ke
   for (const [, , name = ''] of text.matchAll(isProse ? NAMED : WHOLE)) yield { key: name, word: `<${name}>` };
   const [open] = (isProse ? OPEN : OPEN_WHOLE).exec(text) ?? [];
   if (open !== undefined) yield { key: place, word: open.trim() };
+}
+
+/** Whether a word for programs, or a path, is still to be said. What will stand there, nobody can refuse yet. */
+export function isOpen(text: string): boolean {
+  return mayHold(text) && (text.search(WHOLE) >= 0 || OPEN_WHOLE.test(text));
 }
 
 /** Most texts hold none, and are not searched twice. */

@@ -43,5 +43,10 @@ export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Re
     throw new IntentFault('recording_unusable', 'What the model answered is not one JSON object.', {
       details: { interaction: answer.i },
     });
+  const { commands } = reading.value as { commands?: unknown };
+  if (!Array.isArray(commands) || commands.length === 0)
+    throw new IntentFault('recording_unusable', 'What the model answered has no commands.', {
+      details: { interaction: answer.i },
+    });
   return reading.value as Record<string, unknown>;
 }

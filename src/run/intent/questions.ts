@@ -1,7 +1,7 @@
 import { foldersAbove, idOf, type Intent } from '../../contracts/intent/index.ts';
 import { type Contradiction, contradictionsIn } from './constraints.ts';
 import type { Edit } from './edits.ts';
-import { type Placeholder, placeholdersIn } from './placeholders.ts';
+import { isOpen, type Placeholder, placeholdersIn } from './placeholders.ts';
 import { quoted } from './words.ts';
 
 export type Mode = 'plan-only' | 'execute-sandbox';
@@ -57,10 +57,11 @@ function ofContradiction({ index, against, because, limit }: Contradiction): Ask
   const others = limit ? [{ limit: limit.name, value: limit.value }] : dropOf(against);
   const isOther = others.length > 0;
   return {
-    key: place,
+    // One constraint may contradict several things.
+    key: `${place} or ${against}`,
     text: isOther
-      ? `It contradicts ${against}: ${because}. Which of the two holds? Answer with "${place}" or "${against}".`
-      : `It contradicts ${against}: ${because}. Answer with "${against}" to drop the constraint, or change the intent.`,
+      ? `They contradict each other: ${because}. Which of the two holds? Answer with "${place}" or "${against}".`
+      : `They contradict each other: ${because}. Answer with "${against}" to drop the constraint, or change the intent.`,
     answer: value => {
       if (value === place && isOther) return others;
       if (value === against) return [{ drop: 'constraints', index }];
@@ -82,11 +83,11 @@ function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask
   if (outputs.length === 0 || commands.some(({ makes }) => makes === undefined)) return [];
   const made = [...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)];
   const all = new Set([...made, ...made.flatMap(foldersAbove)]);
-  return outputs.flatMap((output, index) => (all.has(output) ? [] : [ofOutput(output, index)]));
+  return outputs.flatMap((output, index) => (all.has(output) || isOpen(output) ? [] : [ofOutput(output, index)]));
 }
 
 function ofOutput(output: string, index: number): Ask {
-  const key = `outputs[${index}]`;
+  const key = `outputs[${index}].command`;
   return {
     key,
     text: `The output ${quoted(output)} is made by no command and put in place by no file. Which command makes it? Answer with its words as a list, or false to leave the output out.`,

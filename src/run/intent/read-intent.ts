@@ -52,7 +52,7 @@ function yamlIn(bytes: Buffer, what: string): unknown {
   if (!('lineAt' in document)) throw notYaml(document[0]?.line ?? 1, document[0]?.says ?? 'It cannot be read');
   if (!document.root) throw notYaml(1, 'It is empty');
   try {
-    return new YamlValues().valueOf(document.root, 1).value;
+    return new YamlValues('an intent', contract.bytesMax).valueOf(document.root, 1).value;
   } catch (error) {
     if (!(error instanceof YamlTrouble)) throw error;
     throw notYaml(document.lineAt(error.offset), error.message);
@@ -95,7 +95,9 @@ export function judgedIntent(value: unknown, what = 'The intent'): Intent {
   throw new IntentFault('intent_invalid', `${what} breaks a rule: ${first.message}${rest}`, {
     ruleId: first.rule_id,
     details: {
-      violations: violations.slice(0, SHOWN_MAX).map(({ rule_id, path, message }) => ({ rule_id, path, message })),
+      violations: violations
+        .slice(0, SHOWN_MAX)
+        .map(({ rule_id, path: at = '', message }) => ({ rule_id, path: at, message })),
     },
   });
 }
@@ -106,5 +108,7 @@ const SHOWN_MAX = 20;
 export function effectiveIntent(intent: Intent): { readonly text: Buffer; readonly sha256: ContentHash } {
   // As bytes: it is hashed, sealed and written, and a string would be encoded each time.
   const text = Buffer.from(canonicalize(intent));
+  if (text.length > contract.bytesMax)
+    throw new IntentFault('intent_invalid', tooLarge('The intent, in its canonical form,', contract.bytesMax));
   return { text, sha256: bytesHash(text) };
 }

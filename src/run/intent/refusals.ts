@@ -3,6 +3,7 @@ import { type Intent, isFolderPath, LIMIT_NAMES } from '../../contracts/intent/i
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
 import { argvOf } from './bundle.ts';
+import { isOpen } from './placeholders.ts';
 import { quoted } from './words.ts';
 
 /** What an intent asks that a profile forbids, a sentence each. Nothing of it has run when this is known. */
@@ -21,6 +22,7 @@ const REFUSALS_MAX = 20;
 function* commandRefusals({ commands = [] }: Intent, { name, allowed_commands: allowed }: Profile): Generator<string> {
   for (const [index, command] of commands.entries()) {
     const [program = ''] = argvOf(command);
+    if (isOpen(program)) continue;
     const place = command.shell === undefined ? `commands[${index}].argv[0]` : `commands[${index}].shell`;
     if (/[/\\]/.test(program))
       yield `PL6: ${place} is a path; a command is the bare name of a program, and which one that is, the sandbox decides.`;
@@ -34,12 +36,22 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
   const { files = [], outputs = [], accept = [], commands = [] } = intent;
   const roots = profile.allowed_write_roots;
   for (const [index, { path }] of files.entries()) {
+    if (isOpen(path)) continue;
     const trouble = pathTrouble(path);
     if (trouble) yield `PL6: files[${index}].path ${trouble}.`;
     else if (roots.some(root => root === path || root.startsWith(`${path}/`)))
       yield `PL6: files[${index}].path stands where the profile ${profile.name} has a folder to write to.`;
   }
+  const outside = files.filter(({ path }) => !isWithin(path, roots));
+  const inside = files.length - outside.length;
+  const filesMax = intent.limits?.max_output_files ?? profile.max_output_files;
+  if (inside > filesMax)
+    yield `PL6: files below the write roots are ${inside}, and there may be ${filesMax}, like those that are made there.`;
+  const names = new Set(outside.map(({ path }) => path.split('/', 1)[0]));
+  if (names.size > NAMES_MAX)
+    yield `PL6: files have ${names.size} names in the work folder itself, the sandbox can show ${NAMES_MAX}; a folder counts once.`;
   for (const [index, output] of outputs.entries()) {
+    if (isOpen(output)) continue;
     const trouble = pathTrouble(isFolderPath(output) ? output.slice(0, -1) : output);
     if (trouble) yield `PL6: outputs[${index}] ${trouble}.`;
     else if (!isWithin(output, roots))
@@ -57,14 +69,19 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
   }
 }
 
+/** Each is a mount of its own. */
+const NAMES_MAX = 1_000;
+
 /** Below the work folder, by a name that every system can hold. */
 function pathTrouble(path: string): string | undefined {
-  return unsafePath(path) ?? artifactPathTrouble(`output/${path}`);
+  // Two names of one file are one too many.
+  const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);
+  return unsafe ?? artifactPathTrouble(`output/${path}`);
 }
 
-/** Whether a path lies below one of the roots; an empty list is everywhere. */
+/** Whether a path lies below one of the roots; an empty list is everywhere, and so is the work folder itself. */
 export function isWithin(path: string, roots: readonly string[]): boolean {
-  return roots.length === 0 || roots.some(root => path.startsWith(`${root}/`));
+  return roots.length === 0 || roots.some(root => root === '.' || path.startsWith(`${root}/`));
 }
 
 function* limitRefusals(

@@ -26,8 +26,16 @@ export class YamlTrouble extends Error {
  */
 export class YamlValues {
   readonly #is = yamlLibrary();
+  readonly #what: string;
+  readonly #bytesMax: number;
   /** The latest value of each anchor; null while it is being made. */
   readonly #anchors = new Map<string, YamlValue | null>();
+
+  /** Of what they are the values, and how large one of it may be as JSON. */
+  constructor(what = 'a case', bytesMax = suiteCase.bytesMax) {
+    this.#what = what;
+    this.#bytesMax = bytesMax;
+  }
 
   valueOf(node: ParsedNode, depth: number): YamlValue {
     if (depth > DEPTH_MAX) throw new YamlTrouble(node, TOO_DEEP);
@@ -35,10 +43,10 @@ export class YamlValues {
     const { anchor } = node as { anchor?: string };
     if (anchor !== undefined) this.#anchors.set(anchor, null);
     const made = this.#made(node, depth);
-    if (made.jsonBytes > suiteCase.bytesMax) {
+    if (made.jsonBytes > this.#bytesMax) {
       throw new YamlTrouble(
         node,
-        `What begins here is larger than a case may be, ${suiteCase.bytesMax / MIB} MiB as JSON`,
+        `What begins here is larger than ${this.#what} may be, ${this.#bytesMax / MIB} MiB as JSON`,
       );
     }
     if (anchor !== undefined) this.#anchors.set(anchor, made);
@@ -70,6 +78,7 @@ export class YamlValues {
     let jsonBytes = 2;
     for (const { key, value } of items) {
       const name = String((key as Scalar.Parsed).value);
+      if (!name.isWellFormed()) throw new YamlTrouble(key, HALF);
       if (members.has(name)) throw new YamlTrouble(key, REPEATED);
       const member = value ? this.valueOf(value, depth + 1) : NULL;
       members.set(name, member.value);
@@ -78,6 +87,8 @@ export class YamlValues {
     return { value: Object.fromEntries(members), jsonBytes };
   }
 }
+
+const HALF = 'A string holds half of a surrogate pair';
 
 export const REPEATED = 'A key stands here that its object has already';
 
@@ -91,7 +102,7 @@ function plain(node: Scalar.Parsed): YamlValue {
       throw new YamlTrouble(node, 'An integer is beyond 2^53−1 and would be rounded; in quotes it is a text');
     }
   } else if (typeof value === 'string') {
-    if (!value.isWellFormed()) throw new YamlTrouble(node, 'A string holds half of a surrogate pair');
+    if (!value.isWellFormed()) throw new YamlTrouble(node, HALF);
   } else if (typeof value !== 'boolean' && value !== null) {
     throw new YamlTrouble(node, 'A value stands here that JSON does not have');
   }
