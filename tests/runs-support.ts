@@ -16,7 +16,7 @@ import { expect, onTestFinished } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
 import { proctor, type Ran, ROOT } from './support.ts';
 
-/** A place of its own to run scripts in, with its own folder for temporary files, so that whatever is left is seen. */
+/** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
 export class Place {
   readonly #root = mkdtempSync(path.join(tmpdir(), 'proctor-place-'));
   readonly cwd = path.join(this.#root, 'cwd');
@@ -55,8 +55,10 @@ export class Place {
   }
 
   runFolders(): string[] {
-    const root = path.join(this.cwd, '.proctor', 'runs', 'script');
-    return existsSync(root) ? readdirSync(root).map(id => path.join(root, id)) : [];
+    return ['script', 'intent'].flatMap(lane => {
+      const root = path.join(this.cwd, '.proctor', 'runs', lane);
+      return existsSync(root) ? readdirSync(root).map(id => path.join(root, id)) : [];
+    });
   }
 
   /** Every run folder is valid evidence of a run that has ended, and nothing lies beside them. */

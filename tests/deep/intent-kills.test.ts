@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { RunResult } from '../../src/contracts/run-result/index.ts';
+import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
+import type { IntentLine } from '../../src/evidence/intent-run.ts';
+import { strictTroubles, writes } from '../intent/world.ts';
+import { cgroupsOfOurs, groupsLeft, mounts, Place, processesWith, until } from '../runs-support.ts';
+
+const KILLS = Number(process.env['PROCTOR_KILLS'] ?? 60);
+const AT_ONCE = 3;
+const EXECUTE = ['--mode', 'execute-sandbox', '--policy', 'strict'];
+
+/** Two commands of some length, with files to be taken and something said. */
+const intentFor = (marker: string): string =>
+  JSON.stringify({
+    goal: 'Be killed',
+    files: [{ path: 'src/a', content: 'a' }],
+    commands: [
+      {
+        argv: [
+          ...writes(
+            `for (let at = 0; at < 100; at++) fs.writeFileSync('out/' + at, 'x'.repeat(at * 100)); console.log('one')`,
+          ).argv,
+          marker,
+        ],
+      },
+      { argv: [...writes(`setTimeout(() => console.log('two'), 150)`).argv, marker] },
+    ],
+    outputs: ['out/'],
+    accept: [{ check: 'content_matches', path: 'out/1', pattern: 'x' }],
+  });
+
+let warm: Place;
+let usualMs = 1_000;
+let markers = 0;
+const before = { groups: new Set<string>(), mounts: '' };
+const told = new Map<string, number>();
+
+beforeAll(async () => {
+  before.groups = new Set(cgroupsOfOurs());
+  before.mounts = mounts();
+  warm = new Place();
+  warm.file('intent.json', intentFor('warm'));
+  await warm.start(['run', 'intent', 'intent.json', ...EXECUTE]).ended;
+  const began = performance.now();
+  const all = Array.from({ length: AT_ONCE }, () => warm.start(['run', 'intent', 'intent.json', ...EXECUTE]).ended);
+  for (const { code, stderr } of await Promise.all(all)) expect(code, stderr).toBe(0);
+  usualMs = performance.now() - began;
+});
+
+afterAll(() => {
+  warm.remove();
+  process.stdout.write(
+    `usual run ${Math.round(usualMs)} ms\n${[...told]
+      .map(([what, times]) => `  ${what}: ${times}\n`)
+      .sort()
+      .join('')}`,
+  );
+});
+
+const resultIn = (folder: string): RunResult =>
+  JSON.parse(readFileSync(path.join(folder, 'run.json'), 'utf8')) as RunResult;
+
+describe('runs of intents that are killed', () => {
+  test(`${KILLS} times, at any moment: recovery leaves evidence that is true, or nothing`, async () => {
+    for (let round = 0; round < KILLS / AT_ONCE; round++) {
+      const place = new Place();
+      try {
+        cpSync(path.join(warm.cwd, '.proctor/cache'), path.join(place.cwd, '.proctor/cache'), { recursive: true });
+        const runs = Array.from({ length: AT_ONCE }, (_, at) => {
+          const marker = `intent-${process.pid}-${++markers}`;
+          const name = `${marker}.json`;
+          place.file(name, intentFor(marker));
+          return { marker, at, started: place.start(['run', 'intent', name, ...EXECUTE]) };
+        });
+        await Promise.all(
+          runs.map(async ({ started, at }) => {
+            await wait(((round * AT_ONCE + at) / KILLS) * usualMs * 1.1);
+            const launcher = at === 2 ? started.launcher() : undefined;
+            started.kill('SIGKILL');
+            if (launcher !== undefined) process.kill(launcher, 'SIGKILL');
+            await started.ended;
+          }),
+        );
+        await expectTruth(place);
+        const isOver = (): boolean => runs.every(({ marker }) => processesWith(marker).length === 0);
+        await until('all processes of the runs are gone', isOver);
+      } finally {
+        place.remove();
+      }
+    }
+    expect(told.get('interrupted') ?? 0).toBeGreaterThan(0);
+    await until('no control group is left', () => groupsLeft(before.groups).length === 0);
+    expect(mounts()).toBe(before.mounts);
+  });
+
+  /** Whatever the journals say, recovery says, and the verifier agrees. */
+  async function expectTruth(place: Place): Promise<void> {
+    const wasJudged = new Map(
+      place.runFolders().map(folder => {
+        const isOpen = existsSync(path.join(folder, JOURNAL));
+        return [folder, !isOpen || readJournal<IntentLine>(folder).some(({ is }) => is === 'read')];
+      }),
+    );
+    const { code, stdout, stderr } = place.proctor(['recover']);
+    expect(code, stdout + stderr).toBe(0);
+    for (const [folder, isJudged] of wasJudged) {
+      if (!existsSync(folder)) {
+        expect(isJudged).toBe(false);
+        count('removed');
+        continue;
+      }
+      expect(await strictTroubles(folder)).toEqual([]);
+      const { decision, execution } = resultIn(folder);
+      // Only what was judged to its end before the kill may be accepted.
+      expect(decision.accepted).toBe(isJudged && execution?.exit_code === 0);
+      count(isJudged ? `judged, accepted ${decision.accepted}` : 'interrupted');
+      if (!isJudged) expect([execution?.outputs, existsSync(path.join(folder, 'output'))]).toEqual([[], false]);
+    }
+    expect(readdirSync(place.temp)).toEqual([]);
+  }
+});
+
+const count = (what: string): void => void told.set(what, (told.get(what) ?? 0) + 1);
+
+describe('a disk that is full', () => {
+  test.each([8, 24, 40, 64, 96])('with %i KiB: an error and no result, or a result that is true', async kib => {
+    if (process.getuid?.() !== 0) return;
+    const place = new Place();
+    onTestFinished(() => place.remove());
+    const home = path.join(place.cwd, '.proctor');
+    mkdirSync(home, { mode: 0o755 });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
+    onTestFinished(() => void execFileSync('umount', [home]));
+    place.file('intent.json', intentFor('full'));
+    const { code, stdout, stderr } = await place.start(['run', 'intent', 'intent.json', ...EXECUTE]).ended;
+    expect(code, stderr).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ code: expect.stringMatching(/^RUN_E00[57]$/) as never });
+    expect(stderr).not.toMatch(/ENOSPC|\n\s+at /);
+    execFileSync('mount', ['-o', 'remount,size=16m', home]);
+    const recovered = place.proctor(['recover']);
+    expect(recovered.code, recovered.stderr).toBe(0);
+    for (const folder of place.runFolders()) {
+      expect(await strictTroubles(folder)).toEqual([]);
+      expect(resultIn(folder).decision.accepted).toBe(false);
+    }
+    expect(readdirSync(place.temp)).toEqual([]);
+  });
+});

@@ -1,0 +1,200 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { check } from '../../src/contracts/check.ts';
+import { builtInProfiles, type Profile } from '../../src/contracts/profile/index.ts';
+import { runError, type RunError } from '../../src/contracts/run-error/index.ts';
+import { runErrorOf } from '../../src/tool/run-error.ts';
+import { runIntent, type RunIntentOptions } from '../../src/tool/run-intent.ts';
+import { temporaryFolder } from '../support.ts';
+import { own, ran } from './world.ts';
+
+/** What is said instead of a result; it keeps its contract. */
+async function told(
+  intent: unknown,
+  { name = 'intent.json', ...options }: Partial<RunIntentOptions> & { readonly name?: string } = {},
+): Promise<RunError> {
+  const cwd = temporaryFolder();
+  const file = path.join(cwd, name);
+  writeFileSync(file, typeof intent === 'string' || intent instanceof Uint8Array ? intent : JSON.stringify(intent));
+  const error: unknown = await runIntent({ intent: file, cwd, ...options }).catch((fault: unknown) => fault);
+  const document = runErrorOf(error);
+  expect(check(runError, document, { strict: true, internal: false }).violations).toEqual([]);
+  expect(JSON.stringify(document)).not.toContain(cwd);
+  return document;
+}
+
+describe('RUN_E002: an intent that is no document', () => {
+  test.each<[string, string, string | Uint8Array, RegExp]>([
+    ['nothing', 'a.json', '', /empty/],
+    ['no JSON', 'a.json', '{"goal":', /JSON document/],
+    ['two documents', 'a.json', '{"goal":"a"}{"goal":"b"}', /JSON document/],
+    ['a key twice', 'a.json', '{"goal":"a","goal":"b"}', /twice|duplicate|already/i],
+    ['a byte order mark', 'a.json', '\ufeff{"goal":"a"}', /mark/],
+    ['bytes that are no text', 'a.json', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
+    ['half a character', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
+    ['too deep', 'a.json', `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`, /deep/],
+    ['YAML with a slip', 'a.yaml', 'goal: a\nconstraints: [\n', /line [23]/],
+    ['YAML with a key twice', 'a.yml', 'goal: a\ngoal: b\n', /line 2/],
+    [
+      'YAML with half a character in a key',
+      'a.yml',
+      'goal: a\ncontext:\n  "\\uD800": 1\n',
+      /line 3: A string holds half of a surrogate pair/,
+    ],
+    ['YAML that is nothing', 'a.yml', '# nothing\n', /empty/],
+    [
+      'YAML that is more than memory',
+      'a.yml',
+      `goal: a\ncontext:\n  a0: &a0 [x, x]\n${Array.from({ length: 60 }, (_, at) => `  a${at + 1}: &a${at + 1} [*a${at}, *a${at}]\n`).join('')}`,
+      /larger than an intent may be, 16 MiB/,
+    ],
+  ])('%s', async (_, name, content, words) => {
+    expect(await told(content, { name })).toMatchObject({
+      code: 'RUN_E002',
+      message: expect.stringMatching(words) as never,
+    });
+  });
+});
+
+describe('RUN_E003: an intent that breaks a rule', () => {
+  test.each<[string, unknown, string]>([
+    ['no goal', {}, 'IN2'],
+    ['an empty goal', { goal: '' }, 'IN2'],
+    ['a blank goal', { goal: ' \n' }, 'IN2'],
+    ['no object', [], 'IN1'],
+    ['a key with a slip', { goal: 'g', comands: [] }, 'IN1'],
+    ['a key that is a path of a machine', { goal: 'g', '/home/someone/x': 1 }, 'IN1'],
+    ['__proto__', '{"goal":"g","__proto__":{}}', 'IN1'],
+    ['another version', { goal: 'g', schema_version: 'intent.v2' }, 'IN1'],
+    ['constraints of numbers', { goal: 'g', constraints: [1] }, 'IN2'],
+    [
+      'a file twice',
+      {
+        goal: 'g',
+        files: [
+          { path: 'a', content: '' },
+          { path: 'a', content: '' },
+        ],
+      },
+      'IN3',
+    ],
+    [
+      'a file in a file',
+      {
+        goal: 'g',
+        files: [
+          { path: 'a', content: '' },
+          { path: 'a/b', content: '' },
+        ],
+      },
+      'IN3',
+    ],
+    ['a command twice said', { goal: 'g', commands: [{ argv: ['a'], shell: 'a' }] }, 'IN4'],
+    ['a command without words', { goal: 'g', commands: [{ argv: [] }] }, 'IN4'],
+    ['a NUL', { goal: 'g', commands: [{ argv: ['a\0'] }] }, 'IN4'],
+    ['too many words', { goal: 'g', commands: [{ argv: Array.from({ length: 4_001 }, () => 'a') }] }, 'IN4'],
+    [
+      'too long words',
+      { goal: 'g', commands: [{ argv: Array.from({ length: 12 }, () => 'a'.repeat(100_000)) }] },
+      'IN4',
+    ],
+    ['an output twice', { goal: 'g', outputs: ['a', 'a'] }, 'IN5'],
+    ['a check without its keys', { goal: 'g', accept: [{ check: 'sha256', path: 'a' }] }, 'IN6'],
+    [
+      'a pattern that is none',
+      { goal: 'g', outputs: ['a'], accept: [{ check: 'content_matches', path: 'a', pattern: '(?<=a)b' }] },
+      'IN6',
+    ],
+    [
+      'a pattern that would take all memory',
+      { goal: 'g', outputs: ['a'], accept: [{ check: 'content_matches', path: 'a', pattern: '((a{500}){500}){500}' }] },
+      'IN6',
+    ],
+    [
+      'a schema that is none',
+      { goal: 'g', outputs: ['a'], accept: [{ check: 'json_schema', path: 'a', schema: { type: 'x' } }] },
+      'IN6',
+    ],
+    [
+      'a schema elsewhere',
+      {
+        goal: 'g',
+        outputs: ['a'],
+        accept: [{ check: 'json_schema', path: 'a', schema: { $ref: 'file:///etc/passwd' } }],
+      },
+      'IN6',
+    ],
+    [
+      'a schema that takes minutes',
+      {
+        goal: 'g',
+        outputs: ['a'],
+        accept: [
+          {
+            check: 'json_schema',
+            path: 'a',
+            schema: { anyOf: Array.from({ length: 20_000 }, (_, at) => ({ required: [`k${at}`] })) },
+          },
+        ],
+      },
+      'IN6',
+    ],
+    ['a limit of nothing', { goal: 'g', limits: { timeout_ms: 0 } }, 'IN7'],
+  ])('%s', async (_, intent, rule) => {
+    expect(await told(intent)).toMatchObject({ code: 'RUN_E003', rule_id: rule });
+  });
+
+  test('answers that are no object, or cannot be read', async () => {
+    const answers = path.join(temporaryFolder(), 'answers.json');
+    expect((await told({ goal: 'g' }, { answers })).code).toBe('RUN_E001');
+    writeFileSync(answers, '[]');
+    expect((await told({ goal: 'g' }, { answers })).code).toBe('RUN_E003');
+  });
+
+  test('but 100,000 constraints are fine', async () => {
+    const constraints = Array.from({ length: 100_000 }, (_, at) => `must keep thing ${at}, within 5 seconds`);
+    const { result } = await ran({ goal: 'g', constraints }, { mode: 'plan-only' });
+    expect(result.decision.accepted).toBe(true);
+  });
+});
+
+describe('RUN_E004: a profile that cannot bind', () => {
+  test.each<[string, string | Profile]>([
+    ['nowhere', 'nowhere.json'],
+    ['a folder', '.'],
+    ['a device', '/dev/zero'],
+    ['out of bounds', own({ timeout_ms: 600_001 })],
+    ['a built-in name with other content', { ...builtInProfiles.strict, timeout_ms: 31_000 }],
+    ['a root that climbs', own({ allowed_write_roots: ['../x'] })],
+    ['a command that is a path', own({ allowed_commands: ['/bin/sh'] })],
+    ['a name that is a path', own({ name: '/home/someone' })],
+    ['a key too many', { ...own(), allow_all: true } as Profile],
+  ])('%s', async (_, policy) => {
+    expect((await told({ goal: 'g' }, { policy })).code).toBe('RUN_E004');
+  });
+
+  test('a file that is no JSON', async () => {
+    const policy = path.join(temporaryFolder(), 'policy.json');
+    writeFileSync(policy, '{');
+    expect((await told({ goal: 'g' }, { policy })).code).toBe('RUN_E004');
+  });
+});
+
+describe('RUN_E007: a call that is not understood', () => {
+  test.each<[string, object]>([
+    ['an option with a slip', { modus: 'x' }],
+    ['a mode that nobody knows', { mode: 'plan' }],
+    ['a mode of models that nobody knows', { modelMode: 'live', policy: 'dev' }],
+    ['a recording without a mode for it', { recording: 'x.json' }],
+  ])('%s', async (_, options) => {
+    expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
+  });
+
+  test('a bug of ours says nothing of itself', () => {
+    expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
+      code: 'RUN_E007',
+      message: 'Proctor failed by a bug of its own.',
+    });
+  });
+});

@@ -1,0 +1,291 @@
+import { describe, expect, test } from 'vitest';
+import { contradictionsIn } from '../../src/run/intent/constraints.ts';
+import type { Asked } from '../../src/run/intent/decide.ts';
+import { placeholdersIn } from '../../src/run/intent/placeholders.ts';
+import { decided, fault, node, own, questionsIn } from './world.ts';
+
+const keysIn = (intent: object): string[] => placeholdersIn({ goal: 'g', ...intent }).map(({ key }) => key);
+
+describe('placeholders', () => {
+  test.each<[object, string[]]>([
+    [{ goal: 'Deploy <service> to <region 2>' }, ['service', 'region 2']],
+    [{ goal: 'Deploy it TBD' }, ['goal']],
+    [{ goal: 'g', constraints: ['a', 'to be decided', 'TODO: ask'] }, ['constraints[1]', 'constraints[2]']],
+    [{ goal: 'Which one???' }, ['goal']],
+    [{ commands: [{ argv: ['node', '<file>', '--name=<who>', 'TBD'] }] }, ['file', 'who', 'commands[0].argv[3]']],
+    [{ outputs: ['<where>', 'FIXME'] }, ['where', 'outputs[1]']],
+    [{ files: [{ path: 'XXX', content: '<html>' }] }, ['files[0].path']],
+  ])('%j', (intent, keys) => {
+    expect(keysIn(intent)).toEqual(keys);
+  });
+
+  test.each([
+    { goal: 'List<string> and a<b and x <3 and <<y>> and </p>' },
+    { goal: 'Keep a TODO list; nobody says TBDs' },
+    { commands: [{ argv: ['node', '-e', 'if (a<b>c) console.log("<p>")', 'say TBD'] }] },
+    { files: [{ path: 'a.html', content: '<html>TBD</html>' }] },
+  ])('%j has none', intent => {
+    expect(keysIn(intent)).toEqual([]);
+  });
+});
+
+describe('contradictions', () => {
+  const against = (intent: object): string[] =>
+    contradictionsIn({ goal: 'g', ...intent }).map(({ index, against: what }) => `${index} ${what}`);
+
+  test.each<[object, string[]]>([
+    [{ constraints: ['within 5 seconds'], limits: { timeout_ms: 6_000 } }, ['0 limits.timeout_ms']],
+    [{ constraints: ['within 5 seconds'], limits: { timeout_ms: 5_000 } }, []],
+    [{ constraints: ['at most 2 minutes'], limits: { timeout_ms: 120_001 } }, ['0 limits.timeout_ms']],
+    [{ constraints: ['no more than 1 file'], outputs: ['a', 'b'] }, ['0 outputs']],
+    [
+      { constraints: ['up to 1 files'], outputs: ['a', 'b'], limits: { max_output_files: 3 } },
+      ['0 limits.max_output_files', '0 outputs'],
+    ],
+    [
+      { constraints: ['at most 2 KiB'], limits: { max_total_output_bytes: 2_049 } },
+      ['0 limits.max_total_output_bytes'],
+    ],
+    [{ constraints: ['stay offline'], network: true }, ['0 network']],
+    [{ constraints: ['stay offline'], network: false }, []],
+    [{ constraints: ['Must log.', 'must NOT log'] }, ['1 constraints[0]']],
+    [{ constraints: ['must log', 'must log', 'must not sing'] }, []],
+  ])('%j', (intent, found) => {
+    expect(against(intent)).toEqual(found);
+  });
+});
+
+describe('a question that is answered', () => {
+  const PROFILE = own({ allow_network: true });
+  const limits = { timeout_ms: 20_000 };
+  /** The intent, its questions, and answers with which there are none. */
+  const CASES: readonly [string, object, string[], Record<string, unknown>][] = [
+    ['a name', { goal: 'Deploy <service>' }, ['service'], { service: 'web' }],
+    ['a number for a name', { goal: 'Deploy <count> of it' }, ['count'], { count: 3 }],
+    ['a word', { goal: 'Deploy TBD' }, ['goal'], { goal: 'it with $1 and $&' }],
+    [
+      'constraint or limit, the constraint',
+      { constraints: ['within 5 seconds'], limits },
+      ['constraints[0] or limits.timeout_ms'],
+      { 'constraints[0] or limits.timeout_ms': 'constraints[0]' },
+    ],
+    [
+      'constraint or limit, the limit',
+      { constraints: ['within 5 seconds'], limits },
+      ['constraints[0] or limits.timeout_ms'],
+      { 'constraints[0] or limits.timeout_ms': 'limits.timeout_ms' },
+    ],
+    [
+      'one constraint against two things',
+      { constraints: ['offline, within 5 seconds'], limits, network: true },
+      ['constraints[0] or network', 'constraints[0] or limits.timeout_ms'],
+      {
+        'constraints[0] or network': 'constraints[0]',
+        'constraints[0] or limits.timeout_ms': 'limits.timeout_ms',
+      },
+    ],
+    [
+      'constraint or constraint',
+      { constraints: ['must sing', 'must not sing'] },
+      ['constraints[1] or constraints[0]'],
+      { 'constraints[1] or constraints[0]': 'constraints[1]' },
+    ],
+    [
+      'constraint or outputs',
+      { constraints: ['at most 1 file'], outputs: ['out/a', 'out/b'], commands: [node('0')] },
+      ['constraints[0] or outputs'],
+      { 'constraints[0] or outputs': 'outputs' },
+    ],
+    [
+      'an output that nothing makes, with a command',
+      { outputs: ['out/a'] },
+      ['outputs[0].command'],
+      { 'outputs[0].command': ['node', 'make.mjs'] },
+    ],
+    [
+      'an output that nothing makes, left out',
+      { outputs: ['out/a'] },
+      ['outputs[0].command'],
+      { 'outputs[0].command': false },
+    ],
+    [
+      'an output whose name is open, and that nothing makes then',
+      { outputs: ['TBD'] },
+      ['outputs[0]'],
+      { 'outputs[0]': 'out/a', 'outputs[0].command': ['node', 'make.mjs'] },
+    ],
+    ['a check of another code', { accept: [{ check: 'exit_code', equals: 3 }] }, ['accept[0]'], { 'accept[0]': 0 }],
+    [
+      'a check of what is no output, added',
+      { accept: [{ check: 'file_exists', path: 'out/a' }], commands: [node('0')] },
+      ['accept[0]'],
+      { 'accept[0]': true },
+    ],
+    [
+      'a check of what is no output, left out',
+      { accept: [{ check: 'file_exists', path: 'out/a' }] },
+      ['accept[0]'],
+      { 'accept[0]': false },
+    ],
+    ['nothing to run', { goal: 'Sing' }, ['commands'], { commands: { commands: [node('0')] } }],
+  ];
+
+  test.each(CASES)('%s: by its key, and by its id', (_, rest, keys, answers) => {
+    const intent = { goal: 'Do it', ...rest };
+    const more: Partial<Asked> = {
+      profile: PROFILE,
+      mode: keys.includes('commands') ? 'execute-sandbox' : 'plan-only',
+    };
+    const open = decided(intent, more);
+    expect(questionsIn(open)).toEqual(keys);
+    expect(decided(intent, { ...more, answers })).toMatchObject({ kind: 'BUNDLE', bundle: { status: 'complete' } });
+    if (open.kind !== 'CLARIFY') throw new Error('it was to ask');
+    const [first] = open.bundle.questions;
+    const { [first?.key ?? '']: answer, ...others } = answers;
+    expect(decided(intent, { ...more, answers: { ...others, [first?.id ?? '']: answer } }).kind).toBe('BUNDLE');
+  });
+
+  test('and one that is not: what is answered stays, and the rest is asked', () => {
+    const half = decided({ goal: '<a> and <b>' }, { answers: { a: 'A' } });
+    expect(questionsIn(half)).toEqual(['b']);
+    expect(half.intent.goal).toBe('A and <b>');
+  });
+
+  test('can raise the next, which the same answers answer', () => {
+    const answers = { a: '<b>', b: '<c>', c: 'end' };
+    expect(decided({ goal: 'to the <a>' }, { answers })).toMatchObject({
+      kind: 'BUNDLE',
+      intent: { goal: 'to the end' },
+    });
+  });
+
+  test('with what has no end is a fault', () => {
+    const answers = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`n${at}`, `<n${at + 1}>`]));
+    expect(fault(() => decided({ goal: 'to <n0>' }, { answers }))).toBe(
+      'RUN_E003: The answers raise new questions again and again.',
+    );
+  });
+
+  test('of two that share a key, the first takes the answer and the second its id', () => {
+    const asked = { mode: 'execute-sandbox' } as const;
+    const open = decided({ goal: 'Run <commands>' }, asked);
+    expect(questionsIn(open)).toEqual(['commands', 'commands']);
+    const id = open.kind === 'CLARIFY' ? (open.bundle.questions[1]?.id ?? '') : '';
+    expect(questionsIn(decided({ goal: 'Run <commands>' }, { ...asked, answers: { commands: 'them' } }))).toEqual([
+      'commands',
+    ]);
+    const answers = { commands: 'them', [id]: { commands: [node('0')] } };
+    expect(decided({ goal: 'Run <commands>' }, { ...asked, answers }).kind).toBe('BUNDLE');
+  });
+
+  test.each<[string, object, Record<string, unknown>, string]>([
+    ['to what nobody asks', {}, { x: 1 }, 'The answers hold one to which there is no question.'],
+    [
+      'called __proto__',
+      {},
+      JSON.parse('{"__proto__":1}') as never,
+      'The answers hold one to which there is no question.',
+    ],
+    ['by key and by id', { goal: '<a>' }, { a: '1', q_0: '2' }, 'The answers hold one to which there is no question.'],
+    ['that is no text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text.'],
+    [
+      'that chooses neither',
+      { constraints: ['must x', 'must not x'] },
+      { 'constraints[1] or constraints[0]': 'both' },
+      'The answer to constraints[1] or constraints[0] must be "constraints[1]" or "constraints[0]".',
+    ],
+    [
+      'that is no command',
+      { outputs: ['out/a'] },
+      { 'outputs[0].command': 'node' },
+      'The answer to outputs[0].command must be a list of words, or false.',
+    ],
+    [
+      'that is no code',
+      { accept: [{ check: 'exit_code', equals: 3 }] },
+      { 'accept[0]': 4 },
+      'The answer to accept[0] must be 0 or false.',
+    ],
+    [
+      'that is not yes or no',
+      { accept: [{ check: 'file_exists', path: 'a' }] },
+      { 'accept[0]': 'yes' },
+      'The answer to accept[0] must be true or false.',
+    ],
+    [
+      'with a NUL',
+      { commands: [{ argv: ['node', '<a>'] }] },
+      { a: 'x\0y' },
+      'The intent breaks a rule: commands[0] holds a NUL, which no program can be given.',
+    ],
+  ])('%s is a fault', (_, rest, answers, message) => {
+    expect(fault(() => decided({ goal: 'g', ...rest }, { answers }))).toBe(`RUN_E003: ${message}`);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['a list', [], 'The answer to commands must be an object with commands, files, outputs or accept.'],
+    [
+      'the network',
+      { commands: [node('0')], network: true },
+      'What is proposed for the intent has a key that cannot be proposed.',
+    ],
+    [
+      'another goal',
+      { commands: [node('0')], goal: 'x' },
+      'What is proposed for the intent has a key that cannot be proposed.',
+    ],
+    ['commands that are none', { commands: 'node' }, 'The intent breaks a rule: commands must be a list, is a string.'],
+  ])('%s cannot be what is to be run', (_, value, message) => {
+    const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
+    expect(fault(work)).toBe(`RUN_E003: ${message}`);
+  });
+
+  test('adds to what the author wrote, and takes nothing of it away', () => {
+    const written = {
+      goal: 'g',
+      files: [{ path: 'out/z', content: '' }],
+      outputs: ['out/z'],
+      accept: [{ check: 'file_exists', path: 'out/z' }],
+      limits: { timeout_ms: 2_000 },
+    };
+    const answer = {
+      commands: [node('0')],
+      files: [{ path: 'a', content: '' }],
+      outputs: ['out/z', 'out/y'],
+      accept: [],
+      limits: { timeout_ms: 9_000, max_output_files: 5 },
+    };
+    const { intent } = decided(written, { mode: 'execute-sandbox', answers: { commands: answer } });
+    expect(intent).toMatchObject({
+      files: [{ path: 'out/z' }, { path: 'a' }],
+      outputs: ['out/z', 'out/y'],
+      accept: written.accept,
+      limits: { timeout_ms: 2_000, max_output_files: 5 },
+    });
+  });
+
+  test('a million times is refused before it fills the memory', () => {
+    const work = () => decided({ goal: '<x> '.repeat(1_000_000) }, { answers: { x: 'y'.repeat(100_000) } });
+    expect(fault(work)).toBe('RUN_E003: With its answers filled in, the intent is larger than it may be.');
+  });
+
+  test('with a command is bound by the profile as if its author had written it', () => {
+    const { refusals } = decided(
+      { goal: 'g', outputs: ['out/a'] },
+      { answers: { 'outputs[0].command': ['sh', '-c', 'x'] } },
+    ) as {
+      refusals?: readonly string[];
+    };
+    expect(refusals).toEqual([
+      'PL6: commands[0].argv[0] runs "sh", which the profile strict does not allow. It allows node, npm.',
+    ]);
+    expect(decided({ goal: 'g', commands: [{ argv: ['<tool>'] }] }, { answers: { tool: '../node' } }).kind).toBe(
+      'REFUSE',
+    );
+  });
+});
+
+test('there are never more questions than can be read', () => {
+  const constraints = Array.from({ length: 100_000 }, (_, at) => `thing ${at} is TBD`);
+  expect(questionsIn(decided({ goal: 'g', constraints })).length).toBe(100);
+});

@@ -1,0 +1,158 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Intent } from '../../src/contracts/intent/index.ts';
+import { plannerPrompt } from '../../src/run/intent/propose.ts';
+import { reproduce } from '../../src/tool/reproduce.ts';
+import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
+import { closeLauncher } from '../../src/tool/run-script.ts';
+import { temporaryFolder } from '../support.ts';
+import { GOAL, node, own, ran, recording, saidIn, toldOf } from './world.ts';
+
+afterAll(() => closeLauncher());
+
+const PLAN = { commands: [node('console.log("hello")')], outputs: [], accept: [{ check: 'exit_code', equals: 0 }] };
+
+/** Runs an intent with a recording in which these answers were given, and says what came of it. */
+async function replayed(
+  answers: readonly (readonly [Intent, unknown])[],
+  intent: object = { goal: GOAL.goal },
+  options: Partial<RunIntentOptions> = {},
+) {
+  const cwd = temporaryFolder();
+  const file = path.join(cwd, 'model.json');
+  const texts = answers.map(
+    ([asked, answer]) => [plannerPrompt(asked), typeof answer === 'string' ? answer : JSON.stringify(answer)] as const,
+  );
+  writeFileSync(file, JSON.stringify(recording(texts)));
+  const more = { policy: 'dev', modelMode: 'replay', recording: file, cwd, ...options } as const;
+  return ran(intent, more).catch((error: unknown) => toldOf(error));
+}
+
+const resultOf = async (run: ReturnType<typeof replayed>) => {
+  const answer = await run;
+  if (typeof answer === 'string') throw new Error(answer);
+  return answer;
+};
+
+describe('a bare goal with a recording', () => {
+  test('is planned as the model did, and done', async () => {
+    const other: Intent = { ...GOAL, goal: 'Something else' };
+    const { result, folder, internal } = await resultOf(
+      replayed([
+        [other, {}],
+        [GOAL, PLAN],
+      ]),
+    );
+    expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'replay', decision: { accepted: true } });
+    expect(result.model_io_path).toBeUndefined();
+    expect(internal.model_io_path).toMatch(/model\.json$/);
+    expect(saidIn(folder)).toBe('hello\n');
+  });
+
+  test('comes out again from its folder alone', async () => {
+    const { folder } = await resultOf(replayed([[GOAL, PLAN]]));
+    expect(await reproduce(folder, { cwd: temporaryFolder() })).toMatchObject({ same: true, first: undefined });
+  });
+
+  test('is asked about first where it has a placeholder, and is planned when that is filled', async () => {
+    const answer = [{ ...GOAL, goal: 'Say yes' }, PLAN] as const;
+    const open = await resultOf(replayed([answer], { goal: 'Say <what>' }));
+    expect(open.result.clarify_questions?.[0]).toMatch(/^what: /);
+    const answers = path.join(temporaryFolder(), 'answers.json');
+    writeFileSync(answers, '{"what":"yes"}');
+    const { result } = await resultOf(replayed([answer], { goal: 'Say <what>' }, { answers }));
+    expect(result.decision.accepted).toBe(true);
+  });
+
+  test('keeps what its author has written beside what the model adds', async () => {
+    const intent = {
+      goal: GOAL.goal,
+      accept: [{ check: 'file_exists', path: 'out/a' }],
+      outputs: ['out/a'],
+      limits: { timeout_ms: 2_000 },
+    };
+    const plan = { ...PLAN, accept: [], outputs: [], limits: { timeout_ms: 50_000 } };
+    const { result } = await resultOf(replayed([[GOAL, plan]], intent));
+    expect(result.decision).toMatchObject({
+      accepted: false,
+      reasons: expect.arrayContaining(['The output "out/a" is not there.']) as never,
+    });
+  });
+
+  test('is bound by its profile, whatever the model proposed', async () => {
+    const policy = own({ allowed_commands: ['node'] });
+    const plan = { commands: [{ argv: ['sh', '-c', 'id'] }] };
+    const { result } = await resultOf(replayed([[GOAL, plan]], { goal: GOAL.goal }, { policy }));
+    expect(result).toMatchObject({ kernel_result_kind: 'REFUSE', execution: null });
+  });
+
+  test.each<[string, unknown, string]>([
+    [
+      'network',
+      { ...PLAN, network: true },
+      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+    ],
+    [
+      'a policy',
+      { ...PLAN, policy: 'dev' },
+      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+    ],
+    [
+      'another goal',
+      { ...PLAN, goal: 'x' },
+      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+    ],
+    [
+      '__proto__',
+      '{"commands":[{"argv":["node"]}],"__proto__":{"network":true}}',
+      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+    ],
+    [
+      'limits that are none',
+      { ...PLAN, limits: { timeout_ms: 'long' } },
+      'RUN_E003: What the model proposed breaks a rule: limits.timeout_ms must be a number, is a string.',
+    ],
+    ['no commands', { outputs: ['out/a'] }, 'RUN_E007: What the model answered has no commands.'],
+    ['a list', [], 'RUN_E007: What the model answered is not one JSON object.'],
+    ['prose', 'Sure! Here is the plan: {}', 'RUN_E007: What the model answered is not one JSON object.'],
+    ['one key twice', '{"commands":[],"commands":[]}', 'RUN_E007: What the model answered is not one JSON object.'],
+  ])('that proposes %s is refused', async (_, answer, told) => {
+    expect(await replayed([[GOAL, answer]])).toBe(told);
+  });
+
+  test('for which nothing was recorded is a fault', async () => {
+    expect(await replayed([[{ ...GOAL, context: { a: 1 } }, PLAN]])).toBe(
+      'RUN_E007: The recording holds no answer for this goal: another was asked.',
+    );
+  });
+});
+
+describe('a model mode', () => {
+  test.each(['strict', 'default'])('is refused under %s, by PL4', async policy => {
+    expect(await replayed([], {}, { policy })).toBe(
+      `RUN_E004: The profile ${policy} allows no model: its model mode must be none.`,
+    );
+  });
+
+  test('without a recording is refused, by PL5', async () => {
+    const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay' }).catch(toldOf);
+    expect(told).toBe('RUN_E004: The model mode replay needs a recording: --recording FILE.');
+  });
+
+  test('that records is not there yet, and says so', async () => {
+    expect(await replayed([], { goal: 'g' }, { modelMode: 'record' })).toBe(
+      'RUN_E007: There is no planner yet whose answers could be recorded.',
+    );
+  });
+
+  test('with a recording that was changed is refused', async () => {
+    const file = path.join(temporaryFolder(), 'model.json');
+    const changed = JSON.stringify(recording([[plannerPrompt(GOAL), 'x']])).replace('"x"', '"y"');
+    writeFileSync(file, changed);
+    const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay', recording: file }).catch(toldOf);
+    expect(told).toBe(
+      'RUN_E007: The recording breaks a rule: MI7: interactions[0].response_hash is not that of the content.',
+    );
+  });
+});
