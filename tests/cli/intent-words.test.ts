@@ -51,3 +51,22 @@ test('who names a pack where a run is asked for is told what makes one of it', (
     stderr: 'error: "a.proctor.tar" is a file, not a run. If it is a pack, proctor unpack makes its folder.\n',
   });
 });
+
+test.each<[string, object, string]>([
+  [
+    'with a slip',
+    { versoin: '1' },
+    'The answers hold "versoin", to which there is no question. Did you mean "version"?',
+  ],
+  ['that names a place of a machine', { '/home/me/a': 1 }, 'The answers hold a text that is not shown here, to which'],
+  ['among others', { version: '1', b: 1, a: 2 }, 'The answers hold 2 such as "b", to which there is no question.'],
+  ['of a kind that does not fit', { version: [] }, 'The answer to version must be a text or a number.'],
+])('an answer %s is named', (_, answers, sentence) => {
+  const here = place();
+  here.file('intent.json', '{"goal":"Release <version>"}');
+  here.file('answers.json', JSON.stringify(answers));
+  expect(here.proctor(['run', 'intent', 'intent.json', '--answers', 'answers.json'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`error: ${sentence}`) as string,
+  });
+});
