@@ -29,7 +29,7 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
 }
 
 const PACK_EXITS = `
-The same folder gives the same bytes, on any machine and at any time.
+The same folder, with the same line of the ledger or without one, gives the same bytes on any machine and at any time.
 
 Exit codes:
   0  packed

@@ -11,7 +11,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
   let exit = 0;
   const program = new Command('proctor')
     .description(
-      'Runs scripts, intents and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify\noffline, and says whether the new version of an agent is worse than the old one.',
+      'Runs scripts, intents and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify offline, and says whether the new version of an agent is worse than the old one.',
     )
     .version(version)
     .addHelpText('after', EXAMPLES)

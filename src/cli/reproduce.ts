@@ -15,6 +15,7 @@ export async function reproduceCommand(word: string, { json }: { readonly json?:
     const { same, first, before, now, folder } = await reproduce(word, {
       ...namedKey(),
       signal: interrupt.signal,
+      onWarning: sentence => stderr.write(`${paintFor(2)('note', 'warning')}: ${sentence}\n`),
       onWait: () => stderr.write('waiting: other runs take all places on this machine …\n'),
     });
     const relative = path.relative(process.cwd(), folder);

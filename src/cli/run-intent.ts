@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
@@ -10,6 +11,7 @@ import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
+import { sealedText } from './run-text.ts';
 import { namedKey } from './variables.ts';
 
 export interface RunIntentFlags {
@@ -58,35 +60,53 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
 export function toldUsage(error: unknown): number {
   if (!(error instanceof CommanderError)) return told(error);
   stdout.write(canonicalize(runErrorOf(new Fault('usage', error.message.replace(/^error: /, '')))));
+  stderr.write(afterAnswer());
   return 2;
+}
+
+/** The answer ends without a line feed. On a terminal, what follows would stand in the same line. */
+function afterAnswer(): string {
+  return isatty(1) && isatty(2) ? '\n' : '';
 }
 
 /** An error of the harness, as a document on standard output and as a sentence beside it. */
 function told(error: unknown): number {
   const document = runErrorOf(error);
   stdout.write(canonicalize(document));
-  stderr.write(`error: ${printable(document.message)}\n`);
+  stderr.write(`${afterAnswer()}error: ${printable(document.message)}\n`);
   // A bug must be seen by whoever can mend it, and by nobody else.
   if (!(error instanceof Fault) && process.env['PROCTOR_DEBUG'])
     stderr.write(`${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
   return 2;
 }
 
-function summary({ folder, result }: IntentRunResult, intent: string, paint: Paint): string {
+function summary({ folder, result, keyId, internal }: IntentRunResult, intent: string, paint: Paint): string {
   const { kernel_result_kind: kind, decision, execution, clarify_questions = [], policy } = result;
   const mark = decision.accepted ? paint('good', '✓') : kind === 'CLARIFY' ? paint('note', '?') : paint('bad', '✗');
+  // Their paths are those inside the sandbox. Nobody should look for them here.
+  const taken = execution && execution.outputs.length > 0 ? ', outputs in output/' : '';
   const lines = [
     '',
     `${mark} ${paint('strong', kind)}  ${printable(path.basename(intent))}  ${decision.accepted ? 'accepted' : 'not accepted'}, policy ${policy.name}`,
     ...decision.reasons.slice(0, SHOWN_MAX).map(reason => `  ${printable(reason)}`),
     ...clarify_questions.slice(0, SHOWN_MAX).map(question => `  ${paint('note', '?')} ${printable(question)}`),
     ...(execution?.outputs ?? []).slice(0, SHOWN_MAX).map(({ path: file }) => `  output    ${printable(file)}`),
-    `  evidence  ${printable(path.relative(process.cwd(), folder))}`,
+    ...(internal.sandbox_path === undefined ? [] : [`  kept      ${printable(shortPath(internal.sandbox_path))}`]),
+    `  evidence  ${printable(shortPath(folder))}`,
     ...(clarify_questions.length > 0
       ? [paint('faint', '            answer in a file, {"KEY": answer}, and run again with --answers FILE')]
-      : [paint('faint', '            proctor show latest · proctor verify latest · proctor reproduce latest')]),
+      : [
+          paint(
+            'faint',
+            `            ${sealedText(keyId)}${taken} · proctor show latest · proctor verify latest · proctor reproduce latest`,
+          ),
+        ]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function shortPath(file: string): string {
+  return path.relative(process.cwd(), file);
 }
 
 const SHOWN_MAX = 20;

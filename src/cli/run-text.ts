@@ -55,6 +55,16 @@ export function limitsText(
   ].join(', ');
 }
 
+/** What a program said, how much of it, and where it lies. */
+export function streamText(
+  { name, bytes_total, bytes_kept, truncated, masked }: ScriptOutcome['streams'][number],
+  step: 'script' | 'intent',
+): string {
+  const cut = truncated ? `, ${sizeText(bytes_kept)} kept` : '';
+  const hidden = masked > 0 ? `, ${counted(masked, 'secret')} masked` : '';
+  return `${name}    ${sizeText(bytes_total)}${cut}${hidden}  evidence/steps/${step}/${name}.txt`;
+}
+
 /** How the folder of a run was closed. */
 export function sealedText(keyId: string | null): string {
   return keyId === null ? 'sealed, not signed' : 'sealed and signed';

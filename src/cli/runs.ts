@@ -22,7 +22,8 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     stdout.write(`${printableJson({ runs: entries, total })}\n`);
     return 0;
   }
-  if (runs.length === 0) stdout.write('No run yet. proctor run script FILE or proctor run suite CASES makes one.\n');
+  if (runs.length === 0)
+    stdout.write('No run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.\n');
   for (const { id, startedAt, status, subject, durationMs, renamed, resume, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
@@ -39,6 +40,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
 
 const STYLES: Readonly<Record<string, 'good' | 'note'>> = {
   succeeded: 'good',
+  accepted: 'good',
   answered: 'good',
   running: 'note',
   unfinished: 'note',

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownIntent } from '../tool/show-intent.ts';
 import type { Paint } from './paint.ts';
-import { endingText, limitsText, sandboxText, signedText } from './run-text.ts';
+import { endingText, limitsText, sandboxText, signedText, streamText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {
@@ -87,5 +87,6 @@ function ranLines({ runner, outcome, result }: ShownIntent, paint: Paint): strin
     ...(result?.execution?.outputs ?? [])
       .slice(0, SHOWN_MAX)
       .map(({ path: file, size_bytes }) => `  output    ${printable(file)}  ${paint('faint', sizeText(size_bytes))}`),
+    ...outcome.streams.map(stream => `  ${streamText(stream, 'intent')}`),
   ];
 }

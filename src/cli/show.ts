@@ -7,7 +7,7 @@ import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, limitsText, sandboxText, signedText } from './run-text.ts';
+import { endingText, limitsText, sandboxText, signedText, streamText } from './run-text.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
 import { counted, durationText, sizeText } from './units.ts';
@@ -79,7 +79,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...(runner.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
     '',
     `  ${paint('strong', 'left behind')}`,
-    ...outcome.streams.map(stream => `    ${streamText(stream)}`),
+    ...outcome.streams.map(stream => `    ${streamText(stream, 'script')}`),
     ...result.artifacts
       .slice(0, FILES_SHOWN)
       .map(({ path: file, bytes }) => `    ${printable(file)}  ${paint('faint', sizeText(bytes))}`),
@@ -146,10 +146,4 @@ function enforcedBy({ enforcement }: ScriptOutcome): string[] {
     `held by   ${[...by.map(([what, who]) => `${what}: ${who.replace('_', ' ')}`), `end: ${kill.replace('_', ' ')}`].join(', ')}`,
     `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root of this machine'}`,
   ];
-}
-
-function streamText({ name, bytes_total, bytes_kept, truncated, masked }: ScriptOutcome['streams'][number]): string {
-  const cut = truncated ? `, ${sizeText(bytes_kept)} kept` : '';
-  const hidden = masked > 0 ? `, ${counted(masked, 'secret')} masked` : '';
-  return `${name}    ${sizeText(bytes_total)}${cut}${hidden}  evidence/steps/script/${name}.txt`;
 }

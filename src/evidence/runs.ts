@@ -159,7 +159,10 @@ export function findRun(home: string, word: string, words: readonly string[] = [
   if (word === 'latest') {
     const last = runs.at(-1);
     if (!last)
-      throw new Fault('no_run', 'There is no run yet. proctor run script FILE or proctor run suite CASES makes one.');
+      throw new Fault(
+        'no_run',
+        'There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+      );
     return last;
   }
   const exact = runs.find(({ id }) => id === word);
@@ -171,7 +174,13 @@ export function findRun(home: string, word: string, words: readonly string[] = [
       'ambiguous_run',
       `${matches.length} runs begin with "${printable(word)}". Give more of the id; proctor list shows them.`,
     );
-  if (existsSync(word) && statSync(word).isDirectory()) return placeAt(path.resolve(word));
+  if (existsSync(word)) {
+    if (statSync(word).isDirectory()) return placeAt(path.resolve(word));
+    throw new Fault(
+      'no_run',
+      `"${printable(word)}" is a file, not a run. If it is a pack, proctor unpack makes its folder.`,
+    );
+  }
   const meant = didYouMean(word, ['latest', ...words, ...runs.map(({ id }) => id)]);
   throw new Fault('no_run', `No run is called "${printable(word)}".${meant} proctor list shows them.`);
 }

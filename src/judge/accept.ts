@@ -5,6 +5,7 @@ import { MIB } from '../contracts/contract.ts';
 import type { AcceptCheck, IntentOutcome } from '../contracts/intent/index.ts';
 import { validatorOf } from './json-schema.ts';
 import { patternOf } from './patterns.ts';
+import { saying } from './sentence.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** The files that were taken, by their paths. */
@@ -77,7 +78,10 @@ function schemaTrouble(bytes: Buffer, schema: Record<string, unknown>): string |
   const reading = readJson(bytes, { bytesMax: CONTENT_BYTES_MAX });
   if (!reading.ok) return 'The file is not one acceptable JSON document.';
   try {
-    return validatorOf(schema)(reading.value) ? 'The document does not keep the schema.' : undefined;
+    const fault = validatorOf(schema)(reading.value);
+    if (!fault) return undefined;
+    const where = fault.place === '' ? 'The document' : `In the document, ${fault.place}`;
+    return saying(`${where} ${fault.message}.`, 'The document does not keep the schema.');
   } catch (error) {
     if (!(error instanceof Unjudgeable)) throw error;
     return error.message;

@@ -4,6 +4,7 @@ import { setImmediate as others } from 'node:timers/promises';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { Verdict } from '../verify/index.ts';
+import { checkRunWord, refuseUnknown } from './options.ts';
 
 export interface PackOptions {
   /** Where the pack is written; `<run id>.proctor.tar` in `cwd` if not said. */
@@ -31,6 +32,8 @@ export interface PackedRun {
 
 /** Makes one file of a run: a path, an id, the beginning of one, or `latest`. Only a run that verifies is packed. */
 export async function packRun(run: string, options: PackOptions = {}): Promise<PackedRun> {
+  checkRunWord('packRun', run);
+  refuseUnknown('packRun', options, OPTIONS);
   const { internal = false, cwd = process.cwd(), signal } = options;
   const [{ placeOf }, { alreadyThere, notSealed, sealOf, writePack }, { ledgerLineOf }, room] = await Promise.all([
     import('./runs.ts'),
@@ -52,6 +55,8 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
   const packed = await writePack(folder, file, { withInternal: internal, ledgerLine, signal });
   return { runId, kind, file, ...packed, hasLedgerLine: ledgerLine !== undefined };
 }
+
+const OPTIONS: Record<keyof PackOptions, true> = { out: true, internal: true, cwd: true, signal: true };
 
 /** What is wrong first, in words; undefined if nothing is. */
 export async function firstTrouble(

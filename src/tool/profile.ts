@@ -19,8 +19,10 @@ export function profileOf(given: string | Profile): Profile {
 function judged(value: unknown): Profile {
   const { violations } = check(contract, value, { strict: true, internal: false });
   const [first] = violations;
-  if (first) throw new Fault('bad_profile', `The profile breaks a rule: ${first.rule_id}: ${first.message}`);
-  return value as Profile;
+  if (!first) return value as Profile;
+  const more = violations.length - 1;
+  const rest = more > 0 ? ` More faults: ${more}.` : '';
+  throw new Fault('bad_profile', `The profile breaks a rule: ${first.rule_id}: ${first.message}${rest}`);
 }
 
 function bytesOf(file: string): Buffer {

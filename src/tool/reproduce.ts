@@ -2,6 +2,7 @@ import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { placeOf as placeIn } from '../base/place.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
+import { checkRunWord, refuseUnknown } from './options.ts';
 import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
 import { placeOf } from './runs.ts';
 import { wholeness } from './whole.ts';
@@ -19,13 +20,10 @@ export interface Reproduction {
 }
 
 /** Runs an intent again from nothing but its folder, and compares what comes out. */
-export async function reproduce(
-  word: string,
-  {
-    cwd = process.cwd(),
-    ...around
-  }: Pick<RunIntentOptions, 'cwd' | 'signingKey' | 'signal' | 'onOutput' | 'onWait'> = {},
-): Promise<Reproduction> {
+export async function reproduce(word: string, options: ReproduceOptions = {}): Promise<Reproduction> {
+  checkRunWord('reproduce', word);
+  refuseUnknown('reproduce', options, OPTIONS);
+  const { cwd = process.cwd(), ...around } = options;
   const { folder } = await placeOf(cwd, word, around.signingKey);
   const { before, request, intent, profile } = await recordIn(folder);
   const recording =
@@ -46,6 +44,17 @@ export async function reproduce(
   const first = firstDifference(canonicalSubset(before), canonicalSubset(now), '');
   return { same: first === undefined, first, before, now, folder: newFolder };
 }
+
+type ReproduceOptions = Pick<RunIntentOptions, 'cwd' | 'signingKey' | 'signal' | 'onOutput' | 'onWait' | 'onWarning'>;
+
+const OPTIONS: Record<keyof ReproduceOptions, true> = {
+  cwd: true,
+  signingKey: true,
+  signal: true,
+  onOutput: true,
+  onWait: true,
+  onWarning: true,
+};
 
 /** What a folder says of its run. One that does not verify is not repeated: nobody knows what it was. */
 async function recordIn(folder: string) {

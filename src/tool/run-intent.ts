@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { printable } from '../base/printable.ts';
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
 import { profileOf } from './profile.ts';
 import { sharedLauncher } from './run-script.ts';
 
@@ -45,6 +45,8 @@ export interface IntentRunResult {
   readonly folder: string;
   /** The same as run.json in it. */
   readonly result: RunResult;
+  /** The key that the seal was signed with, or null. */
+  readonly keyId: string | null;
   /** What only those who run Proctor should see: paths of this machine. */
   readonly internal: { readonly sandbox_path?: string; readonly model_io_path?: string };
 }
@@ -96,6 +98,7 @@ export async function runOrder(
     import('../run/intent/trouble.ts'),
   ]);
   const home = homeFrom(cwd);
+  const signer = await signerAt(cwd, signingKey);
   const { place, result, keptIn } = await run(
     {
       ...order,
@@ -109,7 +112,7 @@ export async function runOrder(
     },
     {
       home,
-      signer: await signerAt(cwd, signingKey),
+      signer,
       ledger: ledgerOf(home, onWarning),
       launcher: sharedLauncher,
       ...(signal && { signal }),
@@ -123,6 +126,7 @@ export async function runOrder(
     runId: place.id,
     folder: place.folder,
     result,
+    keyId: signer?.keyId ?? null,
     internal: {
       ...(keptIn !== undefined && { sandbox_path: keptIn }),
       ...(recording !== undefined && { model_io_path: path.resolve(cwd, recording) }),
@@ -132,10 +136,10 @@ export async function runOrder(
 
 function checkOptions(options: RunIntentOptions): void {
   if (typeof options?.intent !== 'string') throw new Fault('usage', 'runIntent needs intent: the path of a file.');
-  const unknown = Object.keys(options).find(key => !Object.hasOwn(OPTIONS, key));
-  if (unknown !== undefined) {
-    const names = Object.keys(OPTIONS).join(', ');
-    throw new Fault('usage', `runIntent does not know the option "${printable(unknown)}". There are: ${names}.`);
+  refuseUnknown('runIntent', options, OPTIONS);
+  for (const name of ['answers', 'recording'] as const) {
+    if (!['string', 'undefined'].includes(typeof options[name]))
+      throw new Fault('usage', `${name} is the path of a file.`);
   }
   // A word that nobody knows must not be taken for the one that runs something.
   for (const [name, values] of Object.entries(WORDS)) {

@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { Launcher } from '../execute/launch.ts';
@@ -11,6 +10,7 @@ import type { Around } from '../run/recorded.ts';
 import type { ScriptAnswer } from '../run/script.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
@@ -108,11 +108,7 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
 /** A bound that is misspelt would silently not bound. */
 function checkOptions(options: RunScriptOptions): void {
   if (typeof options?.script !== 'string') throw new Fault('usage', 'runScript needs script: the path of a file.');
-  const unknown = Object.keys(options).find(key => !Object.hasOwn(OPTIONS, key));
-  if (unknown !== undefined) {
-    const names = Object.keys(OPTIONS).join(', ');
-    throw new Fault('usage', `runScript does not know the option "${printable(unknown)}". There are: ${names}.`);
-  }
+  refuseUnknown('runScript', options, OPTIONS);
 }
 
 const OPTIONS: Record<keyof RunScriptOptions, true> = {

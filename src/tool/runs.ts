@@ -62,6 +62,7 @@ async function listedIntent({ id, lane, folder }: RunPlace, recovered: Recovered
   const { readIntentFolder } = await import('../evidence/intent-folder.ts');
   const { request, result } = readIntentFolder(folder);
   const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
+  const planned = request?.mode === 'plan-only' && result?.kernel_result_kind === 'BUNDLE' ? ', only planned' : '';
   const took = result && Date.parse(result.completed_at) - Date.parse(result.started_at);
   return {
     id: request?.run_id ?? id,
@@ -69,7 +70,7 @@ async function listedIntent({ id, lane, folder }: RunPlace, recovered: Recovered
     folder,
     startedAt: result?.started_at,
     status: result ? (result.decision.accepted ? 'accepted' : 'rejected') : recovered ? open : 'unreadable',
-    subject: result && `${result.intent.path}, ${result.kernel_result_kind}`,
+    subject: result && `${result.intent.path}, ${result.kernel_result_kind}${planned}`,
     durationMs: took,
     ...(request && request.run_id !== id && { renamed: true }),
   };

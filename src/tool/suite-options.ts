@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts';
-import { printable } from '../base/printable.ts';
 import type { CompareOptions } from './compare.ts';
+import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
 /** Doubts what a program says that no compiler has looked at: an option that is misspelt would silently do nothing. */
@@ -29,13 +29,6 @@ export function checkCompareOptions(options: CompareOptions): void {
       `compareRuns needs ${side}: a run, or a word for one such as "baseline", "new" or "latest".`,
     );
   }
-}
-
-function refuseUnknown(verb: string, options: object, known: object): void {
-  const unknown = Object.keys(options ?? {}).find(key => !Object.hasOwn(known, key));
-  if (unknown === undefined) return;
-  const names = Object.keys(known).join(', ');
-  throw new Fault('usage', `${verb} does not know the option "${printable(unknown)}". There are: ${names}.`);
 }
 
 function isHeader(header: unknown): boolean {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { Options } from '../verify/index.ts';
+import { refuseUnknown } from './options.ts';
 import { firstTrouble } from './pack.ts';
 
 export interface UnpackOptions {
@@ -24,6 +25,8 @@ export interface UnpackedRun {
 
 /** Makes the folder of the run in a pack, if the pack verifies. */
 export async function unpack(file: string, options: UnpackOptions = {}): Promise<UnpackedRun> {
+  if (typeof file !== 'string') throw new Fault('usage', 'unpack needs a pack: the path of a file.');
+  refuseUnknown('unpack', options, OPTIONS);
   const { cwd = process.cwd(), signal } = options;
   const [{ packFile }, { digestsIn, writeFolder }, { verifyOpenPack }, { openRegular }] = await Promise.all([
     import('../evidence/pack-file.ts'),
@@ -46,3 +49,5 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
     pack.close();
   }
 }
+
+const OPTIONS: Record<keyof UnpackOptions, true> = { to: true, cwd: true, signal: true, verify: true };

@@ -505,7 +505,11 @@ describe('what cannot be run as asked', () => {
         'The number of processes must be from 1 to 100,000.',
       ],
       [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". proctor list shows them.'],
-      [['show'], 'no_run', 'There is no run yet. proctor run script FILE or proctor run suite CASES makes one.'],
+      [
+        ['show'],
+        'no_run',
+        'There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+      ],
     ];
     for (const [args, code, message] of faults) {
       const ran = here.proctor([...args, '--json']);

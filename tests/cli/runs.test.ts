@@ -14,7 +14,7 @@ describe('a place without runs', () => {
     const here = place();
     expect(here.proctor(['list'])).toMatchObject({
       code: 0,
-      stdout: 'No run yet. proctor run script FILE or proctor run suite CASES makes one.\n',
+      stdout: 'No run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.\n',
     });
     expect(here.proctor(['list', '--json'])).toMatchObject({ code: 0, stdout: '{"runs":[],"total":0}\n' });
     expect(here.proctor(['recover'])).toMatchObject({ code: 0, stdout: 'Every run here is finished.\n' });

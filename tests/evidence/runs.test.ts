@@ -161,7 +161,7 @@ describe('a run', () => {
 
   test('is not there before the first', () => {
     expect(refusal(temporaryFolder(), 'latest')).toBe(
-      'no_run: There is no run yet. proctor run script FILE or proctor run suite CASES makes one.',
+      'no_run: There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
     );
   });
 });

@@ -179,15 +179,20 @@ describe('a question that is answered', () => {
   });
 
   test.each<[string, object, Record<string, unknown>, string]>([
-    ['to what nobody asks', {}, { x: 1 }, 'The answers hold one to which there is no question.'],
+    ['to what nobody asks', {}, { x: 1 }, 'The answers hold "x", to which there is no question.'],
     [
       'called __proto__',
       {},
       JSON.parse('{"__proto__":1}') as never,
-      'The answers hold one to which there is no question.',
+      'The answers hold "__proto__", to which there is no question.',
     ],
-    ['by key and by id', { goal: '<a>' }, { a: '1', q_0: '2' }, 'The answers hold one to which there is no question.'],
-    ['that is no text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text.'],
+    [
+      'by key and by id',
+      { goal: '<a>' },
+      { a: '1', q_0: '2' },
+      'The answers hold "q_0", to which there is no question.',
+    ],
+    ['that is no text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text or a number.'],
     [
       'that chooses neither',
       { constraints: ['must x', 'must not x'] },

@@ -218,7 +218,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
       accept: [{ check: 'json_schema', path: 'out/a', schema: { type: 'object' } }],
     },
     1,
-    ['accept[0], json_schema: The document does not keep the schema.'],
+    ['accept[0], json_schema: The document must be object.'],
   ],
   [
     'fails a check of a hash',

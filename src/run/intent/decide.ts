@@ -1,6 +1,7 @@
 import type { Bundle, Intent } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import type { ContentHash } from '../../base/hash.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import { bundleOf } from './bundle.ts';
 import { edited, merged } from './edits.ts';
 import { placeholdersIn } from './placeholders.ts';
@@ -8,6 +9,7 @@ import { isExecutable, type Mode, type Question, questionsOf } from './questions
 import { effectiveIntent, judgedIntent } from './read-intent.ts';
 import { refusalsOf } from './refusals.ts';
 import { IntentFault } from './trouble.ts';
+import { quoted } from './words.ts';
 
 /** What was decided of an intent, before anything runs. */
 export type Decision = {
@@ -94,11 +96,13 @@ function editsOf({ key, id, answer }: Question, open: Map<string, unknown>) {
 
 /** An answer to what nobody asks is a slip, and would be left out in silence. */
 function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Question[]): void {
-  if (open.size === 0) return;
+  const [stray] = open.keys();
+  if (stray === undefined) return;
   const keys = questions.slice(0, KEYS_SHOWN).map(({ key }) => key);
+  const many = open.size === 1 ? '' : `${open.size} such as `;
   throw new IntentFault(
     'intent_invalid',
-    `The answers hold ${open.size === 1 ? 'one' : open.size} to which there is no question.`,
+    `The answers hold ${many}${quoted(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
     { details: { open_questions: keys } },
   );
 }

@@ -48,7 +48,9 @@ function ofPlaceholder({ key, word, places }: Placeholder): Ask {
     key,
     text: `What should stand in place of ${word} in ${places.join(', ')}?`,
     answer: value =>
-      typeof value === 'string' || typeof value === 'number' ? [{ fill: key, with: String(value) }] : 'a text',
+      typeof value === 'string' || typeof value === 'number'
+        ? [{ fill: key, with: String(value) }]
+        : 'a text or a number',
   };
 }
 

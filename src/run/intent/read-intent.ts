@@ -91,7 +91,7 @@ export function judgedIntent(value: unknown, what = 'The intent'): Intent {
   const { violations } = check(contract, value, { strict: true, internal: false });
   const [first] = violations;
   if (!first) return { ...(value as Intent), schema_version: 'intent.v1' };
-  const rest = violations.length > 1 ? ` There are ${violations.length - 1} more faults.` : '';
+  const rest = violations.length > 1 ? ` More faults: ${violations.length - 1}.` : '';
   throw new IntentFault('intent_invalid', `${what} breaks a rule: ${first.message}${rest}`, {
     ruleId: first.rule_id,
     details: {
