@@ -8,6 +8,8 @@ const COMMANDS = [
   'reproduce',
   'keys new',
   'keys show',
+  'pack',
+  'unpack',
   'compare',
   'report',
   'baseline accept',

@@ -182,19 +182,6 @@ test('explain knows rules, families, formats and folders, and says what it does 
   });
 });
 
-test('schema and example print what verify accepts, and list their names', () => {
-  const names = proctor(['schema']).stdout.trim().split('\n');
-  expect(proctor(['example']).stdout.trim().split('\n')).toEqual(names);
-  for (const name of names) {
-    expect(JSON.parse(proctor(['schema', name]).stdout)).toMatchObject({
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
-    });
-    expect(proctor(['verify', '--as', name, '-'], { input: proctor(['example', name]).stdout }).code, name).toBe(0);
-  }
-  expect(proctor(['schema', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
-  expect(proctor(['schema', '__proto__']).code).toBe(2);
-});
-
 test('help and version answer on stdout with exit 0, an unknown command is exit 2 with a suggestion', () => {
   expect(proctor(['--version'])).toMatchObject({
     code: 0,

@@ -196,5 +196,6 @@ test('of a clean tree, what is taken is what a filter leaves of all of it', asyn
     ),
     { numRuns: 40 },
   );
-  expect(some).toBeGreaterThan(10);
+  // Else the trees would all have been empty, or nothing of them wanted.
+  expect(some).toBeGreaterThan(0);
 });
