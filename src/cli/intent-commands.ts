@@ -20,6 +20,7 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
         .default('none'),
     )
     .option('--recording <file>', 'what the model answered, for --model-mode replay')
+    .option('--copy-output <folder>', 'copy the outputs to this folder')
     .option('--keep-sandbox', 'keep what the sandbox held, to be looked at')
     .option('--internal', 'add sandbox_path and model_io_path, which are paths of this machine, to the answer')
     .addHelpText('after', EXITS)

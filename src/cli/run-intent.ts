@@ -21,6 +21,7 @@ export interface RunIntentFlags {
   readonly modelMode?: 'none' | 'record' | 'replay';
   readonly recording?: string;
   readonly keepSandbox?: true;
+  readonly copyOutput?: string;
   readonly internal?: true;
 }
 
@@ -29,10 +30,11 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
   const paint = paintFor(2);
   const live = { stdout: new LiveText(stderr.write), stderr: new LiveText(stderr.write) };
   const interrupt = interruptions();
-  const { internal: _, ...asked } = flags;
+  const { internal: _, copyOutput, ...asked } = flags;
   const options: RunIntentOptions = {
     ...asked,
     ...namedKey(),
+    ...(copyOutput !== undefined && { copyOutputTo: copyOutput }),
     intent,
     signal: interrupt.signal,
     onOutput: (stream, bytes) => live[stream].take(bytes),

@@ -4,6 +4,7 @@ import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
+import { checkTarget, copyOutput } from './copy-output.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
@@ -25,6 +26,8 @@ export interface RunIntentOptions {
   readonly recording?: string;
   /** Keeps what the sandbox held, to be looked at. */
   readonly keepSandbox?: boolean;
+  /** Copies the outputs to this folder, which must be empty or not exist. */
+  readonly copyOutputTo?: string;
   /** The file of the key that the seal is signed with; the key of the place, if not said. */
   readonly signingKey?: string;
   /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
@@ -54,13 +57,14 @@ export interface IntentRunResult {
 /** Decides upon an intent, does what was decided if asked to, and leaves evidence that anyone can verify. */
 export async function runIntent(options: RunIntentOptions): Promise<IntentRunResult> {
   checkOptions(options);
-  const { policy = 'default', mode = 'plan-only', modelMode = 'none', recording } = options;
+  const { policy = 'default', mode = 'plan-only', modelMode = 'none', recording, copyOutputTo } = options;
+  if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const profile = profileOf(policy);
   await checkModelMode(profile, modelMode, recording);
   const { judgedIntent, readGiven } = await import('../run/intent/read-intent.ts');
   const read = readGiven(options.intent, 'The intent', INTENT_BYTES_MAX);
   const answers = options.answers === undefined ? null : await answersIn(options.answers);
-  return runOrder(
+  const answer = await runOrder(
     {
       intent: judgedIntent(read.value),
       given: read.given,
@@ -72,6 +76,8 @@ export async function runIntent(options: RunIntentOptions): Promise<IntentRunRes
     },
     options,
   );
+  if (copyOutputTo !== undefined) copyOutput(answer.folder, copyOutputTo);
+  return answer;
 }
 
 const INTENT_BYTES_MAX = 16 * 1024 * 1024;
@@ -162,6 +168,7 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   modelMode: true,
   recording: true,
   keepSandbox: true,
+  copyOutputTo: true,
   signingKey: true,
   cwd: true,
   signal: true,

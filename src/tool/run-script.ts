@@ -1,5 +1,3 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
@@ -11,6 +9,7 @@ import type { ScriptAnswer } from '../run/script.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
+import { checkTarget, copyOutput } from './copy-output.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
@@ -181,26 +180,6 @@ function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: 
     interpreter: plan.request.interpreter.name,
     durationMs: completedAtMs - plan.startedAtMs,
   };
-}
-
-function checkTarget(folder: string): void {
-  if (!existsSync(folder)) return;
-  if (!statSync(folder).isDirectory()) throw new Fault('usage', 'The place to copy the output to is not a folder.');
-  if (readdirSync(folder).length > 0)
-    throw new Fault(
-      'usage',
-      'The folder to copy the output to is not empty. Give an empty one, or one that is not there yet.',
-    );
-}
-
-function copyOutput(folder: string, target: string): void {
-  try {
-    mkdirSync(target, { recursive: true });
-    const output = path.join(folder, 'output');
-    if (existsSync(output)) cpSync(output, target, { recursive: true, errorOnExist: true, force: false });
-  } catch (cause) {
-    throw new Fault('copy_failed', 'The output is in the run folder, but could not be copied from there.', { cause });
-  }
 }
 
 /** Without the keys that were not given. */

@@ -101,6 +101,16 @@ describe('proctor run intent', () => {
     }
   });
 
+  test('copies its outputs where they are wanted, and nowhere that something lies already', () => {
+    given({ goal: 'g', commands: [writes(`fs.writeFileSync('out/a', 'x')`)], outputs: ['out/a'] });
+    expect(run('intent.json', '--copy-output', 'copied', ...EXECUTE).code).toBe(0);
+    expect(readFileSync(path.join(place.cwd, 'copied/out/a'), 'utf8')).toBe('x');
+    const before = place.runFolders().length;
+    const again = run('intent.json', '--copy-output', 'copied', ...EXECUTE);
+    expect([again.code, JSON.parse(again.stdout)]).toEqual([2, expect.objectContaining({ code: 'RUN_E007' })]);
+    expect(place.runFolders()).toHaveLength(before);
+  });
+
   test.each(['000', '077'])('is the same for whoever has the mask %s, and again', mask => {
     const other = new Place();
     try {
