@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs';
+import { closeSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
@@ -8,9 +8,8 @@ import { LEDGER } from './ledger.ts';
 
 /** The line of a run in the ledger of the home that its folder lies in, with its line feed; undefined if it has none. */
 export function ledgerLineOf(folder: string, runId: string): string | undefined {
-  const runs = path.resolve(folder, '..', '..');
-  if (path.basename(runs) !== 'runs') return undefined;
-  const fd = openRegular(path.join(path.dirname(runs), LEDGER));
+  const home = homeAround(folder);
+  const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));
   if (fd === undefined) return undefined;
   try {
     for (const { bytes } of linesOf(fd, ledgerLine.bytesMax)) {
@@ -23,5 +22,15 @@ export function ledgerLineOf(folder: string, runId: string): string | undefined 
     return undefined;
   } finally {
     closeSync(fd);
+  }
+}
+
+/** The folder that holds `runs/<lane>/<run>`. */
+export function homeAround(folder: string): string | undefined {
+  try {
+    const runs = path.dirname(path.dirname(realpathSync(folder)));
+    return path.basename(runs) === 'runs' ? path.dirname(runs) : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -54,15 +54,26 @@ export function packFile(fd: number): PackFile {
     const unsafe = names.trouble(path);
     if (unsafe) blame({ path, ...unsafe });
     else entries.set(path, piece);
+    if (!names.isFull) continue;
+    blame({ fault: 'form', path, what: `is one of more than ${NAMES_MAX.toLocaleString('en-US')} files and folders` });
+    isCut = true;
+    break;
   }
   return { fd, entries, faults, isCut, close: () => closeSync(fd) };
 }
 
 /** What is wrong with the names of entries, one after another. */
 class Names {
-  /** By what some system takes a name for: a file, or a folder. */
-  readonly #keys = new Map<string, 'file' | 'folder'>();
+  /**
+   * By the number of the folder and what some system takes a name in it for: the number of that folder, or that it is a
+   * file. Whole paths would be held once for every folder in them.
+   */
+  readonly #known = new Map<string, number | 'file'>();
   #previous = '';
+
+  get isFull(): boolean {
+    return this.#known.size > NAMES_MAX;
+  }
 
   trouble(path: string): Pick<PackFault, 'fault' | 'what'> | undefined {
     const unsafe = unsafePath(path) ?? (Buffer.byteLength(path) > TAR_PATH_BYTES_MAX ? 'is too long' : undefined);
@@ -74,22 +85,26 @@ class Names {
       return { fault: 'form', what: path === this.#previous ? 'stands here twice' : 'breaks the sorted order' };
     }
     this.#previous = path;
-    let key = '';
+    let folder = 0;
     for (const [index, segment] of segments.entries()) {
-      key += `/${nameKey(segment)}`;
-      const kind = index < segments.length - 1 ? 'folder' : 'file';
-      const known = this.#keys.get(key);
-      if (known === undefined) this.#keys.set(key, kind);
-      else if (known !== kind || kind === 'file') {
+      const key = `${folder}/${nameKey(segment)}`;
+      const isFile = index === segments.length - 1;
+      const known = this.#known.get(key);
+      if (known === 'file' || (known !== undefined && isFile)) {
         return { fault: 'path', what: 'has the name of another entry, on some system' };
       }
+      folder = known ?? this.#known.size + 1;
+      if (known === undefined) this.#known.set(key, isFile ? 'file' : folder);
     }
     return undefined;
   }
 }
 
-/** As many entries as a folder may have. */
+/** As many entries as a folder may have, its folders not counted. */
 const PIECES_MAX = 500_000;
+
+/** Folders have no entries of their own, and take room all the same. No run has as many of them as files. */
+const NAMES_MAX = 2 * PIECES_MAX;
 
 /** As deep as a folder may be, and the folder of the run itself. */
 const DEPTH_MAX = 34;

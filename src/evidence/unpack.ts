@@ -21,7 +21,7 @@ export interface Digests {
   readonly leftOut: number;
 }
 
-/** Reads them where the verifier read them. What is not as it was then is found when it is written. */
+/** Reads them where the verifier read them. A file that is not as it was then is found when it is written. */
 export function digestsIn(pack: PackFile): Digests {
   const { statement, sha256 } = sealIn(pack) ?? {};
   const own = documentIn(pack);
@@ -80,7 +80,7 @@ export async function writeFolder(
   }
 }
 
-function changed(): Fault {
+export function changed(): Fault {
   return new Fault('changed', 'The pack was changed while it was unpacked. Nothing was written.');
 }
 

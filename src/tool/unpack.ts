@@ -28,12 +28,13 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
   if (typeof file !== 'string') throw new Fault('usage', 'unpack needs a pack: the path of a file.');
   refuseUnknown('unpack', options, OPTIONS);
   const { cwd = process.cwd(), signal } = options;
-  const [{ packFile }, { digestsIn, writeFolder }, { verifyOpenPack }, { openRegular }] = await Promise.all([
-    import('../evidence/pack-file.ts'),
-    import('../evidence/unpack.ts'),
-    import('../verify/pack.ts'),
-    import('../verify/source.ts'),
-  ]);
+  const [{ packFile }, { changed, digestsIn, writeFolder }, { verifyOpenPack }, { changeOf, openRegular }] =
+    await Promise.all([
+      import('../evidence/pack-file.ts'),
+      import('../evidence/unpack.ts'),
+      import('../verify/pack.ts'),
+      import('../verify/source.ts'),
+    ]);
   const opened = openRegular(path.resolve(cwd, file));
   if (!opened.ok) throw new Fault(opened.code, `The pack cannot be read. ${opened.message}`);
   const pack = packFile(opened.fd);
@@ -42,6 +43,8 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
     if (trouble !== undefined)
       throw new Fault('not_valid', `The pack is not unpacked, because it does not verify: ${trouble}`);
     const { runId, kind, digests, leftOut } = digestsIn(pack);
+    // These digests are those that were verified only if nobody has written into the pack since.
+    if (changeOf(opened)) throw changed();
     const folder = path.resolve(cwd, options.to ?? runId);
     const files = await writeFolder(pack, folder, digests, signal);
     return { runId, kind, folder, files, leftOut };

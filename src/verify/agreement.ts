@@ -1,8 +1,9 @@
+import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/index.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
-import { openSeal } from '../contracts/seal/index.ts';
+import { openSeal, type RunKind } from '../contracts/seal/index.ts';
 import { exitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
@@ -17,11 +18,15 @@ interface Run {
 }
 
 /** FD9: the documents of one run tell of one run, and of the same end. */
-export function agreementInspector({ report }: Surroundings): Inspector {
+export function agreementInspector({ troubled, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
+  /** The contracts of documents whose name is one of those that some run always leaves. */
+  const written = new Map<string, string>();
+  const seals: { readonly file: string; readonly kind: RunKind }[] = [];
   return {
     take(document) {
       const { file, place, contract, value } = document;
+      if (NAMES.has(path.posix.basename(file))) written.set(file, contract.name);
       const folder = above(file, contract.name === 'script-result' ? 0 : 1);
       if (folder === undefined || !(contract.name === 'script-result' || /(?:^|\/)evidence\/[^/]+$/.test(file))) return;
       const run = runs.get(folder) ?? {};
@@ -29,7 +34,8 @@ export function agreementInspector({ report }: Surroundings): Inspector {
       if (contract.name === 'script-outcome') run.outcome = { file, value: value as ScriptOutcome };
       if (contract.name === 'script-result') run.result = value as ScriptResult;
       if (contract.name === 'runner') run.runner = value as Runner;
-      const id = runIdOf(document);
+      const { run_id: id, kind } = namedBy(document);
+      if (kind) seals.push({ file, kind });
       if (id === undefined) return;
       run.named ??= { id, file };
       if (run.named.id === id) return;
@@ -37,6 +43,15 @@ export function agreementInspector({ report }: Surroundings): Inspector {
     },
 
     end() {
+      for (const { file, kind } of seals) {
+        for (const [name, contract] of Object.entries(ALWAYS[kind])) {
+          const left = path.posix.join(above(file, 1) ?? '', name);
+          // A document that is broken has a verdict of its own.
+          if (troubled.has(left) || written.get(left) === contract) continue;
+          const message = `seals a run of kind ${kind}, and ${name} is not there as a ${contract}`;
+          report({ rule: FD.FD9.id, level: 'must', file, message });
+        }
+      }
       for (const { outcome, result, runner } of runs.values()) {
         if (!outcome) continue;
         const { file, value } = outcome;
@@ -51,11 +66,28 @@ export function agreementInspector({ report }: Surroundings): Inspector {
   };
 }
 
-function runIdOf({ contract, value }: FolderDocument): string | undefined {
+/** What a run always leaves, however it ended, each with its contract. */
+const ALWAYS: Readonly<Record<RunKind, Readonly<Record<string, string>>>> = {
+  script: {
+    'result.json': 'script-result',
+    'evidence/request.json': 'script-request',
+    'evidence/outcome.json': 'script-outcome',
+  },
+  agent: { 'result.json': 'agent-result' },
+  intent: { 'run.json': 'run-result', 'intent.json': 'intent', 'evidence/request.json': 'intent-request' },
+  suite: { 'run.json': 'run', 'evidence/request.json': 'suite-request' },
+};
+
+const NAMES: ReadonlySet<string> = new Set(
+  Object.values(ALWAYS).flatMap(files => Object.keys(files).map(file => path.posix.basename(file))),
+);
+
+/** The run that a document names, and of a seal its kind. */
+function namedBy({ contract, value }: FolderDocument): { readonly run_id?: string; readonly kind?: RunKind } {
   if (contract.name === 'seal') {
     const opened = openSeal(value);
-    return opened.ok ? opened.statement.predicate.run_id : undefined;
+    return opened.ok ? opened.statement.predicate : {};
   }
   const { run_id } = value as { run_id?: unknown };
-  return typeof run_id === 'string' ? run_id : undefined;
+  return typeof run_id === 'string' ? { run_id } : {};
 }

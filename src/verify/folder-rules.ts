@@ -80,6 +80,7 @@ export const FD = {
     asks: [
       'every document in evidence/ that names a run names the same one, the seal and each event included',
       'the outcome of a script has the status of its result.json, and the ending that its runner.json tells',
+      'the seal of a script, an intent or a suite lies with the request of one, and with what such a run always leaves',
     ],
   },
   FD10: {
@@ -103,6 +104,8 @@ export const FD = {
       'runner.json has the limits and write roots of the bundle, and the allowed commands of the policy',
       'the exit code is 0 exactly where the commands ended with 0, every output is there and every check held',
       'cmd is the command of the bundle that ended so; the hashes of both streams are those of the outcome',
+      'the checks of the outcome are those of the bundle, in their order',
+      'every file in output/ is one of the outputs of the execution',
     ],
   },
 } as const;
@@ -172,6 +175,7 @@ export const LD = {
     why: 'Whoever changes a run and seals it anew leaves a line that names another seal.',
     asks: [
       'where the folder of a run lies in runs/ beside ledger.ndjson, the line of the run has the hash of its seal',
+      'there it has the name of the run that its seal names',
       'kind and sealed_at are those that the seal states, and intent is what run.json says',
       'a run folder in such a place is held against its line, if it has one',
     ],

@@ -110,7 +110,7 @@ export async function* verifyShelf(
     }
   }
   for (const document of beyond?.beside ?? []) yield [sum.add(document)];
-  if (sum.isEmpty && journals.size === 0) {
+  if (sum.isEmpty && journals.size === 0 && (beyond?.findings ?? []).length === 0) {
     yield [refused(shelf.input, 'unknown_format', 'No file in this folder is a document of a known format.')];
     return;
   }

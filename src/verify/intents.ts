@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { type Bundle, type IntentOutcome, type IntentRequest, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
@@ -5,7 +6,7 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import { exitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
-import { above } from './walk.ts';
+import { above, filesBelow } from './walk.ts';
 
 /** The documents of one intent's run, and where the result lies. */
 interface Run {
@@ -17,7 +18,7 @@ interface Run {
 }
 
 /** FD11: result, bundle, request, runner and outcome of an intent tell of one decision, and of one end. */
-export function intentInspector({ report }: Surroundings): Inspector {
+export function intentInspector({ tree, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   return {
     take(document) {
@@ -29,15 +30,22 @@ export function intentInspector({ report }: Surroundings): Inspector {
     },
 
     end() {
-      for (const run of runs.values()) {
+      for (const [folder, run] of runs) {
         const { result } = run;
         if (!result || !run.request) continue;
+        const output = path.posix.join(folder, 'output/');
+        const listed = new Set((result.value.execution?.outputs ?? []).map(({ path: file }) => output + file));
+        for (const file of filesBelow(output, tree)) {
+          if (!listed.has(file)) report({ rule: FD.FD11.id, level: 'must', file, message: UNLISTED });
+        }
         for (const [at, message] of disagreements(run, result.value, run.request))
           report({ rule: FD.FD11.id, level: 'must', file: result.file, at, message });
       }
     },
   };
 }
+
+const UNLISTED = 'is none of the outputs of the execution';
 
 const KNOWN: ReadonlySet<string> = new Set(['run-result', 'bundle', 'intent-request', 'runner', 'intent-outcome']);
 
@@ -107,9 +115,20 @@ function* fromOutcome(
     yield ['execution.exit_code', 'does not fit how the commands ended and which checks held'];
   if (bundle && canonicalize(execution.cmd) !== canonicalize(shownCommand(bundle.commands[command ?? 0]?.argv ?? [])))
     yield ['execution.cmd', 'is not the command of the bundle that ended so'];
-  if (bundle && refused === null && checks.length !== bundle.accept.length)
+  if (bundle && refused === null && canonicalize(checks.map(asked)) !== canonicalize(bundle.accept.map(asked)))
     yield ['execution', 'rests on other checks than those of the bundle'];
   for (const { name, sha256 } of outcome.streams) {
     if (execution[`${name}_sha256`] !== sha256) yield [`execution.${name}_sha256`, 'is not the one of the outcome'];
   }
+}
+
+/** What is checked, and of which file. */
+function asked({
+  check,
+  path: file = null,
+}: {
+  readonly check: string;
+  readonly path?: string | null | undefined;
+}): unknown {
+  return { check, path: file };
 }

@@ -6,6 +6,7 @@ import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
 import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
 import { type Entry, LEDGER } from '../evidence/ledger.ts';
+import { homeAround } from '../evidence/ledger-line.ts';
 import { hasJournal } from '../evidence/recover.ts';
 import { listRuns } from '../evidence/runs.ts';
 import { sealedEntry } from '../evidence/sealed-entry.ts';
@@ -17,7 +18,7 @@ import type { Report } from './inspector.ts';
  * by then has its line already, however many others are being finished meanwhile.
  */
 export class RunsBeside {
-  readonly #runs = new Map<string, { readonly at: string; readonly entry: Entry }[]>();
+  readonly #runs = new Map<string, RunBeside[]>();
   readonly #met = new Set<string>();
   readonly #report: Report;
   /** What findings call the folder that the ledger lies in, with a slash at its end. */
@@ -27,11 +28,13 @@ export class RunsBeside {
   constructor(home: string, below: string, report: Report) {
     this.#report = report;
     this.#below = below;
-    for (const { folder } of listRuns(home)) {
-      const entry = hasJournal(folder) ? undefined : sealedEntry(folder);
+    for (const { id, folder } of listRuns(home)) {
+      const isOpen = hasJournal(folder);
+      const entry = sealedEntry(folder);
       if (!entry) continue;
       const at = path.relative(home, folder).replaceAll(path.sep, '/');
-      this.#runs.set(entry.run_id, [...(this.#runs.get(entry.run_id) ?? []), { at, entry }]);
+      this.#runs.set(entry.run_id, [...(this.#runs.get(entry.run_id) ?? []), { at, entry, isOpen }]);
+      if (id !== entry.run_id) report({ rule: LD.LD8.id, level: 'must', file: below + at, message: MISPLACED });
     }
   }
 
@@ -52,8 +55,8 @@ export class RunsBeside {
 
   end(): void {
     for (const [id, places] of this.#runs) {
-      for (const { at, entry } of places) {
-        if (this.#met.has(id)) continue;
+      for (const { at, entry, isOpen } of places) {
+        if (isOpen || this.#met.has(id)) continue;
         const isOlder = Date.parse(entry.sealed_at) < (this.#firstAtMs ?? Number.POSITIVE_INFINITY);
         const [level, message] = isOlder ? (['should', OLDER] as const) : (['must', UNWRITTEN] as const);
         this.#report({ rule: LD.LD9.id, level, file: `${this.#below}${at}`, message });
@@ -61,6 +64,16 @@ export class RunsBeside {
     }
   }
 }
+
+/** The sealed folder of a run beside a ledger. */
+interface RunBeside {
+  readonly at: string;
+  readonly entry: Entry;
+  /** It has still its journal, so its line may be yet to come. */
+  readonly isOpen: boolean;
+}
+
+const MISPLACED = 'holds another run than the one that it is named after';
 
 const UNWRITTEN =
   'is sealed and has no line in the ledger: it could not be written, which proctor recover mends, or was taken away';
@@ -82,14 +95,19 @@ export function ledgersIn(folder: string, files: readonly string[], report: Repo
   return new Map(ledgers);
 }
 
+const FOREIGN = 'is that of another run than the one that this folder is named after';
+
 /** LD8 for one run folder: what the ledger of the home that it lies in says of it. */
 export function ledgerAround(folder: string, report: Report): void {
-  const home = homeOf(folder);
+  const home = homeAround(folder);
   const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));
   if (fd === undefined) return;
   try {
     const entry = sealedEntry(folder);
     if (!entry) return;
+    if (path.basename(realpathSync(folder)) !== entry.run_id) {
+      report({ rule: LD.LD8.id, level: 'must', file: 'evidence/seal.json', message: FOREIGN });
+    }
     const name = `"run_id":"${entry.run_id}"`;
     for (const { number, bytes } of linesOf(fd, ledgerLine.bytesMax)) {
       if (!bytes?.includes(name)) continue;
@@ -103,15 +121,5 @@ export function ledgerAround(folder: string, report: Report): void {
     }
   } finally {
     closeSync(fd);
-  }
-}
-
-/** The folder that holds `runs/<lane>/<run>`. */
-function homeOf(folder: string): string | undefined {
-  try {
-    const runs = path.dirname(path.dirname(realpathSync(folder)));
-    return path.basename(runs) === 'runs' ? path.dirname(runs) : undefined;
-  } catch {
-    return undefined;
   }
 }

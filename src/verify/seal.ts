@@ -10,13 +10,15 @@ interface Seal {
   readonly file: string;
   /** The folder that it seals, with a slash at its end; '' is the top. */
   readonly below: string;
+  /** What its names begin with that lies around the folder: where evidence/ alone was given, the name of that. */
+  readonly around: string;
   readonly subjects: SealStatement['subject'];
 }
 
 export interface SealInspector extends Inspector {
   /** The files that some seal names. */
   readonly sealed: ReadonlySet<string>;
-  /** How many sealed files lie out of the folder, as they do where only evidence/ was given. */
+  /** How many sealed files lie out of the folder, as all others do where only evidence/ was given. */
   readonly outside: number;
   /** What seals leave open. */
   readonly notChecked: readonly string[];
@@ -34,13 +36,14 @@ export function sealInspector(
   const runs = new Set<string>();
   let outside = 0;
 
-  function* changed({ below, subjects }: Seal): Generator<FolderFinding> {
-    const isGone = (name: string): boolean => !tree.files.has(below + name);
+  function* changed(seal: Seal): Generator<FolderFinding> {
+    const { subjects } = seal;
+    const isGone = (name: string): boolean => !tree.files.has(fileOf(seal, name));
     const internal = subjects.filter(({ name }) => name.startsWith(INTERNAL));
     const isPublic = internal.length > 0 && internal.every(({ name }) => isGone(name));
     if (isPublic) notChecked.push('the internal files, which are not here');
     for (const { name, digest, annotations } of subjects) {
-      const file = below + name;
+      const file = fileOf(seal, name);
       if (disputed.has(file) || (isPublic && name.startsWith(INTERNAL))) continue;
       const place = { rule: SL.SL5.id, level: 'must', file } as const;
       const size = tree.files.get(file);
@@ -53,9 +56,10 @@ export function sealInspector(
     }
   }
 
-  function* extra({ file: seal, below }: Seal): Generator<FolderFinding> {
+  function* extra({ file: seal, below, around }: Seal): Generator<FolderFinding> {
     for (const file of filesBelow(below, tree)) {
-      if (sealed.has(file) || file === seal || LATER.has(file.slice(below.length)) || journals.has(file)) continue;
+      const isLater = LATER.has(around + file.slice(below.length));
+      if (sealed.has(file) || file === seal || isLater || journals.has(file)) continue;
       const isTorn = LATER.has(tornFile(path.posix.basename(file)) ?? '');
       yield {
         rule: SL.SL6.id,
@@ -68,7 +72,7 @@ export function sealInspector(
 
   /** A seal that is broken has a verdict of its own. */
   function isSealed(): boolean {
-    return outside > 0 || seals.length > 0 || [...troubled].some(file => path.posix.basename(file) === 'seal.json');
+    return seals.length > 0 || [...troubled].some(file => path.posix.basename(file) === 'seal.json');
   }
 
   function isEvidence(file: string): boolean {
@@ -86,15 +90,13 @@ export function sealInspector(
       if (contract.name !== 'seal') return;
       const opened = openSeal(value);
       if (!opened.ok) return;
-      const { subject: subjects } = opened.statement;
       const folder = above(file, contract.claimsFrom ?? 0);
-      if (folder === undefined) {
-        outside += subjects.length;
-        return;
-      }
-      const below = folder === '' ? '' : `${folder}/`;
-      seals.push({ file, below, subjects });
-      for (const { name } of subjects) sealed.add(below + name);
+      const around = folder === undefined ? 'evidence/' : '';
+      const subjects = opened.statement.subject.filter(({ name }) => name.startsWith(around));
+      outside += opened.statement.subject.length - subjects.length;
+      const seal = { file, below: folder ? `${folder}/` : '', around, subjects };
+      seals.push(seal);
+      for (const { name } of subjects) sealed.add(fileOf(seal, name));
     },
 
     end() {
@@ -112,6 +114,11 @@ export function sealInspector(
         notChecked.push('whether a file was exchanged, added or lost: there is no seal');
     },
   };
+}
+
+/** Where a sealed file lies, or should. */
+function fileOf({ below, around }: Seal, name: string): string {
+  return below + name.slice(around.length);
 }
 
 /** Documents that only a run of ours writes, and every such run is sealed. */

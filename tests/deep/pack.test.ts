@@ -78,6 +78,23 @@ test('a file of a gigabyte is packed, verified and unpacked in the memory of a s
   for (const [index, peak] of large.entries()) expect(peak).toBeLessThan((small[index] ?? 0) + 30);
 });
 
+test('an archive of few files in many folders is left where these are too many', async () => {
+  const cwd = temporaryFolder();
+  const fd = openSync(path.join(cwd, 'deep.proctor.tar'), 'w');
+  for (let count = 0; count < 100_000; count += 1_000) {
+    const heads = Array.from({ length: 1_000 }, (_, index) =>
+      tarHead(`folder/${String(count + index).padStart(7, '0')}/${'abcdef/'.repeat(31)}a`, 0),
+    );
+    writeSync(fd, Buffer.concat(heads));
+  }
+  writeSync(fd, TAR_END);
+  closeSync(fd);
+  const { code, stdout, peakMb } = measured(['verify', 'deep.proctor.tar'], cwd);
+  expect(code).toBe(3);
+  expect(stdout).toContain('is one of more than 1,000,000 files and folders');
+  expect(peakMb).toBeLessThan(600);
+});
+
 test('an archive of more files than a folder may hold is left where they are too many', async () => {
   const cwd = temporaryFolder();
   const fd = openSync(path.join(cwd, 'bomb.proctor.tar'), 'w');

@@ -218,6 +218,25 @@ test('a pack that is changed after it was verified leaves nothing', async () => 
   }
 });
 
+test('a pack that becomes another one when it was verified leaves nothing', async () => {
+  const cwd = temporaryFolder();
+  const [file, other] = await Promise.all(
+    ['aaa', 'bbb'].map(async text => packOf(await scriptFolder({ 'output/a.txt': text }))),
+  );
+  if (file === undefined || other === undefined) throw new Error('There are two packs.');
+  expect(statSync(other).size).toBe(statSync(file).size);
+  let left = (await verdictsOf(file)).length;
+  // Asked after every verdict, and so after the last one.
+  const signal = {
+    get aborted() {
+      if (--left === 0) writeFileSync(file, readFileSync(other));
+      return false;
+    },
+  } as AbortSignal;
+  await expect(unpack(file, { cwd, signal })).rejects.toThrow('was changed');
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
 test('a run that was renamed has the name that its seal says', async () => {
   const folder = await scriptFolder();
   const other = path.join(path.dirname(folder), 'mine');

@@ -88,8 +88,12 @@ function documents(): Files {
 type Change = (document: never) => object;
 
 /** The same with some documents changed, every reference to them made right again, and sealed by whoever did it. */
-function forged(changes: Readonly<Record<string, Change>> = {}): Files {
-  const files = documents();
+function forged(
+  changes: Readonly<Record<string, Change>> = {},
+  others: Readonly<Record<string, string | null>> = {},
+): Files {
+  const files = { ...documents(), ...others };
+  for (const [file, text] of Object.entries(others)) if (text === null) delete files[file];
   for (const [file, change] of Object.entries(changes)) {
     files[file] = canonicalize(change(JSON.parse(files[file] as string) as never));
   }
@@ -149,6 +153,16 @@ describe('a forged folder of an intent', () => {
       },
       ['execution.exit_code'],
     ],
+    [
+      'checks of something else',
+      {
+        'evidence/outcome.json': (outcome: { checks: object[] }) => ({
+          ...outcome,
+          checks: outcome.checks.map(check => ({ ...check, path: 'out/d.json' })),
+        }),
+      },
+      ['execution'],
+    ],
     ['checks left out', { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) }, ['execution']],
     [
       'an ending that the runner does not tell',
@@ -202,6 +216,17 @@ describe('a forged folder of an intent', () => {
   test('with another intent beside it is found by its hash', async () => {
     const broken = await brokenIn(folderWith(forged({ 'intent.json': (text: object) => ({ ...text, goal: 'Else' }) })));
     expect(broken).toContain('FD3 run.json#intent.sha256');
+  });
+
+  test('with a file that no execution has left is found', async () => {
+    const forgery = forged({}, { 'output/out/more.json': '{}' });
+    expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 output/out/more.json']);
+  });
+
+  test.each(['evidence/request.json', 'intent.json'])('without its %s is found', async name => {
+    const changes = { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) };
+    const broken = await brokenIn(folderWith(forged(changes, { [name]: null })));
+    expect(broken).toContain('FD9 evidence/seal.json');
   });
 
   test('without its seal is found', async () => {

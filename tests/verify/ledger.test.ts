@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -139,6 +139,25 @@ describe('found and named by line is', () => {
 });
 
 describe('against the runs beside it, found is', () => {
+  test('a run that was exchanged with another, though both are whole', async () => {
+    const home = await homeWithRuns(2);
+    const [first, second] = [0, 1].map(index => path.join(home, 'runs', 'script', runId(index))) as [string, string];
+    renameSync(first, `${first}.x`);
+    renameSync(second, first);
+    renameSync(`${first}.x`, second);
+    const places = [0, 1].map(index => `LD8 runs/script/${runId(index)}`);
+    expect((await brokenIn(home)).toSorted()).toEqual(places);
+    expect(await brokenIn(first)).toEqual(['LD8 evidence/seal.json']);
+  });
+
+  test('a run that was sealed anew, also where it has a journal again', async () => {
+    const home = await homeWithRuns(2);
+    const folder = path.join(home, 'runs', 'script', runId(1));
+    sealAnew(folder);
+    writeFileSync(path.join(folder, 'journal.ndjson'), '');
+    expect(await brokenIn(ledgerIn(home))).toEqual(['LD8 ledger.ndjson:2#seal_sha256']);
+  });
+
   test('a run that was sealed anew, from both sides', async () => {
     const home = await homeWithRuns(3);
     const folder = path.join(home, 'runs', 'script', runId(1));

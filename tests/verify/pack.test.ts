@@ -56,6 +56,7 @@ const breaches: [string, (file: string) => string, Broken][] = [
     [
       'FD2 evidence/events.ndjson:2#artifact_path',
       'FD2 evidence/steps/script/manifest.json#artifacts[0]',
+      'FD9 evidence/seal.json',
       'PK1 result.json',
     ],
   ],
@@ -253,6 +254,11 @@ describe('an archive that cannot be read to its end', () => {
     }
   });
 
+  test('is not merely refused where nothing in it can be used', async () => {
+    const broken = await brokenIn(fileOf(archive([entry('../a', 'x')])));
+    expect(broken).toContain('PK7 ../a');
+  });
+
   test('an extended header for a path that needs none is not the one way', async () => {
     const pax = Buffer.concat([head('pax/path', 28, 156, 'x'), block(`28 path=${A}\n`), entry(A, 'aaa')]);
     const file = await packOf(await scriptFolder());
@@ -405,6 +411,8 @@ test('a script that left a file where none belongs is not packed as a script', a
     'SR3',
     'SR4',
     'SR5',
+    'FD9 evidence/seal.json',
+    'FD9 evidence/seal.json',
     'PK2 notes.txt',
     'PK3 result.json',
   ]);

@@ -8,7 +8,7 @@ import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
 import { scriptResult } from '../../src/contracts/script-result/index.ts';
-import { sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
+import { type RunKind, sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
 import { folderRules } from '../../src/verify/folder-rules.ts';
 import type { Verdict } from '../../src/verify/index.ts';
 import { exampleWith, judged, temporaryFolder } from '../support.ts';
@@ -91,11 +91,11 @@ function unsealed(): Files {
   };
 }
 
-function sealOf(files: Files): object {
+function sealOf(files: Files, kind: RunKind = 'script'): object {
   return sealEnvelope(
     sealStatement({
       runId: RUN,
-      kind: 'script',
+      kind,
       sealedAt: '2026-04-03T10:15:07.412Z',
       files: Object.entries(files).map(([file, content]) => ({
         path: file,
@@ -194,8 +194,29 @@ describe('the folder of a finished run', () => {
     const verdicts = await verdictsOf(path.join(folderWith(sealed()), 'evidence'));
     const { outcome, not_checked } = verdicts.at(-1) as Verdict;
     expect(outcome).toBe('valid');
-    // The files of the seal, those of the manifest, and the artifact of an event.
-    expect(not_checked).toContain(`${Object.keys(unsealed()).length + 3 + 1} references to files outside this folder`);
+    const around = Object.keys(unsealed()).filter(file => !file.startsWith('evidence/')).length;
+    // The files of the seal that lie around it, those of the manifest, and the artifact of an event.
+    expect(not_checked).toContain(`${around + 3 + 1} references to files outside this folder`);
+  });
+
+  test('of which only evidence/ is given is held against its seal all the same', async () => {
+    const changed = { ...sealed(), 'evidence/final-state.txt': 'all is well\n' };
+    expect(await brokenIn(path.join(folderWith(changed), 'evidence'))).toEqual(['SL5 final-state.txt']);
+    const more = { ...sealed(), 'evidence/more.txt': 'x' };
+    expect(await brokenIn(path.join(folderWith(more), 'evidence'))).toEqual(['SL6 more.txt']);
+    const { 'evidence/outcome.json': _, ...fewer } = sealed();
+    expect(await brokenIn(path.join(folderWith(fewer), 'evidence'))).toEqual(['SL5 outcome.json']);
+  });
+
+  test.each(['evidence/request.json', 'evidence/outcome.json'])('has its %s, whoever sealed it', async name => {
+    const { [name]: _, ...others } = unsealed();
+    const forged = { ...others, 'evidence/seal.json': sealOf(others) };
+    expect(await brokenIn(folderWith(forged))).toEqual(['FD9 evidence/seal.json']);
+  });
+
+  test.each(['intent', 'suite', 'agent'] as const)('is not sealed as the run of kind %s', async kind => {
+    const broken = await brokenIn(folderWith(sealed({ 'evidence/seal.json': sealOf(unsealed(), kind) })));
+    expect(new Set(broken)).toEqual(new Set(['FD9 evidence/seal.json']));
   });
 });
 
