@@ -169,11 +169,12 @@ function brokenIn(violations: Verdict['violations']): string {
   return `${rules === 1 ? 'one rule' : `${rules} rules`} broken`;
 }
 
-/** "all 3 valid", or "1 valid, 2 refused". */
+/** "all 3 valid", "1 valid, 2 refused", or "none". */
 function counted(outcomes: Readonly<Partial<Record<Outcome, number>>>): string {
   const entries = Object.entries(outcomes) as [Outcome, number][];
   const [only] = entries;
-  if (entries.length === 1 && only) return `${only[1] > 1 ? 'all ' : ''}${number(only[1])} ${WORDS[only[0]]}`;
+  if (!only) return 'none';
+  if (entries.length === 1) return `${only[1] > 1 ? 'all ' : ''}${number(only[1])} ${WORDS[only[0]]}`;
   return (Object.keys(WORDS) as Outcome[])
     .flatMap(outcome => (outcomes[outcome] ? [`${number(outcomes[outcome])} ${WORDS[outcome]}`] : []))
     .join(', ');

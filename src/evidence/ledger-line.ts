@@ -9,7 +9,12 @@ import { LEDGER } from './ledger.ts';
 /** The line of a run in the ledger of the home that its folder lies in, with its line feed; undefined if it has none. */
 export function ledgerLineOf(folder: string, runId: string): string | undefined {
   const home = homeAround(folder);
-  const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));
+  return home === undefined ? undefined : lineIn(home, runId);
+}
+
+/** The same, of a home that is known. */
+export function lineIn(home: string, runId: string): string | undefined {
+  const fd = openRegular(path.join(home, LEDGER));
   if (fd === undefined) return undefined;
   try {
     for (const { bytes } of linesOf(fd, ledgerLine.bytesMax)) {

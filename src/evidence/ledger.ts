@@ -120,21 +120,22 @@ async function alone(home: string, hold: Hold): Promise<Held> {
 const WAIT_MS = 30_000;
 
 function openLedger(home: string, mayMake: boolean): number | undefined {
-  let fd: number;
   try {
-    fd = openSync(path.join(home, LEDGER), mayMake ? FLAGS | constants.O_CREAT : FLAGS, 0o644);
+    return openOwn(path.join(home, LEDGER), mayMake ? constants.O_RDWR | constants.O_CREAT : constants.O_RDWR);
   } catch (error) {
     if (codeOf(error) === 'ENOENT' && !mayMake) return undefined;
     throw error;
   }
+}
+
+/** Opens a file to append to it. A link is not followed, and a FIFO not waited for. */
+function openOwn(file: string, flags: number): number {
+  const fd = openSync(file, flags | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o644);
   const stat = fstatSync(fd);
   if (stat.isFile() && isMineOrRoots(stat)) return fd;
   closeSync(fd);
   throw new Fault('foreign_ledger', 'The ledger is not a file of this user.');
 }
-
-/** A link is not followed, and a FIFO not waited for. */
-const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** How a ledger ends. */
 interface End {
@@ -192,12 +193,15 @@ function broken(): Fault {
 
 /** Takes away what somebody who was killed had begun to write. What it was is noted first. */
 function cut(home: string, fd: number, { sequence, bytes, torn }: End): void {
-  const file = path.join(home, REPAIRS);
-  const noted = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (noted < REPAIRS_BYTES_MAX) {
-    const at = instantText(systemClock.now());
-    const note = { after_sequence: sequence, at, cut_base64: torn.toString('base64'), cut_bytes: torn.length };
-    appendFileSync(file, `${canonicalize(note)}\n`, { mode: 0o644, flush: true });
+  const repairs = openOwn(path.join(home, REPAIRS), constants.O_WRONLY | constants.O_CREAT);
+  try {
+    if (fstatSync(repairs).size < REPAIRS_BYTES_MAX) {
+      const at = instantText(systemClock.now());
+      const note = { after_sequence: sequence, at, cut_base64: torn.toString('base64'), cut_bytes: torn.length };
+      appendFileSync(repairs, `${canonicalize(note)}\n`, { flush: true });
+    }
+  } finally {
+    closeSync(repairs);
   }
   ftruncateSync(fd, bytes);
 }

@@ -13,13 +13,34 @@ export function ledgerOf(
     async enter(entry) {
       try {
         const [{ appendLines }, { holdName }] = await roomsOf();
-        await appendLines(home, [entry], holdName, search);
+        const { added } = await appendLines(home, [entry], holdName, search);
+        if (added.length > 0) return;
+        const { lineIn } = await import('../evidence/ledger-line.ts');
+        if (lineIn(home, entry.run_id)?.includes(entry.seal_sha256)) return;
+        onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger: another run had its name.`);
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'The ledger could not be written.';
         onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger. ${why} ${LATER}`);
       }
     },
   };
+}
+
+/** A name that a person gave a run of this home is one that no other run has or had: the ledger knows each by its name. */
+export async function refuseTaken(home: string, ids: readonly string[]): Promise<void> {
+  const [{ lineIn }, { listRuns }] = await Promise.all([
+    import('../evidence/ledger-line.ts'),
+    import('../evidence/runs.ts'),
+  ]);
+  const here = new Set(listRuns(home).map(({ id }) => id));
+  for (const id of ids) {
+    if (here.has(id)) throw new Fault('run_exists', `There is a run called ${id} already. Give this one another name.`);
+    if (lineIn(home, id) === undefined) continue;
+    throw new Fault(
+      'run_exists',
+      `There was a run called ${id}, which stands in the ledger. Give this one another name.`,
+    );
+  }
 }
 
 const LATER = 'proctor recover adds the lines of runs that lie in .proctor.';

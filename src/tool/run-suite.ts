@@ -14,7 +14,7 @@ import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
 import { signerAt } from './keys.ts';
-import { ledgerOf } from './ledger.ts';
+import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
@@ -94,6 +94,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const ids = numbers.map(number => repetitionId(order.group, number));
   for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
+  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids);
   makeHome(home);
   let first: ReturnType<typeof layOutCases> | undefined;
   for (const [index, place] of places.entries()) {
@@ -125,11 +126,13 @@ type Going = Pick<
 export async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
   const { runSuite: run } = await import('../run/suite/suite.ts');
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
+  const { RUN_ID } = await import('../evidence/runs.ts');
   const { evaluationIn } = await import('./sides.ts');
   const runs: JudgedAnswer[] = [];
   const signal = going.signal ?? new AbortController().signal;
-  const ledger = ledgerOf(going.home, going.onWarning);
   for (const place of places) {
+    // Of a name that a person gave, another run may stand anywhere in it.
+    const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
     going.onFolder?.(place);

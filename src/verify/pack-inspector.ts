@@ -1,3 +1,4 @@
+import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/shape.ts';
 import type { RunKind } from '../contracts/seal/index.ts';
 import { SEAL } from '../evidence/finish.ts';
@@ -22,6 +23,7 @@ export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Sur
   const breaks = (rule: keyof typeof PK, file: string, message: string, at?: string): void =>
     report({ rule: PK[rule].id, level: 'must', file, message, ...(at !== undefined && { at }) });
   let run: { readonly contract: string; readonly value: RunDocument } | undefined;
+  let request: Partial<Pick<IntentRequest, 'mode'>> = {};
 
   function* bundle(named: RunDocument['bundle']): Generator<readonly [keyof typeof PK, string, string, string?]> {
     const isThere = tree.files.has(BUNDLE);
@@ -36,6 +38,7 @@ export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Sur
   return {
     take({ file, contract, value }) {
       if (file === main) run = { contract: contract.name, value };
+      if (contract.name === 'intent-request') request = value;
     },
 
     end() {
@@ -50,6 +53,9 @@ export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Sur
       if (ledger && kind === 'intent' && run?.contract === wanted) {
         for (const [key, said] of Object.entries(saidOf(run.value))) {
           if (ledger[key] !== said) breaks('PK9', LEDGER_LINE, `is not what ${main} says`, `intent.${key}`);
+        }
+        if (request.mode !== undefined && ledger['mode'] !== request.mode) {
+          breaks('PK9', LEDGER_LINE, 'is not what was asked for', 'intent.mode');
         }
       }
       for (const file of troubled) {

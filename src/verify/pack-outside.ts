@@ -103,10 +103,13 @@ export async function judgeLine(
   }
   return {
     findings,
-    examined: isLine ? [examined] : [],
+    examined: isLine ? [{ ...examined, verdict: { ...examined.verdict, not_checked: [ELSEWHERE] } }] : [],
     intent: (value['intent'] ?? undefined) as LedgerIntent | undefined,
   };
 }
+
+const ELSEWHERE =
+  'where in its ledger the line stands, which is not here: no signature covers its sequence and previous_sha256';
 
 /** Without a seal nobody can say what belongs into the folder, and it is not guessed. */
 function knownBy(statement: SealStatement | undefined): (name: string) => boolean {

@@ -76,7 +76,7 @@ export const PK = {
     asks: [
       'ledger-line.json, if there is one, holds one line of canonical JSON with its line feed, which keeps its contract',
       'run_id, kind and sealed_at are those of the seal, and seal_sha256 is the hash of folder/evidence/seal.json',
-      'what it says of an intent is what run.json says',
+      'what it says of an intent is what run.json says, and the mode is that of the request',
     ],
   },
   PK10: {

@@ -100,6 +100,7 @@ function cut(input: string, findings: readonly FolderFinding[]): Verdict {
   return {
     input,
     outcome: 'invalid',
+    contract: 'pack',
     violations: found.findings().violations,
     advice: [],
     not_checked: ['what is in the archive, which could not be read to its end'],

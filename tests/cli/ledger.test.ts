@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { addRun, homeWithRuns, ledgerIn, linesIn, runId, writeLines } from '../evidence/ledger-world.ts';
@@ -49,6 +49,26 @@ describe('the ledger of a place', () => {
     }
     expect(here.proctor(['recover']).stdout).toBe('Every run here is finished.\n');
     expect(linesIn(home)).toEqual(lines);
+  });
+
+  test('knows every run by its name, so no second one gets that of another', () => {
+    const { here, home } = furnished();
+    const named = (side: string, ...more: string[]) =>
+      here.proctor([
+        ...['run', 'suite', 'cases.jsonl', '--script', 'agent.py', '--as', side, '--run-id', 'nightly'],
+        ...more,
+      ]);
+    expect(named('baseline').code).toBe(0);
+    expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There is a run called nightly') });
+    const before = linesIn(home);
+    expect(named('new', '--out', 'artifacts')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('another run had its name'),
+    });
+    expect(linesIn(home)).toEqual(before);
+    rmSync(path.join(home, 'runs', 'baseline', 'nightly'), { recursive: true });
+    expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There was a run called nightly') });
+    expect(here.proctor(['verify', '.proctor']).code).toBe(0);
   });
 
   test('keeps the lines of runs that were pruned', async () => {

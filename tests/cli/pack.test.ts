@@ -72,6 +72,8 @@ test('programs are answered in JSON, and the exit code says what happened', () =
   const broken = here.proctor(['verify', 'c.tar']);
   expect(broken.code).toBe(3);
   expect(broken.stdout).toContain('states a hash that is not that of the file');
+  writeFileSync(path.join(here.cwd, 'e.tar'), bytes.subarray(0, -512));
+  expect(here.proctor(['verify', 'e.tar']).stdout).toMatch(/^✗ e\.tar {2}not a valid pack: one rule broken\n {4}PK15 /);
   const refused = here.proctor(['unpack', 'c.tar', '--to', 'c', '--json']);
   expect(refused.code).toBe(1);
   expect(answer(refused)).toMatchObject({ ok: false, error: { code: 'not_valid' } });

@@ -116,6 +116,18 @@ describe('a last line that was never finished', () => {
     expect(linesIn(home)).toMatchObject([{ sequence: 1, run_id: 'a' }]);
   });
 
+  test('is left where what it was cannot be noted in a file of ours', async () => {
+    for (const make of [(file: string) => symlinkSync('/dev/null', file), fifo]) {
+      const home = newHome();
+      await append(home, [entryOf('a')]);
+      appendFileSync(ledgerIn(home), '{"int');
+      make(path.join(home, REPAIRS));
+      const before = textIn(home);
+      await expect(append(home, [entryOf('b')])).rejects.toMatchObject({ name: 'Fault' });
+      expect(textIn(home)).toBe(before);
+    }
+  });
+
   test('is cut off also where nothing else is to be written', async () => {
     const home = newHome();
     await append(home, [entryOf('a')]);

@@ -389,6 +389,8 @@ describe('the pack of an intent with', () => {
     const denied = lineOf(folder, { intent: { ...entry.intent, accepted: false } });
     expect(await brokenIn(await packOf(folder, lineOf(folder)))).toEqual([]);
     expect(await brokenIn(await packOf(folder, denied))).toEqual(['PK9 ledger-line.json#intent.accepted']);
+    const planned = lineOf(folder, { intent: { ...entry.intent, mode: 'plan-only' } });
+    expect(await brokenIn(await packOf(folder, planned))).toEqual(['PK9 ledger-line.json#intent.mode']);
   });
 
   test('rules of its own has them in its folder, too', async () => {
