@@ -105,7 +105,8 @@ export const FD = {
       'the exit code is 0 exactly where the commands ended with 0, every output is there and every check held',
       'cmd is the command of the bundle that ended so; the hashes of both streams are those of the outcome',
       'the checks of the outcome are those of the bundle, in their order',
-      'every file in output/ is one of the outputs of the execution',
+      'every file in output/ is one of the outputs of the execution; these sum up, and lack none that was not missing',
+      'without an execution there is no outcome and no runner record; streams that were kept whole are those of the outcome',
     ],
   },
 } as const;

@@ -1,9 +1,16 @@
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
-import { type Bundle, type IntentOutcome, type IntentRequest, shownCommand } from '../contracts/intent/index.ts';
+import {
+  type Bundle,
+  foldersAbove,
+  type IntentOutcome,
+  type IntentRequest,
+  shownCommand,
+} from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { exitOf } from '../evidence/endings.ts';
+import { INTENT_STEP_FOLDER } from '../evidence/intent-documents.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { above, filesBelow } from './walk.ts';
@@ -18,7 +25,7 @@ interface Run {
 }
 
 /** FD11: result, bundle, request, runner and outcome of an intent tell of one decision, and of one end. */
-export function intentInspector({ tree, report }: Surroundings): Inspector {
+export function intentInspector({ tree, hashOf, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   return {
     take(document) {
@@ -38,12 +45,19 @@ export function intentInspector({ tree, report }: Surroundings): Inspector {
         for (const file of filesBelow(output, tree)) {
           if (!listed.has(file)) report({ rule: FD.FD11.id, level: 'must', file, message: UNLISTED });
         }
+        for (const { name, sha256, truncated, masked } of run.outcome?.streams ?? []) {
+          const file = path.posix.join(folder, INTENT_STEP_FOLDER, `${name}.txt`);
+          if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
+            report({ rule: FD.FD11.id, level: 'must', file, message: RETOLD });
+        }
         for (const [at, message] of disagreements(run, result.value, run.request))
           report({ rule: FD.FD11.id, level: 'must', file: result.file, at, message });
       }
     },
   };
 }
+
+const RETOLD = 'is not the stream that the outcome has the hash of';
 
 const UNLISTED = 'is none of the outputs of the execution';
 
@@ -72,6 +86,8 @@ function* disagreements(run: Run, result: RunResult, request: IntentRequest): Ge
   if (isRun !== (result.execution !== null)) yield ['execution', 'must be there exactly where a bundle was to be run'];
   if (result.bundle && !run.bundle) yield ['bundle', 'is named, and no readable bundle.json lies beside it'];
   if (run.bundle) yield* fromBundle(result, run.bundle, run.runner);
+  if (!result.execution && (run.outcome || run.runner))
+    yield ['execution', 'is null, and the outcome or runner record of one lies beside it'];
   if (!result.execution) return;
   if (!run.runner || !run.outcome) yield ['execution', 'has no readable outcome and runner record beside it'];
   if (run.outcome) yield* fromOutcome(result.execution, run.outcome, run);
@@ -117,6 +133,12 @@ function* fromOutcome(
     yield ['execution.cmd', 'is not the command of the bundle that ended so'];
   if (bundle && refused === null && canonicalize(checks.map(asked)) !== canonicalize(bundle.accept.map(asked)))
     yield ['execution', 'rests on other checks than those of the bundle'];
+  const listed = execution.outputs.map(({ path: file }) => file);
+  const there = new Set([...listed, ...listed.flatMap(foldersAbove), ...missing_outputs]);
+  if (bundle && refused === null && !bundle.outputs.every(file => there.has(file)))
+    yield ['execution.outputs', 'lack one of the bundle that was not missing'];
+  if (execution.total_output_bytes !== execution.outputs.reduce((sum, { size_bytes }) => sum + size_bytes, 0))
+    yield ['execution.total_output_bytes', 'is not the sum of the outputs'];
   for (const { name, sha256 } of outcome.streams) {
     if (execution[`${name}_sha256`] !== sha256) yield [`execution.${name}_sha256`, 'is not the one of the outcome'];
   }

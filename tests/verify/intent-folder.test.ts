@@ -163,6 +163,16 @@ describe('a forged folder of an intent', () => {
       },
       ['execution'],
     ],
+    [
+      'outputs that do not sum up',
+      {
+        'run.json': (run: { execution: object }) => ({
+          ...run,
+          execution: { ...run.execution, total_output_bytes: 7 },
+        }),
+      },
+      ['execution.total_output_bytes'],
+    ],
     ['checks left out', { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) }, ['execution']],
     [
       'an ending that the runner does not tell',
@@ -221,6 +231,33 @@ describe('a forged folder of an intent', () => {
   test('with a file that no execution has left is found', async () => {
     const forgery = forged({}, { 'output/out/more.json': '{}' });
     expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 output/out/more.json']);
+  });
+
+  test('with a refusal of what was done is found', async () => {
+    const refusal = (run: { decision: object }) => ({
+      ...run,
+      kernel_result_kind: 'REFUSE',
+      refuse_reason: 'It is forbidden.',
+      execution: null,
+      bundle: null,
+      decision: { ...run.decision, accepted: false },
+    });
+    const gone = { 'bundle.json': null, 'output/out/c.json': null };
+    expect(await brokenIn(folderWith(forged({ 'run.json': refusal }, gone)))).toEqual(['FD11 run.json#execution']);
+  });
+
+  test('without an output that was not missing is found', async () => {
+    const nothing = (run: { execution: object }) => ({
+      ...run,
+      execution: { ...run.execution, outputs: [], total_output_bytes: 0 },
+    });
+    const forgery = forged({ 'run.json': nothing }, { 'output/out/c.json': null });
+    expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 run.json#execution.outputs']);
+  });
+
+  test('with another text of a stream is found', async () => {
+    const file = 'evidence/steps/intent/stdout.txt';
+    expect(await brokenIn(folderWith(forged({}, { [file]: 'All went well.' })))).toEqual([`FD11 ${file}`]);
   });
 
   test.each(['evidence/request.json', 'intent.json'])('without its %s is found', async name => {
