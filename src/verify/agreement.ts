@@ -18,7 +18,7 @@ interface Run {
 }
 
 /** FD9: the documents of one run tell of one run, and of the same end. */
-export function agreementInspector({ troubled, report }: Surroundings): Inspector {
+export function agreementInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   /** The contracts of documents whose name is one of those that some run always leaves. */
   const written = new Map<string, string>();
@@ -52,8 +52,19 @@ export function agreementInspector({ troubled, report }: Surroundings): Inspecto
           report({ rule: FD.FD9.id, level: 'must', file, message });
         }
       }
-      for (const { outcome, result, runner } of runs.values()) {
+      for (const [folder, { outcome, result, runner }] of runs) {
         if (!outcome) continue;
+        for (const { name, sha256, truncated, masked } of outcome.value.streams) {
+          const file = path.posix.join(folder, STREAMS, `${name}.txt`);
+          // Of a stream that is not kept whole, or not as it was, only the runner has seen the hash.
+          if (truncated || masked > 0 || !tree.files.has(file) || hashOf(file) === sha256) continue;
+          report({
+            rule: FD.FD9.id,
+            level: 'must',
+            file,
+            message: 'is not the stream that the outcome has the hash of',
+          });
+        }
         const { file, value } = outcome;
         const disagrees = (at: string, message: string): void =>
           report({ rule: FD.FD9.id, level: 'must', file, at, message });
@@ -65,6 +76,8 @@ export function agreementInspector({ troubled, report }: Surroundings): Inspecto
     },
   };
 }
+
+const STREAMS = 'evidence/steps/script';
 
 /** What a run always leaves, however it ended, each with its contract. */
 const ALWAYS: Readonly<Record<RunKind, Readonly<Record<string, string>>>> = {

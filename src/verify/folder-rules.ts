@@ -80,6 +80,7 @@ export const FD = {
     asks: [
       'every document in evidence/ that names a run names the same one, the seal and each event included',
       'the outcome of a script has the status of its result.json, and the ending that its runner.json tells',
+      'streams of a script that were kept whole are those of its outcome',
       'the seal of a script, an intent or a suite lies with the request of one, and with what such a run always leaves',
     ],
   },

@@ -208,6 +208,20 @@ describe('the folder of a finished run', () => {
     expect(await brokenIn(path.join(folderWith(fewer), 'evidence'))).toEqual(['SL5 outcome.json']);
   });
 
+  test('holds the streams whose hashes its outcome has', async () => {
+    const stream = (text: string): object => {
+      const bytes = Buffer.byteLength(text);
+      const kept = { bytes_total: bytes, bytes_kept: bytes, truncated: false, masked: 0 };
+      const streams = [{ name: 'stdout', sha256: bytesHash(text), ...kept }];
+      return exampleWith(scriptOutcome, { run_id: RUN, streams, cuts: [] }) as object;
+    };
+    const outcome = 'evidence/outcome.json';
+    expect(await brokenIn(folderWith(sealed({}, { [outcome]: stream('hello\n') })))).toEqual([]);
+    expect(await brokenIn(folderWith(sealed({}, { [outcome]: stream('hallo\n') })))).toEqual([
+      'FD9 evidence/steps/script/stdout.txt',
+    ]);
+  });
+
   test.each(['evidence/request.json', 'evidence/outcome.json'])('has its %s, whoever sealed it', async name => {
     const { [name]: _, ...others } = unsealed();
     const forged = { ...others, 'evidence/seal.json': sealOf(others) };
