@@ -165,6 +165,7 @@ export const SL = {
     asks: [
       'with --key and --require-signature: every seal is signed, and every file lies in a folder with a seal',
       'should, with --key alone: the same',
+      'what lies in .proctor beside runs/ is evidence of none: the ledger, keys, settings, what was kept',
     ],
   },
 } as const;

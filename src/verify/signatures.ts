@@ -67,7 +67,8 @@ export function signatureInspector(
   /** Files that no seal answers for, told by the first of them. A seal that is broken has a verdict of its own. */
   function unsealed(): FolderFinding | undefined {
     if ([...troubled].some(file => /(?:^|\/)seal\.json$/.test(file))) return undefined;
-    const files = tree.paths.filter(file => !isWithin(file, sealed));
+    const isHome = tree.paths.some(file => file.startsWith('runs/'));
+    const files = tree.paths.filter(file => !isWithin(file, sealed) && !(isHome && OF_THE_HOME.test(file)));
     const [file] = files;
     if (file === undefined) return undefined;
     const more = files.length > 1 ? `, and neither do ${files.length - 1} more` : '';
@@ -104,6 +105,9 @@ export function signatureInspector(
     },
   };
 }
+
+/** What lies in a home beside its runs, and is evidence of none. */
+const OF_THE_HOME = /^(?:\.gitignore|settings\.json|ledger(?:-repairs)?\.ndjson|(?:keys|cache|kept)\/.+)$/;
 
 const KEY_IDS_MAX = 16;
 
