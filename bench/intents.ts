@@ -44,7 +44,7 @@ const execution = await executionFigures();
 await closeLauncher();
 
 const worst = Math.max(...Object.values(plans).map(({ ofReading }) => ofReading));
-// Appends to one ledger by eight processes at once are measured by bench/ledger.ts.
+// Appends to one ledger by eight processes at once are measured after this, by ledger.ts.
 writeAtomic(
   path.join('bench', 'results', 'intents.json'),
   `${JSON.stringify({ node: process.version, cores: availableParallelism(), rounds: ROUNDS, plans, execution }, undefined, 2)}\n`,
@@ -58,7 +58,7 @@ async function planFigures() {
     const fileOf = (size: number): string => path.join(cwd, `${size}.json`);
     for (const size of SIZES_MB)
       writeFileSync(fileOf(size), JSON.stringify({ goal: 'Keep all of it', ...intentOf(size * MB) }));
-    const plan = (size: number) => () => decided({ intent: fileOf(size), policy: 'dev', cwd });
+    const plan = (size: number) => () => decided({ intent: fileOf(size), policy: 'default', cwd });
     const { least = 1, whole = 0 } = await interleaved({
       least: async () => leastOf(readFileSync(fileOf(1))),
       whole: plan(1),

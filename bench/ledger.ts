@@ -1,11 +1,12 @@
 /**
- * `npm run bench:ledger`: eight processes that write into one ledger at once: lines that were lost or doubled, and how
+ * Part of `npm run bench:intents`: eight processes that write into one ledger at once: lines that were lost or doubled, and how
  * many a second, beside the same processes that append the same bytes with an fsync each, to a file of their own and to
  * one that they share, with no lock and no chain.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { writeAtomic } from '../src/base/atomic.ts';
 import { bytesHash } from '../src/base/hash.ts';
 import { appendLines, type Entry, LEDGER } from '../src/evidence/ledger.ts';
 import { holdName } from '../src/execute/slots.ts';
@@ -74,7 +75,10 @@ async function main(): Promise<void> {
       bare_own_per_second: Math.round(rates.own),
       ledger_to_bare_shared: Number((rates.ledger / rates.shared).toFixed(2)),
     };
-    process.stdout.write(`${JSON.stringify(told, null, 2)}\n`);
+    const text = `${JSON.stringify(told, null, 2)}\n`;
+    process.stdout.write(text);
+    writeAtomic(path.join(process.cwd(), 'bench', 'results', 'ledger.json'), text);
+    if (told.lost + told.doubled > 0) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -9,8 +9,8 @@ import type { CaptureNote, Remark, ScriptRun, StoredStreams, StreamNote } from '
 import { finalState } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
 
-/** A file of the run folder: its path in it, and its bytes. */
-export type Document = readonly [path: string, bytes: string | Uint8Array];
+/** A file of the run folder: its path in it, its bytes, and their hash where somebody knows it already. */
+export type Document = readonly [path: string, bytes: string | Uint8Array, sha256?: string];
 
 const STEP = 'script';
 const STEP_FOLDER = `evidence/steps/${STEP}`;

@@ -62,7 +62,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     for (const below of folders) mkdirSync(below, { recursive: true });
     // A seal that somebody began to write before us is no evidence.
     rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
-    const documents = new Map(run.documents.map(([file, bytes]) => [file, sealed(file, bytes)]));
+    const documents = new Map(run.documents.map(([file, bytes, sha256]) => [file, sealed(file, bytes, sha256)]));
     const passing = new Set([SEAL, JOURNAL, ...run.passing]);
     /** A document that somebody began to write before us is none of ours, and is written over. */
     const isBegun = (file: string): boolean =>
@@ -104,8 +104,8 @@ function foldersOf(documents: readonly Document[]): string[] {
   return [...new Set(documents.map(([file]) => path.dirname(file)))].sort();
 }
 
-function sealed(file: string, bytes: string | Uint8Array): SealedFile {
-  return { path: file, sha256: bytesHash(bytes), bytes: Buffer.byteLength(bytes) };
+function sealed(file: string, bytes: string | Uint8Array, sha256: string = bytesHash(bytes)): SealedFile {
+  return { path: file, sha256, bytes: Buffer.byteLength(bytes) };
 }
 
 /** The same pieces, hashed as they pass. */

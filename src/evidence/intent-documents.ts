@@ -34,7 +34,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
   ];
   return [
     ['run.json', text],
-    ['intent.json', texts.intent],
+    ['intent.json', texts.intent, plan.intentSha256],
     ...(texts.bundle ? [['bundle.json', canonicalize(texts.bundle)] as const] : []),
     ...(texts.recording ? [['model_io.json', texts.recording] as const] : []),
     ['policy.json', canonicalize(plan.policy)],
