@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { type Bundle, bundle, intent, intentOutcome, intentRequest, modelIo } from '../contracts/intent/index.ts';
@@ -44,7 +45,10 @@ export async function completeIntent(
   const reading = read?.reading ?? unread(capture, because);
   const completedAtMs = Math.max(read?.atMs ?? captured?.atMs ?? nowMs, plan.startedAtMs);
   const run = { plan, ran: { capture, reading }, completedAtMs };
-  const documents = intentDocuments(run, textsIn(folder), { stdout: stdout.bytes, stderr: stderr.bytes });
+  const documents = intentDocuments(run, textsIn(folder, plan.intentSha256), {
+    stdout: stdout.bytes,
+    stderr: stderr.bytes,
+  });
   if (!areSound(documents, CONTRACTS)) throw new Fault('odd_journal', ODD);
   removeUnfinished(folder, INTENT_STEP_FOLDER);
   // What was stored without having been judged to the end is not shown.
@@ -69,10 +73,10 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
 ]);
 
 /** What was written before the first command was started. */
-function textsIn(folder: string): IntentTexts {
+function textsIn(folder: string, sha256: string): IntentTexts {
   const text = readRegular(path.join(folder, 'intent.json'), intent.bytesMax);
   const plan = documentIn(folder, 'bundle.json', bundle) as Bundle | undefined;
-  if (!text || !plan) throw new Fault('odd_journal', ODD);
+  if (!text || bytesHash(text) !== sha256 || !plan) throw new Fault('odd_journal', ODD);
   return {
     intent: text,
     bundle: plan,
