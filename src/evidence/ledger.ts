@@ -4,7 +4,6 @@ import {
   constants,
   fdatasync,
   fstatSync,
-  fsyncSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -14,6 +13,7 @@ import {
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { syncFolder } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { instantText, monotonicMs, systemClock } from '../base/clock.ts';
 import { codeOf, Fault } from '../base/fault.ts';
@@ -94,15 +94,6 @@ export async function appendLines(
 }
 
 const sync = promisify(fdatasync);
-
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
 
 /** Waits until nobody else writes. The folder has one name for all who use it, wherever they see it and whoever they are. */
 async function alone(home: string, hold: Hold): Promise<Held> {

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { syncFolder } from '../../base/atomic.ts';
 import { Fault } from '../../base/fault.ts';
 import { compare } from '../../contracts/check.ts';
 import { codeOf, holdWorkFolder } from './held.ts';
@@ -122,16 +123,6 @@ function forget(folder: string): void {
     rmSync(folder, REMOVE);
   } catch (error) {
     if (codeOf(error) === '') throw error;
-  }
-}
-
-/** A rename is durable only once the folder that holds the name is. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 
