@@ -5,7 +5,8 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { canonicalize } from '../src/base/canonical.ts';
 import type { Contract } from '../src/contracts/contract.ts';
-import { examine, type Options } from '../src/verify/examine.ts';
+import { examine } from '../src/verify/examine.ts';
+import type { Options } from '../src/verify/options.ts';
 import type { Verdict } from '../src/verify/verdict.ts';
 
 export const ROOT = path.dirname(import.meta.dirname);

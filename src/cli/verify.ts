@@ -106,7 +106,7 @@ function asText(paint: Paint): Printer {
 }
 
 const PARTS_SHOWN = 50;
-const NOT_CHECKED_SHOWN = 8;
+const NOT_CHECKED_SHOWN = 4;
 const VIOLATIONS_SHOWN = 50;
 const ADVICE_SHOWN = 20;
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Violation } from '../contracts/check.ts';
 import { runner } from '../contracts/runner/index.ts';
 import { judgeValue } from './document.ts';
-import type { Options } from './examine.ts';
+import type { Options } from './options.ts';
 import { verifyFile, verifyLines, verifyStandardInput } from './file.ts';
 import { verifyFolder } from './folder.ts';
 import { isPack, verifyPack } from './pack.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { sealOf } from '../evidence/pack.ts';
 import { looksPacked, type PackFault, type PackFile, packFile } from '../evidence/pack-file.ts';
 import { FOLDER } from '../evidence/pack-layout.ts';
-import type { Options } from './examine.ts';
+import type { Options } from './options.ts';
 import { notRead } from './file.ts';
 import { verifyShelf } from './folder.ts';
 import { findingsOf, type FolderFinding } from './inspector.ts';

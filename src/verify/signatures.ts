@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { holdsPrivateKey, keyIdOf, publicKeyIn } from '../base/ed25519.ts';
 import { Fault } from '../base/fault.ts';
 import { type SealEnvelope, signedBy } from '../contracts/seal/index.ts';
-import type { Options } from './examine.ts';
+import type { Options } from './options.ts';
 import { SL } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import type { Signatures } from './verdict.ts';

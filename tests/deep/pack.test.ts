@@ -3,11 +3,11 @@ import { closeSync, openSync, readFileSync, rmSync, statSync, truncateSync, writ
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { TAR_END, tarHead } from '../../src/base/tar.ts';
-import { scriptResult } from '../../src/contracts/script-result/index.ts';
-import { packOf, SCRIPT_RUN, scriptFolder, sealedFolder, verdictsOf } from '../evidence/pack-world.ts';
-import { put } from '../evidence/script-world.ts';
+import { hashFile } from '../../src/verify/source.ts';
+import { packOf, SCRIPT_RUN, scriptFolder, verdictsOf } from '../evidence/pack-world.ts';
+import { captureOf, finishRun, put, succeeded } from '../evidence/script-world.ts';
 import { suiteFolder } from '../suite-world.ts';
-import { exampleWith, ROOT, temporaryFolder } from '../support.ts';
+import { ROOT, temporaryFolder } from '../support.ts';
 
 test('every byte of a pack that is another is found', async () => {
   const file = await packOf(await scriptFolder({ 'output/a.txt': 'aaa', 'output/ä': '' }));
@@ -57,10 +57,16 @@ test('a file of a gigabyte is packed, verified and unpacked in the memory of a s
   const cwd = temporaryFolder();
   const peaks = [];
   for (const bytes of [1_000, 2 ** 30]) {
-    const result = exampleWith(scriptResult, { artifacts: [{ path: 'output/big.bin', bytes }] }) as object;
-    const folder = await sealedFolder('script', SCRIPT_RUN, { 'result.json': result }, root => {
-      put(root, 'output/big.bin', '');
-      truncateSync(path.join(root, 'output', 'big.bin'), bytes);
+    const folder = path.join(temporaryFolder(), 'runs', 'script', SCRIPT_RUN);
+    put(folder, 'output/big.bin', '');
+    truncateSync(path.join(folder, 'output', 'big.bin'), bytes);
+    const sha256 = hashFile(path.join(folder, 'output', 'big.bin')) ?? '';
+    const reading = succeeded({ 'output/big.bin': '' });
+    const files = [{ path: 'output/big.bin', bytes, sha256 }];
+    await finishRun(folder, captureOf({ how: 'exited', code: 0 }), {
+      ...reading,
+      files,
+      artifacts: { ...reading.artifacts, bytes },
     });
     const file = `${bytes}.proctor.tar`;
     const steps = [
