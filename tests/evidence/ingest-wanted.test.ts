@@ -194,8 +194,8 @@ test('of a clean tree, what is taken is what a filter leaves of all of it', asyn
         rmSync(world.base, { recursive: true, force: true });
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 120 },
   );
   // Else the trees would all have been empty, or nothing of them wanted.
-  expect(some).toBeGreaterThan(0);
+  expect(some).toBeGreaterThan(10);
 });
