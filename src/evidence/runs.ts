@@ -167,7 +167,9 @@ export function findRun(home: string, word: string, words: readonly string[] = [
   }
   const exact = runs.find(({ id }) => id === word);
   if (exact) return exact;
-  const matches = runs.filter(({ id }) => id.startsWith(word) || timeIn(id).startsWith(word) || id.endsWith(word));
+  // A folder that is here is meant before a run of which it has a part of the name.
+  if (existsSync(path.join(word, 'evidence'))) return placeAt(path.resolve(word));
+  const matches = runs.filter(({ id }) => beginsOrEndsWith(id, word));
   if (matches.length === 1 && matches[0]) return matches[0];
   if (matches.length > 1)
     throw new Fault(
@@ -183,6 +185,11 @@ export function findRun(home: string, word: string, words: readonly string[] = [
   }
   const meant = didYouMean(word, ['latest', ...words, ...runs.map(({ id }) => id)]);
   throw new Fault('no_run', `No run is called "${printable(word)}".${meant} proctor list shows them.`);
+}
+
+/** The end of an id is what people copy from a list; one or two characters of it are chance. */
+function beginsOrEndsWith(id: string, word: string): boolean {
+  return id.startsWith(word) || timeIn(id).startsWith(word) || (word.length >= 4 && id.endsWith(word));
 }
 
 function madeAt(folder: string): bigint {

@@ -147,6 +147,20 @@ describe('a run', () => {
     expect(findRun(path.join(temporaryFolder(), 'other'), `${folder}/`)).toEqual({ id: A, lane: 'script', folder });
   });
 
+  test('is the folder that is here before one whose id has the word as a part', () => {
+    const [folder, elsewhere] = [home(), path.join(temporaryFolder(), 'script')];
+    mkdirSync(path.join(elsewhere, 'evidence'), { recursive: true });
+    const before = process.cwd();
+    process.chdir(path.dirname(elsewhere));
+    try {
+      expect(findRun(folder, 'script').folder).toBe(elsewhere);
+      expect(findRun(folder, 'bbbb').id).toBe(B);
+      expect(refusal(folder, 'b')).toContain('no_run');
+    } finally {
+      process.chdir(before);
+    }
+  });
+
   test('is not a file', () => {
     const file = path.join(temporaryFolder(), 'file');
     writeFileSync(file, '');
