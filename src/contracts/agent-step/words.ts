@@ -2,6 +2,8 @@ import { matching } from '../shape.ts';
 
 export const FAMILIES = ['claude_cli', 'codex_cli'] as const;
 
+export type Family = (typeof FAMILIES)[number];
+
 /** How a program can end, whatever it was asked to do. */
 export const TERMINATIONS = ['completed', 'error', 'killed_timeout', 'killed_idle', 'killed_policy'] as const;
 

@@ -1,0 +1,88 @@
+import type { AgentReader } from '../contracts/agent-step/reading.ts';
+import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
+import type { Family } from '../contracts/agent-step/words.ts';
+
+/** What an agent's program can hold itself to, whatever is around it. */
+export interface Capabilities {
+  readonly workspace_write: boolean;
+  readonly read_only: boolean;
+  readonly structured_event_stream: boolean;
+  readonly final_response_file: boolean;
+  readonly native_approval_controls: boolean;
+  readonly prompt_suppression: boolean;
+  readonly tool_allow_deny: boolean;
+  readonly path_constraints: boolean;
+  readonly network_controls: boolean;
+  readonly turn_limit: boolean;
+  readonly budget_limit: boolean;
+}
+
+/** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
+export interface AgentCall {
+  readonly version: string;
+  readonly task: string;
+  readonly policy: EffectivePolicy;
+  readonly model: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly maxCostUsd: number | undefined;
+  /** A UUID of ours, by which the agent calls its session. */
+  readonly sessionId: string;
+  readonly workFolder: string;
+  readonly home: string;
+  /** A folder that is read-only inside, in which the files of the invocation lie. */
+  readonly toolFolder: string;
+  /** Where the model answers, and the word that opens the door to it; undefined if there is no model to reach. */
+  readonly door: { readonly url: string; readonly token: string } | undefined;
+  /** A sandbox of the agent's own works inside ours. */
+  readonly nestedSandbox: boolean;
+}
+
+/** How an agent's program is started. */
+export interface Invocation {
+  readonly mode: 'claude_print' | 'codex_exec';
+  /** After the program. Never the task. */
+  readonly args: readonly string[];
+  readonly stdin: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Files of `toolFolder`, by name. */
+  readonly files: Readonly<Record<string, { readonly text: string; readonly mode: 0o644 | 0o755 }>>;
+  /** Below `home`, if the agent leaves its last message in a file. */
+  readonly lastMessageFile: string | undefined;
+  /** What was done natively for which dimension, for the summary of the policy. */
+  readonly notes: readonly string[];
+}
+
+export interface ReaderOptions {
+  readonly approval: EffectivePolicy['approval_posture'];
+  readonly maxTurns: number | undefined;
+  readonly maxCostUsd: number | undefined;
+}
+
+/** How a model API is asked, from outside the sandbox. */
+export interface ModelApi {
+  /** Variables of the caller's environment. */
+  readonly keyVariable: string;
+  readonly urlVariable: string;
+  readonly defaultUrl: string;
+  /** The header that carries the key, and how it stands there. */
+  readonly keyHeader: 'x-api-key' | 'authorization';
+}
+
+/** An agent that can be run. Pure translation: it starts nothing and reads nothing. */
+export interface AgentAdapter {
+  readonly family: Family;
+  /** What people call it, and its program. */
+  readonly agent: string;
+  readonly capabilities: Capabilities;
+  readonly api: ModelApi;
+  /** The version in what `--version` prints; undefined if there is none. */
+  versionIn(text: string): string | undefined;
+  /** Whether the flags of this version are known. */
+  knows(version: string): boolean;
+  /** What is known, in words: `2.1.197 to 2.1.x`. */
+  readonly knownVersions: string;
+  /** Arguments that try the agent's own sandbox; undefined if it has none. It works where they end with 0. */
+  readonly sandboxProbe: readonly string[] | undefined;
+  invoke(call: AgentCall): Invocation;
+  reader(options: ReaderOptions): AgentReader;
+}
