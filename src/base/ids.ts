@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type Clock, instantText } from './clock.ts';
 
 /** `runner_20260106_120000_` and 12 random hexadecimal digits: unique per execution, sortable by second. */
@@ -15,6 +15,11 @@ export function newRunId(kind: string, clock: Clock): string {
 /** What joins a sentence for people to the lines of the internal log that explain it. */
 export function newCorrelationId(): string {
   return randomBytes(8).toString('hex');
+}
+
+/** By which an agent calls its session. */
+export function newSessionId(): string {
+  return randomUUID();
 }
 
 /** A number from 0 up to but not 1, for pauses that must not fall into step. */

@@ -46,6 +46,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-request': ours('agent-request.v0', async () => (await agentStep()).agentRequest),
   'agent-result': ours('agent-result.v0', async () => (await agentStep()).agentResult),
+  'agent-outcome': ours('agent-outcome.v1', async () => (await agentStep()).agentOutcome),
   'runner-metadata': ours('runner-metadata.v0', async () => (await agentStep()).runnerMetadata, [
     'runner_metadata.json',
   ]),

@@ -34,7 +34,7 @@ export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] 
     endedAtMs: run.completedAtMs,
     runner,
     artifacts,
-    required: 'validation_report',
+    required: ['validation_report'],
     notes: run.reading.reason === null ? [] : [`reason: ${run.reading.reason}`],
   });
   return [

@@ -51,7 +51,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
       endedAtMs: completedAtMs,
       runner: runner ?? NOTHING_RAN,
       artifacts,
-      required: 'validation_report',
+      required: ['validation_report'],
       notes: [`result: ${result.kernel_result_kind}`, `accepted: ${result.decision.accepted}`],
     }),
     ...said,

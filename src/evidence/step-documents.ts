@@ -3,11 +3,18 @@ import { instantText } from '../base/clock.ts';
 import { bytesHash, contentHash } from '../base/hash.ts';
 import { runner as runnerContract } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { Family } from '../contracts/agent-step/words.ts';
+import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import type { terminationOf } from './endings.ts';
 
-/** A file of the run, and the role under which it is found. */
-export type Artifact = readonly [role: string, path: string, mediaType: string, bytes: string | Uint8Array];
+/** A file of the run, and the role under which it is found: its bytes, or what is known of them; null if there is none. */
+export type Artifact = readonly [
+  role: string,
+  path: string,
+  mediaType: string,
+  content: string | Uint8Array | Pick<SealedFile, 'sha256' | 'bytes'> | null,
+];
 
 /** A run of one step, as far as the documents that every run has tell of it. */
 export interface Step {
@@ -19,9 +26,11 @@ export interface Step {
   /** Its record, or why there is none. */
   readonly runner: Runner | string;
   readonly artifacts: readonly Artifact[];
-  /** The role of the file without which the step has no evidence. */
-  readonly required: string;
+  /** The roles of the files without which the step has no evidence. */
+  readonly required: readonly string[];
   readonly notes: readonly string[];
+  /** Of an agent: its family, and the work tree that it had. */
+  readonly agent?: { readonly family: Family; readonly workspace: object | undefined };
 }
 
 /** The documents that every run has, whatever was run: metadata, status, events and the manifest of its step. */
@@ -49,6 +58,7 @@ function metadataOf(step: Step): object {
     entry_step: step.step,
     last_step_id: step.step,
     termination: step.termination,
+    ...(step.agent?.workspace && { workspace_context: step.agent.workspace }),
     ...(typeof step.runner === 'string'
       ? { runner_record_absent: step.runner }
       : { environment_hash: environmentHash(step.runner) }),
@@ -86,9 +96,12 @@ function eventsOf(step: Step): string {
   const of = { schema_version: 'event.v1', run_id: step.runId, step_id: step.step };
   const ended = { ...of, timestamp: ended_at };
   const hasSucceeded = step.termination === 'completed';
+  const runner = step.agent && { runner_family: step.agent.family };
   const events = [
-    { ...of, timestamp: started_at, event_type: 'step_started', opcode: OPCODE },
-    ...step.artifacts.map(([role, path]) => ({
+    { ...of, timestamp: started_at, event_type: 'step_started', opcode: opcodeOf(step) },
+    ...(runner ? [{ ...of, timestamp: started_at, event_type: 'runner_started', ...runner }] : []),
+    ...(runner ? [{ ...ended, event_type: 'runner_completed', ...runner }] : []),
+    ...present(step).map(([role, path]) => ({
       ...ended,
       event_type: 'artifact_recorded',
       artifact_role: role,
@@ -100,26 +113,36 @@ function eventsOf(step: Step): string {
   return events.map(event => `${canonicalize(event)}\n`).join('');
 }
 
-const OPCODE = 'RUN_VALIDATION';
+function opcodeOf({ agent }: Step): 'RUN_AGENT' | 'RUN_VALIDATION' {
+  return agent ? 'RUN_AGENT' : 'RUN_VALIDATION';
+}
+
+function present({ artifacts }: Step): Artifact[] {
+  return artifacts.filter(([, , , content]) => content !== null);
+}
 
 function manifestOf(step: Step): object {
   return {
     schema_version: 'step-manifest.v1',
     step_id: step.step,
-    opcode: OPCODE,
+    opcode: opcodeOf(step),
     ...timesOf(step),
     termination: step.termination,
     evidence_summary: {
-      references: step.artifacts.map(([role, path]) => ({ role, path })),
+      references: present(step).map(([role, path]) => ({ role, path })),
       notes: step.notes,
     },
-    artifacts: step.artifacts.map(([role, path, media_type, bytes]) => ({
+    artifacts: step.artifacts.map(([role, path, media_type, content]) => ({
       role,
-      path,
       media_type,
-      required: role === step.required,
-      sha256: bytesHash(bytes),
-      size_bytes: Buffer.byteLength(bytes),
+      required: step.required.includes(role),
+      ...(content !== null && { path, ...hashed(content) }),
     })),
   };
+}
+
+function hashed(content: Exclude<Artifact[3], null>): { readonly sha256: string; readonly size_bytes: number } {
+  if (typeof content === 'string' || content instanceof Uint8Array)
+    return { sha256: bytesHash(content), size_bytes: Buffer.byteLength(content) };
+  return { sha256: content.sha256, size_bytes: content.bytes };
 }

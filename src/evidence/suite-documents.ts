@@ -39,7 +39,7 @@ export function suiteDocuments(run: SuiteRun): Document[] {
       endedAtMs: completedAtMs,
       runner,
       artifacts: [['validation_report', 'run.json', 'application/json', report]],
-      required: 'validation_report',
+      required: ['validation_report'],
       notes: [`${run.stats.ok} cases answered, ${run.stats.failed} not`],
     }),
   ];

@@ -1,5 +1,6 @@
 export { event } from './event.ts';
 export { metadata } from './metadata.ts';
+export { agentOutcome, type AgentOutcome } from './outcome.ts';
 export { policySummary } from './policy-summary.ts';
 export { agentRequest } from './request.ts';
 export { agentResult } from './result.ts';

@@ -1,0 +1,58 @@
+/**
+ * Cuts a stream that comes in pieces into lines, as soon as each is whole. Of a line that is longer than it may be, only
+ * that it was there is told.
+ */
+export class LineCutter {
+  readonly #lineBytesMax: number;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #isSkipping = false;
+
+  constructor(lineBytesMax: number) {
+    this.#lineBytesMax = lineBytesMax;
+  }
+
+  /** Calls `line` with each line that ends in this piece, without its line feed; with null for one that was too long. */
+  take(piece: Buffer, line: (bytes: Buffer | null) => void): void {
+    let from = 0;
+    for (let feed = piece.indexOf(LINE_FEED); feed >= 0; feed = piece.indexOf(LINE_FEED, from)) {
+      this.#hold(piece.subarray(from, feed));
+      this.#pass(line);
+      from = feed + 1;
+    }
+    if (from < piece.length) this.#hold(piece.subarray(from));
+  }
+
+  /** What came after the last line feed; null if that is too long already. */
+  rest(): Buffer | null {
+    return this.#isSkipping ? null : Buffer.concat(this.#held, this.#heldBytes);
+  }
+
+  /** The stream is over: what has no line feed after it is a line all the same. */
+  end(line: (bytes: Buffer | null) => void): void {
+    if (this.#isSkipping || this.#heldBytes > 0) this.#pass(line);
+  }
+
+  #hold(bytes: Buffer): void {
+    if (this.#isSkipping) return;
+    if (this.#heldBytes + bytes.length > this.#lineBytesMax) {
+      this.#isSkipping = true;
+      this.#held = [];
+      this.#heldBytes = 0;
+      return;
+    }
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+  }
+
+  #pass(line: (bytes: Buffer | null) => void): void {
+    const whole = this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held, this.#heldBytes);
+    const bytes = this.#isSkipping ? null : whole;
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#isSkipping = false;
+    line(bytes);
+  }
+}
+
+const LINE_FEED = 0x0a;

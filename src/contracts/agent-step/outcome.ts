@@ -1,0 +1,237 @@
+import * as z from 'zod/mini';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor } from '../rule.ts';
+import {
+  endingShape,
+  enforcementShape,
+  furtherLimitsShape,
+  observedShape,
+  streamsShape,
+  usageShape,
+} from '../script-outcome/shape.ts';
+import { contentHashText, count, filledText, matching, record, wordyText } from '../shape.ts';
+import { REASONS } from './reading.ts';
+import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
+
+const shape = record({
+  schema_version: z.literal('agent-outcome.v1'),
+  run_id: nameText(),
+  /** Under which the internal log tells more. */
+  correlation_id: matching(/^[a-z0-9]{12,32}$/, '12 to 32 lower-case letters and digits'),
+  termination: z.enum(TERMINATIONS),
+  reason: z.enum(REASONS),
+  /** What happened, as a sentence; null where all went well. */
+  detail: z.nullable(wordyText()),
+  /** What the model API answered, where that is the reason. */
+  api_status: z.nullable(count().check(z.gte(100), z.lte(599))),
+  ending: endingShape,
+  agent: record({
+    family: z.enum(FAMILIES),
+    version: filledText(),
+    sha256: contentHashText(),
+    /** The version is one whose flags nobody has tried, and the caller wanted it all the same. */
+    untested: z.boolean(),
+    session: z.nullable(filledText()),
+    model: z.nullable(filledText()),
+  }),
+  /** What the agent says it has used. */
+  reported: record({
+    turns: z.nullable(count()),
+    input_tokens: z.nullable(count()),
+    cached_input_tokens: z.nullable(count()),
+    output_tokens: z.nullable(count()),
+    cost_usd: z.nullable(z.number().check(z.gte(0))),
+  }),
+  /** The native stream: its lines, those of types that nobody knows, those that are no JSON, and those too long to read. */
+  lines: record({ total: count(), unknown: count(), broken: count(), oversized: count() }),
+  events: count(),
+  denials: count(),
+  /** How the agent reached its model. */
+  model_access: record({
+    mode: z.enum(['none', 'live', 'record', 'replay']),
+    requests: count(),
+    failures: count(),
+    recording_sha256: z.nullable(contentHashText()),
+    /** Which request was the first that is not as it was recorded. */
+    difference: z.nullable(wordyText()),
+  }),
+  streams: streamsShape,
+  enforcement: enforcementShape,
+  observed: observedShape,
+  limits: furtherLimitsShape,
+  /** The clocks of agents. */
+  clocks: record({ timeout_ms: count(), idle_timeout_ms: count(), tool_idle_timeout_ms: count(), grace_ms: count() }),
+  usage: usageShape,
+});
+
+export type AgentOutcome = z.infer<typeof shape>;
+
+const rule = rulesFor<AgentOutcome>();
+
+/** Which reasons a termination can have. An error may have any but one. */
+const REASONS_OF: Readonly<Record<Exclude<AgentOutcome['termination'], 'error'>, readonly AgentOutcome['reason'][]>> = {
+  completed: ['ok'],
+  killed_timeout: ['wall_clock'],
+  killed_idle: ['stalled'],
+  killed_policy: ['denied_tool', 'prompt_detected', 'forbidden_path', 'forbidden_operation', 'protected_branch'],
+};
+
+const rules = [
+  rule({
+    id: 'AO1',
+    title: 'Outcome Version Known',
+    why: 'A reader must know by which rules an outcome was written before it believes a word of it.',
+    asks: ['schema_version is "agent-outcome.v1"', 'should (must, when strict): no key is unknown'],
+    fields: ['schema_version'],
+    breach: outcome => ({ ...outcome, schema_version: 'agent-outcome.v9' }),
+  }),
+  rule({
+    id: 'AO2',
+    title: 'Outcome Identified',
+    why: 'Whoever asks about a run names it by an id under which the internal log tells more than a stranger may see.',
+    asks: ['run_id is a name', ...ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
+    fields: ['run_id', 'correlation_id'],
+    breach: outcome => ({ ...outcome, correlation_id: 'none' }),
+  }),
+  rule({
+    id: 'AO3',
+    title: 'Reason Fits Termination',
+    why: 'Five words say how a step ended; the reason says why, and must not say the contrary.',
+    asks: [
+      'termination is completed, error, killed_timeout, killed_idle or killed_policy',
+      `reason is one of ${REASONS.join(', ')}`,
+      'reason is ok where termination is completed, and nowhere else',
+      'reason is wall_clock for killed_timeout, and stalled for killed_idle',
+      'reason is denied_tool, prompt_detected, forbidden_path, forbidden_operation or protected_branch for killed_policy',
+      'detail is null exactly where reason is ok',
+      'api_status is null or from 100 to 599, and null unless reason is api_error or auth_missing',
+    ],
+    fields: ['termination', 'reason', 'detail', 'api_status'],
+    *check({ termination, reason, detail, api_status }) {
+      const fits = termination === 'error' ? reason !== 'ok' : REASONS_OF[termination].includes(reason);
+      if (!fits) yield must('reason', `does not explain a step that ended as ${termination}`);
+      if ((detail === null) !== (reason === 'ok')) yield must('detail', 'must be null exactly where the reason is ok');
+      if (api_status !== null && reason !== 'api_error' && reason !== 'auth_missing')
+        yield must('api_status', 'must be null where the model API is not the reason');
+    },
+    breach: outcome => ({ ...outcome, reason: 'stalled' }),
+  }),
+  rule({
+    id: 'AO4',
+    title: 'Agent Known',
+    why: 'What an agent did is worth nothing without knowing which one it was.',
+    asks: [
+      'agent has family, version, sha256 of its program, untested, and session and model or null',
+      'family is claude_cli or codex_cli',
+    ],
+    fields: ['agent'],
+    breach: ({ agent, ...rest }) => ({ ...rest, agent: { ...agent, family: 'gemini' } }),
+  }),
+  rule({
+    id: 'AO5',
+    title: 'Stream Counted',
+    why: 'Whoever reads a transcript must know how much of what the agent said is not in it.',
+    asks: [
+      'reported has turns, input_tokens, cached_input_tokens, output_tokens and cost_usd, each null or from 0 up',
+      'lines has total, unknown, broken and oversized; the last three are together not more than the first',
+      'events is how many lines the transcript has, denials how many tool calls were denied',
+    ],
+    fields: ['reported', 'lines', 'events', 'denials'],
+    *check({ lines: { total, unknown, broken, oversized } }) {
+      if (unknown + broken + oversized > total) yield must('lines.total', 'is less than what is not understood of it');
+    },
+    breach: outcome => ({ ...outcome, lines: { total: 1, unknown: 1, broken: 1, oversized: 0 } }),
+  }),
+  rule({
+    id: 'AO6',
+    title: 'Model Access Told',
+    why: 'An answer that comes from a recording is not one that a model gave today.',
+    asks: [
+      'model_access has mode, requests, failures, recording_sha256 and difference',
+      'mode is none, live, record or replay',
+      'recording_sha256 is null unless mode is record or replay',
+      'difference is null unless mode is replay',
+      'requests is 0 where mode is none',
+    ],
+    fields: ['model_access'],
+    *check({ model_access: { mode, requests, recording_sha256, difference } }) {
+      const isRecorded = mode === 'record' || mode === 'replay';
+      if (!isRecorded && recording_sha256 !== null)
+        yield must('model_access.recording_sha256', 'must be null where nothing was recorded or replayed');
+      if (mode !== 'replay' && difference !== null)
+        yield must('model_access.difference', 'must be null where nothing was replayed');
+      if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
+    },
+    breach: ({ model_access, ...rest }) => ({ ...rest, model_access: { ...model_access, difference: 'request 3' } }),
+  }),
+  rule({
+    id: 'AO7',
+    title: 'Bounds And Use Told',
+    why: 'What bounded the run, what was tried inside, and what it used are facts of the run, not of its plan.',
+    asks: [
+      'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
+      'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
+    ],
+    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage'],
+    breach: outcome => ({ ...outcome, usage: { ...outcome.usage, cpu_ms: -1 } }),
+  }),
+];
+
+export const agentOutcome: Contract = {
+  name: 'agent-outcome',
+  title: 'Agent outcome',
+  tells: 'What came of an agent: how it ended and why, which one it was, what it used, and what bounded it.',
+  source: 'Run folder of Proctor',
+  version: { field: 'schema_version', value: 'agent-outcome.v1' },
+  shape,
+  rules,
+  unknownKeys: 'AO1',
+  programText: ['detail', 'agent.version', 'agent.session', 'agent.model', 'model_access.difference'],
+  bytesMax: 16 * MIB,
+  example: {
+    schema_version: 'agent-outcome.v1',
+    run_id: 'agent_20260403_101500_4f1c9a7be210',
+    correlation_id: '7hq2m4x0c9da',
+    termination: 'completed',
+    reason: 'ok',
+    detail: null,
+    api_status: null,
+    ending: { how: 'exited', code: 0 },
+    agent: {
+      family: 'claude_cli',
+      version: '2.1.325',
+      sha256: 'sha256:5f1d6c0b8a0e4f3f2f6f0d1b7c9a4e5d3b2a1908f7e6d5c4b3a29180f7e6d5c4',
+      untested: false,
+      session: '0b0e1f44-8a4e-4b52-9c59-6d2c7a6f3a10',
+      model: 'claude-sonnet-4-5',
+    },
+    reported: { turns: 4, input_tokens: 18_211, cached_input_tokens: 12_004, output_tokens: 913, cost_usd: 0.0421 },
+    lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
+    events: 17,
+    denials: 0,
+    model_access: { mode: 'live', requests: 4, failures: 0, recording_sha256: null, difference: null },
+    streams: [
+      {
+        name: 'stdout',
+        bytes_total: 20_140,
+        sha256: 'sha256:0c9b8a7f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4',
+        bytes_kept: 20_140,
+        truncated: false,
+        masked: 0,
+      },
+    ],
+    enforcement: {
+      memory: 'cgroup_v2',
+      pids: 'cgroup_v2',
+      cpu: 'none',
+      output: 'tmpfs',
+      seccomp: true,
+      user: true,
+      kill: 'pid_namespace',
+    },
+    observed: [{ what: 'network', held: true, note: 'A connection to a server on this machine was refused.' }],
+    limits: { pids: 512, idle_timeout_ms: null, open_files: 1_024 },
+    clocks: { timeout_ms: 600_000, idle_timeout_ms: 120_000, tool_idle_timeout_ms: 600_000, grace_ms: 10_000 },
+    usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
+  } satisfies AgentOutcome,
+};

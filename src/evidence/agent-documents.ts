@@ -1,0 +1,148 @@
+import { canonicalize } from '../base/canonical.ts';
+import { instantText } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
+import type { AgentOutcome } from '../contracts/agent-step/index.ts';
+import type { AgentFiles, AgentRun } from './agent-run.ts';
+import { type Document, logOf, runnerOf, streamOf } from './documents.ts';
+import { exitOf } from './endings.ts';
+import { endingText } from './final-state.ts';
+import { type Artifact, stepDocuments } from './step-documents.ts';
+
+const STEP = 'agent';
+export const AGENT_STEP_FOLDER = `evidence/steps/${STEP}`;
+
+/** Files that are written while an agent runs, and after it, before the documents. */
+export const AGENT_FILES = {
+  transcript: `${AGENT_STEP_FOLDER}/transcript.ndjson`,
+  stdout: 'evidence/native/stdout.ndjson',
+  stderr: 'evidence/native/stderr.txt',
+  diff: 'workspace.diff',
+} as const satisfies Record<keyof AgentFiles, string>;
+
+/** Everything that is written of an agent's run, but for those files and the seal. A value in, values out. */
+export function agentDocuments(run: AgentRun): Document[] {
+  const { plan, capture, judgement, completedAtMs } = run;
+  const runner =
+    typeof plan.runner === 'string'
+      ? plan.runner
+      : runnerOf(plan.runner, capture, judgement.warnings, plan.startedAtMs, completedAtMs);
+  const { finalText, workspaceStatus, files } = judgement;
+  const metadata = canonicalize(metadataOf(run));
+  const policy = canonicalize(judgement.policy);
+  const status = workspaceStatus && canonicalize(workspaceStatus);
+  const artifacts: Artifact[] = [
+    ['runner_transcript', AGENT_FILES.transcript, 'application/x-ndjson', files.transcript],
+    ['runner_final_response', FINAL, 'text/plain; charset=utf-8', finalText],
+    ['runner_metadata', METADATA, 'application/json', metadata],
+    ['policy_summary', POLICY, 'application/json', policy],
+    ...(files.diff ? [['workspace_diff', AGENT_FILES.diff, 'text/x-diff', files.diff] as const] : []),
+    ...(status ? [['workspace_status', STATUS, 'application/json', status] as const] : []),
+  ];
+  return [
+    ['result.json', canonicalize(resultOf(run))],
+    ['evidence/request.json', canonicalize({ schema_version: 'agent-request.v1', ...plan.asked })],
+    ...(typeof runner === 'string' ? [] : [['evidence/runner.json', canonicalize(runner)] as const]),
+    ['evidence/outcome.json', canonicalize(outcomeOf(run))],
+    ['evidence/final-state.txt', finalState(run)],
+    ...stepDocuments({
+      runId: plan.request.run_id,
+      step: STEP,
+      termination: judgement.termination,
+      startedAtMs: plan.startedAtMs,
+      endedAtMs: completedAtMs,
+      runner,
+      artifacts,
+      required: ['runner_transcript', 'runner_final_response', 'runner_metadata', 'policy_summary'],
+      notes: [`reason: ${judgement.reason}`],
+      agent: { family: plan.asked.agent_family, workspace: judgement.workspace ?? plan.workspace },
+    }),
+    ...(finalText === null ? [] : [[FINAL, finalText] as const]),
+    [METADATA, metadata],
+    [POLICY, policy],
+    ...(status ? [[STATUS, status] as const] : []),
+    ...logOf(judgement.remarks, completedAtMs, plan.correlationId),
+  ];
+}
+
+const FINAL = `${AGENT_STEP_FOLDER}/final_response.txt`;
+const METADATA = `${AGENT_STEP_FOLDER}/runner_metadata.json`;
+const POLICY = `${AGENT_STEP_FOLDER}/policy_summary.json`;
+const STATUS = `${AGENT_STEP_FOLDER}/workspace_status.json`;
+
+/** What the step came to, as its caller gets it. */
+export function resultOf({ judgement: { termination, reason, finalText } }: AgentRun) {
+  return {
+    schema_version: 'agent-result.v1',
+    termination,
+    reason,
+    transcript_path: AGENT_FILES.transcript,
+    final_response_path: finalText === null ? null : FINAL,
+  } as const;
+}
+
+function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): object {
+  const { how } = capture.ending;
+  return {
+    schema_version: 'runner-metadata.v1',
+    agent_family: plan.asked.agent_family,
+    agent_version: plan.agent.version,
+    program_sha256: plan.agent.sha256,
+    untested_version: plan.agent.untested,
+    invocation_mode: plan.invocation.mode,
+    command: plan.invocation.command,
+    working_directory: plan.asked.working_directory,
+    prompt_reference: plan.asked.prompt_reference,
+    approval_posture: plan.invocation.approval,
+    started_at: instantText(plan.startedAtMs),
+    ended_at: instantText(completedAtMs),
+    exit_code: how === 'lost' || how === 'not_started' ? null : exitOf(capture.ending).code,
+    termination: judgement.termination,
+    reason: judgement.reason,
+    capture_format: 'ndjson',
+    ...(judgement.session !== null && { session_id: judgement.session }),
+    ...(judgement.model !== null && { model: judgement.model }),
+  };
+}
+
+function outcomeOf({ plan, capture, judgement }: AgentRun): AgentOutcome {
+  const { termination, reason, detail, apiStatus, session, model, reported, lines, events, denials } = judgement;
+  return {
+    schema_version: 'agent-outcome.v1',
+    run_id: plan.request.run_id,
+    correlation_id: plan.correlationId,
+    termination,
+    reason,
+    detail,
+    api_status: apiStatus,
+    ending: capture.ending,
+    agent: { ...plan.agent, session, model },
+    reported,
+    lines,
+    events,
+    denials,
+    model_access: judgement.modelAccess,
+    streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
+    enforcement: plan.enforcement,
+    observed: plan.observed,
+    limits: plan.limits,
+    clocks: plan.clocks,
+    usage: {
+      cpu_ms: capture.cpuMs === undefined ? null : Math.round(capture.cpuMs),
+      memory_peak_bytes: capture.memoryPeakBytes ?? null,
+      forks_denied: capture.forksDenied ?? null,
+    },
+  };
+}
+
+function finalState({ plan, capture, judgement, completedAtMs }: AgentRun): string {
+  const { termination, reason, detail } = judgement;
+  const lines = [
+    `run        ${plan.request.run_id}`,
+    `agent      ${plan.agent.family} ${printable(plan.agent.version)}`,
+    `ended      ${termination}, ${reason}`,
+    ...(detail === null ? [] : [`detail     ${printable(detail)}`]),
+    `ending     ${endingText(capture.ending)}`,
+    `took       ${completedAtMs - plan.startedAtMs} ms`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
