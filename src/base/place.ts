@@ -12,3 +12,10 @@ export function placeOf(parent: string, key: PropertyKey): string {
 const WORD = /^[\p{L}_$-][\p{L}\p{N}_$-]{0,79}$/u;
 
 const KEY_BYTES_MAX = 60;
+
+/** Whether one place is another or lies inside it: `a.b[0]` is within `a.b` and `a`. */
+export function isWithin(place: string, around: string): boolean {
+  if (!place.startsWith(around)) return false;
+  const next = place[around.length];
+  return next === undefined || next === '.' || next === '[';
+}

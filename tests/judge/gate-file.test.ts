@@ -65,4 +65,8 @@ tolerances:
   test('that is too large is refused before it is read', () => {
     expect(() => readGate(Buffer.alloc(2 * 1024 * 1024, 0x20))).toThrow('larger than 1 MiB');
   });
+
+  test('that is not UTF-8 is refused, and not read as if it were', () => {
+    expect(() => readGate(Buffer.from('schema_version: gate.v1\n# \xe9', 'latin1'))).toThrow('not valid UTF-8');
+  });
 });

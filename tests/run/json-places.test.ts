@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Node, parseTree } from 'jsonc-parser';
 import { expect, test } from 'vitest';
 import { placeOf } from '../../src/base/place.ts';
-import { JsonPlaces } from '../../src/run/suite/json-places.ts';
+import { JsonPlaces } from '../../src/run/written/json-places.ts';
 
 /** Every place in a tree of another parser, and where it stands. */
 function* placesIn(node: Node, here: string): Generator<{ place: string; offset: number }> {

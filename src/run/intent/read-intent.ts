@@ -8,9 +8,9 @@ import { openRegular } from '../../base/regular.ts';
 import { check } from '../../contracts/check.ts';
 import { intent as contract, type Intent } from '../../contracts/intent/index.ts';
 import { bareNameTrouble } from '../../contracts/script-request/index.ts';
-import { plainText } from '../suite/plain-text.ts';
-import { yamlDocument } from '../suite/yaml-document.ts';
-import { YamlTrouble, YamlValues } from '../suite/yaml-values.ts';
+import { plainText } from '../written/plain-text.ts';
+import { yamlDocument } from '../written/yaml-document.ts';
+import { YamlTrouble, YamlValues } from '../written/yaml-values.ts';
 import { IntentFault } from './trouble.ts';
 
 /** A file that somebody gave, by its bare name. */

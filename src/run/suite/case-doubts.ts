@@ -1,17 +1,11 @@
 import { Fault } from '../../base/fault.ts';
+import { isWithin } from '../../base/place.ts';
 import { check } from '../../contracts/check.ts';
 import { MIB } from '../../contracts/contract.ts';
 import { kindOf } from '../../contracts/kind.ts';
 import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
-import {
-  type CaseSource,
-  isObject,
-  isWithin,
-  placeInCases,
-  type Written,
-  type WrittenCase,
-  type WrittenWrong,
-} from './case-source.ts';
+import type { WrittenWrong } from '../written/wrong.ts';
+import { type CaseSource, isObject, placeInCases, type Written, type WrittenCase } from './case-source.ts';
 import { expectationFaults } from './expectations.ts';
 
 /** Doubts the cases of one file: what each says, and what they say of each other. */

@@ -2,6 +2,7 @@ import { readSync } from 'node:fs';
 import { check } from '../../contracts/check.ts';
 import { kindOf } from '../../contracts/kind.ts';
 import { cases } from '../../contracts/suite/index.ts';
+import type { WrittenWrong } from '../written/wrong.ts';
 
 /** A file of cases, whatever its format. */
 export interface CaseSource {
@@ -21,13 +22,6 @@ export interface WrittenCase {
   readonly suite?: string | undefined;
   /** No more bytes than this can it become as JSON; the exact number is counted only if this one is too large. */
   readonly jsonBytesMost: number;
-}
-
-export interface WrittenWrong {
-  /** Absent if the file as a whole is meant. */
-  readonly line?: number | undefined;
-  /** What is wrong, without a full stop. */
-  readonly says: string;
 }
 
 /**
@@ -56,13 +50,6 @@ export function envelopeWrongs(envelope: Record<string, unknown>): { place: stri
 /** The same for every format, whether or not it has a key of this name. */
 export function placeInCases(index: number, place: string): string {
   return `cases[${index}]${place === '' || place.startsWith('[') ? '' : '.'}${place}`;
-}
-
-/** Whether one place is another or lies inside it: `a.b[0]` is within `a.b` and `a`. */
-export function isWithin(place: string, around: string): boolean {
-  if (!place.startsWith(around)) return false;
-  const next = place[around.length];
-  return next === undefined || next === '.' || next === '[';
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

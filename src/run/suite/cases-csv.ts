@@ -1,15 +1,8 @@
-import {
-  bytesIn,
-  type CaseSource,
-  isObject,
-  isWithin,
-  jsonBytesMost,
-  placeInCases,
-  type Written,
-} from './case-source.ts';
+import { isWithin } from '../../base/place.ts';
+import { plainText } from '../written/plain-text.ts';
+import { bytesIn, type CaseSource, isObject, jsonBytesMost, placeInCases, type Written } from './case-source.ts';
 import { type Cell, rowsOf } from './csv.ts';
 import { type Column, columnsOf, Unreadable } from './csv-columns.ts';
-import { plainText } from './plain-text.ts';
 
 /** A table with a header row, and a case in each row after it. */
 export function csvSource(fd: number, bytes: number): CaseSource {

@@ -2,6 +2,8 @@ import { readJson } from '../../base/json.ts';
 import { linesOf } from '../../base/lines.ts';
 import { MIB } from '../../contracts/contract.ts';
 import { cases, suiteCase } from '../../contracts/suite/index.ts';
+import { JsonPlaces } from '../written/json-places.ts';
+import type { WrittenWrong } from '../written/wrong.ts';
 import {
   bytesIn,
   type CaseSource,
@@ -10,9 +12,7 @@ import {
   jsonBytesMost,
   notCases,
   type Written,
-  type WrittenWrong,
 } from './case-source.ts';
-import { JsonPlaces } from './json-places.ts';
 
 /** One JSON document: a list of cases, or an object with one. */
 export function jsonSource(fd: number, bytes: number): CaseSource {

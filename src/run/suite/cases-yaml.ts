@@ -1,20 +1,13 @@
 import type { ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { MIB } from '../../contracts/contract.ts';
-import { cases } from '../../contracts/suite/index.ts';
-import {
-  bytesIn,
-  type CaseSource,
-  envelopeWrongs,
-  jsonBytesMost,
-  notCases,
-  type Written,
-  type WrittenWrong,
-} from './case-source.ts';
-import { yamlLibrary } from './libraries.ts';
-import { plainText } from './plain-text.ts';
-import { type YamlDocument, yamlDocument } from './yaml-document.ts';
-import { offsetOf } from './yaml-places.ts';
-import { REPEATED, YamlTrouble, type YamlValue, YamlValues } from './yaml-values.ts';
+import { cases, suiteCase } from '../../contracts/suite/index.ts';
+import { plainText } from '../written/plain-text.ts';
+import type { WrittenWrong } from '../written/wrong.ts';
+import { type YamlDocument, yamlDocument } from '../written/yaml-document.ts';
+import { yamlLibrary } from '../written/yaml-library.ts';
+import { offsetOf } from '../written/yaml-places.ts';
+import { REPEATED, YamlTrouble, type YamlValue, YamlValues } from '../written/yaml-values.ts';
+import { bytesIn, type CaseSource, envelopeWrongs, jsonBytesMost, notCases, type Written } from './case-source.ts';
 
 /** One YAML document: a list of cases, or an object with one. */
 export function yamlSource(fd: number, bytes: number): CaseSource {
@@ -38,7 +31,7 @@ function readYaml({ root, lineAt }: YamlDocument): { written: readonly Written[]
 }
 
 class YamlReader {
-  readonly #values = new YamlValues();
+  readonly #values = new YamlValues('a case', suiteCase.bytesMax);
   readonly #lineAt: (offset: number) => number;
   readonly #wrongs: WrittenWrong[] = [];
   readonly #cases: { readonly index: number; readonly made: YamlValue }[] = [];

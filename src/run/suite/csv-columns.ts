@@ -3,8 +3,8 @@ import { printable } from '../../base/printable.ts';
 import { clip } from '../../base/clip.ts';
 import { expectedShape } from '../../contracts/suite/expected.ts';
 import { suiteCase } from '../../contracts/suite/index.ts';
+import type { WrittenWrong } from '../written/wrong.ts';
 import type { Cell } from './csv.ts';
-import type { WrittenWrong } from './case-source.ts';
 
 /** One column of a table of cases. */
 export interface Column {

@@ -1,14 +1,9 @@
 import { createRequire } from 'node:module';
 import type * as ajv from 'ajv/dist/2020.js';
 import type * as re2 from 're2js';
-import type * as yaml from 'yaml';
 
 // Cases are handed over by a function that does not wait, so what few of them need is required when it is needed.
 const load = createRequire(import.meta.url);
-
-export function yamlLibrary(): typeof yaml {
-  return load('yaml') as typeof yaml;
-}
 
 export function re2Library(): typeof re2 {
   return load('re2js') as typeof re2;

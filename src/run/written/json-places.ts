@@ -1,5 +1,4 @@
-import { placeOf } from '../../base/place.ts';
-import { isWithin } from './case-source.ts';
+import { isWithin, placeOf } from '../../base/place.ts';
 
 /**
  * Finds the lines of places in the text of a JSON document that was read before, so that nothing is doubted here.

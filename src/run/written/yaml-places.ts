@@ -1,7 +1,6 @@
 import type { ParsedNode, Scalar } from 'yaml';
-import { placeOf } from '../../base/place.ts';
-import { isWithin } from './case-source.ts';
-import { yamlLibrary } from './libraries.ts';
+import { isWithin, placeOf } from '../../base/place.ts';
+import { yamlLibrary } from './yaml-library.ts';
 
 /** Where the key of a place stands, or the innermost thing around it that is there; an alias is not followed. */
 export function offsetOf(node: ParsedNode | undefined, place: string): number {

@@ -1,8 +1,8 @@
 import type { CST, Document, LineCounter, ParsedNode } from 'yaml';
 import { clip } from '../../base/clip.ts';
 import { printable } from '../../base/printable.ts';
-import type { WrittenWrong } from './case-source.ts';
-import { yamlLibrary } from './libraries.ts';
+import type { WrittenWrong } from './wrong.ts';
+import { yamlLibrary } from './yaml-library.ts';
 
 export interface YamlDocument {
   /** Undefined if nothing but white space and comments is there. */

@@ -1,7 +1,6 @@
 import type { Alias, ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { MIB } from '../../contracts/contract.ts';
-import { suiteCase } from '../../contracts/suite/index.ts';
-import { yamlLibrary } from './libraries.ts';
+import { yamlLibrary } from './yaml-library.ts';
 import { DEPTH_MAX, TOO_DEEP } from './yaml-document.ts';
 
 /** A value that JSON could hold, and how many bytes it has there. */
@@ -32,7 +31,7 @@ export class YamlValues {
   readonly #anchors = new Map<string, YamlValue | null>();
 
   /** Of what they are the values, and how large one of it may be as JSON. */
-  constructor(what = 'a case', bytesMax = suiteCase.bytesMax) {
+  constructor(what: string, bytesMax: number) {
     this.#what = what;
     this.#bytesMax = bytesMax;
   }

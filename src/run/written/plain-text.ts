@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { WrittenWrong } from './case-source.ts';
+import type { WrittenWrong } from './wrong.ts';
 
 /** The text of a file in UTF-8, or why it is none. Spreadsheets begin such files with a byte order mark, which is let go. */
 export function plainText(bytes: Buffer): string | WrittenWrong {

@@ -1,0 +1,64 @@
+import { Fault } from '../../base/fault.ts';
+import { readJson } from '../../base/json.ts';
+import { printable } from '../../base/printable.ts';
+import { check } from '../../contracts/check.ts';
+import { type Contract, MIB } from '../../contracts/contract.ts';
+import { JsonPlaces } from './json-places.ts';
+import { plainText } from './plain-text.ts';
+import { yamlDocument } from './yaml-document.ts';
+import { offsetOf } from './yaml-places.ts';
+import { YamlTrouble, YamlValues } from './yaml-values.ts';
+
+/** What a file is, for whoever wrote it. */
+export interface Sort {
+  readonly contract: Contract;
+  /** As in "the gate file". */
+  readonly file: string;
+  /** The code of the fault if it is not valid. */
+  readonly code: string;
+}
+
+/** The value of a document that a person wrote, YAML or JSON. Everything that is wrong with it is said, with its line. */
+export function readDocument(bytes: Buffer, { contract, file, code }: Sort): unknown {
+  const { value, lineOf } = written(bytes, { contract, file, code });
+  const { violations } = check(contract, value, { strict: true, internal: false });
+  if (violations.length === 0) return value;
+  const wrongs = violations.map(({ message, path = '' }) => ({ line: lineOf(path), says: message }));
+  wrongs.sort((a, b) => a.line - b.line);
+  const lines = wrongs.slice(0, WRONGS_MAX).map(({ line, says }) => `  line ${line}: ${printable(says)}`);
+  const more = wrongs.length > WRONGS_MAX ? [`  and ${wrongs.length - WRONGS_MAX} more`] : [];
+  throw new Fault(code, [`The ${file} is not valid:`, ...lines, ...more].join('\n'));
+}
+
+const WRONGS_MAX = 20;
+
+interface Written {
+  readonly value: unknown;
+  /** The line of a place such as `tolerances.score`, or of what is around it. */
+  readonly lineOf: (place: string) => number;
+}
+
+function written(bytes: Buffer, { contract: { name, bytesMax }, file, code }: Sort): Written {
+  const unreadable = (line: number | undefined, says: string): Fault =>
+    new Fault(code, `The ${file} cannot be read, line ${line ?? 1}: ${says}.`);
+  if (bytes.length > bytesMax) throw new Fault(code, `The ${file} is larger than ${bytesMax / MIB} MiB.`);
+  const text = plainText(bytes);
+  if (typeof text !== 'string') throw unreadable(text.line, text.says);
+  if (text.trimStart().startsWith('{')) {
+    const reading = readJson(bytes, { bytesMax });
+    if (!reading.ok) throw new Fault(code, `The ${file} cannot be read: ${reading.refusal.message}`);
+    const places = new JsonPlaces(reading.text);
+    return { value: reading.value, lineOf: place => places.lineOf(place) };
+  }
+  const document = yamlDocument(text);
+  if (!('lineAt' in document)) throw unreadable(document[0]?.line, document[0]?.says ?? 'It cannot be read');
+  const { root, lineAt } = document;
+  if (!root) throw new Fault(code, `The ${file} is empty.`);
+  try {
+    const { value } = new YamlValues(`the ${name}`, bytesMax).valueOf(root, 1);
+    return { value, lineOf: place => lineAt(offsetOf(root, place)) };
+  } catch (error) {
+    if (error instanceof YamlTrouble) throw unreadable(lineAt(error.offset), error.message);
+    throw error;
+  }
+}
