@@ -79,7 +79,7 @@ export type AgentLine =
   | { readonly is: 'planned'; readonly plan: AgentPlan }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
-  | { readonly is: 'read'; readonly atMs: number; readonly judgement: AgentJudgement };
+  | { readonly is: 'read'; readonly atMs: number; readonly reading: AgentJudgement };
 
 /** Everything that a finished run is known by. */
 export interface AgentRun {

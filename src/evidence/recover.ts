@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { completeAgent } from './agent-recover.ts';
 import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
 import { finish, SEAL, type Sealing } from './finish.ts';
@@ -80,9 +81,11 @@ export async function recoverRun(
       removeEmpty(folder);
       return 'removed';
     }
-    if (isIntent(plan)) {
+    const kind = kindOf(plan);
+    if (kind === 'intent') {
       if (!(await completeIntent(folder, lines, nowMs, because, sealing))) return 'removed';
-    } else await complete(folder, lines, plan, nowMs, because, sealing);
+    } else if (kind === 'agent') await completeAgent(folder, lines, nowMs, because, sealing);
+    else await complete(folder, lines, plan, nowMs, because, sealing);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -131,9 +134,9 @@ const INTERRUPTED: Because = {
   detail: 'Proctor ended before the run did; the folder was completed from its journal.',
 };
 
-/** Journals of intents begin as those of scripts do. */
-function isIntent({ request }: ScriptPlan): boolean {
-  return (request as { kind: string }).kind === 'intent';
+/** Journals of intents and agents begin as those of scripts do. */
+function kindOf({ request }: ScriptPlan): string {
+  return (request as { kind: string }).kind;
 }
 
 async function complete(

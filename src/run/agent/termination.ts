@@ -1,0 +1,83 @@
+import type { AgentReading } from '../../contracts/agent-step/reading.ts';
+import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
+import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
+import type { Ending } from '../../contracts/ending.ts';
+import type { StoppedFor } from './watch.ts';
+
+/** All that decides how a step ended. */
+export interface EndFacts {
+  readonly ending: Ending;
+  readonly stoppedFor: StoppedFor | undefined;
+  readonly reading: AgentReading;
+  readonly approval: EffectivePolicy['approval_posture'];
+  /** What was found in the work tree. */
+  readonly breaches: readonly Violation[];
+  /** What the sandbox could not keep: more changes than a run may make. */
+  readonly tooMuch: string | null;
+  /** Which request was the first that is not as it was recorded. */
+  readonly difference: string | null;
+}
+
+export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'> & {
+  readonly apiStatus: number | null;
+};
+
+/** One of the five terminations, and why: what was found first, then our own acts, then the kernel's, then its word. */
+export function terminationOf(facts: EndFacts): Terminated {
+  const { breaches, ending } = facts;
+  const [breach] = breaches.filter(({ hard }) => hard);
+  if (breach) return { ...ended('killed_policy', REASON_OF[breach.class], breach.message) };
+  if (ending.how === 'killed') return killed(ending.by, facts);
+  if (ending.how === 'out_of_memory')
+    return ended('error', 'out_of_memory', 'The agent and its tools needed more memory than they may have.');
+  if (ending.how === 'not_started')
+    return ended('error', 'spawn_failed', 'The program of the agent could not be started.');
+  if (ending.how === 'lost') return ended('error', 'interrupted', 'Proctor ended before the agent did.');
+  if (ending.how === 'signalled') return ended('error', 'signal', `The agent was ended by ${ending.signal}.`);
+  return exited(ending.code, facts);
+}
+
+const REASON_OF: Readonly<Record<Violation['class'], AgentOutcome['reason']>> = {
+  forbidden_path: 'forbidden_path',
+  forbidden_operation: 'forbidden_operation',
+  protected_branch_violation: 'protected_branch',
+  native_policy_block: 'denied_tool',
+  interactive_prompt_violation: 'prompt_detected',
+  network_violation: 'forbidden_operation',
+};
+
+function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Terminated {
+  const { stoppedFor, approval } = facts;
+  if (by === 'timeout') return ended('killed_timeout', 'wall_clock', 'The agent took longer than it may.');
+  if (by === 'cpu') return ended('killed_timeout', 'wall_clock', 'The agent used more processor time than it may.');
+  if (by === 'idle') return ended('killed_idle', 'stalled', stoppedFor?.detail ?? 'The agent did not get on.');
+  if (by === 'cancel' || !stoppedFor) return ended('error', 'cancelled', 'The run was stopped from outside.');
+  const { reason, detail } = stoppedFor;
+  const isPolicy = reason === 'denied_tool' || (reason === 'prompt_detected' && approval === 'fail_on_prompt');
+  return ended(isPolicy ? 'killed_policy' : 'error', reason, detail);
+}
+
+/** An agent that ended by itself. Its exit code alone says little. */
+function exited(code: number, { reading, approval, tooMuch, difference, stoppedFor }: EndFacts): Terminated {
+  const { terminal, failure, finalText, denialCount } = reading;
+  if (difference !== null) return ended('error', 'protocol_error', difference);
+  // It was quicker than our signal.
+  if (stoppedFor) return killed('policy', { stoppedFor, approval } as EndFacts);
+  if (failure) return { ...ended('error', failure.reason, failure.detail), apiStatus: failure.status };
+  if (code !== 0) return ended('error', 'exit_nonzero', `The agent ended with exit code ${code}.`);
+  if (!terminal) return ended('error', 'incomplete_stream', 'The agent ended without its last line.');
+  if (!terminal.ok) return ended('error', 'protocol_error', 'The agent did not call its own work finished.');
+  if (finalText === null) return ended('error', 'incomplete_stream', 'The agent ended without a last message.');
+  if (denialCount > 0 && approval === 'fail_on_prompt')
+    return ended(
+      'killed_policy',
+      'denied_tool',
+      'A tool call was denied, and the policy asks for an end at the first denial.',
+    );
+  if (tooMuch !== null) return ended('error', 'limit_output', tooMuch);
+  return { termination: 'completed', reason: 'ok', detail: null, apiStatus: null };
+}
+
+function ended(termination: AgentOutcome['termination'], reason: AgentOutcome['reason'], detail: string): Terminated {
+  return { termination, reason, detail, apiStatus: null };
+}

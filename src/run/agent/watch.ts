@@ -1,0 +1,173 @@
+import { asksForInput } from '../../adapters/prompt.ts';
+import { canonicalize } from '../../base/canonical.ts';
+import { monotonicMs } from '../../base/clock.ts';
+import { LineCutter } from '../../base/line-cutter.ts';
+import type {
+  AgentReader,
+  AgentReading,
+  EndFacts,
+  Reason,
+  TranscriptLine,
+} from '../../contracts/agent-step/reading.ts';
+import type { StoppedBy } from '../../contracts/ending.ts';
+import type { AgentFiles } from '../../evidence/agent-run.ts';
+import { GrowingFile } from '../../evidence/growing-file.ts';
+import { AgentClocks, type ClockLimits } from './clocks.ts';
+
+/** Where what an agent says is kept, and how much of it. */
+export interface Keeping {
+  readonly transcript: string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Watching {
+  readonly reader: AgentReader;
+  readonly keeping: Keeping;
+  readonly clocks: ClockLimits;
+  readonly stop: (by: StoppedBy) => void;
+  readonly onEvent: ((line: TranscriptLine) => void) | undefined;
+}
+
+/** Why we stopped it, where the ending alone does not say. */
+export interface StoppedFor {
+  readonly reason: Reason;
+  readonly detail: string;
+}
+
+export interface Seen {
+  readonly reading: AgentReading;
+  readonly files: Omit<AgentFiles, 'diff'>;
+  readonly events: number;
+  readonly stoppedFor: StoppedFor | undefined;
+}
+
+/**
+ * Listens to an agent while it lives: keeps its native stream, makes the transcript of it line by line, sets its clocks,
+ * and stops it where it must not go on.
+ */
+export class AgentWatch {
+  readonly #watching: Watching;
+  readonly #clocks: AgentClocks;
+  readonly #files: Readonly<Record<keyof Keeping, GrowingFile>>;
+  readonly #cutter = new LineCutter(LINE_BYTES_MAX);
+  readonly #began = monotonicMs();
+  #nativeLine = 0;
+  #seq = 0;
+  #held: string[] = [];
+  #lastError = '';
+  #stoppedFor: StoppedFor | undefined;
+  #asking: NodeJS.Timeout | undefined;
+
+  constructor(watching: Watching) {
+    this.#watching = watching;
+    const { transcript, stdout, stderr } = watching.keeping;
+    this.#files = {
+      transcript: new GrowingFile(transcript, TRANSCRIPT_BYTES_MAX),
+      stdout: new GrowingFile(stdout, STDOUT_BYTES_MAX),
+      stderr: new GrowingFile(stderr, STDERR_BYTES_MAX),
+    };
+    this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
+      if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE };
+      watching.stop('idle');
+    });
+  }
+
+  /** A piece of what it says. Its events have been told when this returns. */
+  take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
+    clearTimeout(this.#asking);
+    if (stream === 'stderr') {
+      this.#files.stderr.write(bytes);
+      this.#lastError = `${this.#lastError}${bytes.subarray(-ASKING_BYTES_MAX).toString()}`.slice(-ASKING_BYTES_MAX);
+    } else {
+      if (!this.#files.stdout.write(bytes)) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
+      this.#cutter.take(bytes, line => this.#line(line));
+      this.#flush();
+      this.#lastError = '';
+    }
+    const asking = this.#lastError.trimEnd() || (this.#cutter.rest()?.subarray(0, ASKING_BYTES_MAX).toString() ?? '');
+    if (!asking.startsWith('{') && asksForInput(asking)) {
+      // Somebody who only thinks aloud goes on at once; who asks waits for an answer.
+      this.#asking = setTimeout(() => this.#halt(ASKED), ASKING_MS);
+    }
+  }
+
+  /** Everything of it is dead. */
+  end(facts: EndFacts): Seen {
+    this.close();
+    this.#cutter.end(line => this.#line(line));
+    this.#flush();
+    const { transcript, stdout, stderr } = this.#files;
+    return {
+      reading: this.#watching.reader.end(facts),
+      files: { transcript: transcript.end(), stdout: stdout.end(), stderr: stderr.end() },
+      events: this.#seq,
+      stoppedFor: this.#stoppedFor,
+    };
+  }
+
+  /** Nothing more is watched. */
+  close(): void {
+    clearTimeout(this.#asking);
+    this.#clocks.close();
+  }
+
+  #line(bytes: Buffer | null): void {
+    const { reader, onEvent } = this.#watching;
+    const atMs = Math.round(monotonicMs() - this.#began);
+    this.#nativeLine++;
+    const { events, sign, reason } = reader.line(bytes);
+    for (const event of events) {
+      const line: TranscriptLine = {
+        schema_version: 'transcript-line.v1',
+        seq: ++this.#seq,
+        at_ms: atMs,
+        native_line: this.#nativeLine,
+        ...event,
+      };
+      this.#held.push(canonicalize(line));
+      onEvent?.(line);
+    }
+    if (sign === 'progress') this.#clocks.progress(reader.inFlight);
+    else if (sign === 'terminal') this.#clocks.finished();
+    else if (sign === 'kill') this.#halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
+  }
+
+  #flush(): void {
+    if (this.#held.length === 0) return;
+    const isWhole = this.#files.transcript.write(Buffer.from(`${this.#held.join('\n')}\n`));
+    this.#held = [];
+    if (!isWhole) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
+  }
+
+  #halt(why: StoppedFor): void {
+    this.#stoppedFor ??= why;
+    this.#watching.stop('policy');
+  }
+}
+
+function haltFor(reason: Reason = 'protocol_error'): StoppedFor {
+  return { reason, detail: DETAILS[reason] ?? 'The agent was stopped.' };
+}
+
+const DETAILS: Readonly<Partial<Record<Reason, string>>> = {
+  denied_tool: 'A tool call was denied, and the policy asks for an end at the first denial.',
+  limit_turns: 'The agent had as many turns as it may.',
+  limit_budget: 'The agent has cost as much as it may.',
+};
+
+const ASKED: StoppedFor = {
+  reason: 'prompt_detected',
+  detail: 'The agent asked for input, and nobody is there to answer.',
+};
+
+const LATE = 'The agent had said its last line and did not end.';
+const TOO_MUCH = 'The agent said more than is kept of it.';
+
+/** A line of an agent holds at most one message; what is longer is no line that anybody could read. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024;
+const STDOUT_BYTES_MAX = 256 * 1024 * 1024;
+const STDERR_BYTES_MAX = 16 * 1024 * 1024;
+const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
+const ASKING_BYTES_MAX = 1_024;
+const ASKING_MS = 2_000;
