@@ -1,0 +1,55 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { RunAgentFlags } from './run-agent.ts';
+import { atLeastOne, collect, duration } from './units.ts';
+
+/** The command that lets an agent work under a policy. */
+export function addAgentCommand(run: Command, ended: (code: number) => void): void {
+  run
+    .command('agent')
+    .description('Let an agent do a task on a private clone, under a policy that is enforced around it.')
+    .requiredOption('--agent <name>', 'which agent: claude or codex, found on the PATH')
+    .option('--task <text>', 'what it is to do')
+    .option('--task-file <file>', 'a file with what it is to do; - is standard input')
+    .option('--prompt-ref <name>', 'where the text of the task comes from, for the evidence: prompts/implement@3')
+    .option('--dir <folder>', 'the folder to work on; the agent gets a private clone of it (default: .)')
+    .option('--policy <name>', 'what it may do: read-only, edit, open or a file', 'read-only')
+    .option('--timeout <time>', 'how long it may take (default: 10m)', duration)
+    .option('--idle-timeout <time>', 'how long it may not get on (default: 2m)', duration)
+    .option('--model <name>', 'which model, as the agent calls it')
+    .option('--max-turns <count>', 'how many turns it may have', atLeastOne)
+    .option('--max-cost <usd>', 'what it may cost, by its own account, in US dollars', dollars)
+    .option('--secret <name>', 'a variable that it sees, masked wherever it says it; may be repeated', collect)
+    .addOption(
+      new Option('--model-mode <mode>', 'whether the model answers, is recorded, or a recording answers')
+        .choices(['live', 'record', 'replay'])
+        .default('live'),
+    )
+    .option('--recording <file>', 'where the recording is written, or read from')
+    .option('--allow-untested-version', 'also a version of the agent that nobody has tried; the evidence says so')
+    .option('--allow-dirty', 'work on the last commit although there are changes that are not committed')
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', EXITS)
+    .action(async (flags: RunAgentFlags) => {
+      const { runAgentCommand } = await import('./run-agent.ts');
+      ended(await runAgentCommand(flags));
+    });
+}
+
+function dollars(text: string): number {
+  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It takes a sum such as 0.50 or 3.');
+  return Number(text);
+}
+
+const EXITS = `
+The key of the model API is taken from ANTHROPIC_API_KEY or OPENAI_API_KEY (and its address from ANTHROPIC_BASE_URL or
+OPENAI_BASE_URL), and stays outside of the sandbox.
+
+Exit codes:
+  0  completed, and nothing went against the policy
+  1  any other termination, or something went against the policy
+  2  could not be run as asked, or a fault of Proctor or the machine
+  130, 143  interrupted; the run was stopped and written down
+
+Example:
+  proctor run agent --agent claude --task "add a test for parse()" --policy edit --timeout 10m
+  proctor apply latest`;

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable, printableJson } from '../base/printable.ts';
+import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import { type AgentRunResult, runAgent, type RunAgentOptions } from '../tool/run-agent.ts';
+import { closeLauncher } from '../tool/run-script.ts';
+import { interruptions } from './interruptions.ts';
+import { stderr, stdout } from './out.ts';
+import { type Paint, paintFor } from './paint.ts';
+import { tellRefusal } from './refusal.ts';
+import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
+import { eventText } from './transcript-text.ts';
+import { counted, durationText } from './units.ts';
+import { namedKey, variables } from './variables.ts';
+
+export interface RunAgentFlags {
+  readonly agent: string;
+  readonly task?: string;
+  readonly taskFile?: string;
+  readonly promptRef?: string;
+  readonly dir?: string;
+  readonly policy: string;
+  readonly timeout?: number;
+  readonly idleTimeout?: number;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  readonly maxCost?: number;
+  readonly secret?: readonly string[];
+  readonly modelMode: 'live' | 'record' | 'replay';
+  readonly recording?: string;
+  readonly allowUntestedVersion?: true;
+  readonly allowDirty?: true;
+  readonly json?: true;
+}
+
+export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
+  const paint = paintFor(2);
+  const interrupt = interruptions();
+  try {
+    const result = await runAgent({
+      ...optionsOf(flags),
+      signal: interrupt.signal,
+      onEvent: line => show(line, paint),
+      onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${printable(sentence)}\n`),
+      onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
+    });
+    if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
+    else {
+      if (result.finalResponse !== null) stdout.write(`${shownText(result.finalResponse)}\n`);
+      stderr.write(summary(result, paint));
+    }
+    return interrupt.exit() ?? (isFine(result) ? 0 : 1);
+  } catch (error) {
+    const exit = interrupt.exit();
+    if (exit === undefined || !(error instanceof Fault)) throw error;
+    tellRefusal(error, flags.json === true);
+    return exit;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+function optionsOf(flags: RunAgentFlags): RunAgentOptions {
+  const given = {
+    promptReference: flags.promptRef,
+    dir: flags.dir,
+    timeoutMs: flags.timeout,
+    idleMs: flags.idleTimeout,
+    model: flags.model,
+    maxTurns: flags.maxTurns,
+    maxCostUsd: flags.maxCost,
+    recording: flags.recording,
+    allowUntestedVersion: flags.allowUntestedVersion,
+    allowDirty: flags.allowDirty,
+  };
+  return {
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    ...namedKey(),
+    agent: flags.agent,
+    task: taskOf(flags),
+    policy: flags.policy,
+    modelMode: flags.modelMode,
+    secrets: variables(flags.secret ?? [], false),
+    environment: process.env,
+  };
+}
+
+function taskOf({ task, taskFile }: RunAgentFlags): string {
+  if ((task === undefined) === (taskFile === undefined))
+    throw new Fault('usage', 'Say what the agent is to do, with either --task or --task-file.');
+  if (task !== undefined) return task;
+  try {
+    const bytes = readFileSync(taskFile === '-' ? 0 : (taskFile as string));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    const shown = printable(path.basename(taskFile as string));
+    const why = cause instanceof TypeError ? 'is not text in UTF-8' : 'cannot be read';
+    throw new Fault('usage', `The task file ${shown} ${why}.`, { cause });
+  }
+}
+
+function show(line: TranscriptLine, paint: Paint): void {
+  const text = eventText(line, paint);
+  if (text !== undefined) stderr.write(`${text}\n`);
+}
+
+/** Completed, and nothing went against the policy. */
+function isFine({ termination, violations }: AgentRunResult): boolean {
+  return termination === 'completed' && violations.length === 0;
+}
+
+function shownText(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+function asJson(result: AgentRunResult): object {
+  return {
+    kind: result.kind,
+    run_id: result.runId,
+    folder: path.relative(process.cwd(), result.folder),
+    termination: result.termination,
+    reason: result.reason,
+    message: result.message,
+    ending: result.ending,
+    correlation_id: result.correlationId,
+    agent: result.agent,
+    transcript_path: result.transcriptPath,
+    final_response_path: result.finalResponsePath,
+    final_response: result.finalResponse,
+    policy: result.policy,
+    violations: result.violations,
+    denials: result.denials,
+    changes: result.changes,
+    usage: result.reported,
+    model_access: result.modelAccess,
+    sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
+    limits: { ...result.clocks, ...result.limits },
+    warnings: result.warnings,
+    duration_ms: result.durationMs,
+    key_id: result.keyId,
+  };
+}
+
+function summary(result: AgentRunResult, paint: Paint): string {
+  const { termination, reason, message, agent, runner, violations, changes, policy } = result;
+  const mark = isFine(result) ? paint('good', '✓') : paint('bad', '✗');
+  const why = reason === 'ok' ? '' : ` (${reason})`;
+  const name = agent.family.replace('_cli', '');
+  const lines = [
+    '',
+    `${mark} ${paint('strong', termination)}${why}  ${name} ${printable(agent.version)}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
+    ...(message === null ? [] : [`  ${printable(message)}`]),
+    ...violations
+      .slice(0, SHOWN_MAX)
+      .map(
+        ({ class: kind, message, hard }) =>
+          `  ${paint(hard ? 'bad' : 'note', kind.replaceAll('_', ' '))}  ${printable(message)}`,
+      ),
+    ...(violations.length > SHOWN_MAX ? [`  ${violations.length - SHOWN_MAX} more violations`] : []),
+    `  policy    ${policy.policy_reference ?? 'of its own'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
+    ...(typeof runner === 'string'
+      ? []
+      : [
+          `  sandbox   ${sandboxText(runner, result.observed)}`,
+          `  limits    ${limitsText(runner, result.limits, result.enforcement.memory)}`,
+        ]),
+    `  used      ${usedText(result)}`,
+    ...result.warnings.map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
+    `  changes   ${changesText(result)}`,
+    `  evidence  ${printable(path.relative(process.cwd(), result.folder))}`,
+    paint(
+      'faint',
+      `            ${sealedText(result.keyId)} · proctor show latest${changes && changes.files > 0 && isFine(result) ? ' · proctor apply latest' : ''}`,
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const SHOWN_MAX = 10;
+
+function usedText({ reported, modelAccess }: AgentRunResult): string {
+  const { turns, input_tokens, output_tokens, cost_usd } = reported;
+  const parts = [
+    ...(turns === null ? [] : [counted(turns, 'turn')]),
+    ...(input_tokens === null
+      ? []
+      : [`${counted(input_tokens, 'token')} in, ${(output_tokens ?? 0).toLocaleString('en-US')} out`]),
+    ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD by its own account`]),
+    ...(modelAccess.mode === 'none'
+      ? ['no way to a model']
+      : [`${counted(modelAccess.requests, 'request')} to the model (${modelAccess.mode})`]),
+  ];
+  return parts.join(', ');
+}
+
+function changesText({ changes }: AgentRunResult): string {
+  if (!changes) return 'not known';
+  const { files, commits } = changes;
+  if (files === 0 && commits === 0) return 'none';
+  return `${counted(files, 'file')}${commits > 0 ? `, ${counted(commits, 'commit')}` : ''}`;
+}

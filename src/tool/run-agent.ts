@@ -1,0 +1,181 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import type { Ending } from '../contracts/ending.ts';
+import type { AgentJudgement, AgentPlan } from '../evidence/agent-run.ts';
+import type { AgentAnswer, AgentAround, AgentOrder } from '../run/agent/agent.ts';
+import { signerAt } from './keys.ts';
+import { ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
+import { sharedLauncher } from './run-script.ts';
+
+/** What an agent is to do, and within which bounds. What is not said takes its default. */
+export interface RunAgentOptions {
+  /** `claude` or `codex`. */
+  readonly agent: string;
+  readonly task: string;
+  /** Where the text of the task comes from, for whoever reads the evidence: `prompts/implement@3`. */
+  readonly promptReference?: string;
+  /** The folder that the agent works on a private clone of. The working folder, if not said. */
+  readonly dir?: string;
+  /** `read-only`, `edit`, `open` or the file of a policy; `read-only`, if not said. */
+  readonly policy?: string;
+  readonly timeoutMs?: number;
+  readonly idleMs?: number;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  readonly maxCostUsd?: number;
+  /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Whether the model answers now, answers and is recorded, or a recording answers; `live`, if not said. */
+  readonly modelMode?: 'live' | 'record' | 'replay';
+  /** The file of the recording. */
+  readonly recording?: string;
+  /** Also a version of the agent that nobody has tried. */
+  readonly allowUntestedVersion?: boolean;
+  /** Also where the folder has changes that are not committed, which the agent then does not see. */
+  readonly allowDirty?: boolean;
+  /** The environment in which the program and the key of the model are looked up. Nothing of it reaches the agent. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** The file of the key that the seal is signed with; else that of `.proctor`, if it has one. */
+  readonly signingKey?: string;
+  /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+  /** What the agent does, as it does it. */
+  readonly onEvent?: (line: TranscriptLine) => void;
+  readonly onWait?: AgentAround['onWait'];
+  readonly onFolder?: AgentAround['onFolder'];
+  /** Something that does not touch the run, but that its caller should know. */
+  readonly onWarning?: (sentence: string) => void;
+}
+
+/** How an agent's run ended, and where its evidence is. */
+export interface AgentRunResult {
+  readonly kind: 'agent';
+  readonly runId: string;
+  /** The run folder. */
+  readonly folder: string;
+  readonly termination: AgentJudgement['termination'];
+  readonly reason: AgentJudgement['reason'];
+  /** A sentence for people, or null. */
+  readonly message: string | null;
+  readonly ending: Ending;
+  readonly correlationId: string;
+  readonly agent: AgentPlan['agent'];
+  readonly finalResponse: string | null;
+  readonly transcriptPath: string;
+  readonly finalResponsePath: string | null;
+  readonly violations: AgentAnswer['violations'];
+  readonly denials: number;
+  readonly reported: AgentJudgement['reported'];
+  readonly changes: AgentAnswer['changes'];
+  readonly policy: AgentAnswer['effective'];
+  readonly runner: AgentPlan['runner'];
+  readonly enforcement: AgentPlan['enforcement'];
+  readonly observed: AgentPlan['observed'];
+  readonly limits: AgentPlan['limits'];
+  readonly clocks: AgentPlan['clocks'];
+  readonly modelAccess: AgentJudgement['modelAccess'];
+  readonly warnings: readonly string[];
+  readonly durationMs: number;
+  /** The key that the seal was signed with, or null. */
+  readonly keyId: string | null;
+}
+
+/** Lets an agent do a task under a policy that is enforced around it, and leaves evidence that anyone can verify. */
+export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult> {
+  checkOptions(options);
+  const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
+  const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
+  const [{ runAgent: run }, { homeFrom }] = await Promise.all([
+    import('../run/agent/agent.ts'),
+    import('../evidence/runs.ts'),
+  ]);
+  const home = homeFrom(cwd);
+  const signer = await signerAt(cwd, signingKey);
+  const order: AgentOrder = {
+    ...asked,
+    dir: path.resolve(cwd, dir),
+    policy,
+    environment,
+    cwd,
+    ...(asked.recording !== undefined && { recording: path.resolve(cwd, asked.recording) }),
+  };
+  const answer = await run(order, {
+    launcher: await sharedLauncher(),
+    home,
+    signer,
+    ledger: ledgerOf(home, onWarning),
+    ...(signal && { signal }),
+    ...(onEvent && { onEvent }),
+    ...(onWait && { onWait }),
+    ...(onFolder && { onFolder }),
+    ...(onWarning && { onWarning }),
+  });
+  return { ...resultOf(answer), keyId: signer?.keyId ?? null };
+}
+
+/** A bound that is misspelt would silently not bound. */
+function checkOptions(options: RunAgentOptions): void {
+  if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent needs agent: claude or codex.');
+  if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent needs task: what the agent is to do.');
+  refuseUnknown('runAgent', options, OPTIONS);
+}
+
+const OPTIONS: Record<keyof RunAgentOptions, true> = {
+  agent: true,
+  task: true,
+  promptReference: true,
+  dir: true,
+  policy: true,
+  timeoutMs: true,
+  idleMs: true,
+  model: true,
+  maxTurns: true,
+  maxCostUsd: true,
+  secrets: true,
+  modelMode: true,
+  recording: true,
+  allowUntestedVersion: true,
+  allowDirty: true,
+  environment: true,
+  signingKey: true,
+  cwd: true,
+  signal: true,
+  onEvent: true,
+  onWait: true,
+  onFolder: true,
+  onWarning: true,
+};
+
+function resultOf({ place, run, result, effective, violations, changes }: AgentAnswer) {
+  const { plan, capture, judgement, completedAtMs } = run;
+  return {
+    kind: 'agent' as const,
+    runId: place.id,
+    folder: place.folder,
+    termination: judgement.termination,
+    reason: judgement.reason,
+    message: judgement.detail,
+    ending: capture.ending,
+    correlationId: plan.correlationId,
+    agent: plan.agent,
+    finalResponse: judgement.finalText,
+    transcriptPath: result.transcript_path,
+    finalResponsePath: result.final_response_path,
+    violations,
+    denials: judgement.denials,
+    reported: judgement.reported,
+    changes,
+    policy: effective,
+    runner: plan.runner,
+    enforcement: plan.enforcement,
+    observed: plan.observed,
+    limits: plan.limits,
+    clocks: plan.clocks,
+    modelAccess: judgement.modelAccess,
+    warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
+    durationMs: completedAtMs - plan.startedAtMs,
+  };
+}
