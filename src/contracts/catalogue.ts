@@ -44,14 +44,14 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   },
   seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
-  'agent-request': ours('agent-request.v0', async () => (await agentStep()).agentRequest),
-  'agent-result': ours('agent-result.v0', async () => (await agentStep()).agentResult),
+  'agent-request': ours('agent-request.v1', async () => (await agentStep()).agentRequest),
+  'agent-result': ours('agent-result.v1', async () => (await agentStep()).agentResult),
   'agent-outcome': ours('agent-outcome.v1', async () => (await agentStep()).agentOutcome),
-  'runner-metadata': ours('runner-metadata.v0', async () => (await agentStep()).runnerMetadata, [
+  'runner-metadata': ours('runner-metadata.v1', async () => (await agentStep()).runnerMetadata, [
     'runner_metadata.json',
   ]),
   'step-manifest': ours('step-manifest.v1', async () => (await agentStep()).stepManifest),
-  'policy-summary': ours('policy-summary.v0', async () => (await agentStep()).policySummary, ['policy_summary.json']),
+  'policy-summary': ours('policy-summary.v1', async () => (await agentStep()).policySummary, ['policy_summary.json']),
   event: ours('event.v1', async () => (await agentStep()).event),
   status: ours('status.v1', async () => (await agentStep()).status, ['status.json']),
   metadata: ours('metadata.v1', async () => (await agentStep()).metadata, ['metadata.json']),

@@ -20,12 +20,19 @@ const CODEX = { agent_family: 'codex_cli', invocation_mode: 'codex_exec', comman
 /** A step that left nothing. */
 const EMPTY = { artifacts: [], 'evidence_summary.references': [] };
 
+/** An agent that never said its last words. */
+const SPEECHLESS = {
+  'artifacts.1.path': undefined,
+  'artifacts.1.sha256': undefined,
+  'artifacts.1.size_bytes': undefined,
+};
+
 export const stepCases: Cases[] = [
   {
     contract: agentRequest,
     rows: [
       ['no version', { schema_version: undefined }, ['AG1 schema_version']],
-      ['the version of another document', { schema_version: 'agent-result.v0' }, ['AG1 schema_version']],
+      ['the version of another document', { schema_version: 'agent-result.v1' }, ['AG1 schema_version']],
       ['an agent of another family', { agent_family: 'gemini_cli' }, ['AG2 agent_family']],
       ['Codex', { agent_family: 'codex_cli' }, []],
       ['an empty task', { rendered_task_text: '' }, ['AG3 rendered_task_text']],
@@ -63,11 +70,15 @@ export const stepCases: Cases[] = [
       ['a sixth termination', { termination: 'cancelled' }, ['AG4 termination']],
       [
         'an agent that was killed before it said anything',
-        { termination: 'killed_idle', transcript_path: null, final_response_path: null },
+        { termination: 'killed_idle', transcript_path: null, final_response_path: null, reason: 'stalled' },
         [],
       ],
       ['a transcript path that was forgotten', { transcript_path: undefined }, ['AG5 transcript_path']],
-      ['a completed agent without last words', { final_response_path: null }, [], ['AG7 final_response_path']],
+      ['a completed agent without last words', { final_response_path: null }, ['AG7 final_response_path']],
+      ['no reason', { reason: undefined }, []],
+      ['a reason that nobody knows', { reason: 'bad_luck' }, ['AG4 reason']],
+      ['an agent that failed and is ok', { termination: 'error' }, ['AG4 reason']],
+      ['an agent that completed for another reason', { reason: 'orphan_left' }, ['AG4 reason']],
       [
         'a transcript that stands in for the last words',
         { transcript_path: 'a.txt', final_response_path: 'a.txt' },
@@ -91,9 +102,36 @@ export const stepCases: Cases[] = [
       ['no command at all', { command: [] }, ['AG13 command']],
       ['a program by its place on the host', { command: ['/opt/claude', '-p'] }, ['AG5 command[0]']],
       ['success without an exit code', { exit_code: null }, ['AG4 exit_code']],
-      ['an error with exit code 0, for want of a transcript', { termination: 'error' }, []],
-      ['an agent that was killed without an exit code', { termination: 'killed_timeout', exit_code: null }, []],
-      ['an exit code that no system has', { exit_code: 256, termination: 'error' }, ['AG4 exit_code']],
+      [
+        'an error with exit code 0, for want of a transcript',
+        { termination: 'error', reason: 'incomplete_stream' },
+        [],
+      ],
+      ['an agent that was killed for no reason', { termination: 'killed_timeout' }, ['AG4 reason']],
+      [
+        'an agent that was killed without an exit code',
+        { termination: 'killed_timeout', exit_code: null, reason: 'wall_clock' },
+        [],
+      ],
+      [
+        'an exit code that no system has',
+        { exit_code: 256, termination: 'error', reason: undefined },
+        ['AG4 exit_code'],
+      ],
+      ['a program that nobody hashed', { program_sha256: 'unknown' }, ['AG13 program_sha256']],
+      ['a version that is empty', { agent_version: '' }, ['AG13 agent_version']],
+      [
+        'an agent of which nothing more is known',
+        {
+          agent_version: undefined,
+          untested_version: undefined,
+          program_sha256: undefined,
+          reason: undefined,
+          session_id: undefined,
+          model: undefined,
+        },
+        [],
+      ],
       ['no approval posture', { approval_posture: undefined }, ['AG13 approval_posture']],
       ['an end in the same millisecond', { ended_at: '2026-04-03T10:15:00.000Z' }, []],
       ['a time in no zone', { started_at: '2026-04-03T10:15:00' }, ['AG12 started_at']],
@@ -123,12 +161,36 @@ export const stepCases: Cases[] = [
         ['AG6 artifacts[4].role', 'AG8 artifacts[4].sha256'],
       ],
       ['one file in two roles', { 'artifacts.3.path': 'workspace.diff' }, ['AG6 artifacts[4].path']],
-      ['a failed agent without last words', { termination: 'error', 'artifacts.1.role': 'workspace_status' }, []],
-      ['a completed agent without last words', { 'artifacts.1.role': 'workspace_status' }, [], ['AG7 artifacts']],
+      ['a failed agent without last words', { termination: 'error', ...SPEECHLESS }, []],
+      ['a completed agent without last words', SPEECHLESS, ['AG7 artifacts[1].path']],
+      [
+        'last words that are not even missed',
+        { termination: 'error', 'artifacts.1.role': 'workspace_status' },
+        ['AG7 artifacts'],
+      ],
+      [
+        'the digest of last words that were never said',
+        { termination: 'error', 'artifacts.1.path': undefined, 'artifacts.1.size_bytes': undefined },
+        ['AG8 artifacts[1].sha256'],
+      ],
+      [
+        'another artifact without a file',
+        { termination: 'error', 'artifacts.2.path': undefined },
+        ['AG7 artifacts[2].path', 'AG8 artifacts[2].sha256', 'AG8 artifacts[2].size_bytes'],
+      ],
+      [
+        'a reference to last words that were never said',
+        {
+          termination: 'error',
+          ...SPEECHLESS,
+          'evidence_summary.references.0': { role: 'runner_final_response', path: 'undefined' },
+        },
+        ['AG8 evidence_summary.references[0]'],
+      ],
       [
         'a failed agent without transcript',
         { termination: 'error', 'artifacts.0.role': 'workspace_status', 'evidence_summary.references': [] },
-        [],
+        ['AG7 artifacts'],
       ],
       [
         'a killed agent without transcript',

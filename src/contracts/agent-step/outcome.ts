@@ -11,6 +11,7 @@ import {
 } from '../script-outcome/shape.ts';
 import { contentHashText, count, filledText, matching, record, wordyText } from '../shape.ts';
 import { REASONS } from './reading.ts';
+import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
 const shape = record({
@@ -68,14 +69,6 @@ export type AgentOutcome = z.infer<typeof shape>;
 
 const rule = rulesFor<AgentOutcome>();
 
-/** Which reasons a termination can have. An error may have any but one. */
-const REASONS_OF: Readonly<Record<Exclude<AgentOutcome['termination'], 'error'>, readonly AgentOutcome['reason'][]>> = {
-  completed: ['ok'],
-  killed_timeout: ['wall_clock'],
-  killed_idle: ['stalled'],
-  killed_policy: ['denied_tool', 'prompt_detected', 'forbidden_path', 'forbidden_operation', 'protected_branch'],
-};
-
 const rules = [
   rule({
     id: 'AO1',
@@ -99,17 +92,13 @@ const rules = [
     why: 'Five words say how a step ended; the reason says why, and must not say the contrary.',
     asks: [
       'termination is completed, error, killed_timeout, killed_idle or killed_policy',
-      `reason is one of ${REASONS.join(', ')}`,
-      'reason is ok where termination is completed, and nowhere else',
-      'reason is wall_clock for killed_timeout, and stalled for killed_idle',
-      'reason is denied_tool, prompt_detected, forbidden_path, forbidden_operation or protected_branch for killed_policy',
+      ...REASON_ASKS,
       'detail is null exactly where reason is ok',
       'api_status is null or from 100 to 599, and null unless reason is api_error or auth_missing',
     ],
     fields: ['termination', 'reason', 'detail', 'api_status'],
     *check({ termination, reason, detail, api_status }) {
-      const fits = termination === 'error' ? reason !== 'ok' : REASONS_OF[termination].includes(reason);
-      if (!fits) yield must('reason', `does not explain a step that ended as ${termination}`);
+      yield* doubtReason({ termination, reason });
       if ((detail === null) !== (reason === 'ok')) yield must('detail', 'must be null exactly where the reason is ok');
       if (api_status !== null && reason !== 'api_error' && reason !== 'auth_missing')
         yield must('api_status', 'must be null where the model API is not the reason');

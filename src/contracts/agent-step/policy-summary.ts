@@ -7,7 +7,7 @@ import { DIMENSIONS, effectivePolicyShape, loosened, POLICY_ASKS, requestedPolic
 import { ASKS } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('policy-summary.v0'),
+  schema_version: z.literal('policy-summary.v1'),
   requested: requestedPolicyShape,
   effective: effectivePolicyShape,
   /** What a self-test in the same sandbox found before the agent started. */
@@ -39,7 +39,7 @@ const rule = rulesFor<PolicySummary>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "policy-summary.v0"'],
+  asks: ['schema_version is "policy-summary.v1"'],
   fields: ['schema_version'],
   breach: summary => ({ ...summary, schema_version: 'policy-summary.v9' }),
 });
@@ -139,7 +139,7 @@ const classified = rule({
 });
 
 const example: PolicySummary = {
-  schema_version: 'policy-summary.v0',
+  schema_version: 'policy-summary.v1',
   requested: {
     execution_posture: 'workspace_write',
     network_posture: 'deny',
@@ -181,7 +181,7 @@ export const policySummary: Contract = {
   title: 'Policy summary',
   tells: 'What was requested of a step, what was enforced, what was proved, and what went against it.',
   source: 'Runner Contract (agent steps), sections 8 and 9',
-  version: { field: 'schema_version', value: 'policy-summary.v0' },
+  version: { field: 'schema_version', value: 'policy-summary.v1' },
   fileNames: ['policy_summary.json'],
   shape,
   rules: [version, paths, apart, tightened, classified],

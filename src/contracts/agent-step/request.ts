@@ -7,7 +7,7 @@ import { POLICY_ASKS, requestedPolicyShape } from './policy.ts';
 import { ASKS, FAMILIES } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('agent-request.v0'),
+  schema_version: z.literal('agent-request.v1'),
   agent_family: z.enum(FAMILIES),
   rendered_task_text: wordyText(),
   working_directory: relativePath(),
@@ -21,7 +21,7 @@ const rule = rulesFor<AgentRequest>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "agent-request.v0"'],
+  asks: ['schema_version is "agent-request.v1"'],
   fields: ['schema_version'],
   breach: request => ({ ...request, schema_version: 'agent-request.v9' }),
 });
@@ -73,7 +73,7 @@ const policy = rule({
 });
 
 const example: AgentRequest = {
-  schema_version: 'agent-request.v0',
+  schema_version: 'agent-request.v1',
   agent_family: 'claude_cli',
   rendered_task_text: 'Make the date parser accept ISO week dates such as 2026-W14-5.\nAdd a test for each form.\n',
   working_directory: 'workspace',
@@ -94,7 +94,7 @@ export const agentRequest: Contract = {
   title: 'Agent request',
   tells: 'What an agent is asked to do, where, and within which limits.',
   source: 'Runner Contract (agent steps), section 3',
-  version: { field: 'schema_version', value: 'agent-request.v0' },
+  version: { field: 'schema_version', value: 'agent-request.v1' },
   shape,
   rules: [version, family, complete, paths, policy],
   unknownKeys: AG.AG3.id,

@@ -1,16 +1,19 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor, should } from '../rule.ts';
+import { must, rulesFor } from '../rule.ts';
 import { record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
+import { REASONS } from './reading.ts';
+import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, TERMINATIONS } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('agent-result.v0'),
+  schema_version: z.literal('agent-result.v1'),
   termination: z.enum(TERMINATIONS),
   transcript_path: z.nullable(relativePath()),
   final_response_path: z.nullable(relativePath()),
+  reason: z.optional(z.enum(REASONS)),
 });
 
 type AgentResult = z.infer<typeof shape>;
@@ -19,15 +22,16 @@ const rule = rulesFor<AgentResult>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "agent-result.v0"'],
+  asks: ['schema_version is "agent-result.v1"'],
   fields: ['schema_version'],
   breach: result => ({ ...result, schema_version: 'agent-result.v9' }),
 });
 
 const termination = rule({
   ...AG.AG4,
-  asks: ['termination is completed, error, killed_timeout, killed_idle or killed_policy'],
-  fields: ['termination'],
+  asks: ['termination is completed, error, killed_timeout, killed_idle or killed_policy', ...REASON_ASKS],
+  fields: ['termination', 'reason'],
+  check: doubtReason,
   breach: result => ({ ...result, termination: 'succeeded' }),
 });
 
@@ -41,9 +45,8 @@ const paths = rule({
 const artifacts = rule({
   ...AG.AG7,
   asks: [
-    'transcript_path is not null where termination is completed',
+    'transcript_path and final_response_path are not null where termination is completed',
     'final_response_path differs from transcript_path, unless both are null',
-    'should: final_response_path is not null where termination is completed',
     'should (must, when strict): no key is unknown',
   ],
   fields: [],
@@ -54,16 +57,17 @@ const artifacts = rule({
     }
     if (termination !== 'completed') return;
     if (transcript_path === null) yield must('transcript_path', 'must not be null where the agent completed');
-    if (final_response_path === null) yield should('final_response_path', 'is null although the agent completed');
+    if (final_response_path === null) yield must('final_response_path', 'must not be null where the agent completed');
   },
   breach: result => ({ ...result, transcript_path: null }),
 });
 
 const example: AgentResult = {
-  schema_version: 'agent-result.v0',
+  schema_version: 'agent-result.v1',
   termination: 'completed',
   transcript_path: 'evidence/steps/implement/transcript.ndjson',
   final_response_path: 'evidence/steps/implement/final_response.txt',
+  reason: 'ok',
 };
 
 export const agentResult: Contract = {
@@ -71,7 +75,7 @@ export const agentResult: Contract = {
   title: 'Agent result',
   tells: 'How the agent ended, and where its transcript and its last words lie.',
   source: 'Runner Contract (agent steps), section 4',
-  version: { field: 'schema_version', value: 'agent-result.v0' },
+  version: { field: 'schema_version', value: 'agent-result.v1' },
   shape,
   rules: [version, termination, paths, artifacts],
   unknownKeys: AG.AG7.id,

@@ -2,14 +2,16 @@ import * as z from 'zod/mini';
 import { unsafePath } from '../../base/path.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor } from '../rule.ts';
-import { count, filledText, instant, record, relativePath } from '../shape.ts';
+import { contentHashText, count, filledText, instant, record, relativePath } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { POSTURES } from './policy.ts';
+import { REASONS } from './reading.ts';
+import { doubtReason, REASON_ASKS } from './reason.ts';
 import { liesBefore } from './times.ts';
 import { ASKS, FAMILIES, TERMINATIONS } from './words.ts';
 
 const shape = record({
-  schema_version: z.literal('runner-metadata.v0'),
+  schema_version: z.literal('runner-metadata.v1'),
   agent_family: z.enum(FAMILIES),
   invocation_mode: z.enum(['claude_print', 'codex_exec']),
   command: z.array(z.string()).check(z.minLength(1)),
@@ -21,6 +23,13 @@ const shape = record({
   exit_code: z.nullable(count().check(z.lte(255))),
   termination: z.enum(TERMINATIONS),
   capture_format: z.enum(['ndjson', 'text']),
+  /** What the program says of itself, and whether its flags are known here. */
+  agent_version: z.optional(filledText()),
+  untested_version: z.optional(z.boolean()),
+  program_sha256: z.optional(contentHashText()),
+  reason: z.optional(z.enum(REASONS)),
+  session_id: z.optional(filledText()),
+  model: z.optional(filledText()),
 });
 
 type RunnerMetadata = z.infer<typeof shape>;
@@ -35,7 +44,7 @@ const rule = rulesFor<RunnerMetadata>();
 
 const version = rule({
   ...AG.AG1,
-  asks: ['schema_version is "runner-metadata.v0"'],
+  asks: ['schema_version is "runner-metadata.v1"'],
   fields: ['schema_version'],
   breach: metadata => ({ ...metadata, schema_version: 'runner-metadata.v9' }),
 });
@@ -60,11 +69,13 @@ const termination = rule({
     'termination is completed, error, killed_timeout, killed_idle or killed_policy',
     'exit_code is a whole number from 0 to 255, or null',
     'exit_code is 0 where termination is completed',
+    ...REASON_ASKS,
   ],
-  fields: ['termination', 'exit_code'],
+  fields: ['termination', 'exit_code', 'reason'],
   // Not the other way round: an agent may exit with 0 after it was stopped, or without a transcript, which is an error.
-  *check({ termination, exit_code }) {
+  *check({ termination, exit_code, reason }) {
     if (termination === 'completed' && exit_code !== 0) yield must('exit_code', 'must be 0 where the agent completed');
+    yield* doubtReason({ termination, reason });
   },
   breach: metadata => ({ ...metadata, exit_code: 1 }),
 });
@@ -103,9 +114,22 @@ const invocation = rule({
     'prompt_reference is null or a string that is not empty',
     'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
     'capture_format is ndjson, or for claude_cli text',
+    'agent_version, session_id and model, if present, are not empty',
+    'untested_version, if present, is true or false',
+    'program_sha256, if present, is sha256: and 64 lower-case hexadecimal digits',
     'should (must, when strict): no key is unknown',
   ],
-  fields: ['command', 'prompt_reference', 'approval_posture', 'capture_format'],
+  fields: [
+    'command',
+    'prompt_reference',
+    'approval_posture',
+    'capture_format',
+    'agent_version',
+    'untested_version',
+    'program_sha256',
+    'session_id',
+    'model',
+  ],
   reads: ['agent_family'],
   *check({ command, capture_format, agent_family }) {
     const { asks, formats } = HEADLESS[agent_family];
@@ -123,7 +147,7 @@ const invocation = rule({
 });
 
 const example: RunnerMetadata = {
-  schema_version: 'runner-metadata.v0',
+  schema_version: 'runner-metadata.v1',
   agent_family: 'claude_cli',
   invocation_mode: 'claude_print',
   command: ['claude', '--print', '--verbose', '--output-format', 'stream-json', '--permission-mode', 'dontAsk'],
@@ -135,6 +159,12 @@ const example: RunnerMetadata = {
   exit_code: 0,
   termination: 'completed',
   capture_format: 'ndjson',
+  agent_version: '2.1.325',
+  untested_version: false,
+  program_sha256: 'sha256:6c1e0f7a2b3d4c5e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6',
+  reason: 'ok',
+  session_id: '0d9c1b2a-3f4e-4d5c-8b6a-7f8e9d0c1b2a',
+  model: 'claude-sonnet-4-5',
 };
 
 export const runnerMetadata: Contract = {
@@ -142,15 +172,16 @@ export const runnerMetadata: Contract = {
   title: 'Runner metadata',
   tells: 'How an agent was started, what it was free to approve, and how it ended.',
   source: 'Runner Contract (agent steps), sections 5 to 7',
-  version: { field: 'schema_version', value: 'runner-metadata.v0' },
+  version: { field: 'schema_version', value: 'runner-metadata.v1' },
   fileNames: ['runner_metadata.json'],
   shape,
   rules: [version, family, termination, paths, times, invocation],
   unknownKeys: AG.AG13.id,
   // Arguments name files as the agent sees them, inside its sandbox.
-  programText: ['command'],
+  programText: ['command', 'agent_version', 'session_id', 'model'],
   beyond: [
     'whether this command was the one that ran',
+    'whether an argument holds the task, which agents are given on standard input',
     'whether approval_posture is the one of the effective policy, which stands in the policy summary',
   ],
   bytesMax: 16 * MIB,

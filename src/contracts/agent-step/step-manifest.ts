@@ -21,12 +21,13 @@ const shape = record({
   artifacts: z.array(
     record({
       role: z.enum(ROLES),
-      path: relativePath(),
+      /** Together with digest and size missing only for last words that were never said. */
+      path: z.optional(relativePath()),
       media_type: matching(/^[A-Za-z]+\/[A-Za-z0-9.+-]+(?:; ?[A-Za-z]+=[^;\s]+)*$/, 'a media type such as text/plain'),
       required: z.boolean(),
       important: z.optional(z.boolean()),
-      sha256: contentHashText(),
-      size_bytes: count(),
+      sha256: z.optional(contentHashText()),
+      size_bytes: z.optional(count()),
     }),
   ),
 });
@@ -62,7 +63,7 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['path of every artifact is a relative path', ...ASKS.relativePath],
+  asks: ['path of an artifact is a relative path', ...ASKS.relativePath],
   fields: ['artifacts[].path'],
   breach: ({ artifacts, ...rest }) => ({
     ...rest,
@@ -92,8 +93,9 @@ const roles = rule({
       if (seen.roles.has(role) && !PLURAL_ROLES.has(role)) {
         yield must(`artifacts[${index}].role`, 'stands here twice, but a step has only one');
       }
-      if (seen.paths.has(path)) yield must(`artifacts[${index}].path`, 'has a role already, and a file has only one');
       seen.roles.add(role);
+      if (path === undefined) continue;
+      if (seen.paths.has(path)) yield must(`artifacts[${index}].path`, 'has a role already, and a file has only one');
       seen.paths.add(path);
     }
   },
@@ -107,23 +109,23 @@ const required = rule({
   ...AG.AG7,
   asks: [
     'artifacts is a list, in which required and, if present, important are true or false',
-    'artifacts of a RUN_AGENT hold a runner_metadata and a policy_summary',
-    'artifacts of a RUN_AGENT hold a runner_transcript, unless its termination is error',
-    'should: artifacts of a RUN_AGENT that completed hold a runner_final_response',
+    'artifacts of a RUN_AGENT hold a runner_transcript, a runner_final_response, a runner_metadata and a policy_summary',
     'required is true for what must be there',
+    'path is there, unless role is runner_final_response and termination is not completed',
     'should: artifacts of a RUN_AGENT hold a workspace_diff',
   ],
   fields: ['artifacts', 'artifacts[].required', 'artifacts[].important'],
-  reads: ['opcode', 'termination'],
+  reads: ['opcode', 'termination', 'artifacts[].role', 'artifacts[].path'],
   *check({ artifacts, opcode, termination }) {
-    if (opcode !== 'RUN_AGENT') return;
-    yield* needed('runner_metadata', artifacts);
-    yield* needed('policy_summary', artifacts);
-    // A step that lost its transcript ended in error, and says so; every other one has it.
-    if (termination !== 'error') yield* needed('runner_transcript', artifacts);
-    if (termination === 'completed' && !artifacts.some(({ role }) => role === 'runner_final_response')) {
-      yield should('artifacts', 'should hold a runner_final_response where the agent completed');
+    for (const [index, { role, path }] of artifacts.entries()) {
+      if (path !== undefined) continue;
+      // An empty transcript is a file; of last words that were never said there is none.
+      if (role !== 'runner_final_response') yield must(`artifacts[${index}].path`, 'is missing');
+      else if (termination === 'completed')
+        yield must(`artifacts[${index}].path`, 'is missing, and the agent completed');
     }
+    if (opcode !== 'RUN_AGENT') return;
+    for (const role of OF_AN_AGENT) yield* needed(role, artifacts);
     if (!artifacts.some(({ role }) => role === 'workspace_diff')) {
       yield should('artifacts', 'should hold a workspace_diff: what an agent says is checked against what it changed');
     }
@@ -144,11 +146,19 @@ const evidence = rule({
     'media_type is one such as text/plain, with or without parameters',
     'sha256 is sha256: and 64 lower-case hexadecimal digits',
     'size_bytes is a whole number from 0 up',
+    'sha256 and size_bytes are there exactly where path is',
   ],
   fields: ['evidence_summary', 'artifacts[].media_type', 'artifacts[].sha256', 'artifacts[].size_bytes'],
   reads: ['artifacts[].role', 'artifacts[].path'],
   *check({ evidence_summary: { references }, artifacts }) {
-    const known = new Set(artifacts.map(({ role, path }) => `${role} ${path}`));
+    for (const [index, artifact] of artifacts.entries()) {
+      for (const key of ['sha256', 'size_bytes'] as const) {
+        const isThere = artifact[key] !== undefined;
+        if (isThere === (artifact.path !== undefined)) continue;
+        yield must(`artifacts[${index}].${key}`, isThere ? 'is that of no file: path is missing' : 'is missing');
+      }
+    }
+    const known = new Set(artifacts.flatMap(({ role, path }) => (path === undefined ? [] : [`${role} ${path}`])));
     for (const [index, { role, path }] of references.entries()) {
       if (!known.has(`${role} ${path}`)) {
         yield must(`evidence_summary.references[${index}]`, 'names a role and a path that no artifact has');
@@ -182,6 +192,9 @@ const identified = rule({
   fields: ['step_id', 'opcode'],
   breach: manifest => ({ ...manifest, step_id: '..' }),
 });
+
+/** What every agent leaves, however it ended. */
+const OF_AN_AGENT = ['runner_transcript', 'runner_final_response', 'runner_metadata', 'policy_summary'] as const;
 
 /** The role must be there, and must not be marked as one that the step could do without. */
 function* needed(role: Role, artifacts: StepManifest['artifacts']): Generator<Finding> {
@@ -271,7 +284,8 @@ export const stepManifest: Contract = {
   listsItsFolder: true,
   *claims({ artifacts }: StepManifest): Generator<Claim> {
     for (const [index, { path, sha256, size_bytes }] of artifacts.entries()) {
-      yield { at: `artifacts[${index}]`, file: path, sha256, bytes: size_bytes };
+      if (path === undefined || sha256 === undefined) continue;
+      yield { at: `artifacts[${index}]`, file: path, sha256, ...(size_bytes !== undefined && { bytes: size_bytes }) };
     }
   },
   beyond: [

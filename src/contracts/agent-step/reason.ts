@@ -1,0 +1,32 @@
+import { type Finding, must } from '../rule.ts';
+import { type Reason, REASONS } from './reading.ts';
+import type { TERMINATIONS } from './words.ts';
+
+type Termination = (typeof TERMINATIONS)[number];
+
+/** Which reasons a termination can have. An error may have any but one. */
+const REASONS_OF: Readonly<Record<Exclude<Termination, 'error'>, readonly Reason[]>> = {
+  completed: ['ok'],
+  killed_timeout: ['wall_clock'],
+  killed_idle: ['stalled'],
+  killed_policy: ['denied_tool', 'prompt_detected', 'forbidden_path', 'forbidden_operation', 'protected_branch'],
+};
+
+/** What a rule asks of a reason beside its termination. */
+export const REASON_ASKS = [
+  `reason is one of ${REASONS.join(', ')}`,
+  'reason is ok where termination is completed, and nowhere else',
+  'reason is wall_clock for killed_timeout, and stalled for killed_idle',
+  'reason is denied_tool, prompt_detected, forbidden_path, forbidden_operation or protected_branch for killed_policy',
+] as const;
+
+/** Five words say how a step ended; the reason says why, and must not say the contrary. */
+export function* doubtReason(ended: {
+  readonly termination: Termination;
+  readonly reason?: Reason | undefined;
+}): Generator<Finding> {
+  const { termination, reason } = ended;
+  if (reason === undefined) return;
+  const fits = termination === 'error' ? reason !== 'ok' : REASONS_OF[termination].includes(reason);
+  if (!fits) yield must('reason', `does not explain a step that ended as ${termination}`);
+}
