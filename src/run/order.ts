@@ -179,7 +179,7 @@ function checkNames(names: readonly string[], secrets: readonly string[]): void 
   }
 }
 
-function checkVariable(name: string): void {
+export function checkVariable(name: string): void {
   const shown = printable(name);
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name))
     throw new Fault('usage', `"${shown}" is not the name of a variable.`);

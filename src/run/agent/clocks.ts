@@ -29,6 +29,7 @@ export class AgentClocks {
 
   /** It got on, with so many tools still to answer. */
   progress(inFlight: number): void {
+    if (this.#hasFinished) return;
     this.#since = monotonicMs();
     const wasWaiting = this.#inFlight > 0;
     this.#inFlight = inFlight;

@@ -1,0 +1,58 @@
+import { agentNamed } from '../../adapters/agents.ts';
+import type { AgentAdapter } from '../../adapters/agent.ts';
+import { Fault } from '../../base/fault.ts';
+import { checkVariable } from '../order.ts';
+
+/** What a caller wants an agent to do. */
+export interface AgentOrder {
+  readonly agent: string;
+  readonly task: string;
+  readonly promptReference?: string;
+  /** The folder that the agent gets a private clone of. */
+  readonly dir: string;
+  /** A built-in policy by name, or the file of another. */
+  readonly policy: string;
+  readonly timeoutMs?: number;
+  readonly idleMs?: number;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  readonly maxCostUsd?: number;
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly modelMode?: 'live' | 'record' | 'replay';
+  readonly recording?: string;
+  readonly allowUntestedVersion?: boolean;
+  readonly allowDirty?: boolean;
+  /** Where the program and the key of the model are looked up. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where files that are named are looked for. */
+  readonly cwd: string;
+}
+
+/** Doubts everything that a caller can get wrong and that needs no look at the machine. */
+export function checkAgentOrder(order: AgentOrder): AgentAdapter {
+  const adapter = agentNamed(order.agent);
+  checkTask(order.task);
+  for (const name of Object.keys(order.secrets ?? {})) checkVariable(name);
+  if (order.promptReference !== undefined && !/^[^\p{Cc}\p{Cs}]{1,500}$/u.test(order.promptReference))
+    throw new Fault('usage', 'The reference of the prompt must be a text of 1 to 500 characters.');
+  if (order.model !== undefined && !/^[\w.:/@-][\w.:/@ -]{0,199}$/.test(order.model))
+    throw new Fault('usage', 'The model is no name that an agent could take.');
+  const { modelMode = 'live', recording } = order;
+  if (modelMode === 'live' && recording !== undefined)
+    throw new Fault('usage', 'A recording is of use only with --model-mode record or replay.');
+  if (modelMode !== 'live' && recording === undefined)
+    throw new Fault('usage', `The model mode ${modelMode} needs a recording: --recording FILE.`);
+  return adapter;
+}
+
+function checkTask(task: string): void {
+  if (task.trim() === '') throw new Fault('usage', 'The task is empty: say what the agent is to do.');
+  if (Buffer.byteLength(task) > TASK_BYTES_MAX)
+    throw new Fault(
+      'usage',
+      `The task is too long: ${Buffer.byteLength(task)} bytes, and at most ${TASK_BYTES_MAX / 1024} KiB are taken. Put what is long into a file of the folder.`,
+    );
+  if (/\0|\p{Cs}/u.test(task)) throw new Fault('usage', 'The task holds a zero byte or half a character.');
+}
+
+const TASK_BYTES_MAX = 512 * 1024;

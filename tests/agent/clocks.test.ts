@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AgentClocks } from '../../src/run/agent/clocks.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+function clocks() {
+  const stopped: boolean[] = [];
+  const one = new AgentClocks({ idleMs: 1_000, toolIdleMs: 5_000, graceMs: 300 }, late => void stopped.push(late));
+  return { one, stopped };
+}
+
+describe('the clocks of an agent', () => {
+  test('stop one that does not get on', () => {
+    const { stopped } = clocks();
+    vi.advanceTimersByTime(999);
+    expect(stopped).toEqual([]);
+    vi.advanceTimersByTime(2);
+    expect(stopped).toEqual([false]);
+  });
+
+  test('begin anew with every progress', () => {
+    const { one, stopped } = clocks();
+    for (let round = 0; round < 5; round++) {
+      vi.advanceTimersByTime(900);
+      one.progress(0);
+    }
+    expect(stopped).toEqual([]);
+    vi.advanceTimersByTime(1_001);
+    expect(stopped).toEqual([false]);
+  });
+
+  test('are patient while a tool has not answered', () => {
+    const { one, stopped } = clocks();
+    one.progress(1);
+    vi.advanceTimersByTime(4_999);
+    expect(stopped).toEqual([]);
+    vi.advanceTimersByTime(2);
+    expect(stopped).toEqual([false]);
+  });
+
+  test('are no longer patient when the tool has answered', () => {
+    const { one, stopped } = clocks();
+    one.progress(1);
+    vi.advanceTimersByTime(2_000);
+    one.progress(0);
+    vi.advanceTimersByTime(1_001);
+    expect(stopped).toEqual([false]);
+  });
+
+  test('give one that has said its last line a little time, and no more for further words', () => {
+    const { one, stopped } = clocks();
+    one.finished();
+    vi.advanceTimersByTime(200);
+    one.finished();
+    one.progress(1);
+    vi.advanceTimersByTime(101);
+    expect(stopped).toEqual([true]);
+  });
+
+  test('stop with whom they watch', () => {
+    const { one, stopped } = clocks();
+    one.close();
+    vi.advanceTimersByTime(100_000);
+    expect(stopped).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LineCutter } from '../../src/base/line-cutter.ts';
+
+function cut(pieces: readonly Buffer[], lineBytesMax = 8): (string | null)[] {
+  const lines: (string | null)[] = [];
+  const cutter = new LineCutter(lineBytesMax);
+  const take = (bytes: Buffer | null): void => void lines.push(bytes && bytes.toString('latin1'));
+  for (const piece of pieces) cutter.take(piece, take);
+  cutter.end(take);
+  return lines;
+}
+
+const pieces = (...texts: string[]): Buffer[] => texts.map(text => Buffer.from(text, 'latin1'));
+
+describe('a stream in pieces', () => {
+  test.each<[string, Buffer[], (string | null)[]]>([
+    ['nothing', [], []],
+    ['lines in one piece', pieces('a\nb\n'), ['a', 'b']],
+    ['a line in many pieces', pieces('a', 'b', '\n'), ['ab']],
+    ['a line without an end', pieces('a\nb'), ['a', 'b']],
+    ['empty lines', pieces('\n\n'), ['', '']],
+    ['a line that is just long enough', pieces('12345678\n'), ['12345678']],
+    ['a line that is too long', pieces('1234', '56789', '0\nb\n'), [null, 'b']],
+    ['a line that is too long and has no end', pieces('123456789'), [null]],
+  ])('is cut into lines: %s', (_, given, expected) => {
+    expect(cut(given)).toEqual(expected);
+  });
+
+  test('gives the same lines wherever it is broken', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), fc.array(fc.nat(59), { maxLength: 8 }), (bytes, places) => {
+        const feeds = Buffer.from(bytes.map(byte => (byte % 5 === 0 ? 0x0a : byte)));
+        const at = [0, ...places.filter(place => place < feeds.length).sort((a, b) => a - b), feeds.length];
+        const parts = at.slice(1).map((end, index) => feeds.subarray(at[index], end));
+        expect(cut(parts)).toEqual(cut([feeds]));
+      }),
+    );
+  });
+
+  test('shows what has no end yet', () => {
+    const cutter = new LineCutter(8);
+    cutter.take(Buffer.from('a\nPassw'), () => undefined);
+    cutter.take(Buffer.from('ord'), () => undefined);
+    expect(cutter.rest()?.toString()).toBe('Password');
+    cutter.take(Buffer.from('!'), () => undefined);
+    expect(cutter.rest()).toBeNull();
+  });
+});
