@@ -34,6 +34,8 @@ await build({
     'file-writer': 'src/execute/file-writer.ts',
   },
 });
+// It runs in front of every agent, at a path where no package says what its files are.
+await build({ ...common, format: 'cjs', entryPoints: ['src/execute/forward.ts'], outExtension: { '.js': '.cjs' } });
 await build({
   ...common,
   entryPoints: {

@@ -30,4 +30,6 @@ export interface Capture {
   readonly memoryPeakBytes?: number;
   /** How often it was refused another process. */
   readonly forksDenied?: number;
+  /** How many of its processes could not be ended. Undefined where one could have hidden itself. */
+  readonly survivors?: number;
 }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, type ListenOptions, type Server } from 'node:net';
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
@@ -10,8 +10,8 @@ import { bootId } from './machine.ts';
 import type { Job } from './job.ts';
 import type { Launcher } from './launch.ts';
 import { findProgram } from './programs.ts';
-import { rootFor } from './sandboxes/root.ts';
-import { seccompFilter } from './sandboxes/seccomp.ts';
+import { DOOR, rootFor } from './sandboxes/root.ts';
+import { filterFor } from './sandboxes/seccomp.ts';
 import { makeStage, removeStage } from './workspace.ts';
 
 /** What was tried inside a sandbox, and whether the sandbox held. */
@@ -81,20 +81,40 @@ const NOTE_OF_ROOTS =
 
 /** Where the canary may write. One place is as good as another; that there are bounds at all makes the difference. */
 function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
-  return writeRoots ? { writeRoots: writeRoots.includes('.') ? ['.'] : ['roots/one'] } : {};
+  if (!writeRoots || writeRoots.length === 0) return { ...(writeRoots && { writeRoots }) };
+  return { writeRoots: writeRoots.includes('.') ? ['.'] : ['roots/one'] };
+}
+
+/** A job in the same sandbox as another, in a stage of its own. What is shown in it there is something else, in the same way. */
+function alikeIn(stage: string, job: Job): Job {
+  const { then: _, stdin: __, mounts, ...rest } = job;
+  const shown = mounts && mounts.length > 0 ? [{ source: path.join(stage, 'etc'), target: SHOWN }] : [];
+  return { ...rest, ...rootsLike(job), stage, staged: ['input'], ...(mounts && { mounts: shown }) };
+}
+
+const SHOWN = '/agent/shown';
+
+/** Where the canary must not be able to write, besides what is so for everybody. */
+function readOnlyIn({ writeRoots, home, mounts, door }: Job): string[] {
+  return [
+    ...(writeRoots && !writeRoots.includes('.') ? ['/work', '/work/input'] : []),
+    ...(writeRoots?.includes('roots/one') ? ['/work/roots'] : []),
+    ...(home || mounts?.length || door ? ['/agent'] : []),
+    ...(mounts?.length ? [SHOWN] : []),
+    ...(door ? [DOOR] : []),
+  ];
 }
 
 /** All that makes two sandboxes the same, but for the files that lie in them. */
 function digestOf(job: Job): string {
   // Which programs there are is in their names; what they load is looked up by the launcher alone.
   const { programs, ...rest } = job;
-  const alike = { ...rest, ...rootsLike(job), stage: '/stage', staged: ['input'], env: {} };
-  const filter = seccompFilter(process.arch, { unixSockets: false, network: job.network === 'open' });
+  const alike = { ...alikeIn('/stage', rest), env: {} };
   const { size, mtimeMs } = statSync('/usr/bin/bwrap');
   return contentHash([
     rootFor(alike, '/disk'),
     programs ?? [],
-    filter?.toString('hex') ?? '',
+    filterFor(job)?.toString('hex') ?? '',
     size,
     Math.round(mtimeMs),
     bootId(),
@@ -106,34 +126,28 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
   const bash = findProgram('bash');
   if (bash === undefined)
     throw new Fault('canary_missing', 'The sandbox cannot be tried out here: bash is not installed.');
-  const server = createServer(socket => socket.destroy());
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const server = await listening({ port: 0, host: '127.0.0.1' });
+  const id = `${job.id}-canary`;
+  const stage = makeStage(id);
+  let door: Server | undefined;
   try {
     const address = server.address();
     const port = typeof address === 'object' && address ? address.port : 0;
-    const id = `${job.id}-canary`;
-    const stage = makeStage(id);
-    const { then: _, ...alone } = job;
-    const { writeRoots } = rootsLike(job);
-    const readOnly = writeRoots && !writeRoots.includes('.') ? '/work /work/input /work/roots' : '';
-    const prepared = await launcher
-      .open({
-        ...alone,
-        ...(writeRoots && { writeRoots }),
-        id,
-        stage,
-        staged: ['input'],
-        argv: [bash, '-c', TRIALS, 'canary', String(port), stage, readOnly],
-        ...(job.programs && { programs: [...job.programs, 'bash'] }),
-        env: { PATH: '/usr/bin:/bin' },
-        limits: { ...job.limits, timeoutMs: 10_000 },
-        secrets: [],
-        live: false,
-      })
-      .catch((error: unknown) => {
-        removeStage(stage);
-        throw error;
-      });
+    const alike = alikeIn(stage, job);
+    if (job.door) {
+      mkdirSync(path.join(stage, 'door'));
+      door = await listening({ path: path.join(stage, 'door', 'model.sock') });
+    }
+    const prepared = await launcher.open({
+      ...alike,
+      id,
+      argv: [bash, '-c', TRIALS, 'canary', String(port), stage, readOnlyIn(alike).join(' ')],
+      ...(job.programs && { programs: [...job.programs, 'bash'] }),
+      env: { PATH: '/usr/bin:/bin' },
+      limits: { ...job.limits, timeoutMs: 10_000 },
+      secrets: [],
+      live: false,
+    });
     try {
       const { ending, stdout, stderr } = await prepared.start();
       if (ending.how !== 'exited' || ending.code !== 0) {
@@ -144,11 +158,25 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
       const said = new Set(Buffer.from(stdout.head).toString().split('\n'));
       return triedIn(job).map(what => ({ what, held: said.has(`${what} held`), note: noteOf(what, job) }));
     } finally {
-      await prepared.close().finally(() => removeStage(stage));
+      await prepared.close();
     }
   } finally {
     server.close();
+    door?.close();
+    removeStage(stage);
   }
+}
+
+/** A server that answers nobody. */
+async function listening(place: ListenOptions): Promise<Server> {
+  const server = createServer(socket => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', cause =>
+      reject(new Fault('stage_failed', 'No server could be started to try the sandbox with.', { cause })),
+    );
+    server.listen(place, resolve);
+  });
+  return server;
 }
 
 /** For bash, of which nothing but builtins is used. Arguments: a port of this machine, a folder of it, what is read-only of the work folder. */

@@ -9,6 +9,8 @@ export interface Cell {
   readonly leftovers: Leftovers;
   /** Where this machine sees the work folder of the program, from the start to `close`. */
   readonly workFolder: string;
+  /** The same of its home, if the job has one. */
+  readonly homeFolder?: string;
   /** Starts the program, and those after it. A program that cannot be started is an end; a sandbox that cannot is a Fault. */
   start(): Started;
   /** Asks every process of the program to end. None is started after it. */
@@ -30,6 +32,8 @@ export interface Started {
 /** The end as the kernel or a wrapper reported it, and of which program of the job, if it has several. */
 export type RawEnd = ({ readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 }) & {
   readonly command?: number;
+  /** Processes that could not be ended. Undefined where one may hide. */
+  readonly survivors?: number;
 };
 
 export interface Counters {

@@ -23,6 +23,14 @@ export interface Job {
   readonly writeRoots?: readonly string[];
   /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
   readonly programs?: readonly string[];
+  /** A file of the stage, by name, that the first program reads as its standard input; undefined for none. */
+  readonly stdin?: string;
+  /** A writable folder of its own, `/agent/home`, which counts with the work folder. Its variable is the caller's to set. */
+  readonly home?: true;
+  /** Files and folders of this machine, shown read-only below /agent. `reachable` makes them such that the sandbox gets there. */
+  readonly mounts?: readonly Mount[];
+  /** The folder `door` of the stage, in which somebody listens at `model.sock`, is shown as `/agent/door`. The only way out. */
+  readonly door?: true;
   readonly network: 'blocked' | 'open';
   readonly limits: Limits;
   /** Masked wherever the program says them. */
@@ -31,6 +39,12 @@ export interface Job {
   readonly keepIn?: string;
   /** The streams are sent on as they come. */
   readonly live: boolean;
+}
+
+export interface Mount {
+  readonly source: string;
+  /** Below /agent, and neither in another nor around it. */
+  readonly target: string;
 }
 
 /** Bounds of one program. `undefined` is no bound of ours. */

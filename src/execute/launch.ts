@@ -25,6 +25,8 @@ export interface Launcher {
 export interface Prepared {
   readonly leftovers: Leftovers;
   readonly workFolder: string;
+  /** Where this machine sees the home of the program, if it has one. */
+  readonly homeFolder: string | undefined;
   /** Runs the program to its end. The next piece comes when the promise of the last is kept. */
   start(show?: (stream: StreamName, bytes: Uint8Array) => void | Promise<void>): Promise<Capture>;
   stop(by: StoppedBy): void;
@@ -48,11 +50,12 @@ export function openLauncher(): Launcher {
     machine: () => (machine ??= line.ask({ ask: 'machine', no: line.next() }, 'machine').then(said => said.machine)),
     async open(job) {
       const no = line.next();
-      const { leftovers, workFolder } = await line.ask({ ask: 'open', no, job }, 'opened');
+      const { leftovers, workFolder, homeFolder } = await line.ask({ ask: 'open', no, job }, 'opened');
       let closing: Promise<void> | undefined;
       return {
         leftovers,
         workFolder,
+        homeFolder,
         async start(show) {
           if (show) line.onPiece(no, show);
           try {

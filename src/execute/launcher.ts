@@ -51,8 +51,8 @@ async function answer(message: Ask): Promise<void> {
     runs.set(no, opening);
     // Nobody closes what was never opened.
     opening.catch(() => runs.delete(no));
-    const { cell } = await opening;
-    say({ say: 'opened', no, leftovers: cell.leftovers, workFolder: cell.workFolder });
+    const { leftovers, workFolder, homeFolder } = (await opening).cell;
+    say({ say: 'opened', no, leftovers, workFolder, homeFolder });
     return;
   }
   const run = await runs.get(no);

@@ -17,7 +17,13 @@ export type Ask =
 /** What the launcher answers. */
 export type Answer =
   | { readonly say: 'machine'; readonly no: number; readonly machine: Machine }
-  | { readonly say: 'opened'; readonly no: number; readonly leftovers: Leftovers; readonly workFolder: string }
+  | {
+      readonly say: 'opened';
+      readonly no: number;
+      readonly leftovers: Leftovers;
+      readonly workFolder: string;
+      readonly homeFolder: string | undefined;
+    }
   | { readonly say: 'piece'; readonly no: number; readonly stream: StreamName; readonly bytes: Buffer }
   | { readonly say: 'captured'; readonly no: number; readonly capture: Capture }
   | { readonly say: 'closed'; readonly no: number }

@@ -114,6 +114,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         ...(cpuMs !== undefined && { cpuMs }),
         ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
         ...(forksDenied !== undefined && { forksDenied }),
+        ...(end.survivors !== undefined && { survivors: end.survivors }),
       };
     } finally {
       for (const timer of timers) clearTimeout(timer);

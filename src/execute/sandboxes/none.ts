@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
 import type { Cell, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Job, Leftovers } from '../job.ts';
+import { checkStdin } from '../mounts.ts';
 import { handOver, makePipes, type Pipe } from '../pipes.ts';
 import { isAlive, processesMarked, signal } from '../processes.ts';
 
@@ -21,14 +23,22 @@ export const none: Sandbox = {
       );
     if (job.writeRoots)
       throw new Fault('not_enforceable', 'Without a sandbox, nobody can bound where a program writes.');
+    if (job.mounts || job.door)
+      throw new Fault(
+        'not_enforceable',
+        'Without a sandbox, a program sees this machine as it is: nothing can be shown.',
+      );
     if (job.network === 'blocked')
       throw new Fault('not_enforceable', 'Without a sandbox, nobody can block the network.');
+    if (job.stdin !== undefined) checkStdin(job.stage, job.stdin);
+    if (job.home) mkdirSync(path.join(job.stage, 'home'), { mode: 0o700 });
     return new BareCell(job, await makePipes(2));
   },
 };
 
 class BareCell implements Cell {
   readonly workFolder: string;
+  readonly homeFolder?: string;
   readonly leftovers: Leftovers;
   readonly #job: Job;
   readonly #marker: string;
@@ -39,20 +49,23 @@ class BareCell implements Cell {
     this.#job = job;
     this.#pipes = pipes;
     this.workFolder = path.join(job.stage, 'work');
+    if (job.home) this.homeFolder = path.join(job.stage, 'home');
     this.#marker = `PROCTOR_RUN=${job.id}`;
     this.leftovers = { stage: job.stage, cgroups: [], processes: [], marker: this.#marker };
   }
 
   start(): Started {
-    const { argv, env, id } = this.#job;
+    const { argv, env, id, stage, stdin } = this.#job;
     const [program = '', ...args] = argv;
     const [stdout, stderr] = this.#pipes as readonly [Pipe, Pipe];
     const ended = new Promise<RawEnd>(resolve => {
+      let input: number | undefined;
       try {
+        if (stdin !== undefined) input = openSync(path.join(stage, stdin), 'r');
         const child = spawn(program, args, {
           cwd: this.workFolder,
           env: { ...env, PROCTOR_RUN: id },
-          stdio: ['ignore', stdout.writeFd, stderr.writeFd],
+          stdio: [input ?? 'ignore', stdout.writeFd, stderr.writeFd],
           detached: true,
         });
         this.#pid = child.pid;
@@ -61,6 +74,8 @@ class BareCell implements Cell {
       } catch (error) {
         // Some reasons, such as arguments that are too long, are thrown and not told.
         resolve(notStarted(error));
+      } finally {
+        if (input !== undefined) closeSync(input);
       }
     });
     handOver(this.#pipes);

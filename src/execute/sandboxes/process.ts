@@ -8,13 +8,14 @@ import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
 import { childrenOf, cpuMsOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
+import { checkExtras } from '../mounts.ts';
 import { giveStage } from '../workspace.ts';
 import { allRemoved, DISK, type Disk, Holder, quoted } from './holder.ts';
 import { rootFor } from './root.ts';
-import { seccompFilter } from './seccomp.ts';
+import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
 import { uidFor } from './users.ts';
-import { layOutRoots, makeMountPoints } from './write-roots.ts';
+import { hideUnstaged, INPUT_FD, layOutInput, layOutRoots, makeMountPoints } from './write-roots.ts';
 
 export interface ProcessSandbox extends Sandbox {
   /** Makes a holder ready for the next run. */
@@ -61,6 +62,7 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
 
 class BoundCell implements Cell {
   readonly workFolder: string;
+  readonly homeFolder?: string;
   readonly leftovers: Leftovers;
   readonly #job: Job;
   readonly #holder: Holder;
@@ -78,6 +80,7 @@ class BoundCell implements Cell {
     this.#job = job;
     this.#holder = holder;
     this.workFolder = holder.pathOf(DISK);
+    if (job.home) this.homeFolder = path.join(this.workFolder, 'home');
     this.leftovers = {
       stage: job.stage,
       cgroups: holder.cgroup?.folders ?? [],
@@ -86,7 +89,9 @@ class BoundCell implements Cell {
   }
 
   static async open(job: Job, holder: Holder): Promise<BoundCell> {
+    checkExtras(job, holder.uid !== undefined);
     makeMountPoints(job);
+    hideUnstaged(job);
     if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
     const { memoryBytes, pids } = job.limits;
     await holder.joined;
@@ -96,6 +101,7 @@ class BoundCell implements Cell {
     });
     await holder.mount({ bytes: job.limits.workBytes, entries: job.limits.workEntries });
     await layOutRoots(job, holder);
+    await layOutInput(job, holder);
     return new BoundCell(job, holder);
   }
 
@@ -103,7 +109,11 @@ class BoundCell implements Cell {
     const { argv } = this.#job;
     const notStarted = whyNotStartable(this.#job, argv);
     if (notStarted)
-      return { stdout: Readable.from([]), stderr: Readable.from([]), ended: Promise.resolve({ notStarted }) };
+      return {
+        stdout: Readable.from([]),
+        stderr: Readable.from([]),
+        ended: Promise.resolve({ notStarted, survivors: 0 }),
+      };
     const { stdout, stderr } = this.#holder;
     const ended = this.#sequence();
     this.#running = ended.catch(() => undefined);
@@ -113,18 +123,19 @@ class BoundCell implements Cell {
   /** One program after the other, until one does not end well or somebody wants an end. */
   async #sequence(): Promise<RawEnd> {
     const holder = this.#holder;
-    const { argv, then = [], limits } = this.#job;
+    const { argv, then = [], limits, stdin } = this.#job;
     try {
       const from = this.#handOver();
       // Whoever started us may have another mask, and the program would be able to tell.
       holder.say(`umask 022; ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
-      let end = await this.#one(argv, from);
+      let end = await this.#one(argv, from, stdin === undefined ? '</dev/null' : `<&${INPUT_FD} ${INPUT_FD}<&-`);
+      if (stdin !== undefined) holder.say(`exec ${INPUT_FD}<&-\n`);
       for (const [index, next] of then.entries()) {
         // Also where only a child was killed: what the program did without it is not what it was meant to do.
         const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
         if (!isWell || this.#wish) break;
         const notStarted = whyNotStartable(this.#job, next);
-        end = { ...(notStarted ? { notStarted } : await this.#one(next, from)), command: index + 1 };
+        end = { ...(notStarted ? { notStarted } : await this.#one(next, from, '</dev/null')), command: index + 1 };
       }
       return end;
     } finally {
@@ -138,8 +149,8 @@ class BoundCell implements Cell {
    * machine and secrets. A pipe is empty after the first that read it, so several get files; returns where from.
    */
   #handOver(): string {
-    const { network, then, stage } = this.#job;
-    const filter = seccompFilter(process.arch, { unixSockets: false, network: network === 'open' });
+    const { then, stage } = this.#job;
+    const filter = filterFor(this.#job);
     const root = [...rootFor(this.#job, DISK), ...(filter ? ['--seccomp', '3'] : []), '--json-status-fd', '4'];
     const args = Buffer.from(root.map(word => `${word}\0`).join(''));
     const inputs = [[7, args] as const, ...(filter ? [[3, filter] as const] : [])];
@@ -151,7 +162,7 @@ class BoundCell implements Cell {
     return inputs.map(([fd, bytes]) => `${fd}<${quoted(kept(path.join(stage, `fd-${fd}`), bytes, uid))}`).join(' ');
   }
 
-  async #one(argv: readonly string[], from: string): Promise<RawEnd> {
+  async #one(argv: readonly string[], from: string, input: string): Promise<RawEnd> {
     const holder = this.#holder;
     const { limits } = this.#job;
     const words = [...prefix(limits, holder.cgroup === undefined), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
@@ -159,7 +170,7 @@ class BoundCell implements Cell {
     const status = this.#watch();
     holder.say(
       [
-        `${words.map(quoted).join(' ')} ${from} </dev/null >&5 2>&6 5>&- 6>&-`,
+        `${words.map(quoted).join(' ')} ${from} ${input} >&5 2>&6 5>&- 6>&-`,
         `code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
         '',
       ].join('\n'),
@@ -221,28 +232,30 @@ class BoundCell implements Cell {
    * bubblewrap says that the program has ended. A program can make it say so, since its first process inside is nobody
    * else's; so whoever is still there dies now.
    */
-  async #alone(): Promise<void> {
+  async #alone(): Promise<number> {
     const { shell } = this.#holder;
-    if (shell === undefined) return;
+    if (shell === undefined) return 0;
+    let left: number[] = [];
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      const left = descendantsOf(shell).filter(isAlive);
-      if (left.length === 0) return;
+      left = descendantsOf(shell).filter(isAlive);
+      if (left.length === 0) return 0;
       for (const pid of left) signal(pid, 'SIGKILL');
       await wait(5);
     }
     if (this.#job.then) throw new Fault('sandbox_unavailable', 'What a program left running could not be ended.');
+    return left.length;
   }
 
   async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
     const said = await firstLine(this.#holder.output(1));
     const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
-    await this.#alone();
+    const survivors = await this.#alone();
     const code = await status;
     this.#init = undefined;
-    if (code !== undefined) return { code };
+    if (code !== undefined) return { code, survivors };
     // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
     // program says nothing of one, and ends with 1.
-    if (this.#isMet && shell !== 1) return { code: shell ?? 137 };
+    if (this.#isMet && shell !== 1) return { code: shell ?? 137, survivors };
     throw new Fault('sandbox_unavailable', 'The sandbox did not start.', { cause: saidBy(this.#holder.output(2)) });
   }
 }

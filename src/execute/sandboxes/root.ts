@@ -23,6 +23,7 @@ export function rootFor(job: Job, disk: string): string[] {
     ['--proc', '/proc'],
     ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
     workFolder(job, disk),
+    ofAgent(job, disk),
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(job.env).flatMap(([name, value]) => ['--setenv', name, value]),
     ['--remount-ro', '/', '--chdir', '/work'],
@@ -46,17 +47,31 @@ function workFolder({ stage, staged, writeRoots }: Job, disk: string): string[] 
       '/work/output',
       ...laidOut,
     ];
+  // Several programs in a row find there what the one before them left.
+  const tmp = ['--bind', `${disk}/tmp`, '/tmp'];
+  // One mount for all: bubblewrap takes longer for each, and a repository may have thousands of names.
+  if (writeRoots.length === 0) return [...tmp, '--ro-bind', path.join(stage, 'work'), '/work'];
   const { everywhere, roots } = writableIn(writeRoots, staged);
   return [
-    // Several programs in a row find there what the one before them left.
-    '--bind',
-    `${disk}/tmp`,
-    '/tmp',
+    ...tmp,
     ...(everywhere ? ['--bind', `${disk}/output`, '/work'] : ['--dir', '/work']),
     ...laidOut,
     ...roots.flatMap(root => ['--bind', `${disk}/output/${root}`, `/work/${root}`]),
   ];
 }
+
+/** What only agents have: a home, what was brought along for them, and a door to whoever answers. */
+function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
+  return [
+    ...(home ? ['--bind', `${disk}/home`, HOME] : []),
+    ...mounts.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...(door ? ['--ro-bind', path.join(stage, 'door'), DOOR] : []),
+  ];
+}
+
+/** Inside. */
+export const HOME = '/agent/home';
+export const DOOR = '/agent/door';
 
 /**
  * What has to be mounted so that a program can write to its roots: one that lies in another is there with it, unless

@@ -1,3 +1,4 @@
+import type { Job } from '../job.ts';
 import { type CallNumbers, DENIED, FIRST_UNKNOWN, JUDGED } from './syscalls.ts';
 
 export interface FilterOptions {
@@ -5,6 +6,11 @@ export interface FilterOptions {
   readonly unixSockets: boolean;
   /** Whether anybody can be reached. If not, only the TCP and UDP sockets that programs open by habit exist. */
   readonly network: boolean;
+}
+
+/** The filter for a job: sockets with names exist only where one of them is the door. */
+export function filterFor({ door, network }: Job): Buffer | undefined {
+  return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open' });
 }
 
 /**

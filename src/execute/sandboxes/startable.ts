@@ -29,10 +29,13 @@ function bare(name: string, { programs }: Job): string | undefined {
 }
 
 /** Where this machine has what lies at a path inside; undefined if nothing can lie there. */
-function outside(file: string, { stage, programs, writeRoots }: Job): string | undefined {
+function outside(file: string, { stage, programs, writeRoots, mounts = [] }: Job): string | undefined {
   for (const [place, folder] of STAGED) {
     const staged = path.join(stage, folder, file.slice(place.length));
     if (file.startsWith(place) && (folder !== 'roots' || (writeRoots && existsSync(staged)))) return staged;
+  }
+  for (const { source, target } of mounts) {
+    if (`${file}/`.startsWith(`${target}/`)) return path.join(source, file.slice(target.length));
   }
   if (!programs) return isVisible(file) ? file : undefined;
   const { files, links } = closureOf(programs);

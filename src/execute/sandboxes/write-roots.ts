@@ -1,10 +1,24 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import type { Job } from '../job.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { DISK, type Holder, quoted } from './holder.ts';
 import { TMP_BYTES, writableIn } from './root.ts';
+
+/** Where nothing may be written the whole folder is shown, so what was not laid out on purpose is taken out of it. */
+export function hideUnstaged({ stage, staged, writeRoots }: Job): void {
+  if (writeRoots?.length !== 0) return;
+  const known = new Set(staged);
+  const hidden = path.join(stage, 'hidden');
+  try {
+    mkdirSync(hidden);
+    for (const name of readdirSync(path.join(stage, 'work')))
+      if (!known.has(name)) renameSync(path.join(stage, 'work', name), path.join(hidden, name));
+  } catch (cause) {
+    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+  }
+}
 
 /** A read-only folder gets the mount points of the roots that lie in it; inside, nobody could make them any more. */
 export function makeMountPoints({ stage, staged, writeRoots = [] }: Job): void {
@@ -24,10 +38,15 @@ function isBelow(root: string): boolean {
 }
 
 /** Makes the roots on the disk of a holder, with what they begin with. It counts like what the program writes itself. */
-export async function layOutRoots({ stage, writeRoots }: Job, holder: Holder): Promise<void> {
+export async function layOutRoots({ stage, writeRoots, home }: Job, holder: Holder): Promise<void> {
   if (!writeRoots) return;
   const output = `${DISK}/output`;
-  const folders = [`${DISK}/tmp`, output, ...writeRoots.map(root => `${output}/${root}`)];
+  const folders = [
+    `${DISK}/tmp`,
+    output,
+    ...(home ? [`${DISK}/home`] : []),
+    ...writeRoots.map(root => `${output}/${root}`),
+  ];
   const steps = [
     'umask 022',
     `mkdir -p ${folders.map(quoted).join(' ')}`,
@@ -38,7 +57,25 @@ export async function layOutRoots({ stage, writeRoots }: Job, holder: Holder): P
     `{ cp -R . ${output} 2>/dev/null || { echo 'cp: no room for all files' >&2; false; }; }`,
     `chmod -R u+rwX ${output}`,
   ];
-  holder.say(`(${steps.join(' && ')}) >&2 && echo ready || echo failed\n`);
+  await done(`(${steps.join(' && ')}) >&2`, holder);
+}
+
+/**
+ * Lays out what the program reads as its input: a file without a name on its own disk. It may open it anew and write to
+ * it, as its user may; then it fills its own disk, and not that of the machine.
+ */
+export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promise<void> {
+  if (stdin === undefined) return;
+  const copy = `${DISK}/.stdin`;
+  const source = quoted(path.join(stage, stdin));
+  await done(`cat <${source} >${copy} && exec ${INPUT_FD}<${copy} && rm ${copy}`, holder);
+}
+
+/** By which the shell of a holder knows the input of the program. */
+export const INPUT_FD = 8;
+
+async function done(script: string, holder: Holder): Promise<void> {
+  holder.say(`${script} && echo ready || echo failed\n`);
   if ((await firstLine(holder.output(1))) === 'ready') return;
   throw new Fault('stage_failed', 'The files of the run could not be laid out in its work folder.', {
     cause: saidBy(holder.output(2)),
