@@ -23,6 +23,8 @@ export interface Job {
   readonly writeRoots?: readonly string[];
   /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
   readonly programs?: readonly string[];
+  /** The folder below the work folder in which the program starts; the work folder itself, if not said. */
+  readonly startIn?: string;
   /** A file of the stage, by name, that the first program reads as its standard input; undefined for none. */
   readonly stdin?: string;
   /** A writable folder of its own, `/agent/home`, which counts with the work folder. Its variable is the caller's to set. */

@@ -63,7 +63,7 @@ class BareCell implements Cell {
       try {
         if (stdin !== undefined) input = openSync(path.join(stage, stdin), 'r');
         const child = spawn(program, args, {
-          cwd: this.workFolder,
+          cwd: path.join(this.workFolder, this.#job.startIn ?? '.'),
           env: { ...env, PROCTOR_RUN: id },
           stdio: [input ?? 'ignore', stdout.writeFd, stderr.writeFd],
           detached: true,
