@@ -125,14 +125,15 @@ function librariesOf(files: readonly string[]): string[] {
   return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file]) => file as string))];
 }
 
-function packageOf(script: string): string {
+/** The folder of the package that a file belongs to; the file itself if it belongs to none. */
+export function packageOf(script: string): string {
   for (let folder = path.dirname(script); folder !== '/'; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, 'package.json'))) return folder;
   }
   return script;
 }
 
-function isElf(file: string): boolean {
+export function isElf(file: string): boolean {
   const fd = openSync(file, 'r');
   try {
     const magic = Buffer.alloc(4);
@@ -145,13 +146,18 @@ function isElf(file: string): boolean {
   }
 }
 
-/** What the first line of a script names. The kernel looks at as many bytes. */
+/** What the first line of a script names. */
 export function interpreterOf(file: string): string | undefined {
+  return /^#![ \t]*([^ \t\n]+)/.exec(firstLineOf(file))?.[1];
+}
+
+/** As far as the kernel looks at it. */
+export function firstLineOf(file: string): string {
   const fd = openSync(file, 'r');
   try {
     const bytes = Buffer.alloc(256);
     const length = readSync(fd, bytes, 0, bytes.length, 0);
-    return /^#![ \t]*([^ \t\n]+)/.exec(bytes.toString('latin1', 0, length))?.[1];
+    return bytes.toString('latin1', 0, length).split('\n', 1)[0] as string;
   } finally {
     closeSync(fd);
   }

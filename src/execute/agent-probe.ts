@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, statSync } from 'node:fs';
+import { Fault } from '../base/fault.ts';
+import { type ContentHash, contentHash } from '../base/hash.ts';
+import { AGENT_PATH, type AgentProgram } from './agent-program.ts';
+import type { Job } from './job.ts';
+import type { Launcher } from './launch.ts';
+import { bootId } from './machine.ts';
+import { Memory } from './memory.ts';
+import { reachable } from './mounts.ts';
+import { HOME } from './sandboxes/root.ts';
+import { makeStage, removeStage } from './workspace.ts';
+
+/** What `--version` prints, at most four kilobytes of it. */
+export async function probeVersion(launcher: Launcher, program: AgentProgram, rememberIn?: string): Promise<string> {
+  const { code, stdout } = await probe(launcher, program, ['--version'], rememberIn);
+  if (code === 0) return stdout;
+  throw new Fault('agent_unusable', `${program.name} does not say its version: it did not end well in the sandbox.`);
+}
+
+/** How a program ended that was tried: its code, or none if it could not be started or had to be ended. */
+export interface Probed {
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Tries a program inside a sandbox that has no network and nothing of the user's. The answer is the same for the same
+ * program until the machine starts again, so it is remembered.
+ */
+export async function probe(
+  launcher: Launcher,
+  program: AgentProgram,
+  args: readonly string[],
+  rememberIn?: string,
+): Promise<Probed> {
+  const memory = new Memory(rememberIn, 'agent-probes.json');
+  const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId()]);
+  const known = memory.recall(key);
+  if (known !== undefined) return JSON.parse(known) as Probed;
+  const probed = await tried(launcher, program, args);
+  if (probed.code !== undefined) memory.keep(key, JSON.stringify(probed));
+  return probed;
+}
+
+/** The hash of a program's file. Some have hundreds of megabytes, so it is remembered for as long as nobody touches the file. */
+export async function digestOf({ name, file }: AgentProgram, rememberIn?: string): Promise<ContentHash> {
+  const memory = new Memory(rememberIn, 'agent-digests.json');
+  const key = identityOf(file);
+  const known = memory.recall(key);
+  if (known !== undefined && SHA256.test(known)) return known as ContentHash;
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) hash.update(chunk as Buffer);
+  } catch (cause) {
+    throw new Fault('agent_unusable', `The program of ${name} cannot be read.`, { cause });
+  }
+  const digest: ContentHash = `sha256:${hash.digest('hex')}`;
+  // One that changed meanwhile is neither the old nor the new one.
+  if (identityOf(file) !== key) throw new Fault('agent_unusable', `The program of ${name} changed while it was read.`);
+  memory.keep(key, digest);
+  return digest;
+}
+
+function identityOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat ? [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : '';
+}
+
+const SHA256 = /^sha256:[0-9a-f]{64}$/;
+const CHUNK_BYTES = 1024 * 1024;
+
+async function tried(launcher: Launcher, program: AgentProgram, args: readonly string[]): Promise<Probed> {
+  const id = `probe-${++count}`;
+  const stage = makeStage(id);
+  try {
+    const mounts = await reachable(program.mounts, stage);
+    const prepared = await launcher.open({ ...JOB, id, stage, mounts, argv: [program.argv0, ...args] });
+    try {
+      const { ending, stdout, stderr } = await prepared.start();
+      return {
+        code: ending.how === 'exited' ? ending.code : undefined,
+        stdout: Buffer.from(stdout.head).toString(),
+        stderr: Buffer.from(stderr.head).toString(),
+      };
+    } finally {
+      await prepared.close();
+    }
+  } finally {
+    removeStage(stage);
+  }
+}
+
+/** Of this process; a stage has its name, too. */
+let count = 0;
+
+const MB = 1024 * 1024;
+const ENDS = { headBytes: 4 * 1024, tailBytes: 0 } as const;
+
+const JOB: Omit<Job, 'id' | 'stage' | 'argv'> = {
+  backend: 'process',
+  env: { PATH: AGENT_PATH, HOME, LANG: 'C.UTF-8', TZ: 'UTC' },
+  staged: [],
+  writeRoots: [],
+  home: true,
+  network: 'blocked',
+  limits: {
+    timeoutMs: 20_000,
+    memoryBytes: 1_024 * MB,
+    pids: 128,
+    openFiles: 1_024,
+    workBytes: 64 * MB,
+    workEntries: 4_096,
+    keep: { stdout: ENDS, stderr: ENDS },
+    graceMs: 1_000,
+  },
+  secrets: [],
+  live: false,
+};

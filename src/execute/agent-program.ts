@@ -1,0 +1,116 @@
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import type { Mount } from './job.ts';
+import { firstLineOf, isElf, isExecutable, isVisible, PATH_FOLDERS, packageOf } from './programs.ts';
+
+/** An agent's program of this machine, and how a sandbox gets it. */
+export interface AgentProgram {
+  readonly name: string;
+  /** Where it lies inside. */
+  readonly argv0: string;
+  /** Where it lies here: the file that stands for its version. */
+  readonly file: string;
+  readonly mounts: readonly Mount[];
+}
+
+/** Where programs are looked for in the sandbox of an agent. */
+export const AGENT_PATH = ['/agent/bin', ...PATH_FOLDERS].join(':');
+
+/** Looks for a program as a shell would, but never in a folder that depends on where we are. */
+export function findAgentProgram(name: string, searchPath: string): AgentProgram | undefined {
+  const found = searchPath
+    .split(':')
+    .filter(folder => path.isAbsolute(folder))
+    .map(folder => path.join(folder, name))
+    .find(isExecutable);
+  if (found === undefined) return undefined;
+  const real = realpathSync(found);
+  if (isElf(real)) return native(name, real);
+  const binary = binaryBehind(real, name);
+  return binary === undefined ? script(name, real) : native(name, binary);
+}
+
+/** A program that needs nothing but itself, or the folder that it was installed with. */
+function native(name: string, file: string): AgentProgram {
+  const folder = installedWith(file, name);
+  if (folder === undefined) return shown(name, file, file, `/agent/bin/${name}`);
+  return shown(name, file, folder, '/agent/program');
+}
+
+/** Some have helpers of their own beside them: those are found by their place in the package. */
+function installedWith(file: string, name: string): string | undefined {
+  const above = path.dirname(path.dirname(file));
+  const inPackage = nodeModulesOf(file) === undefined ? file : packageOf(file);
+  if (inPackage !== file && inPackage !== path.dirname(file)) return inPackage;
+  return existsSync(path.join(above, `${name}-package.json`)) ? above : undefined;
+}
+
+/** A script runs as its first line says; one of a package finds there what it loads. */
+function script(name: string, file: string): AgentProgram {
+  const modules = nodeModulesOf(file);
+  const program =
+    modules === undefined
+      ? shown(name, file, file, `/agent/bin/${name}`)
+      : shown(name, file, modules, '/agent/node_modules');
+  if (!/^#!.*\bnode\b/.test(firstLineOf(file))) return program;
+  return { ...program, mounts: [...program.mounts, { source: process.execPath, target: '/agent/bin/node' }] };
+}
+
+/** What a sandbox shows of the machine anyway is found there by its own path. */
+function shown(name: string, file: string, source: string, target: string): AgentProgram {
+  if (isVisible(file)) return { name, argv0: file, file, mounts: [] };
+  return { name, argv0: target + file.slice(source.length), file, mounts: [{ source, target }] };
+}
+
+/** The outermost folder of packages that a file lies in. */
+function nodeModulesOf(file: string): string | undefined {
+  const [before, ...rest] = file.split('/node_modules/');
+  return rest.length === 0 ? undefined : `${before}/node_modules`;
+}
+
+/** The program for this machine that a script of a package would start, if its package says where that is. */
+function binaryBehind(file: string, name: string): string | undefined {
+  const own = packageOf(file);
+  if (own === file || nodeModulesOf(file) === undefined) return undefined;
+  const packages = [...platformPackagesOf(own).map(dependency => resolved(dependency, own)), own];
+  return packages
+    .filter(folder => folder !== undefined)
+    .flatMap(folder => placesIn(folder, name))
+    .find(place => isExecutable(place) && isElf(place));
+}
+
+function platformPackagesOf(folder: string): string[] {
+  try {
+    const said = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as unknown;
+    const { optionalDependencies } = said as { optionalDependencies?: Record<string, unknown> };
+    return Object.keys(optionalDependencies ?? {}).filter(
+      dependency => PACKAGE_NAME.test(dependency) && dependency.endsWith(`-linux-${process.arch}`),
+    );
+  } catch {
+    // A package that says nothing of itself says nothing of others.
+    return [];
+  }
+}
+
+const PACKAGE_NAME = /^(?:@[\w.-]+\/)?[\w-][\w.-]*$/;
+
+/** Where Node would find a package that another needs. */
+function resolved(dependency: string, from: string): string | undefined {
+  for (let folder = from; folder !== path.dirname(folder); folder = path.dirname(folder)) {
+    const place = path.join(folder, 'node_modules', dependency);
+    if (existsSync(place)) return realpathSync(place);
+  }
+  return undefined;
+}
+
+function placesIn(folder: string, name: string): string[] {
+  const vendor = path.join(folder, 'vendor');
+  const targets = existsSync(vendor) ? readdirSync(vendor).filter(target => TARGET.test(target)) : [];
+  return [
+    path.join(folder, name),
+    ...targets.flatMap(target => [path.join(vendor, target, 'bin', name), path.join(vendor, target, name, name)]),
+  ];
+}
+
+/** How compilers name this machine. */
+const TARGET = new RegExp(`^${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-.*linux`);
