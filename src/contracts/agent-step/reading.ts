@@ -1,3 +1,6 @@
+/** How much of a text of the agent's a line of the transcript holds; what is cut is still whole in the native stream. */
+export const TEXT_BYTES_MAX = 64 * 1024;
+
 /** A text of the agent's, as much of it as a line of the transcript holds. */
 export interface Clipped {
   readonly text: string;
@@ -29,7 +32,12 @@ export type AgentEvent =
     }
   | { readonly kind: 'file_change'; readonly path: string; readonly change: 'add' | 'update' | 'delete' }
   | { readonly kind: 'denial'; readonly call: string | null; readonly tool: string; readonly reason: string }
-  | { readonly kind: 'retry'; readonly attempt: number | null; readonly status: number | null; readonly message: string }
+  | {
+      readonly kind: 'retry';
+      readonly attempt: number | null;
+      readonly status: number | null;
+      readonly message: string;
+    }
   | { readonly kind: 'usage'; readonly usage: AgentUsage }
   | { readonly kind: 'final'; readonly ok: boolean; readonly body: Clipped | null }
   | { readonly kind: 'note'; readonly level: 'info' | 'warning' | 'error'; readonly text: string };
@@ -145,4 +153,3 @@ export interface AgentReader {
   readonly inFlight: number;
   end(facts: EndFacts): AgentReading;
 }
-
