@@ -1,3 +1,6 @@
+/** How much of a text of the agent's a line of the transcript holds; what is cut is still whole in the native stream. */
+export const TEXT_BYTES_MAX = 64 * 1024;
+
 /** A text of the agent's, as much of it as a line of the transcript holds. */
 export interface Clipped {
   readonly text: string;

@@ -1,0 +1,38 @@
+import type { AgentAdapter } from './agent.ts';
+import { CLAUDE_ROWS, invokeClaude } from './claude-invoke.ts';
+import { claudeProtocol } from './claude-reader.ts';
+import { agentReader } from './stream.ts';
+import { rowOf } from './versions.ts';
+
+/** Claude Code, asked once and without a terminal. */
+export const claudeCli: AgentAdapter = {
+  family: 'claude_cli',
+  agent: 'claude',
+  capabilities: {
+    workspace_write: true,
+    read_only: true,
+    structured_event_stream: true,
+    final_response_file: false,
+    native_approval_controls: true,
+    prompt_suppression: true,
+    tool_allow_deny: true,
+    // It knows path rules for its file tools, and its shell passes by them.
+    path_constraints: false,
+    // It can be kept from its web tools, and its shell passes by that.
+    network_controls: false,
+    turn_limit: true,
+    budget_limit: true,
+  },
+  api: {
+    keyVariable: 'ANTHROPIC_API_KEY',
+    urlVariable: 'ANTHROPIC_BASE_URL',
+    defaultUrl: 'https://api.anthropic.com',
+    keyHeader: 'x-api-key',
+  },
+  versionIn: text => /^(\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40}) \(Claude Code\)/m.exec(text)?.[1],
+  knows: version => rowOf(CLAUDE_ROWS, version) !== undefined,
+  knownVersions: '2.1.190 to 2.1.209, and 2.1.300 to 2.1.x',
+  sandboxProbe: undefined,
+  invoke: invokeClaude,
+  reader: options => agentReader(claudeProtocol(), options),
+};

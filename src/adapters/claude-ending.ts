@@ -1,0 +1,97 @@
+import type { AgentReading, AgentUsage, Reason } from '../contracts/agent-step/reading.ts';
+import { amountIn, brief, countIn, listIn, objectIn, type Said, statusIn, textIn } from './said.ts';
+
+export interface ClaudeEnding extends Pick<AgentReading, 'finalText' | 'failure' | 'usage'> {
+  readonly terminal: NonNullable<AgentReading['terminal']>;
+}
+
+/**
+ * What the last line of Claude means. Neither its `subtype` nor the exit code can be believed alone: an API error is
+ * of subtype success, and an interrupt ends with 0. So all its words must agree before it is a success.
+ */
+export function endingOf(said: Said, isUnauthenticated: boolean): ClaudeEnding {
+  const subtype = textIn(said.subtype) ?? '';
+  const why = textIn(said.terminal_reason) ?? 'completed';
+  const finalText = textIn(said.result) ?? null;
+  const ok = said.is_error === false && subtype === 'success' && why === 'completed';
+  const word = brief(why === 'completed' ? subtype : why, 128);
+  return {
+    terminal: { ok, word: ok ? 'completed' : word },
+    finalText,
+    failure: ok ? null : failureOf(said, subtype, why, isUnauthenticated),
+    usage: usageOf(said),
+  };
+}
+
+function failureOf(said: Said, subtype: string, why: string, isUnauthenticated: boolean): AgentReading['failure'] {
+  const status = statusIn(said.api_error_status);
+  const detail = brief(textIn(said.result) ?? textIn(listIn(said.errors)[0]) ?? (why === 'completed' ? subtype : why));
+  const reason = REASON_OF.get(why) ?? REASON_OF.get(subtype) ?? 'protocol_error';
+  if (reason === 'api_error' && (isUnauthenticated || isAuthTrouble(status, detail))) {
+    return { reason: 'auth_missing', status, detail };
+  }
+  return { reason, status, detail };
+}
+
+/** Claude's own words, of `terminal_reason` first, then of `subtype`. A success that is an error is one of the API. */
+const REASON_OF: ReadonlyMap<string, Reason> = new Map([
+  ['api_error', 'api_error'],
+  ['model_error', 'api_error'],
+  ['prompt_too_long', 'api_error'],
+  ['max_turns', 'limit_turns'],
+  ['budget_exhausted', 'limit_budget'],
+  ['structured_output_retry_exhausted', 'schema_missing'],
+  ['aborted_streaming', 'cancelled'],
+  ['aborted_tools', 'cancelled'],
+  ['error_max_turns', 'limit_turns'],
+  ['error_max_budget_usd', 'limit_budget'],
+  ['error_max_structured_output_retries', 'schema_missing'],
+  ['success', 'api_error'],
+]);
+
+export function isAuthTrouble(status: number | null, message: string): boolean {
+  return status === 401 || message === 'authentication_failed' || message.startsWith('Not logged in');
+}
+
+export const NO_USAGE: AgentUsage = {
+  turns: null,
+  input_tokens: null,
+  cached_input_tokens: null,
+  output_tokens: null,
+  cost_usd: null,
+};
+
+/**
+ * `modelUsage` counts subagents too and `usage` the main loop alone, so the first is believed before the second. Input
+ * is all that was read, what came from a cache included; Claude itself counts that apart.
+ */
+function usageOf(said: Said): AgentUsage {
+  const models = Object.values(objectIn(said.modelUsage) ?? {}).map(objectIn);
+  const turns = countIn(said.num_turns);
+  const cost_usd = amountIn(said.total_cost_usd);
+  if (models.length > 0) {
+    const sumOf = (...keys: string[]): number | null => sum(models.flatMap(model => keys.map(key => model?.[key])));
+    return {
+      turns,
+      input_tokens: sumOf('inputTokens', 'cacheReadInputTokens', 'cacheCreationInputTokens'),
+      cached_input_tokens: sumOf('cacheReadInputTokens'),
+      output_tokens: sumOf('outputTokens'),
+      cost_usd,
+    };
+  }
+  const usage = objectIn(said.usage);
+  if (!usage) return { ...NO_USAGE, turns, cost_usd };
+  return {
+    turns,
+    input_tokens: sum([usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens]),
+    cached_input_tokens: countIn(usage.cache_read_input_tokens),
+    output_tokens: countIn(usage.output_tokens),
+    cost_usd,
+  };
+}
+
+/** A number that is not told counts as nothing, unless none is. */
+function sum(values: readonly unknown[]): number | null {
+  const counts = values.map(countIn).filter(value => value !== null);
+  return counts.length === 0 ? null : countIn(counts.reduce((total, value) => total + value, 0));
+}

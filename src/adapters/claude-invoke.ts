@@ -1,0 +1,121 @@
+import type { AgentCall, Invocation } from './agent.ts';
+import { type Row, rowOf } from './versions.ts';
+
+interface ClaudeRow extends Row {
+  /** Whether it can be told that nobody answers. One that cannot denies all the same, in print mode and without a host. */
+  readonly permissionPrompts: boolean;
+}
+
+/** The flags by version, the newest first; tried with 2.1.325 and 2.1.197. */
+export const CLAUDE_ROWS: readonly [ClaudeRow, ...ClaudeRow[]] = [
+  { from: [2, 1, 300], before: [2, 2, 0], permissionPrompts: true },
+  { from: [2, 1, 190], before: [2, 1, 210], permissionPrompts: false },
+];
+
+/** How Claude is asked. The task is on standard input alone: an argument can be seen by others, and may look like a flag. */
+export function invokeClaude(call: AgentCall): Invocation {
+  const row = rowOf(CLAUDE_ROWS, call.version) ?? CLAUDE_ROWS[0];
+  const { mode, tools, allowed, disallowed } = permissionsOf(call);
+  return {
+    mode: 'claude_print',
+    args: [
+      '--print',
+      '--verbose',
+      ...['--output-format', 'stream-json'],
+      ...(row.permissionPrompts ? ['--permission-prompts', 'none'] : []),
+      ...['--permission-mode', mode],
+      ...(tools ? ['--tools', tools.join(',')] : []),
+      ...['--allowedTools', allowed.join(',')],
+      ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
+      '--strict-mcp-config',
+      // No settings but ours: neither those of a user nor those that lie in the work folder.
+      ...['--setting-sources', ''],
+      ...['--settings', `${call.toolFolder}/${SETTINGS}`],
+      ...['--session-id', call.sessionId],
+      '--no-session-persistence',
+      ...(call.model === undefined ? [] : ['--model', call.model]),
+      ...(call.maxTurns === undefined ? [] : ['--max-turns', String(call.maxTurns)]),
+      ...(call.maxCostUsd === undefined ? [] : ['--max-budget-usd', String(call.maxCostUsd)]),
+    ],
+    stdin: call.task,
+    env: {},
+    files: { [SETTINGS]: { text: `${JSON.stringify(settingsOf(call), null, 2)}\n`, mode: 0o644 } },
+    lastMessageFile: undefined,
+    notes: [...notesOf(call, row)],
+  };
+}
+
+const SETTINGS = 'settings.json';
+
+interface Permissions {
+  readonly mode: 'dontAsk' | 'acceptEdits';
+  /** The only tools there are, if not all. */
+  readonly tools?: readonly string[];
+  /** Used without a question. */
+  readonly allowed: readonly string[];
+  readonly disallowed: readonly string[];
+}
+
+const READING = ['Read', 'Glob', 'Grep'] as const;
+const EDITING = ['Edit', 'Write', 'NotebookEdit'] as const;
+const WEB = ['WebFetch', 'WebSearch'] as const;
+
+/**
+ * Commands are allowed to one that may write, because the sandbox around it bounds them anyway; without them it could
+ * neither build nor test. Its own edits stay in the work folder, unless all that the sandbox allows is approved.
+ */
+function permissionsOf({ policy }: AgentCall): Permissions {
+  const web = policy.network_posture === 'allow' ? WEB : [];
+  const disallowed = policy.network_posture === 'allow' ? [] : WEB;
+  if (policy.execution_posture === 'read_only') {
+    const tools = [...READING, ...web];
+    return { mode: 'dontAsk', tools, allowed: tools, disallowed };
+  }
+  const edits = policy.approval_posture === 'bounded_auto_approve' ? EDITING : [];
+  return { mode: 'acceptEdits', allowed: ['Bash', ...READING, ...edits, ...web], disallowed };
+}
+
+/**
+ * The address of the model and the word for it are settings and no variables of the process, whose environment may hold
+ * none of that prefix. Without a door Claude says by itself that it is not logged in.
+ */
+function settingsOf({ door }: AgentCall): object {
+  return {
+    ...(door && { apiKeyHelper: `echo ${quoted(door.token)}` }),
+    env: {
+      ...(door && { ANTHROPIC_BASE_URL: door.url }),
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_TELEMETRY: '1',
+      DISABLE_ERROR_REPORTING: '1',
+      DISABLE_AUTOUPDATER: '1',
+      // Left alone it tries ten times, each time later than the last, for more than a minute.
+      CLAUDE_CODE_MAX_RETRIES: '2',
+    },
+  };
+}
+
+/** A word for a shell. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function* notesOf({ policy, maxTurns, maxCostUsd }: AgentCall, row: ClaudeRow): Generator<string> {
+  yield policy.execution_posture === 'read_only'
+    ? 'execution_posture: claude has only the tools that read (--tools); the sandbox has the work folder read-only'
+    : policy.approval_posture === 'bounded_auto_approve'
+      ? 'execution_posture: the tools of claude may write wherever the sandbox lets them; the sandbox alone bounds writing'
+      : 'execution_posture: the file tools of claude stay in the work folder (acceptEdits); the sandbox alone bounds its commands';
+  yield policy.network_posture === 'allow'
+    ? 'network_posture: the web tools of claude are allowed; what they reach is what the sandbox lets them reach'
+    : 'network_posture: the web tools of claude are disallowed; the sandbox alone keeps its commands from the network';
+  const denied = row.permissionPrompts ? '--permission-prompts none' : 'print mode without a host';
+  yield `approval_posture: what would ask is denied by claude (${denied})${APPROVAL[policy.approval_posture]}`;
+  if (maxTurns !== undefined) yield 'turns: counted and bounded by claude (--max-turns)';
+  if (maxCostUsd !== undefined) yield 'cost: estimated and bounded by claude (--max-budget-usd), which may overshoot';
+}
+
+const APPROVAL = {
+  fail_on_prompt: ', and proctor ends it at the first denial',
+  deny_interactive: ', and every denial is a recorded violation',
+  bounded_auto_approve: '; its commands and edits are allowed beforehand',
+} as const;

@@ -1,0 +1,260 @@
+import type { AgentEvent, LineReading, Reason } from '../contracts/agent-step/reading.ts';
+import { Calls, Denials } from './calls.ts';
+import { endingOf, type ClaudeEnding, isAuthTrouble, NO_USAGE } from './claude-ending.ts';
+import { brief, clipped, countIn, jsonOf, listIn, objectIn, type Said, statusIn, textIn } from './said.ts';
+import { ALIVE, alive, EVENTS_MAX, type Protocol, progress } from './stream.ts';
+
+/** The lines of `claude --print --output-format stream-json`. */
+export function claudeProtocol(): Protocol {
+  const calls = new Calls();
+  const denials = new Denials();
+  let session: string | null = null;
+  let model: string | null = null;
+  let ending: ClaudeEnding | undefined;
+  /** What the API last refused, while nothing has got on since. */
+  let trouble: { reason: Reason; status: number | null; detail: string } | null = null;
+  let isUnauthenticated = false;
+
+  function system(said: Said, number: number): LineReading | undefined {
+    const subtype = textIn(said.subtype);
+    switch (subtype) {
+      case 'init':
+        session = nameIn(said.session_id) ?? session;
+        model = nameIn(said.model) ?? model;
+        return alive({ kind: 'note', level: 'info', text: initText(said) });
+      case 'permission_denied': {
+        const reason = textIn(said.decision_reason) ?? textIn(said.message) ?? textIn(said.decision_reason_type);
+        return progress(denied(said.tool_use_id, said.tool_name, reason, undefined, number));
+      }
+      case 'api_retry': {
+        const status = statusIn(said.error_status);
+        const message = brief(textIn(said.error) ?? 'unknown');
+        trouble = { reason: isAuthTrouble(status, message) ? 'auth_missing' : 'api_error', status, detail: message };
+        return alive({ kind: 'retry', attempt: countIn(said.attempt), status, message });
+      }
+      default:
+        if (subtype === undefined) return undefined;
+        // A task of the agent's own that begins, gets on or ends.
+        if (subtype.startsWith('task_')) return progress([]);
+        return QUIET.has(subtype) || subtype.startsWith('hook_') ? ALIVE : undefined;
+    }
+  }
+
+  function assistant(said: Said): LineReading {
+    const message = objectIn(said.message);
+    const error = textIn(said.error);
+    isUnauthenticated = error === 'authentication_failed';
+    if (error === undefined) trouble = null;
+    // What Claude says in place of the model is no word of the model's.
+    const name = nameIn(message?.model);
+    if (model === null && name !== null && name !== '<synthetic>') model = name;
+    return progress(eventsOf(message?.content, 'assistant', called, finished));
+  }
+
+  function user(said: Said, number: number): LineReading {
+    trouble = null;
+    const message = objectIn(said.message);
+    const refusals = new Map(listIn(said.tool_result_meta).flatMap(refusalOf));
+    const events = eventsOf(message?.content, 'user', called, block => {
+      const id = textIn(block.tool_use_id);
+      const text = resultText(block.content);
+      const refused = block.is_error === true && ((id !== undefined && refusals.get(id)) || NOT_RUN.test(text));
+      const why = text.replaceAll(/<\/?tool_use_error>/g, '');
+      return [...(refused ? denied(id, undefined, why, undefined, number) : []), ...finished(block)];
+    });
+    if (events.length === 1 && events[0]?.kind === 'tool_result' && events[0].ok) {
+      const change = fileChangeOf(objectIn(said.tool_use_result));
+      if (change) events.push(change);
+    }
+    return progress(events);
+  }
+
+  function result(said: Said, number: number): LineReading {
+    const events: AgentEvent[] = [];
+    if (!denials.isBeyondMemory) {
+      for (const one of listIn(said.permission_denials).slice(0, EVENTS_MAX)) {
+        const denial = objectIn(one);
+        const input = objectIn(denial?.tool_input);
+        if (denial) events.push(...denied(denial.tool_use_id, denial.tool_name, undefined, pathIn(input), number));
+      }
+    }
+    session = nameIn(said.session_id) ?? session;
+    ending = endingOf(said, isUnauthenticated);
+    const body = ending.finalText === null ? null : clipped(ending.finalText);
+    events.push({ kind: 'usage', usage: ending.usage }, { kind: 'final', ok: ending.terminal.ok, body });
+    return { events, sign: 'terminal' };
+  }
+
+  function called(block: Said): AgentEvent[] {
+    const id = nameIn(block.id);
+    const tool = nameIn(block.name) ?? UNNAMED;
+    const input = objectIn(block.input);
+    const path = pathIn(input);
+    const command = textIn(input?.command);
+    if (id !== null) calls.begin(id, { tool, path });
+    return [
+      {
+        kind: 'tool_call',
+        call: id ?? UNNAMED,
+        tool,
+        input: clipped(jsonOf(block.input)),
+        ...(command !== undefined && { command: clipped(command) }),
+        ...(path !== undefined && { path }),
+      },
+    ];
+  }
+
+  function finished(block: Said): AgentEvent[] {
+    const id = nameIn(block.tool_use_id);
+    if (id !== null) calls.end(id);
+    const text = resultText(block.content);
+    const ok = block.is_error !== true;
+    // Claude tells the exit code of a command that failed, and in words alone.
+    const code = ok ? undefined : /^Exit code (\d{1,3})\b/.exec(text)?.[1];
+    const exit_code = code === undefined ? null : Number(code);
+    return [{ kind: 'tool_result', call: id ?? UNNAMED, ok, output: clipped(text), exit_code }];
+  }
+
+  function denied(
+    callId: unknown,
+    toolName: unknown,
+    why: string | undefined,
+    inputPath: string | undefined,
+    number: number,
+  ): AgentEvent[] {
+    const call = nameIn(callId);
+    const known = call === null ? undefined : calls.get(call);
+    const tool = nameIn(toolName) ?? known?.tool ?? UNNAMED;
+    const path = inputPath ?? known?.path ?? null;
+    const reason = brief(why ?? 'denied');
+    if (!denials.add({ tool, call, reason, path, native_line: number })) return [];
+    return [{ kind: 'denial', call, tool, reason }];
+  }
+
+  return {
+    calls,
+    denials,
+    line(said, number) {
+      switch (said.type) {
+        case 'assistant':
+          return assistant(said);
+        case 'user':
+          return user(said, number);
+        case 'system':
+          return system(said, number);
+        case 'result':
+          return result(said, number);
+        case 'stream_event':
+        case 'tool_progress':
+          return progress([]);
+        case 'control_request':
+          // It asks its host for leave, and there is none to answer.
+          if (textIn(objectIn(said.request)?.subtype) !== 'can_use_tool') return ALIVE;
+          return { events: [], sign: 'kill', reason: 'prompt_detected' };
+        default:
+          return QUIET.has(said.type as string) ? ALIVE : undefined;
+      }
+    },
+    end: () => ({
+      terminal: ending?.terminal ?? null,
+      finalText: ending?.finalText ?? null,
+      failure: ending ? ending.failure : trouble,
+      usage: ending?.usage ?? NO_USAGE,
+      session,
+      model,
+    }),
+  };
+}
+
+/** Types and subtypes that are known, and say only that Claude is there. */
+const QUIET: ReadonlySet<string> = new Set([
+  'status',
+  'compact_boundary',
+  'ui_invalidate',
+  'rate_limit_event',
+  'keep_alive',
+  'auth_status',
+  'tool_use_summary',
+  'prompt_suggestion',
+  'control_response',
+]);
+
+const UNNAMED = 'unnamed';
+
+/** How Claude words a call that it did not run. Older versions have no other sign of it until the last line. */
+const NOT_RUN =
+  /^(?:<tool_use_error>)?(?:Error: )?(?:No such tool available:|Permission (?:to use|for this tool use)|Claude requested permissions? to )/;
+
+function nameIn(value: unknown): string | null {
+  const text = textIn(value);
+  return text === undefined || text === '' ? null : brief(text, NAME_BYTES_MAX);
+}
+
+const NAME_BYTES_MAX = 256;
+
+function pathIn(input: Said | undefined): string | undefined {
+  const path = textIn(input?.file_path) ?? textIn(input?.notebook_path) ?? textIn(input?.path);
+  return path === undefined || path === '' ? undefined : brief(path, PATH_BYTES_MAX);
+}
+
+const PATH_BYTES_MAX = 4096;
+
+function initText(said: Said): string {
+  const mode = nameIn(said.permissionMode) ?? 'unknown';
+  return brief(`model ${nameIn(said.model) ?? 'unknown'}, mode ${mode}, ${listIn(said.tools).length} tools`);
+}
+
+/** What the parts of a message say. */
+function eventsOf(
+  content: unknown,
+  role: 'assistant' | 'user',
+  called: (block: Said) => AgentEvent[],
+  finished: (block: Said) => AgentEvent[],
+): AgentEvent[] {
+  if (typeof content === 'string') return [{ kind: 'message', role, body: clipped(content) }];
+  const events: AgentEvent[] = [];
+  for (const part of listIn(content)) {
+    if (events.length >= EVENTS_MAX) {
+      events.push({ kind: 'note', level: 'warning', text: 'The line has more parts than are told.' });
+      break;
+    }
+    const block = objectIn(part);
+    const type = textIn(block?.type);
+    if (!block || type === undefined) continue;
+    if (type === 'text') events.push({ kind: 'message', role, body: clipped(textIn(block.text) ?? '') });
+    else if (type === 'thinking') events.push({ kind: 'thinking', body: clipped(textIn(block.thinking) ?? '') });
+    else if (type === 'tool_use' || type === 'server_tool_use') events.push(...called(block));
+    else if (type === 'tool_result' || type.endsWith('_tool_result')) events.push(...finished(block));
+  }
+  return events;
+}
+
+/** A result is a text, or parts of which some are texts. */
+function resultText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listIn(content)
+    .map(part => textIn(objectIn(part)?.text))
+    .filter(text => text !== undefined)
+    .join('\n');
+}
+
+/** The call that was turned down, if a note on a result tells of one. */
+function refusalOf(note: unknown): [string, true][] {
+  const meta = objectIn(note);
+  const id = textIn(meta?.id);
+  const isRejected =
+    textIn(objectIn(meta?.permission_decision)?.decision) === 'reject' ||
+    /reject|denied|permission/.test(textIn(meta?.non_execution_kind) ?? '');
+  return id !== undefined && isRejected ? [[id, true]] : [];
+}
+
+function fileChangeOf(outcome: Said | undefined): AgentEvent | undefined {
+  const path = textIn(outcome?.filePath);
+  // Reading a file tells its path, too; only a change has a patch.
+  if (path === undefined || path === '' || !Array.isArray(outcome?.structuredPatch)) return undefined;
+  return {
+    kind: 'file_change',
+    path: brief(path, PATH_BYTES_MAX),
+    change: outcome.type === 'create' ? 'add' : 'update',
+  };
+}

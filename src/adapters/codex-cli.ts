@@ -1,0 +1,39 @@
+import type { AgentAdapter } from './agent.ts';
+import { CODEX_ROWS, invokeCodex } from './codex-invoke.ts';
+import { codexProtocol } from './codex-reader.ts';
+import { agentReader } from './stream.ts';
+import { rowOf } from './versions.ts';
+
+/** Codex, asked once and without a terminal. */
+export const codexCli: AgentAdapter = {
+  family: 'codex_cli',
+  agent: 'codex',
+  capabilities: {
+    workspace_write: true,
+    read_only: true,
+    structured_event_stream: true,
+    final_response_file: true,
+    native_approval_controls: false,
+    prompt_suppression: true,
+    tool_allow_deny: false,
+    path_constraints: false,
+    network_controls: true,
+    // It has none of its own; the reader counts, and the agent is ended.
+    turn_limit: true,
+    // It tells no cost.
+    budget_limit: false,
+  },
+  api: {
+    keyVariable: 'OPENAI_API_KEY',
+    urlVariable: 'OPENAI_BASE_URL',
+    defaultUrl: 'https://api.openai.com/v1',
+    keyHeader: 'authorization',
+  },
+  versionIn: text => /^codex-cli (\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40})\s*$/m.exec(text)?.[1],
+  knows: version => rowOf(CODEX_ROWS, version) !== undefined,
+  knownVersions: '0.166.x',
+  // Its shell starts only if its sandbox does.
+  sandboxProbe: ['sandbox', '--', '/bin/sh', '-c', 'exit 0'],
+  invoke: invokeCodex,
+  reader: options => agentReader(codexProtocol(options), options),
+};

@@ -1,0 +1,95 @@
+import type { AgentCall, Invocation } from './agent.ts';
+import type { Row } from './versions.ts';
+
+/** The versions whose flags are these; tried with 0.166.0. */
+export const CODEX_ROWS: readonly Row[] = [{ from: [0, 166, 0], before: [0, 167, 0] }];
+
+/**
+ * How Codex is asked. The task is on standard input alone, which must end: Codex waits for ever on one that stays open.
+ * CODEX_HOME is not set, because Codex refuses one that is not there yet, and makes the one below its home by itself.
+ */
+export function invokeCodex(call: AgentCall): Invocation {
+  const { policy, door } = call;
+  return {
+    mode: 'codex_exec',
+    args: [
+      'exec',
+      '--json',
+      '--ephemeral',
+      '--ignore-user-config',
+      '--ignore-rules',
+      '--skip-git-repo-check',
+      ...['-s', sandboxOf(call)],
+      ...['-C', call.workFolder],
+      ...['-o', `${call.home}/${LAST_MESSAGE}`],
+      ...(call.model === undefined ? [] : ['-m', call.model]),
+      ...(door ? providerAt(door.url) : []),
+      // Its web search runs at the provider, where no sandbox of ours reaches.
+      ...(policy.network_posture === 'deny' ? setting('web_search', 'disabled') : []),
+      ...(isOpenWithin(call) ? setting('sandbox_workspace_write.network_access', true) : []),
+      '-',
+    ],
+    stdin: call.task,
+    env: door ? { [KEY_VARIABLE]: door.token } : {},
+    files: {},
+    lastMessageFile: LAST_MESSAGE,
+    notes: [...notesOf(call)],
+  };
+}
+
+const LAST_MESSAGE = 'last-message.txt';
+
+/** A name of our own: those that begin with the provider's are kept for credentials, and enter no environment. */
+const KEY_VARIABLE = 'PROCTOR_MODEL_KEY';
+
+/** Inside a sandbox in which its own cannot start, Codex would fail every command; there ours alone holds it. */
+function sandboxOf({ policy, nestedSandbox }: AgentCall): string {
+  if (!nestedSandbox) return 'danger-full-access';
+  return policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write';
+}
+
+function isOpenWithin({ policy, nestedSandbox }: AgentCall): boolean {
+  return nestedSandbox && policy.execution_posture === 'workspace_write' && policy.network_posture === 'allow';
+}
+
+function providerAt(url: string): string[] {
+  const provider = {
+    name: 'Proctor',
+    base_url: url,
+    wire_api: 'responses',
+    env_key: KEY_VARIABLE,
+    request_max_retries: RETRIES,
+    stream_max_retries: RETRIES,
+  };
+  return [
+    ...setting('model_provider', 'proctor'),
+    ...Object.entries(provider).flatMap(([key, value]) => setting(`model_providers.proctor.${key}`, value)),
+  ];
+}
+
+const RETRIES = 2;
+
+/** TOML writes texts, numbers and truth as JSON does. */
+function setting(key: string, value: string | number | boolean): string[] {
+  return ['-c', `${key}=${JSON.stringify(value)}`];
+}
+
+function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<string> {
+  const sandbox = nestedSandbox
+    ? `the commands of codex run in its own sandbox (-s ${policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write'}), inside that of proctor`
+    : 'the sandbox of codex cannot start inside that of proctor and is off; that of proctor alone bounds writing';
+  yield `execution_posture: ${sandbox}`;
+  const network = nestedSandbox ? 'both sandboxes keep' : 'the sandbox of proctor alone keeps';
+  yield policy.network_posture === 'allow'
+    ? 'network_posture: codex may use what the sandbox of proctor lets it reach'
+    : `network_posture: the web search of codex is disabled; ${network} its commands from the network`;
+  yield `approval_posture: codex exec never asks; what its sandbox blocks fails${APPROVAL[policy.approval_posture]}`;
+  if (maxTurns !== undefined)
+    yield 'turns: codex has no limit of its own; proctor counts them in its stream and ends it';
+}
+
+const APPROVAL = {
+  fail_on_prompt: ', and proctor ends it at the first block that its stream shows',
+  deny_interactive: ', and every block that its stream shows is a recorded violation',
+  bounded_auto_approve: ', and what it allows is not asked for',
+} as const;

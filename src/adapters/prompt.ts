@@ -1,0 +1,36 @@
+/**
+ * Whether a piece of plain text is a program asking a person at the keyboard for something: a line that is no JSON, or a
+ * last line without its line feed. Only the end of the text is looked at, since a program that asks waits right there;
+ * every pattern has a bound, so the time is flat.
+ */
+export function asksForInput(text: string): boolean {
+  const tail = text.slice(-TAIL_UNITS).replaceAll(TERMINAL_CODES, '').trimEnd();
+  const line = tail.slice(tail.lastIndexOf('\n') + 1).trimStart();
+  if (line === '' || RECORD.test(line)) return false;
+  return QUESTIONS.some(question => question.test(line));
+}
+
+const TAIL_UNITS = 512;
+
+/** Colours and cursor moves. */
+const TERMINAL_CODES = /\u001b\[[0-9;?]{0,16}[A-Za-z]/g;
+
+/** JSON, and lines of a log, which begin with a time or a level, ask nobody. */
+const RECORD = /^(?:[{"]|\[[{"\d\]]|\d{4}-\d\d-\d\d|\[?(?:trace|debug|info|notice|warn|warning|error|fatal)\b[\]:\s])/i;
+
+const QUESTIONS: readonly RegExp[] = [
+  // [y/N], (yes/no), (yes/no/[fingerprint])?
+  /[[(](?:y|yes) ?[/|] ?(?:n|no)(?:[/|][^)]{1,20})?[\])] ?[?:>]?$/i,
+  // Password:, Passphrase for key 'x':, Username for 'https://host':
+  /^(?:\S{1,40} ){0,6}(?:password|passphrase|username|login|otp|pin|(?:one-time|verification|security|authori[sz]ation|auth) code|(?:api )?key|token)(?: for .{1,200})?(?: \([^)]{0,80}\))? ?:$/i,
+  /\bpress (?:the )?[[<"']?(?:enter|return|any key)\b/i,
+  /\bhit (?:enter|return)\b/i,
+  /\bpaste\b.{0,80}\b(?:code|token|key|url)\b/i,
+  /\b(?:enter|type|input|provide)\b.{0,120}[:>]$/i,
+  /\b(?:do you (?:want|wish|trust|accept|agree)|would you like|are you sure|shall (?:i|we)|is this ok)\b.{0,300}\?(?: ?[[(][^\])]{0,40}[\])])? ?[:>]?$/i,
+  /\b(?:continue|proceed|overwrite|replace|try again|retry|allow|install)\b.{0,80}\?(?: ?[[(][^\])]{0,40}[\])])? ?[:>]?$/i,
+  // The menus of common libraries.
+  /^\? \S/,
+  /^❯ \S/,
+  /\b(?:select|choose|pick) (?:an?|one|your|the)\b.{0,120}[:?>]$/i,
+];
