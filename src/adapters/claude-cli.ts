@@ -24,6 +24,7 @@ export const claudeCli: AgentAdapter = {
     budget_limit: true,
   },
   api: {
+    kind: 'anthropic',
     keyVariable: 'ANTHROPIC_API_KEY',
     urlVariable: 'ANTHROPIC_BASE_URL',
     defaultUrl: 'https://api.anthropic.com',

@@ -24,6 +24,7 @@ export const codexCli: AgentAdapter = {
     budget_limit: false,
   },
   api: {
+    kind: 'openai',
     keyVariable: 'OPENAI_API_KEY',
     urlVariable: 'OPENAI_BASE_URL',
     defaultUrl: 'https://api.openai.com/v1',

@@ -1,6 +1,8 @@
-import { agentNamed } from '../../adapters/agents.ts';
+import { AGENTS, agentNamed } from '../../adapters/agents.ts';
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
+import { didYouMean } from '../../base/nearest.ts';
+import { printable } from '../../base/printable.ts';
 import { checkVariable } from '../order.ts';
 
 /** What a caller wants an agent to do. */
@@ -31,6 +33,13 @@ export interface AgentOrder {
 /** Doubts everything that a caller can get wrong and that needs no look at the machine. */
 export function checkAgentOrder(order: AgentOrder): AgentAdapter {
   const adapter = agentNamed(order.agent);
+  if (!adapter) {
+    const names = AGENTS.map(({ agent }) => agent);
+    throw new Fault(
+      'usage',
+      `There is no agent "${printable(order.agent)}".${didYouMean(order.agent, names)} There are: ${names.join(', ')}.`,
+    );
+  }
   checkTask(order.task);
   for (const name of Object.keys(order.secrets ?? {})) checkVariable(name);
   if (order.promptReference !== undefined && !/^[^\p{Cc}\p{Cs}]{1,500}$/u.test(order.promptReference))

@@ -7,6 +7,8 @@ import type { StoppedFor } from './watch.ts';
 /** All that decides how a step ended. */
 export interface EndFacts {
   readonly ending: Ending;
+  /** Processes of it that could not be ended. */
+  readonly survivors: number;
   readonly stoppedFor: StoppedFor | undefined;
   readonly reading: AgentReading;
   readonly approval: EffectivePolicy['approval_posture'];
@@ -24,9 +26,10 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
 
 /** One of the five terminations, and why: what was found first, then our own acts, then the kernel's, then its word. */
 export function terminationOf(facts: EndFacts): Terminated {
-  const { breaches, ending } = facts;
+  const { breaches, ending, survivors } = facts;
   const [breach] = breaches.filter(({ hard }) => hard);
   if (breach) return { ...ended('killed_policy', REASON_OF[breach.class], breach.message) };
+  if (survivors > 0) return ended('error', 'orphan_left', 'Something that the agent started could not be ended.');
   if (ending.how === 'killed') return killed(ending.by, facts);
   if (ending.how === 'out_of_memory')
     return ended('error', 'out_of_memory', 'The agent and its tools needed more memory than they may have.');

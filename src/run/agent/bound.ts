@@ -1,0 +1,87 @@
+import type { AgentAdapter } from '../../adapters/agent.ts';
+import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
+import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
+import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
+import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
+import { type Effective, effectiveBounds, type Offer } from '../../policy/bounds.ts';
+import { enforcedBy } from '../../policy/capabilities.ts';
+import type { AgentOrder } from './order.ts';
+import { readAgentPolicy } from './read-policy.ts';
+
+/** Everything that will bound an agent. */
+export interface Bound {
+  readonly requested: RequestedPolicy;
+  readonly effective: EffectivePolicy;
+  readonly limits: AgentLimits;
+  /** The bounds of the sandbox. */
+  readonly bounds: Effective;
+  /** What the summary of the policy says before anything has run. */
+  readonly summary: {
+    readonly requested: RequestedPolicy;
+    readonly effective: EffectivePolicy;
+    readonly capabilityNotes: readonly string[];
+    readonly appliedOverrides: readonly AppliedOverride[];
+  };
+}
+
+/** From the policy that was asked for to what will be enforced here; refused where nobody can. */
+export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: readonly Offer[]): Bound {
+  const { policy } = readAgentPolicy(order.policy, order.cwd);
+  const requested = requestedFrom(SYSTEM_SETTINGS, policy);
+  const { effective, appliedOverrides, notes } = effectivePolicy(requested);
+  const { timeoutMs, idleMs, maxTurns, maxCostUsd } = order;
+  const asked = Object.fromEntries(
+    Object.entries({ timeoutMs, idleMs, maxTurns, maxCostUsd }).filter(([, value]) => value !== undefined),
+  );
+  const { limits, warnings } = agentLimits(asked, policy, 'process');
+  const enforced = enforcedBy(effective, limits, {
+    agent: adapter.agent,
+    capabilities: adapter.capabilities,
+    sandbox: 'process',
+    counts: { turns: adapter.capabilities.turn_limit, cost: adapter.capabilities.budget_limit },
+  });
+  const { memoryBytes, pids, cpuSeconds } = limits;
+  const bounds = effectiveBounds(
+    {
+      sandbox: 'process',
+      timeoutMs: Math.min(limits.timeoutMs, RECORD_MS_MAX),
+      outputFilesMax: CHANGES_MAX,
+      outputBytesMax: CHANGED_BYTES_MAX,
+      ...(memoryBytes !== undefined && { memoryBytes }),
+      ...(pids !== undefined && { pids }),
+      ...(cpuSeconds !== undefined && { cpuSeconds }),
+    },
+    offers,
+  );
+  return {
+    requested,
+    effective,
+    limits,
+    bounds: {
+      ...bounds,
+      network: effective.network_posture === 'allow' ? 'open' : 'blocked',
+      warnings: [...bounds.warnings, ...warnings].sort(),
+    },
+    summary: { requested, effective, capabilityNotes: [...enforced.notes, ...notes], appliedOverrides },
+  };
+}
+
+/** The longest that a runner record can state. */
+const RECORD_MS_MAX = 600_000;
+
+/** How many files an agent may change, and how large they may be together. */
+export const CHANGES_MAX = 10_000;
+export const CHANGED_BYTES_MAX = 1024 ** 3;
+
+/** The clocks of an agent, as its outcome tells them. */
+export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
+  return {
+    timeout_ms: limits.timeoutMs,
+    idle_timeout_ms: limits.idleMs,
+    tool_idle_timeout_ms: limits.toolIdleMs,
+    grace_ms: Math.min(GRACE_MS, limits.timeoutMs),
+  };
+}
+
+/** Between the last line of an agent and its end. */
+const GRACE_MS = 10_000;

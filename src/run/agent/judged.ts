@@ -1,0 +1,105 @@
+import type { Capture } from '../../contracts/capture.ts';
+import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
+import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
+import { policySummary } from '../../evidence/policy-summary.ts';
+import { workspaceStatus } from '../../evidence/workspace-status.ts';
+import type { Going } from './carry-out.ts';
+import { contextOf } from './plan.ts';
+import { terminationOf } from './termination.ts';
+import type { Seen } from './watch.ts';
+import type { After } from './workspace-after.ts';
+
+/** Everything that is known of an agent when it is dead. */
+interface Known {
+  readonly going: Going;
+  readonly capture: Capture;
+  readonly seen: Seen;
+  readonly after: After;
+  readonly access: AgentOutcome['model_access'];
+  readonly files: AgentFiles;
+}
+
+/** How it ended and why, and what went against the policy: during the run, and in what it left. */
+export function judged({ going, capture, seen, after, access, files }: Known): {
+  readonly judgement: AgentJudgement;
+  readonly violations: readonly Violation[];
+} {
+  const { ready, made, plan } = going;
+  const { effective } = ready.bound;
+  const { reading, stoppedFor } = seen;
+  const ended = terminationOf({
+    ending: capture.ending,
+    survivors: capture.survivors ?? 0,
+    stoppedFor,
+    reading,
+    approval: effective.approval_posture,
+    breaches: after.breaches,
+    tooMuch: after.tooMuch,
+    difference: access.difference,
+  });
+  const violations = [...after.breaches, ...during(seen, effective.approval_posture)];
+  const judgement: AgentJudgement = {
+    termination: ended.termination,
+    reason: ended.reason,
+    detail: ended.detail,
+    apiStatus: ended.apiStatus,
+    finalText: reading.finalText,
+    session: reading.session,
+    model: reading.model,
+    reported: reading.usage,
+    lines: reading.lines,
+    events: seen.events,
+    denials: reading.denialCount,
+    modelAccess: access,
+    policy: policySummary({
+      ...ready.bound.summary,
+      capabilityNotes: [...ready.bound.summary.capabilityNotes, ...made.invocation.notes],
+      observed: plan.observed,
+      violations,
+      enforcementNotes: [
+        after.breaches.length === 0
+          ? 'The work tree was looked at when every process was dead: nothing in it goes against the policy.'
+          : 'The work tree was looked at when every process was dead: what goes against the policy is listed.',
+        ...after.changes.notes,
+      ],
+    }),
+    workspaceStatus: workspaceStatus(after.changes),
+    workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
+    files,
+    warnings: after.warnings,
+    remarks: remarksOf(going, seen),
+  };
+  return { judgement, violations };
+}
+
+/** What the agent was denied, and what it asked of nobody. */
+function during({ reading, stoppedFor }: Seen, approval: string): Violation[] {
+  const isHard = approval === 'fail_on_prompt';
+  return [
+    ...reading.denials.map(({ tool, reason }) => ({
+      class: 'native_policy_block' as const,
+      message: `${tool} was denied: ${reason}`,
+      operation: tool,
+      hard: isHard,
+    })),
+    ...(stoppedFor?.reason === 'prompt_detected'
+      ? [{ class: 'interactive_prompt_violation' as const, message: stoppedFor.detail, hard: true }]
+      : []),
+  ];
+}
+
+function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'] {
+  const problem = made.door?.stats().problem;
+  return [
+    ...(problem === undefined ? [] : [{ level: 'warning' as const, code: 'model_api', detail: problem }]),
+    ...(reading.lines.broken > 0
+      ? [
+          {
+            level: 'note' as const,
+            code: 'broken_lines',
+            detail: `${reading.lines.broken} lines of its stream are no JSON.`,
+          },
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,82 @@
+import type { AgentAdapter } from '../../adapters/agent.ts';
+import { instantText, systemClock } from '../../base/clock.ts';
+import { fileHash } from '../../base/file-hash.ts';
+import { bytesHash } from '../../base/hash.ts';
+import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
+import type { Recording } from '../../contracts/recording/index.ts';
+import { type Door, openDoor } from '../../execute/door.ts';
+import { Recorder } from '../../execute/recorder.ts';
+import { openRecording } from '../../execute/recording.ts';
+import type { UpstreamOptions } from '../../execute/upstream.ts';
+import type { Ready } from './agent.ts';
+import type { AgentOrder } from './order.ts';
+
+/** How an agent reaches its model. */
+export type ModelAccess =
+  | { readonly kind: 'none'; readonly why: string; readonly session?: undefined }
+  | { readonly kind: 'live'; readonly upstream: UpstreamOptions; readonly session?: undefined }
+  | { readonly kind: 'record'; readonly upstream: UpstreamOptions; readonly file: string; readonly session?: undefined }
+  | { readonly kind: 'replay'; readonly recording: Recording; readonly file: string; readonly session: string };
+
+/** Decides where the answers come from, before anything is made. */
+export function modelFor(
+  { modelMode = 'live', recording, environment }: AgentOrder,
+  adapter: AgentAdapter,
+): ModelAccess {
+  const { keyVariable, urlVariable, defaultUrl, keyHeader } = adapter.api;
+  if (modelMode === 'replay') {
+    const opened = openRecording(recording as string, adapter.family);
+    return { kind: 'replay', recording: opened, file: recording as string, session: opened.session_id };
+  }
+  const key = environment[keyVariable];
+  if (!key) {
+    const why = `${keyVariable} is not set, so ${adapter.agent} has no way to a model.`;
+    return { kind: 'none', why };
+  }
+  const upstream = { url: environment[urlVariable] || defaultUrl, key, keyHeader };
+  return modelMode === 'record' ? { kind: 'record', upstream, file: recording as string } : { kind: 'live', upstream };
+}
+
+/** What nobody may read anywhere: the key of the model and the secrets of the caller. */
+export function secretsOf({ order, model }: Pick<Ready, 'order' | 'model'>): string[] {
+  const key = model.kind === 'live' || model.kind === 'record' ? model.upstream.key : undefined;
+  return [...(key === undefined ? [] : [key]), ...Object.values(order.secrets ?? {})];
+}
+
+/** Opens the only way out: a socket that the sandbox sees, or a port where it has our network anyway. */
+export async function openDoorFor(ready: Ready, stage: string): Promise<Door | undefined> {
+  const { model, adapter, bound, order, program, sessionId } = ready;
+  if (model.kind === 'none') return undefined;
+  const isOpen = bound.effective.network_posture === 'allow';
+  const header = {
+    agent_family: adapter.family,
+    agent_version: program.version,
+    api: adapter.api.kind,
+    created_at: instantText(systemClock.now()),
+    task_sha256: bytesHash(order.task),
+    session_id: sessionId,
+  };
+  const mode = model.kind === 'record' ? { ...model, recorder: new Recorder(model.file, header) } : model;
+  return openDoor({
+    at: isOpen ? { kind: 'tcp' } : { kind: 'socket', stage },
+    api: adapter.api.kind,
+    mode,
+    secrets: Object.values(order.secrets ?? {}),
+  });
+}
+
+/** Closes the door, and says what went through it. */
+export async function accessOf({ model }: Ready, door: Door | undefined): Promise<AgentOutcome['model_access']> {
+  if (!door || model.kind === 'none')
+    return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null };
+  await door.close();
+  const { requests, failures } = door.stats();
+  const isKept = model.kind === 'record' || model.kind === 'replay';
+  return {
+    mode: model.kind,
+    requests,
+    failures,
+    recording_sha256: isKept ? (fileHash(model.file) ?? null) : null,
+    difference: model.kind === 'replay' ? (door.difference ?? null) : null,
+  };
+}

@@ -1,0 +1,172 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Invocation } from '../../adapters/agent.ts';
+import { Fault } from '../../base/fault.ts';
+import { newCorrelationId } from '../../base/ids.ts';
+import { Masker } from '../../base/masker.ts';
+import type { AgentPlan } from '../../evidence/agent-run.ts';
+import { policySummary } from '../../evidence/policy-summary.ts';
+import { AGENT_PATH } from '../../execute/agent-program.ts';
+import type { Observation } from '../../execute/canary.ts';
+import type { Clone } from '../../execute/clone.ts';
+import { forwarded, forwarderMounts } from '../../execute/forwarder.ts';
+import type { Job } from '../../execute/job.ts';
+import type { Machine } from '../../execute/machine.ts';
+import { reachable } from '../../execute/mounts.ts';
+import { HOME } from '../../execute/sandboxes/root.ts';
+import { enforcementOf, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
+import type { Made, Ready } from './agent.ts';
+import { clocksOf } from './bound.ts';
+import { secretsOf } from './model.ts';
+
+/** Where the door is offered inside. */
+const DOOR_PORT = 8417;
+
+/** Translates the order for the agent, and puts what it needs for it in place. */
+export function layOut(ready: Ready, { stage, clone, door }: Omit<Made, 'invocation'>): Invocation {
+  const { adapter, order, bound, program, sessionId } = ready;
+  const invocation = adapter.invoke({
+    version: program.version,
+    task: order.task,
+    policy: bound.effective,
+    model: order.model,
+    maxTurns: bound.limits.maxTurns,
+    maxCostUsd: bound.limits.maxCostUsd,
+    sessionId,
+    workFolder: path.posix.join('/work', clone.startIn),
+    home: HOME,
+    toolFolder: '/opt/proctor',
+    door: door && { url: `http://127.0.0.1:${door.port ?? DOOR_PORT}`, token: door.token },
+    nestedSandbox: program.nestedSandbox,
+  });
+  try {
+    writeFileSync(path.join(stage, STDIN), invocation.stdin, { mode: 0o600, flag: 'wx' });
+    for (const [name, { text, mode }] of Object.entries(invocation.files))
+      writeFileSync(path.join(stage, 'opt', name), text, { mode, flag: 'wx' });
+  } catch (cause) {
+    throw new Fault('stage_failed', 'The task could not be put in place for the agent.', { cause });
+  }
+  return invocation;
+}
+
+const STDIN = 'stdin';
+
+/** The program to run. */
+export async function jobFor(ready: Ready, { stage, clone, door, invocation }: Made): Promise<Job> {
+  const { id, order, bound, program } = ready;
+  const isBehindDoor = door?.socket !== undefined;
+  const argv = [program.argv0, ...invocation.args];
+  const mounts = [...program.mounts, ...clone.mounts, ...(isBehindDoor ? forwarderMounts() : [])];
+  return {
+    id,
+    backend: 'process',
+    argv: isBehindDoor ? forwarded(argv, DOOR_PORT) : argv,
+    env: { ...order.secrets, ...invocation.env, PATH: AGENT_PATH, HOME, LANG: LOCALE, TZ: 'UTC' },
+    stage,
+    staged: [],
+    writeRoots: bound.effective.execution_posture === 'read_only' ? [] : ['.'],
+    startIn: clone.startIn,
+    stdin: STDIN,
+    home: true,
+    mounts: await reachable(mounts, stage),
+    ...(isBehindDoor && { door: true as const }),
+    network: bound.bounds.network,
+    limits: {
+      ...limitsOf(bound.bounds, CAPS),
+      timeoutMs: bound.limits.timeoutMs,
+      workBytes: WORK_BYTES,
+      workEntries: WORK_ENTRIES,
+    },
+    secrets: [...secretsOf(ready), ...(door ? [door.token] : [])],
+    live: true,
+  };
+}
+
+/** Its streams are kept as they come; this is only for messages about it. */
+const CAPS = { stdoutBytes: 64 * 1024, stderrBytes: 64 * 1024, htmlBytes: 0, summaryBytes: 1_000 };
+
+/** What a clone, and all that an agent makes in it and in its home, may take. */
+const WORK_BYTES = 2 * 1024 ** 3;
+const WORK_ENTRIES = 500_000;
+
+export interface Planned {
+  readonly ready: Ready;
+  readonly made: Made;
+  readonly job: Job;
+  readonly machine: Machine;
+  readonly observed: readonly Observation[];
+  readonly startedAtMs: number;
+}
+
+/** What is written down before the agent starts. */
+export function planOf({ ready, made, job, machine, observed, startedAtMs }: Planned): AgentPlan {
+  const { id, order, adapter, bound, program, model } = ready;
+  const { clone, invocation } = made;
+  return {
+    request: { run_id: id, kind: 'agent' },
+    asked: {
+      agent_family: adapter.family,
+      rendered_task_text: new Masker(secretsOf(ready)).whole(Buffer.from(order.task)).toString(),
+      working_directory: path.posix.join('work', clone.startIn),
+      prompt_reference: order.promptReference ?? null,
+      requested_policy: bound.requested,
+    },
+    agent: { family: adapter.family, version: program.version, sha256: program.sha256, untested: program.untested },
+    invocation: {
+      mode: invocation.mode,
+      command: [adapter.agent, ...invocation.args],
+      approval: bound.effective.approval_posture,
+    },
+    runner: runnerFor(ready, made, job),
+    enforcement: enforcementOf(bound.bounds, machine),
+    limits: furtherLimits(bound.bounds),
+    observed: [...observed],
+    clocks: clocksOf(bound),
+    modelMode: model.kind,
+    policy: policySummary({
+      ...bound.summary,
+      capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes],
+      observed,
+      violations: [],
+      enforcementNotes: [],
+    }),
+    workspace: contextOf(clone),
+    correlationId: newCorrelationId(),
+    startedAtMs,
+    owner: ownerHere(),
+  };
+}
+
+/** Where the clone came from; of what is no repository, there is nothing to tell. */
+export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: string): object | undefined {
+  if (kind === 'copy') return undefined;
+  return {
+    worktree_path: 'work',
+    branch_name: branch,
+    base_ref: baseRef,
+    base_sha: baseSha,
+    ...(headSha !== undefined && { head_sha: headSha }),
+  };
+}
+
+function runnerFor({ bound, model }: Ready, { door }: Made, job: Job): AgentPlan['runner'] {
+  if (bound.limits.timeoutMs > RECORD_MS_MAX)
+    return 'A runner record can state no timeout of more than 10 minutes, and this run has one.';
+  // Through a door to a live model, bytes leave the sandbox.
+  const isLive = door !== undefined && model.kind !== 'replay';
+  const bounds = isLive
+    ? {
+        ...bound.bounds,
+        network: 'open' as const,
+        warnings: [...bound.bounds.warnings, ...(bound.bounds.network === 'blocked' ? [ENDPOINT_ONLY] : [])].sort(),
+      }
+    : bound.bounds;
+  const isReadOnly = bound.effective.execution_posture === 'read_only';
+  return runnerOf(bounds, job, {
+    commands: { allowlist: [], blocklist: [], shell: '/bin/sh' },
+    writeRoots: isReadOnly ? [] : ['.'],
+  });
+}
+
+const RECORD_MS_MAX = 600_000;
+const ENDPOINT_ONLY = 'network: model endpoint only';

@@ -1,0 +1,48 @@
+import path from 'node:path';
+import type { Changes } from '../../contracts/agent-step/changes.ts';
+import { AGENT_FILES } from '../../evidence/agent-documents.ts';
+import type { Stored } from '../../evidence/agent-run.ts';
+import { filesWithSecrets } from '../../evidence/ingest/flags.ts';
+import { takeChanges } from '../../execute/changes.ts';
+import { violationsIn } from '../../policy/agent-violations.ts';
+import type { Violation } from '../../contracts/agent-step/index.ts';
+import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';
+import type { Going } from './carry-out.ts';
+import { secretsOf } from './model.ts';
+
+/** What became of the work tree. */
+export interface After {
+  readonly changes: Changes;
+  readonly diff: Stored;
+  readonly breaches: readonly Violation[];
+  /** More was changed than a run may change, in a sentence. */
+  readonly tooMuch: string | null;
+  readonly counts: { readonly files: number; readonly commits: number };
+  readonly warnings: readonly string[];
+}
+
+/** Looks at the work tree when nothing of the agent is left to change it, and holds the policy against it. */
+export async function workspaceAfter({ ready, made, prepared }: Going, folder: string): Promise<After> {
+  const { clone } = made;
+  const { effective } = ready.bound;
+  const isReadOnly = effective.execution_posture === 'read_only';
+  const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
+  const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff));
+  const { sha256, bytes } = changes.diff;
+  const telling = filesWithSecrets(folder, [{ path: AGENT_FILES.diff, bytes, sha256 }], secretsOf(ready));
+  return {
+    changes,
+    diff: { sha256, bytes },
+    breaches: violationsIn(changes, effective),
+    tooMuch: tooMuchIn(changes),
+    counts: { files: changes.changed.length, commits: changes.commits.listed.length },
+    warnings: telling.length > 0 ? ['workspace.diff: holds the value of a secret'] : [],
+  };
+}
+
+function tooMuchIn({ changed, diff }: Changes): string | null {
+  if (changed.length > CHANGES_MAX) return `The agent changed more than ${CHANGES_MAX} files.`;
+  const bytes = changed.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes > CHANGED_BYTES_MAX) return 'The agent made files of more than 1 GiB.';
+  return diff.cut ? 'The agent changed more than a diff can hold.' : null;
+}
