@@ -1,21 +1,9 @@
-import type { AgentReader } from '../contracts/agent-step/reading.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
+import type { AgentReader } from '../contracts/agent-step/reading.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
+import type { Capabilities } from '../policy/capabilities.ts';
 
-/** What an agent's program can hold itself to, whatever is around it. */
-export interface Capabilities {
-  readonly workspace_write: boolean;
-  readonly read_only: boolean;
-  readonly structured_event_stream: boolean;
-  readonly final_response_file: boolean;
-  readonly native_approval_controls: boolean;
-  readonly prompt_suppression: boolean;
-  readonly tool_allow_deny: boolean;
-  readonly path_constraints: boolean;
-  readonly network_controls: boolean;
-  readonly turn_limit: boolean;
-  readonly budget_limit: boolean;
-}
+export type { Capabilities } from '../policy/capabilities.ts';
 
 /** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
 export interface AgentCall {

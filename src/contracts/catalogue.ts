@@ -44,6 +44,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   },
   seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
+  'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
   'agent-request': ours('agent-request.v1', async () => (await agentStep()).agentRequest),
   'agent-result': ours('agent-result.v1', async () => (await agentStep()).agentResult),
   'agent-outcome': ours('agent-outcome.v1', async () => (await agentStep()).agentOutcome),

@@ -33,7 +33,7 @@ const shape = record({
   enforcement_notes: z.array(z.string()),
 });
 
-type PolicySummary = z.infer<typeof shape>;
+export type PolicySummary = z.infer<typeof shape>;
 
 const rule = rulesFor<PolicySummary>();
 

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type Finding, must } from '../rule.ts';
 import { filledText, record, relativePath } from '../shape.ts';
+import { inside } from './paths.ts';
 
 /** The dimensions that have one value each, from the strictest to the loosest. */
 export const POSTURES = {
@@ -9,7 +10,7 @@ export const POSTURES = {
   approval_posture: ['fail_on_prompt', 'deny_interactive', 'bounded_auto_approve'],
 } as const;
 
-const POSTURE_NAMES = ['execution_posture', 'network_posture', 'approval_posture'] as const;
+export const POSTURE_NAMES = ['execution_posture', 'network_posture', 'approval_posture'] as const;
 
 export const DIMENSIONS = [...POSTURE_NAMES, 'allowed_paths', 'forbidden_paths', 'forbidden_operations'] as const;
 
@@ -78,38 +79,4 @@ export function* loosened(requested: RequestedPolicy, effective: EffectivePolicy
       yield must('effective.forbidden_operations', `must hold requested.forbidden_operations[${index}]`);
     }
   }
-}
-
-/** A tree of path segments. One that ends a root covers all that lies below it. */
-interface Branch {
-  isRoot: boolean;
-  readonly below: Map<string, Branch>;
-}
-
-/** Tells whether a path equals one of the roots or lies below it, in time that grows with the path alone. */
-function inside(roots: readonly string[]): (path: string) => boolean {
-  const tree: Branch = { isRoot: false, below: new Map() };
-  for (const root of roots) {
-    let branch = tree;
-    for (const segment of segmentsOf(root)) {
-      let next = branch.below.get(segment);
-      if (!next) branch.below.set(segment, (next = { isRoot: false, below: new Map() }));
-      branch = next;
-    }
-    branch.isRoot = true;
-  }
-  return path => {
-    let branch: Branch | undefined = tree;
-    for (const segment of segmentsOf(path)) {
-      if (branch.isRoot) return true;
-      branch = branch.below.get(segment);
-      if (!branch) return false;
-    }
-    return branch.isRoot;
-  };
-}
-
-/** `./src/a` and `src\a` are the same path as `src/a`; `.` alone is the whole work folder. */
-function segmentsOf(path: string): string[] {
-  return path.split(/[/\\]/).filter(segment => segment !== '.');
 }

@@ -1,0 +1,56 @@
+import type { DIMENSIONS, EffectivePolicy, RequestedPolicy } from '../contracts/agent-step/policy.ts';
+import type { PolicySummary } from '../contracts/agent-step/policy-summary.ts';
+
+type Dimension = (typeof DIMENSIONS)[number];
+
+export type Violation = PolicySummary['violations'][number];
+
+/** What was tried inside the sandbox before the agent started. */
+export interface Tried {
+  readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
+  readonly held: boolean;
+  readonly note: string;
+}
+
+export interface PolicyFacts {
+  readonly requested: RequestedPolicy;
+  readonly effective: EffectivePolicy;
+  readonly observed: readonly Tried[];
+  readonly capabilityNotes: readonly string[];
+  readonly appliedOverrides: readonly { readonly dimension: Dimension; readonly note: string }[];
+  readonly violations: readonly Violation[];
+  readonly enforcementNotes: readonly string[];
+}
+
+/** What was wished, what was enforced, what was proved, and what went against it. */
+export function policySummary(facts: PolicyFacts): PolicySummary {
+  const { requested, effective, observed, violations } = facts;
+  return {
+    schema_version: 'policy-summary.v1',
+    requested,
+    effective,
+    observed: observed.flatMap(({ what, held, note }) => {
+      const dimension = dimensionOf(what, effective);
+      return dimension === undefined ? [] : [{ dimension, held, note }];
+    }),
+    capability_notes: [...facts.capabilityNotes],
+    applied_overrides: [...facts.appliedOverrides],
+    violations: violations.slice(0, VIOLATIONS_MAX),
+    enforcement_notes: [
+      ...facts.enforcementNotes,
+      ...(violations.length > VIOLATIONS_MAX
+        ? [`${violations.length - VIOLATIONS_MAX} more violations are not listed.`]
+        : []),
+    ],
+  };
+}
+
+/** An agent can be denied something at every turn, and a summary is to be read. */
+const VIOLATIONS_MAX = 1_000;
+
+/** Which dimension a trial speaks of. Variables and privileges are no part of a policy; the outcome tells of them. */
+function dimensionOf(what: Tried['what'], { execution_posture }: EffectivePolicy): Dimension | undefined {
+  if (what === 'network') return 'network_posture';
+  if (what === 'file_system') return execution_posture === 'read_only' ? 'execution_posture' : 'allowed_paths';
+  return undefined;
+}

@@ -1,0 +1,107 @@
+import { Fault } from '../base/fault.ts';
+import { type AgentPolicy, LIMIT_RANGES, type LimitName } from '../contracts/agent-policy/index.ts';
+
+/** How much of everything an agent may use up. Absent is what nobody holds it to. */
+export interface AgentLimits {
+  readonly timeoutMs: number;
+  /** Without a sign of progress. */
+  readonly idleMs: number;
+  /** The same while a tool runs, which may be silent for longer. Never more than the timeout. */
+  readonly toolIdleMs: number;
+  readonly maxTurns?: number;
+  readonly maxCostUsd?: number;
+  readonly memoryBytes?: number;
+  readonly pids?: number;
+  readonly cpuSeconds?: number;
+}
+
+export type AskedLimits = Partial<AgentLimits>;
+
+/** What an agent gets that asks for nothing. */
+export const AGENT_DEFAULTS = {
+  timeoutMs: 600_000,
+  idleMs: 120_000,
+  toolIdleMs: 600_000,
+  memoryBytes: 4 * 1024 ** 3,
+  pids: 512,
+} as const satisfies AskedLimits;
+
+const NAMES = {
+  timeoutMs: 'timeout_ms',
+  idleMs: 'idle_timeout_ms',
+  toolIdleMs: 'tool_idle_timeout_ms',
+  maxTurns: 'max_turns',
+  maxCostUsd: 'max_cost_usd',
+  memoryBytes: 'memory_bytes',
+  pids: 'pids',
+  cpuSeconds: 'cpu_seconds',
+} as const satisfies Record<keyof AgentLimits, LimitName>;
+
+/**
+ * What was asked for on the command line, tightened where the policy is tighter, with a warning for each; refused where
+ * nobody can enforce it.
+ */
+export function agentLimits(
+  asked: AskedLimits,
+  policy: Pick<AgentPolicy, 'name' | 'limits'> | undefined,
+  sandbox: 'none' | 'process',
+): { readonly limits: AgentLimits; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const tightest = (key: keyof AgentLimits): number | undefined => {
+    const name = NAMES[key];
+    const wanted = within(name, asked[key]);
+    const allowed = policy?.limits?.[name];
+    if (allowed === undefined || wanted === undefined) return wanted ?? allowed;
+    if (wanted > allowed) warnings.push(`${name}: ${wanted} asked for, the policy ${policy?.name} allows ${allowed}`);
+    return Math.min(wanted, allowed);
+  };
+  const timeoutMs = tightest('timeoutMs') ?? AGENT_DEFAULTS.timeoutMs;
+  const idle = tightest('idleMs');
+  const toolIdleMs = Math.min(tightest('toolIdleMs') ?? Math.max(AGENT_DEFAULTS.toolIdleMs, idle ?? 0), timeoutMs);
+  return {
+    limits: {
+      timeoutMs,
+      idleMs: Math.min(idle ?? AGENT_DEFAULTS.idleMs, toolIdleMs),
+      toolIdleMs,
+      ...some('maxTurns', tightest('maxTurns')),
+      ...some('maxCostUsd', tightest('maxCostUsd')),
+      ...(sandbox === 'none' ? bare() : held()),
+    },
+    warnings: warnings.sort(),
+  };
+
+  function held() {
+    return {
+      memoryBytes: tightest('memoryBytes') ?? AGENT_DEFAULTS.memoryBytes,
+      pids: tightest('pids') ?? AGENT_DEFAULTS.pids,
+      ...some('cpuSeconds', tightest('cpuSeconds')),
+    };
+  }
+
+  function bare() {
+    for (const [key, what] of OF_THE_SANDBOX) {
+      if (tightest(key) !== undefined) {
+        throw new Fault('not_enforceable', `Without a sandbox, nobody can enforce a limit on ${what}.`);
+      }
+    }
+    return {};
+  }
+}
+
+const OF_THE_SANDBOX = [
+  ['memoryBytes', 'memory'],
+  ['pids', 'processes'],
+  ['cpuSeconds', 'processor time'],
+] as const;
+
+function some<Key extends keyof AgentLimits>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]: number });
+}
+
+function within(name: LimitName, value: number | undefined): number | undefined {
+  const [least, most, sentence] = LIMIT_RANGES[name];
+  if (value === undefined) return undefined;
+  const isWhole = name === 'max_cost_usd' ? Number.isFinite(value) : Number.isInteger(value);
+  if (!isWhole || value < least || value > most) throw new Fault('out_of_bounds', sentence);
+  return value;
+}
