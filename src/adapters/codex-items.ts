@@ -98,7 +98,10 @@ export function blockIn(item: Said): Block | undefined {
   const from = text.lastIndexOf('\n', at - 1) + 1;
   const end = text.indexOf('\n', at + 1);
   // Of a long line the end tells what happened.
-  const line = text.slice(from, end < 0 ? undefined : end).trim().slice(-LINE_UNITS_MAX);
+  const line = text
+    .slice(from, end < 0 ? undefined : end)
+    .trim()
+    .slice(-LINE_UNITS_MAX);
   return { reason: brief(line), path: READ_ONLY_PATH.exec(line)?.[1] };
 }
 
