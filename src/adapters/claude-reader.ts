@@ -48,7 +48,9 @@ export function claudeProtocol(): Protocol {
     // What Claude says in place of the model is no word of the model's.
     const name = nameIn(message?.model);
     if (model === null && name !== null && name !== '<synthetic>') model = name;
-    return progress(eventsOf(message?.content, 'assistant', called, finished));
+    const events = eventsOf(message?.content, 'assistant', called, finished);
+    // What went wrong is told as a message, and is no step forward.
+    return error === undefined ? progress(events) : alive(...events);
   }
 
   function user(said: Said, number: number): LineReading {
@@ -126,7 +128,7 @@ export function claudeProtocol(): Protocol {
     const known = call === null ? undefined : calls.get(call);
     const tool = nameIn(toolName) ?? known?.tool ?? UNNAMED;
     const path = inputPath ?? known?.path ?? null;
-    const reason = brief(why ?? 'denied');
+    const reason = brief(why ?? 'denied', REASON_BYTES_MAX);
     if (!denials.add({ tool, call, reason, path, native_line: number })) return [];
     return [{ kind: 'denial', call, tool, reason }];
   }
@@ -198,6 +200,9 @@ function pathIn(input: Said | undefined): string | undefined {
 }
 
 const PATH_BYTES_MAX = 4096;
+
+/** Claude tells its model at length what it may try instead; why it was denied stands first. */
+const REASON_BYTES_MAX = 300;
 
 function initText(said: Said): string {
   const mode = nameIn(said.permissionMode) ?? 'unknown';

@@ -53,6 +53,8 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   ]),
   'step-manifest': ours('step-manifest.v1', async () => (await agentStep()).stepManifest),
   'policy-summary': ours('policy-summary.v1', async () => (await agentStep()).policySummary, ['policy_summary.json']),
+  'policy-summary': ours('policy-summary.v0', async () => (await agentStep()).policySummary, ['policy_summary.json']),
+  'transcript-line': ours('transcript-line.v1', async () => (await transcript()).transcriptLine),
   event: ours('event.v1', async () => (await agentStep()).event),
   status: ours('status.v1', async () => (await agentStep()).status, ['status.json']),
   metadata: ours('metadata.v1', async () => (await agentStep()).metadata, ['metadata.json']),
@@ -73,6 +75,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
 };
 
 const agentStep = () => import('./agent-step/index.ts');
+const transcript = () => import('./agent-step/transcript-line.ts');
 const intents = () => import('./intent/index.ts');
 const artifacts = () => import('./artifacts/index.ts');
 const suite = () => import('./suite/index.ts');
