@@ -53,7 +53,6 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   ]),
   'step-manifest': ours('step-manifest.v1', async () => (await agentStep()).stepManifest),
   'policy-summary': ours('policy-summary.v1', async () => (await agentStep()).policySummary, ['policy_summary.json']),
-  'policy-summary': ours('policy-summary.v0', async () => (await agentStep()).policySummary, ['policy_summary.json']),
   'transcript-line': ours('transcript-line.v1', async () => (await transcript()).transcriptLine),
   event: ours('event.v1', async () => (await agentStep()).event),
   status: ours('status.v1', async () => (await agentStep()).status, ['status.json']),

@@ -1,9 +1,7 @@
 import type { DIMENSIONS, EffectivePolicy, RequestedPolicy } from '../contracts/agent-step/policy.ts';
-import type { PolicySummary } from '../contracts/agent-step/policy-summary.ts';
+import type { PolicySummary, Violation } from '../contracts/agent-step/policy-summary.ts';
 
 type Dimension = (typeof DIMENSIONS)[number];
-
-export type Violation = PolicySummary['violations'][number];
 
 /** What was tried inside the sandbox before the agent started. */
 export interface Tried {

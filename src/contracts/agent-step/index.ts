@@ -1,7 +1,7 @@
 export { event } from './event.ts';
 export { metadata } from './metadata.ts';
 export { agentOutcome, type AgentOutcome } from './outcome.ts';
-export { policySummary } from './policy-summary.ts';
+export { policySummary, type PolicySummary, type Violation } from './policy-summary.ts';
 export { agentRequest } from './request.ts';
 export { agentResult } from './result.ts';
 export { runnerMetadata } from './runner-metadata.ts';

@@ -35,6 +35,9 @@ const shape = record({
 
 export type PolicySummary = z.infer<typeof shape>;
 
+/** What went against a policy. */
+export type Violation = PolicySummary['violations'][number];
+
 const rule = rulesFor<PolicySummary>();
 
 const version = rule({

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { AgentAdapter, Invocation } from '../../adapters/agent.ts';
 import { systemClock } from '../../base/clock.ts';
-import { Fault } from '../../base/fault.ts';
 import { newRunId, newSessionId } from '../../base/ids.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
@@ -18,7 +17,7 @@ import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { offersOf } from '../plan.ts';
 import { type Around, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
-import { closeDoor, modelFor, type ModelAccess, openDoorFor } from './model.ts';
+import { modelFor, type ModelAccess, openDoorFor } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { type Bound, boundFor } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
@@ -113,11 +112,8 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       { prepared, id: ready.id, lane: 'agent', planned: { is: 'planned', plan }, around },
       (place, journal) => carryOut({ ready, made, prepared, job, plan }, place, journal),
     );
-  } catch (error) {
-    if (error instanceof Fault && error.code === 'journal_failed') throw error;
-    throw error;
   } finally {
-    await closeDoor(door);
+    await door?.close();
     if (stage !== undefined) removeStage(stage);
     free();
   }

@@ -29,7 +29,7 @@ export async function workspaceAfter({ ready, made, prepared }: Going, folder: s
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
   const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff));
   const { sha256, bytes } = changes.diff;
-  const telling = filesWithSecrets(folder, [{ path: AGENT_FILES.diff, bytes, sha256 }], secretsOf(ready));
+  const telling = filesWithSecrets(folder, [{ path: AGENT_FILES.diff }], secretsOf(ready));
   return {
     changes,
     diff: { sha256, bytes },

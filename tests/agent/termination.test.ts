@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentReading } from '../../src/contracts/agent-step/reading.ts';
+import { agentOutcome } from '../../src/contracts/agent-step/index.ts';
+import { check } from '../../src/contracts/check.ts';
+import { type EndFacts, terminationOf } from '../../src/run/agent/termination.ts';
+
+const READING: AgentReading = {
+  terminal: { ok: true, word: 'completed' },
+  finalText: 'Done.',
+  failure: null,
+  denials: [],
+  denialCount: 0,
+  usage: { turns: 1, input_tokens: 1, cached_input_tokens: 0, output_tokens: 1, cost_usd: 0 },
+  session: null,
+  model: null,
+  lines: { total: 4, unknown: 0, broken: 0, oversized: 0 },
+};
+
+const FACTS: EndFacts = {
+  ending: { how: 'exited', code: 0 },
+  survivors: 0,
+  stoppedFor: undefined,
+  reading: READING,
+  approval: 'deny_interactive',
+  breaches: [],
+  tooMuch: null,
+  difference: null,
+};
+
+const BREACH = { class: 'forbidden_path', message: 'x was changed.', path: 'x', hard: true } as const;
+const ASKED = { reason: 'prompt_detected', detail: 'It asked.' } as const;
+const killed = (by: 'timeout' | 'idle' | 'cpu' | 'cancel' | 'policy') =>
+  ({ how: 'killed', by, signal: 'SIGTERM' }) as const;
+const failure = (
+  reason: 'api_error' | 'auth_missing' | 'limit_turns' | 'schema_missing',
+  status: number | null = null,
+) => ({ failure: { reason, status, detail: 'It says so.' } }) as const;
+const reading = (parts: Partial<AgentReading>): Pick<EndFacts, 'reading'> => ({ reading: { ...READING, ...parts } });
+
+describe('a step', () => {
+  test.each<[string, Partial<EndFacts>, string]>([
+    ['that ended well', {}, 'completed ok'],
+    ['with an exit code', { ending: { how: 'exited', code: 1 } }, 'error exit_nonzero'],
+    ['without its last line', reading({ terminal: null }), 'error incomplete_stream'],
+    ['whose last line is no success', reading({ terminal: { ok: false, word: 'aborted' } }), 'error protocol_error'],
+    ['without a last message', reading({ finalText: null }), 'error incomplete_stream'],
+    ['that the model API failed, exit 0', reading(failure('api_error', 529)), 'error api_error 529'],
+    [
+      'that the model API failed, exit 1',
+      { ...reading(failure('auth_missing')), ending: { how: 'exited', code: 1 } },
+      'error auth_missing',
+    ],
+    [
+      'that had too many turns',
+      { ...reading(failure('limit_turns')), ending: { how: 'exited', code: 1 } },
+      'error limit_turns',
+    ],
+    ['whose schema was not met, exit 0', reading(failure('schema_missing')), 'error schema_missing'],
+    ['with a denial that is recorded', reading({ denialCount: 1 }), 'completed ok'],
+    [
+      'with a denial that must end it',
+      { ...reading({ denialCount: 1 }), approval: 'fail_on_prompt' },
+      'killed_policy denied_tool',
+    ],
+    [
+      'that was stopped at a denial',
+      { ending: killed('policy'), stoppedFor: { reason: 'denied_tool', detail: 'x' } },
+      'killed_policy denied_tool',
+    ],
+    [
+      'that asked, and may not',
+      { ending: killed('policy'), stoppedFor: ASKED, approval: 'fail_on_prompt' },
+      'killed_policy prompt_detected',
+    ],
+    ['that asked, where asking is denied', { ending: killed('policy'), stoppedFor: ASKED }, 'error prompt_detected'],
+    ['that asked, and ended before we could stop it', { stoppedFor: ASKED }, 'error prompt_detected'],
+    [
+      'that said too much',
+      { ending: killed('policy'), stoppedFor: { reason: 'limit_output', detail: 'x' } },
+      'error limit_output',
+    ],
+    ['out of time', { ending: killed('timeout') }, 'killed_timeout wall_clock'],
+    ['out of processor time', { ending: killed('cpu') }, 'killed_timeout wall_clock'],
+    ['that did not get on', { ending: killed('idle') }, 'killed_idle stalled'],
+    ['that was cancelled', { ending: killed('cancel') }, 'error cancelled'],
+    ['out of memory', { ending: { how: 'out_of_memory', code: 137 } }, 'error out_of_memory'],
+    ['that never started', { ending: { how: 'not_started', code: 127 } }, 'error spawn_failed'],
+    ['that a signal ended', { ending: { how: 'signalled', signal: 'SIGSEGV' } }, 'error signal'],
+    ['that we lost', { ending: { how: 'lost' } }, 'error interrupted'],
+    ['that left a process', { survivors: 1 }, 'error orphan_left'],
+    ['that changed what it may not, exit 0', { breaches: [BREACH] }, 'killed_policy forbidden_path'],
+    [
+      'that changed what it may not, and ran out of time',
+      { breaches: [BREACH], ending: killed('timeout') },
+      'killed_policy forbidden_path',
+    ],
+    ['with a breach that is not hard', { breaches: [{ ...BREACH, hard: false }] }, 'completed ok'],
+    ['that changed too much', { tooMuch: 'Too much.' }, 'error limit_output'],
+    ['that asked what is not recorded', { difference: 'request 2 differs' }, 'error protocol_error'],
+  ])('%s', (_, facts, expected) => {
+    const { termination, reason, apiStatus, detail } = terminationOf({ ...FACTS, ...facts });
+    expect([termination, reason, ...(apiStatus === null ? [] : [apiStatus])].join(' ')).toBe(expected);
+    const outcome = { ...(agentOutcome.example as object), termination, reason, detail, api_status: apiStatus };
+    expect(check(agentOutcome, outcome, { strict: true, internal: false }).violations).toEqual([]);
+  });
+});
