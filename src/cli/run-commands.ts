@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { addAgentCommand } from './agent-commands.ts';
 import { addIntentCommands } from './intent-commands.ts';
 import type { RunScriptFlags } from './run-script.ts';
 import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
@@ -40,6 +41,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
       ended(await runScriptCommand(file, args, flags));
     });
 
+  addAgentCommand(run, ended);
   addIntentCommands(run, program, ended);
   addSuiteCommand(run, ended);
   addCompareCommands(program, ended);

@@ -22,16 +22,20 @@ const STOPPED_BY = {
 
 /** How a run was kept in, and what was tried of it before. */
 export function sandboxText(
-  { sandbox }: Pick<Runner, 'sandbox'>,
+  { sandbox, warnings = [] }: Pick<Runner, 'sandbox' | 'warnings'>,
   observed: readonly { readonly held: boolean }[],
 ): string {
   if (sandbox.backend === 'none') return 'none: nothing is isolated';
   const parts = [
-    sandbox.network_blocked ? 'network blocked' : 'network open',
+    sandbox.network_blocked ? 'network blocked' : networkText(warnings),
     ...(sandbox.filesystem_readonly ? ['files read-only'] : []),
   ];
   const proof = observed.length > 0 && observed.every(({ held }) => held) ? ' (tried beforehand, and held)' : '';
   return `${sandbox.backend}, ${sandbox.isolation_level}: ${parts.join(', ')}${proof}`;
+}
+
+function networkText(warnings: readonly string[]): string {
+  return warnings.includes('network: model endpoint only') ? 'network only to the model' : 'network open';
 }
 
 /** What a run was allowed. */

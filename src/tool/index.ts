@@ -3,6 +3,7 @@ export { Fault } from '../base/fault.ts';
 export { acceptBaseline } from './baseline.ts';
 export { type Compared, type CompareOptions, compareRuns } from './compare.ts';
 export { type Reproduction, reproduce } from './reproduce.ts';
+export { type AgentRunResult, runAgent, type RunAgentOptions } from './run-agent.ts';
 export { runErrorOf } from './run-error.ts';
 export { type IntentRunResult, runIntent, type RunIntentOptions } from './run-intent.ts';
 export { type PackedRun, type PackOptions, packRun } from './pack.ts';

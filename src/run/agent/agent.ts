@@ -70,6 +70,8 @@ export interface Made {
   readonly stage: string;
   readonly clone: Clone;
   readonly door: Door | undefined;
+  /** Ends what goes through the door. Nobody is harmed who closes it twice. */
+  readonly closeDoor: () => Promise<void>;
   readonly invocation: Invocation;
 }
 
@@ -91,7 +93,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
   if (model.kind === 'none') around.onWarning?.(model.why);
   const free = await takeSlot(around);
   let stage: string | undefined;
-  let door: Door | undefined;
+  let closeDoor = async (): Promise<void> => undefined;
   try {
     stage = makeStage(ready.id);
     const startedAtMs = systemClock.now();
@@ -101,9 +103,11 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       readOnly: bound.effective.execution_posture === 'read_only',
     });
     for (const note of clone.notes) around.onWarning?.(note);
-    door = await openDoorFor(ready, stage);
+    const door = await openDoorFor(ready, stage);
+    let closing: Promise<void> | undefined;
+    closeDoor = () => (closing ??= Promise.resolve(door?.close()).then(() => undefined));
     const invocation = layOut(ready, { stage, clone, door });
-    const made: Made = { stage, clone, door, invocation };
+    const made: Made = { stage, clone, door, closeDoor, invocation };
     const job = await jobFor(ready, made);
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);
@@ -113,7 +117,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       (place, journal) => carryOut({ ready, made, prepared, job, plan }, place, journal),
     );
   } finally {
-    await door?.close();
+    await closeDoor();
     if (stage !== undefined) removeStage(stage);
     free();
   }

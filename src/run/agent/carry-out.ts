@@ -50,7 +50,8 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // Who cannot close it any more is dead; what is left of it goes all the same.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
-  const access = await accessOf(ready, made.door);
+  await made.closeDoor();
+  const access = accessOf(ready, made.door);
   const files: AgentFiles = { ...seen.files, diff: after.diff };
   const { judgement, violations } = judged({ going, capture, seen, after, access, files });
   // The clock of the machine may have been set back meanwhile.

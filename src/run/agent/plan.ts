@@ -23,7 +23,7 @@ import { secretsOf } from './model.ts';
 const DOOR_PORT = 8417;
 
 /** Translates the order for the agent, and puts what it needs for it in place. */
-export function layOut(ready: Ready, { stage, clone, door }: Omit<Made, 'invocation'>): Invocation {
+export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' | 'clone' | 'door'>): Invocation {
   const { adapter, order, bound, program, sessionId } = ready;
   const invocation = adapter.invoke({
     version: program.version,
