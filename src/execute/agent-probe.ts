@@ -37,11 +37,21 @@ export async function probe(
 ): Promise<Probed> {
   const memory = new Memory(rememberIn, 'agent-probes.json');
   const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId()]);
-  const known = memory.recall(key);
-  if (known !== undefined) return JSON.parse(known) as Probed;
+  const known = probedIn(memory.recall(key));
+  if (known) return known;
   const probed = await tried(launcher, program, args);
   if (probed.code !== undefined) memory.keep(key, JSON.stringify(probed));
   return probed;
+}
+
+function probedIn(text: string | undefined): Probed | undefined {
+  try {
+    const { code, stdout, stderr } = JSON.parse(text ?? '{}') as Partial<Record<keyof Probed, unknown>>;
+    const isSaid = typeof code === 'number' && typeof stdout === 'string' && typeof stderr === 'string';
+    return isSaid ? { code, stdout, stderr } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The hash of a program's file. Some have hundreds of megabytes, so it is remembered for as long as nobody touches the file. */

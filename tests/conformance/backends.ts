@@ -18,7 +18,9 @@ export type Promised =
   | 'core dumps'
   | 'commands'
   | 'sequences'
-  | 'write roots';
+  | 'write roots'
+  | 'mounts'
+  | 'door';
 
 /** A kind of sandbox, and what it says of itself. A new one joins by an entry in the list below. */
 export interface Backend {
@@ -47,6 +49,8 @@ export function backendsOf({ cgroups, missing }: Machine): Backend[] {
         'commands',
         'sequences',
         'write roots',
+        'mounts',
+        'door',
       ] as const),
       ...(cgroups === 'none' ? [] : (['memory', 'pids', 'cpu'] as const)),
     ],
@@ -66,7 +70,10 @@ export class World {
     this.launcher = launcher;
   }
 
-  run(asked: Asked, more: { show?: Show; look?: (workFolder: string) => void } = {}): Promise<Outcome> {
+  run(
+    asked: Asked,
+    more: { show?: Show; look?: (workFolder: string, homeFolder: string) => void } = {},
+  ): Promise<Outcome> {
     return ran(this.launcher, this.backend.name, asked, more);
   }
 

@@ -3,8 +3,11 @@ import { openLauncher } from '../../src/execute/launch.ts';
 import { effectiveBounds } from '../../src/policy/bounds.ts';
 import { offersOf } from '../../src/run/plan.ts';
 import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';
+import { doors } from './behaviours/doors.ts';
 import { endings } from './behaviours/endings.ts';
+import { inputs } from './behaviours/inputs.ts';
 import { limits } from './behaviours/limits.ts';
+import { mounts } from './behaviours/mounts.ts';
 import { sequences } from './behaviours/sequences.ts';
 import { streams } from './behaviours/streams.ts';
 import { surroundings } from './behaviours/surroundings.ts';
@@ -20,6 +23,9 @@ const behaviours: readonly Behaviour[] = [
   ...streams,
   ...surroundings,
   ...writeRoots,
+  ...inputs,
+  ...mounts,
+  ...doors,
   ...limits,
 ];
 

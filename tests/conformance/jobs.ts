@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import path from 'node:path';
-import type { Job, Leftovers, Limits } from '../../src/execute/job.ts';
+import type { Job, Leftovers, Limits, Mount } from '../../src/execute/job.ts';
 import type { Launcher, Prepared } from '../../src/execute/launch.ts';
+import { reachable } from '../../src/execute/mounts.ts';
 import { makeStage, removeStage } from '../../src/execute/workspace.ts';
 import type { Capture } from '../../src/contracts/capture.ts';
 
@@ -24,6 +26,15 @@ export interface Asked {
   /** What the places to write to begin with. */
   readonly begins?: Record<string, string | Uint8Array>;
   readonly programs?: readonly string[];
+  /** What it reads, laid out in a file. */
+  readonly input?: string;
+  readonly home?: true;
+  /** Made reachable first. */
+  readonly mounts?: readonly Mount[];
+  /** Not made so. */
+  readonly mountsAsTheyAre?: readonly Mount[];
+  /** Behind it somebody repeats what they hear, once they have heard all. */
+  readonly door?: true;
   readonly network?: Job['network'];
   readonly limits?: Partial<Limits>;
   readonly secrets?: readonly string[];
@@ -41,11 +52,14 @@ export interface Outcome extends Capture {
 export async function opened(
   launcher: Launcher,
   backend: Job['backend'],
-  { argv, env, files = {}, laid = {}, begins = {}, network, limits, secrets = [], ...rest }: Asked,
+  asked: Asked,
   live = false,
 ): Promise<Prepared> {
+  const { argv, env, files = {}, laid = {}, begins = {}, network, limits, secrets = [], ...others } = asked;
+  const { input, mounts, mountsAsTheyAre, ...rest } = others;
   const id = unique('conformance');
   const stage = makeStage(id);
+  let behind: Server | undefined;
   try {
     const write = (folder: string, written: Record<string, string | Uint8Array>): void => {
       for (const [name, content] of Object.entries(written)) {
@@ -58,7 +72,10 @@ export async function opened(
     write('work/input', files);
     write('work', laid);
     write('roots', begins);
-    return await launcher.open({
+    if (input !== undefined) writeFileSync(path.join(stage, 'stdin'), input, { mode: 0o600 });
+    if (rest.door) behind = await repeating(path.join(stage, 'door'));
+    const shown = mounts ? await reachable(mounts, stage) : mountsAsTheyAre;
+    const prepared = await launcher.open({
       id,
       backend,
       argv,
@@ -70,11 +87,30 @@ export async function opened(
       secrets,
       live,
       ...rest,
+      ...(input !== undefined && { stdin: 'stdin' }),
+      ...(shown && { mounts: shown }),
     });
+    return { ...prepared, close: () => prepared.close().finally(() => void behind?.close()) };
   } catch (error) {
+    behind?.close();
     removeStage(stage);
     throw error;
   }
+}
+
+async function repeating(folder: string): Promise<Server> {
+  mkdirSync(folder);
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    const heard: Buffer[] = [];
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => heard.push(chunk));
+    socket.on('end', () => socket.end(Buffer.concat(heard)));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path.join(folder, 'model.sock'), resolve);
+  });
+  return server;
 }
 
 /** Runs a program to its end. `look` sees its work folder before that is gone. */
@@ -82,12 +118,12 @@ export async function ran(
   launcher: Launcher,
   backend: Job['backend'],
   asked: Asked,
-  { show, look }: { show?: Show; look?: (workFolder: string) => void } = {},
+  { show, look }: { show?: Show; look?: (workFolder: string, homeFolder: string) => void } = {},
 ): Promise<Outcome> {
   const prepared = await opened(launcher, backend, asked, show !== undefined);
   try {
     const capture = await prepared.start(show);
-    look?.(prepared.workFolder);
+    look?.(prepared.workFolder, prepared.homeFolder ?? '');
     return outcomeOf(capture, prepared.leftovers);
   } finally {
     await prepared.close();

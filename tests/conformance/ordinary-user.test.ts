@@ -1,6 +1,10 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { forwarded } from '../../src/execute/forwarder.ts';
+import type { Mount } from '../../src/execute/job.ts';
 import { openLauncher } from '../../src/execute/launch.ts';
+import { ROOT, temporaryFolder } from '../support.ts';
 import type { Driven } from './driver.ts';
 import { drive, type Said } from './drive.ts';
 import { type Asked, MB, python, shell, unique } from './jobs.ts';
@@ -87,6 +91,45 @@ describe.runIf(missing.length === 0)('for an ordinary user', () => {
     expect(Number(entries?.out)).toBeLessThan(30);
   });
 
+  test('what an agent has around it is there, too', async () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    const source = path.join(folder, 'shown');
+    writeFileSync(source, 'shown\n', { mode: 0o644 });
+    writeFileSync(path.join(folder, 'closed'), '', { mode: 0o600 });
+    const mounts = [{ source, target: '/agent/shown' }];
+    const asks = `
+import errno, socket
+line = socket.create_connection(('127.0.0.1', 8417))
+line.sendall(b'hello')
+line.shutdown(socket.SHUT_WR)
+print(line.recv(100))
+try: socket.create_connection(('192.0.2.1', 80), 3)
+except OSError as error: print(errno.errorcode[error.errno])
+try: open('input/new', 'x')
+except OSError as error: print(errno.errorcode[error.errno])`;
+    const [around, door, closed] = await asNobody([
+      {
+        argv: shell('cat - /agent/shown; echo x > "$HOME/file" && cat "$HOME/file"; echo x > /agent/shown'),
+        env: { PATH: '/usr/bin:/bin', HOME: '/agent/home' },
+        input: 'task\n',
+        home: true,
+        mounts,
+        writeRoots: [],
+      },
+      {
+        argv: forwarded(python(asks), 8_417),
+        mounts: [{ source: process.execPath, target: '/agent/node' }, forward(folder)],
+        door: true,
+        writeRoots: [],
+      },
+      { argv: shell(':'), mounts: [{ source: path.join(folder, 'closed'), target: '/agent/closed' }] },
+    ]);
+    expect([around?.out, around?.ending]).toEqual(['task\nshown\nx\n', { how: 'exited', code: 2 }]);
+    expect([door?.out, door?.err]).toEqual(["b'hello'\nENETUNREACH\nEROFS\n", '']);
+    if (isRoot) expect(closed?.fault).toBe('mount_failed');
+  });
+
   test('each process has its bounds, which is all that is promised', async () => {
     const [memory, pids, cpu] = await asNobody([
       {
@@ -123,6 +166,13 @@ os._exit(0)`),
     expect(existsSync(said?.leftovers.stage ?? '')).toBe(false);
   });
 });
+
+/** Where every user can read it. */
+function forward(folder: string): Mount {
+  const source = path.join(folder, 'forward.cjs');
+  copyFileSync(path.join(ROOT, 'dist/forward.cjs'), source);
+  return { source, target: '/agent/forward.cjs' };
+}
 
 const WALLS = `
 import ctypes, errno, json, os, socket

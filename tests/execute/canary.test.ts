@@ -10,7 +10,7 @@ const launcher = openLauncher();
 afterAll(() => launcher.close());
 const { missing } = await launcher.machine();
 
-const job = (writeRoots?: readonly string[]): Job => ({
+const job = (writeRoots?: readonly string[], more: Partial<Job> = {}): Job => ({
   id: unique('canary'),
   backend: 'process',
   argv: ['node', '--version'],
@@ -24,6 +24,7 @@ const job = (writeRoots?: readonly string[]): Job => ({
   secrets: [],
   live: false,
   ...(writeRoots && { writeRoots }),
+  ...more,
 });
 
 test.runIf(missing.length === 0)(
@@ -43,8 +44,10 @@ test.runIf(missing.length === 0)(
     expect(readdirSync(memory)).toHaveLength(3);
     // Which places they are makes no other sandbox.
     expect(await noteOf(['other'])).toBe(bound);
-    expect(await noteOf([])).toBe(bound);
     expect(readdirSync(memory)).toHaveLength(3);
+    // One without any is made in another way.
+    expect(await noteOf([])).toBe(bound);
+    expect(readdirSync(memory)).toHaveLength(4);
   },
 );
 
@@ -53,4 +56,38 @@ test.runIf(missing.length === 0)('a sandbox that lets a program write elsewhere 
     const leaky: Launcher = { ...launcher, open: asked => launcher.open({ ...asked, ...leak }) };
     await expect(observe(leaky, job(['out']))).rejects.toThrow(expect.objectContaining({ code: 'sandbox_leaks' }));
   }
+});
+
+test.runIf(missing.length === 0)('what an agent has around it is tried and remembered by itself', async () => {
+  const memory = temporaryFolder();
+  const sandboxes: Partial<Job>[] = [
+    { home: true },
+    { mounts: [{ source: '/nowhere', target: '/agent/bin/one' }] },
+    { door: true },
+    { home: true, mounts: [{ source: '/nowhere', target: '/agent/bin/two' }], door: true },
+  ];
+  for (const [index, more] of sandboxes.entries()) {
+    const observations = await observe(launcher, job(['.'], { ...more, stdin: 'stdin' }), memory);
+    expect(observations.map(({ what, held }) => [what, held])).toEqual([
+      ['network', true],
+      ['file_system', true],
+      ['environment', true],
+      ['privileges', true],
+    ]);
+    expect(readdirSync(memory)).toHaveLength(index + 1);
+  }
+  // What is shown makes no other sandbox; that something is does.
+  await observe(launcher, job(['.'], { mounts: [{ source: '/elsewhere', target: '/agent/x' }] }), memory);
+  expect(readdirSync(memory)).toHaveLength(sandboxes.length);
+});
+
+test.runIf(missing.length === 0)('a door is no excuse for an open network', async () => {
+  const leaky: Launcher = {
+    ...launcher,
+    open: ({ door: _, ...asked }) => launcher.open({ ...asked, network: 'open' }),
+  };
+  await expect(observe(leaky, job(['.'], { door: true }))).rejects.toMatchObject({
+    code: 'sandbox_leaks',
+    message: expect.stringContaining('network'),
+  });
 });

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { forwarded, forwarderMounts } from '../../../src/execute/forwarder.ts';
+import { makeStage, removeStage } from '../../../src/execute/workspace.ts';
+import type { Behaviour } from '../backends.ts';
+import { type Asked, LIMITS, python, shell, unique } from '../jobs.ts';
+
+const PORT = 8_417;
+
+/** Runs a program behind the forwarder. */
+const through = (argv: readonly string[], more: Partial<Asked> = {}): Asked => ({
+  argv: forwarded(argv, PORT),
+  mounts: forwarderMounts(),
+  door: true,
+  ...more,
+});
+
+const ASKS = `
+import concurrent.futures, socket, sys
+def ask(text):
+    with socket.create_connection(('127.0.0.1', ${PORT})) as line:
+        line.sendall(text)
+        line.shutdown(socket.SHUT_WR)
+        return b''.join(iter(lambda: line.recv(65536), b''))
+`;
+
+const has = (name: string, holds: Behaviour['holds']): Behaviour => ({ name, needs: 'door', holds });
+
+/** The only way out of a sandbox without a network. */
+export const doors: Behaviour[] = [
+  {
+    name: 'who listens behind the door is heard on a port, to the last byte of both sides',
+    needs: 'door',
+    holds: async world => {
+      const code = `${ASKS}
+print(ask(b'hello') == b'hello', ask(b'') == b'')
+large = bytes(range(256)) * 20000
+print(ask(large) == large)
+with concurrent.futures.ThreadPoolExecutor(20) as pool:
+    print(all(pool.map(lambda no: ask(b'%d' % no) == b'%d' % no, range(200))))`;
+      const { ending, out, err } = await world.run(through(python(code)));
+      expect({ ending, out, err }).toEqual({
+        ending: { how: 'exited', code: 0 },
+        out: 'True True\nTrue\nTrue\n',
+        err: '',
+      });
+    },
+    lacking: world =>
+      expect(world.run({ argv: shell(':'), door: true })).rejects.toMatchObject({ code: 'not_enforceable' }),
+  },
+  has('a connection that breaks takes no other with it', async world => {
+    const code = `${ASKS}
+import struct
+broken = socket.create_connection(('127.0.0.1', ${PORT}))
+broken.sendall(b'x' * 1000)
+broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+broken.close()
+print(ask(b'still there'))`;
+    const { ending, out, err } = await world.run(through(python(code)));
+    expect({ ending, out, err }).toEqual({ ending: { how: 'exited', code: 0 }, out: "b'still there'\n", err: '' });
+  }),
+  has('behind a door there is nothing else: no server of this machine, no other address', async world => {
+    const server = createServer(socket => socket.end('reached'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const code = `
+import errno, socket, sys
+def attempt(act):
+    try: act(); print('through')
+    except OSError as error: print(errno.errorcode.get(error.errno, error))
+attempt(lambda: socket.create_connection(('127.0.0.1', ${port}), 3))
+attempt(lambda: socket.create_connection(('192.0.2.1', 80), 3))
+attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+attempt(lambda: open('/agent/door/new', 'x'))
+def named(): socket.socket(socket.AF_UNIX).connect('/agent/door/model.sock')
+attempt(named)`;
+    try {
+      const { out } = await world.run(through(python(code)));
+      expect(out.trim().split('\n')).toEqual(['ECONNREFUSED', 'ENETUNREACH', 'EPROTONOSUPPORT', 'EROFS', 'through']);
+    } finally {
+      server.close();
+    }
+  }),
+  has('without a door there are no sockets with names', async world => {
+    const { out } = await world.run({
+      argv: python(
+        'import errno, socket\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(errno.errorcode[e.errno])',
+      ),
+    });
+    expect(out).toBe('EAFNOSUPPORT\n');
+  }),
+  has('a program behind the forwarder has its own input, variables and end', async world => {
+    const env = { PATH: '/usr/bin:/bin', WORD: 'of ours' };
+    const { ending, out, err } = await world.run(
+      through(shell('cat; env | grep -v ^_= | sort; echo err >&2; exit 7'), { input: 'task\n', env }),
+    );
+    expect({ ending, out, err }).toEqual({
+      ending: { how: 'exited', code: 7 },
+      out: 'task\nPATH=/usr/bin:/bin\nPWD=/work\nWORD=of ours\n',
+      err: 'err\n',
+    });
+    const ends = [shell('kill -SEGV $$'), ['/agent/none'], ['/work/input/text']].map(argv =>
+      world.run(through(argv, { files: { text: '' } })),
+    );
+    expect((await Promise.all(ends)).map(({ ending, out, err }) => ({ ending, said: out + err }))).toEqual(
+      [139, 127, 126].map(code => ({ ending: { how: 'exited', code }, said: '' })),
+    );
+  }),
+  has('a program behind the forwarder is stopped like any other, and may take its leave', async world => {
+    const said: string[] = [];
+    const prepared = await world.open(
+      through(shell('trap "echo bye; exit 3" TERM; echo up; sleep 60 & wait'), { limits: { graceMs: 10_000 } }),
+      true,
+    );
+    try {
+      const { ending, stdout, survivors } = await prepared.start((_, bytes) => {
+        said.push(Buffer.from(bytes).toString());
+        if (said.join('').includes('up')) prepared.stop('cancel');
+      });
+      expect(ending).toEqual({ how: 'killed', by: 'cancel', signal: 'SIGTERM' });
+      expect(Buffer.from(stdout.head).toString()).toMatch(/^up\n(?:bye\n)+$/);
+      expect(survivors).toBe(0);
+    } finally {
+      await prepared.close();
+    }
+  }),
+  has('a door that nobody listens behind, or beside an open network, is no run', async world => {
+    await expect(world.run({ argv: shell(':'), door: true, network: 'open' })).rejects.toMatchObject({
+      code: 'not_enforceable',
+    });
+    const stage = makeStage(unique('door'));
+    try {
+      const job = { id: unique('door'), backend: world.backend.name, argv: shell(':'), env: {}, stage, staged: [] };
+      const rest = { network: 'blocked', limits: LIMITS, secrets: [], live: false, door: true } as const;
+      await expect(world.launcher.open({ ...job, ...rest })).rejects.toMatchObject({ code: 'stage_failed' });
+      // A file is nobody who listens.
+      mkdirSync(path.join(stage, 'door'));
+      writeFileSync(path.join(stage, 'door', 'model.sock'), '');
+      await expect(world.launcher.open({ ...job, ...rest })).rejects.toMatchObject({ code: 'stage_failed' });
+    } finally {
+      removeStage(stage);
+    }
+  }),
+];
