@@ -87,7 +87,7 @@ interface Branch {
 }
 
 /** Tells whether a path equals one of the roots or lies below it, in time that grows with the path alone. */
-function inside(roots: readonly string[]): (path: string) => boolean {
+export function inside(roots: readonly string[]): (path: string) => boolean {
   const tree: Branch = { isRoot: false, below: new Map() };
   for (const root of roots) {
     let branch = tree;

@@ -29,7 +29,12 @@ export type AgentEvent =
     }
   | { readonly kind: 'file_change'; readonly path: string; readonly change: 'add' | 'update' | 'delete' }
   | { readonly kind: 'denial'; readonly call: string | null; readonly tool: string; readonly reason: string }
-  | { readonly kind: 'retry'; readonly attempt: number | null; readonly status: number | null; readonly message: string }
+  | {
+      readonly kind: 'retry';
+      readonly attempt: number | null;
+      readonly status: number | null;
+      readonly message: string;
+    }
   | { readonly kind: 'usage'; readonly usage: AgentUsage }
   | { readonly kind: 'final'; readonly ok: boolean; readonly body: Clipped | null }
   | { readonly kind: 'note'; readonly level: 'info' | 'warning' | 'error'; readonly text: string };
@@ -145,4 +150,3 @@ export interface AgentReader {
   readonly inFlight: number;
   end(facts: EndFacts): AgentReading;
 }
-
