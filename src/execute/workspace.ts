@@ -74,11 +74,16 @@ function isUidOfRun(uid: number): boolean {
 
 /** Hands a stage to the user that the program will be. */
 export function giveStage(stage: string, uid: number): void {
-  lchownSync(stage, uid, uid);
-  for (const entry of readdirSync(stage, { recursive: true, encoding: 'utf8' })) {
-    lchownSync(path.join(stage, entry), uid, uid);
+  const pending = [Buffer.from(stage)];
+  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
+    lchownSync(place, uid, uid);
+    if (!lstatSync(place).isDirectory()) continue;
+    // Names are bytes: those of an agent's tree need not be text.
+    for (const name of readdirSync(place, 'buffer')) pending.push(Buffer.concat([place, SLASH, name]));
   }
 }
+
+const SLASH = Buffer.from('/');
 
 /** Removes a stage, and nothing that is not one. */
 export function removeStage(stage: string): void {

@@ -1,0 +1,114 @@
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Commit } from '../contracts/agent-step/changes.ts';
+import { clip } from '../base/clip.ts';
+import type { Clone } from './clone.ts';
+import { askGit, type Asking } from './git.ts';
+
+export interface Commits {
+  readonly listed: readonly Commit[];
+  /** Null where not all of them can be read. */
+  readonly total: number | null;
+  /** The branch of the run does not hold base any more, as far as anybody can tell. */
+  readonly rewritten: boolean;
+}
+
+/**
+ * The commits that can be reached from some objects and not from base. Objects are copied out of the hostile git dir,
+ * file by file, and packs are indexed anew, so that git reads nothing there that says where else to look.
+ */
+export async function commitsOf(
+  clone: Clone,
+  gitDir: string,
+  tips: readonly string[],
+  own: string | null,
+): Promise<Commits> {
+  const objects = path.join(path.dirname(clone.trusted), 'agent-objects');
+  rmSync(objects, { recursive: true, force: true });
+  try {
+    const asking: Asking = {
+      gitDir: clone.trusted,
+      env: { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) },
+      timeoutMs: COMMITS_MS,
+      bytesMax: LOG_BYTES_MAX,
+    };
+    const isWhole = await copyObjects(path.join(gitDir, 'objects'), objects);
+    const readable = await commitsAmong(tips, asking);
+    const range = [...readable, `^${clone.baseSha}`];
+    const log = ['log', '-z', '--format=%H %s', '--no-show-signature', `--max-count=${COMMITS_MAX}`, '--stdin'];
+    const input = `${range.join('\n')}\n`;
+    const said = readable.length === 0 ? undefined : await askGit(log, { ...asking, input });
+    const counted =
+      said?.code === 0 ? await askGit(['rev-list', '--count', '--stdin'], { ...asking, input }) : undefined;
+    const isKnown = isWhole && readable.length === tips.length && counted?.code === 0;
+    const holds =
+      own === clone.baseSha ||
+      (own !== null && (await askGit(['merge-base', '--is-ancestor', clone.baseSha, own], asking)).code === 0);
+    return {
+      listed: said?.code === 0 ? readLog(said.stdout) : [],
+      total: isKnown ? Number(counted.stdout.toString()) : tips.length === 0 ? 0 : null,
+      rewritten: own !== null && !holds,
+    };
+  } finally {
+    rmSync(objects, { recursive: true, force: true });
+  }
+}
+
+/** Those that name a commit which can be read. */
+async function commitsAmong(tips: readonly string[], asking: Asking): Promise<string[]> {
+  if (tips.length === 0) return [];
+  const input = tips.map(tip => `${tip}^{commit}\n`).join('');
+  const { stdout } = await askGit(['cat-file', '--batch-check=%(objecttype)'], { ...asking, input });
+  const types = stdout.toString().split('\n');
+  return tips.filter((_, index) => types[index] === 'commit');
+}
+
+const COMMITS_MAX = 1_000;
+const COMMITS_MS = 30_000;
+const LOG_BYTES_MAX = 64 * 1024 * 1024;
+const SUBJECT_BYTES_MAX = 200;
+
+function readLog(log: Buffer): Commit[] {
+  return log
+    .toString()
+    .split('\0')
+    .filter(entry => entry !== '')
+    .map(entry => ({
+      sha: entry.slice(0, entry.indexOf(' ')),
+      subject: clip(entry.slice(entry.indexOf(' ') + 1), SUBJECT_BYTES_MAX).text,
+    }));
+}
+
+/** Copies loose objects and packs, and nothing else. False where something was left out. */
+async function copyObjects(from: string, to: string): Promise<boolean> {
+  mkdirSync(path.join(to, 'pack'), { recursive: true });
+  let bytes = 0;
+  let files = 0;
+  let isWhole = true;
+  for (const folder of namesIn(from).filter(name => /^(?:[0-9a-f]{2}|pack)$/.test(name))) {
+    const wanted = folder === 'pack' ? /^pack-[0-9a-f]{40,64}\.pack$/ : /^[0-9a-f]{38}(?:[0-9a-f]{24})?$/;
+    mkdirSync(path.join(to, folder), { recursive: true });
+    for (const name of namesIn(path.join(from, folder)).filter(each => wanted.test(each))) {
+      const stat = lstatSync(path.join(from, folder, name));
+      bytes += stat.size;
+      if (!stat.isFile() || bytes > OBJECT_BYTES_MAX || ++files > OBJECT_FILES_MAX) {
+        isWhole = false;
+        continue;
+      }
+      const copy = path.join(to, folder, name);
+      copyFileSync(path.join(from, folder, name), copy);
+      if (folder === 'pack')
+        isWhole = (await askGit(['index-pack', copy], { timeoutMs: COMMITS_MS })).code === 0 && isWhole;
+    }
+  }
+  return isWhole;
+}
+
+const OBJECT_BYTES_MAX = 512 * 1024 * 1024;
+const OBJECT_FILES_MAX = 100_000;
+
+/** The names in a folder that is no link. */
+function namesIn(folder: string): string[] {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder);
+}

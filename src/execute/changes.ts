@@ -1,0 +1,156 @@
+import { lstatSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Changes } from '../contracts/agent-step/changes.ts';
+import { readRegular } from '../base/regular.ts';
+import { commitsOf } from './agent-commits.ts';
+import { gitFolderOf, refChanges, refsIn } from './agent-refs.ts';
+import { type Clone, configFor } from './clone.ts';
+import { writeDiff } from './diff-file.ts';
+import { askGit } from './git.ts';
+import { pathText } from './tree.ts';
+import { commitOf } from './tree-import.ts';
+import { type BaseEntry, filesOf, listed, stateOf, type TreeLimits } from './tree-state.ts';
+
+export interface ChangeLimits extends TreeLimits {
+  readonly diffBytesMax: number;
+}
+
+export const CHANGE_LIMITS: ChangeLimits = {
+  diffBytesMax: 64 * 1024 * 1024,
+  entriesMax: 1_000_000,
+  fileBytesMax: 64 * 1024 * 1024,
+  totalBytesMax: 1024 ** 3,
+};
+
+/**
+ * Finds out what an agent has done to its tree, and writes the diff to `out`. Only when everything of the agent is dead.
+ *
+ * The tree and its `.git` were written by somebody who may wish us ill. Git is therefore never shown either: we read the
+ * tree ourselves and hand its bytes to a git dir of our own.
+ */
+export async function takeChanges(
+  clone: Clone,
+  workTree: string,
+  out: string,
+  limits: ChangeLimits = CHANGE_LIMITS,
+): Promise<Changes> {
+  const gitDir = path.join(workTree, '.git');
+  const gitFolder = gitFolderOf(workTree);
+  const index = gitFolder === 'kept' ? await indexOf(clone, gitDir) : new Map<string, BaseEntry>();
+  const state = await stateOf(clone, workTree, limits, new Set(index.keys()));
+  const { baseSha, trusted } = clone;
+  const isSame = state.put.length === 0 && state.deleted.length === 0;
+  const final = isSame
+    ? baseSha
+    : await commitOf(trusted, workTree, { from: baseSha, message: 'the tree as the agent left it', ...state });
+  const diff = await writeDiff(trusted, [baseSha, final], out, { bytesMax: limits.diffBytesMax, missed: state.missed });
+
+  const now = gitFolder === 'kept' ? refsIn(gitDir, clone.branch) : new Map<string, string | null>();
+  const refs = refChanges(clone, now);
+  const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
+  const own = now.get(`refs/heads/${clone.branch}`) ?? null;
+  const commits = await commitsOf(clone, gitDir, tips, own);
+  const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
+  return {
+    kind: clone.kind,
+    baseSha,
+    baseRef: clone.baseRef,
+    branch: clone.branch,
+    diff,
+    changed: state.changed,
+    ignored: {
+      files: state.ignored.length,
+      bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
+      paths: state.ignored.map(textOf),
+    },
+    commits: { listed: commits.listed, total: commits.total },
+    refs,
+    branchMoved: refs.some(({ isProtected }) => isProtected),
+    rewritten: commits.rewritten,
+    gitFolder,
+    gitConfigChanged: isOtherConfig(gitDir, config, clone),
+    hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed) : [],
+    nested: state.nested.map(folder => pathText(folder).path),
+    submodules: await submodulesOf(clone, index, state.submodules),
+    linksOut: state.linksOut.map(link => pathText(link).path),
+    collisions: state.collisions.map(file => pathText(file).path),
+    leftOut: state.leftOut,
+    notes: notesOf(gitFolder, commits.total),
+  };
+}
+
+const textOf = (entry: { readonly path: string }): string => pathText(entry.path).path;
+const CONFIG_BYTES_MAX = 1024 * 1024;
+
+/** What the agent has told its git to track. A copy is read, and only for names; empty where it cannot be. */
+async function indexOf(clone: Clone, gitDir: string): Promise<Map<string, BaseEntry>> {
+  const bytes = readRegular(path.join(gitDir, 'index'), INDEX_BYTES_MAX);
+  if (!bytes) return new Map();
+  const copy = path.join(path.dirname(clone.trusted), 'agent-index');
+  writeFileSync(copy, bytes);
+  const { code, stdout } = await askGit(['ls-files', '--stage', '-z'], {
+    gitDir: clone.trusted,
+    env: { GIT_INDEX_FILE: copy },
+    settings: [['core.bare', 'true']],
+    timeoutMs: INDEX_MS,
+  });
+  return code === 0 ? listed(stdout, /^(\d{6}) ([0-9a-f]+) \d\t(.*)$/s) : new Map<string, BaseEntry>();
+}
+
+const INDEX_BYTES_MAX = 64 * 1024 * 1024;
+const INDEX_MS = 30_000;
+
+/** Also settings that would count beside the file that we wrote. */
+function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: Clone): boolean {
+  if (config?.toString() !== configFor(format)) return true;
+  return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(
+    name => lstatSync(path.join(gitDir, name), { throwIfNoEntry: false }) !== undefined,
+  );
+}
+
+/** Our clone has no hook, so all there are were made. */
+async function hooksOf(gitDir: string, config: Buffer | undefined, changed: Changes['changed']): Promise<string[]> {
+  const folder = path.join(gitDir, 'hooks');
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  const names = stat?.isDirectory() ? readdirSync(folder, 'latin1').filter(name => !name.endsWith('.sample')) : [];
+  const made = stat && !stat.isDirectory() ? ['.git/hooks'] : names.map(name => `.git/hooks/${pathText(name).path}`);
+  if (!config) return made.slice(0, HOOKS_MAX);
+  const args = ['config', '--file', '-', '--no-includes', '-z', '--get-all', 'core.hooksPath'];
+  const { stdout } = await askGit(args, { input: config });
+  const roots = stdout
+    .toString()
+    .split('\0')
+    .flatMap(root => (root === '' ? [] : [`${path.posix.normalize(root).replace(/\/$/, '')}/`]));
+  const named = changed.filter(
+    ({ path: file, change }) => change !== 'delete' && roots.some(root => root === './' || file.startsWith(root)),
+  );
+  return [...made, ...named.map(({ path: file }) => file)].slice(0, HOOKS_MAX);
+}
+
+const HOOKS_MAX = 1_000;
+
+async function submodulesOf(
+  clone: Clone,
+  index: ReadonlyMap<string, BaseEntry>,
+  filled: readonly string[],
+): Promise<Changes['submodules']> {
+  const isModule = ([, { mode }]: [string, BaseEntry]): boolean => mode === '160000';
+  const pointed = [...index].filter(isModule);
+  if (pointed.length === 0 && filled.length === 0) return [];
+  const base = new Map([...(await filesOf(clone.trusted, clone.baseSha))].filter(isModule));
+  const moved = pointed.filter(([at, { sha }]) => base.get(at)?.sha !== sha);
+  const paths = [...new Set([...moved.map(([at]) => at), ...filled])].slice(0, HOOKS_MAX);
+  return paths.map(at => ({
+    path: pathText(at).path,
+    from: base.get(at)?.sha ?? null,
+    to: index.get(at)?.sha ?? null,
+  }));
+}
+
+function notesOf(gitFolder: Changes['gitFolder'], commits: number | null): string[] {
+  return [
+    ...(gitFolder === 'gone' ? ['The agent removed .git.'] : []),
+    ...(gitFolder === 'replaced' ? ['The agent put something else in the place of .git.'] : []),
+    ...(commits === null ? ['Not all commits of the agent could be read.'] : []),
+  ];
+}

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { type Answer, askGit, git, type Setting } from './git.ts';
+
+/** The user's repository, as far as a clone needs to know it. */
+export interface Source {
+  /** The folder of its objects and branches; of a linked work tree, that of the repository it belongs to. */
+  readonly gitDir: string;
+  readonly objects: string;
+  readonly head: string;
+  /** The branch it is on; undefined where HEAD is detached. */
+  readonly branch: string | undefined;
+  readonly branches: readonly string[];
+  /** Where the folder lies below the top of the work tree; `.` for the top. */
+  readonly below: string;
+  readonly format: 'sha1' | 'sha256';
+  readonly isShallow: boolean;
+  /** Some of its objects lie in another repository, or on a server. */
+  readonly isScattered: boolean;
+  /** Tracked files that differ from HEAD. */
+  readonly changed: number;
+  readonly untracked: number;
+}
+
+/** The repository that a folder lies in; undefined where there is none. Refuses what nobody can work on. */
+export async function sourceAt(folder: string): Promise<Source | undefined> {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
+  if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
+  const ask = (...args: string[]): Promise<Answer> => askGit(args, { cwd: folder, asUser: true });
+  const found = await ask('rev-parse', '--is-bare-repository', '--is-inside-work-tree');
+  if (found.code !== 0) {
+    if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
+    return undefined;
+  }
+  const [isBare, isInside] = found.stdout.toString().split('\n');
+  if (isBare === 'true') throw new Fault('usage', 'The folder to work in is a bare repository, without files.');
+  if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is a part of .git, not of the work tree.');
+  const said = async (...args: string[]): Promise<string> => lineOf(await git(args, { cwd: folder, asUser: true }));
+  const head = await ask('rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
+  if (head.code !== 0) {
+    const isBorn = (await ask('rev-parse', '--verify', '--quiet', 'HEAD')).code === 0;
+    throw new Fault(
+      'usage',
+      isBorn
+        ? 'The repository is damaged: the commit it is at cannot be read.'
+        : 'The repository has no commit yet. Commit something first.',
+    );
+  }
+  const gitDir = await said('rev-parse', '--path-format=absolute', '--git-common-dir');
+  const objects = path.join(gitDir, 'objects');
+  const branch = await ask('symbolic-ref', '--quiet', '--short', 'HEAD');
+  return {
+    gitDir,
+    objects,
+    head: lineOf(head.stdout),
+    branch: branch.code === 0 ? lineOf(branch.stdout) : undefined,
+    branches: (await said('for-each-ref', '--format=%(refname)', 'refs/heads')).split('\n').slice(0, BRANCHES_MAX),
+    below: (await said('rev-parse', '--show-prefix')).replace(/\/$/, '') || '.',
+    format: (await said('rev-parse', '--show-object-format')) === 'sha256' ? 'sha256' : 'sha1',
+    isShallow: (await said('rev-parse', '--is-shallow-repository')) === 'true',
+    isScattered:
+      hasText(path.join(objects, 'info', 'alternates')) ||
+      (await ask('config', '--get-regexp', String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`)).code === 0,
+    ...(await changesIn(folder)),
+  };
+}
+
+const BRANCHES_MAX = 10_000;
+
+/** Without the one line feed that git ends an answer with. */
+function lineOf(answer: Buffer): string {
+  return answer.toString().replace(/\n$/, '');
+}
+
+function hasGitAbove(folder: string): boolean {
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, '.git'))) return true;
+    if (at === path.dirname(at)) return false;
+  }
+}
+
+function hasText(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').trim() !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Looks at the user's work tree without running what its settings ask for, and without writing to its index. */
+async function changesIn(folder: string): Promise<{ changed: number; untracked: number }> {
+  const args = [
+    'status',
+    '--porcelain=v2',
+    '-z',
+    '--untracked-files=normal',
+    '--ignore-submodules=all',
+    '--no-renames',
+  ];
+  const settings = await filtersOff(folder);
+  const entries = (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
+  return {
+    changed: entries.filter(entry => /^[12u] /.test(entry)).length,
+    untracked: entries.filter(entry => entry.startsWith('? ') && !/(?:^\? |\/)\.proctor\/$/.test(entry)).length,
+  };
+}
+
+/** Settings that leave no filter anything to run, whatever attributes name it. */
+export async function filtersOff(folder: string): Promise<Setting[]> {
+  const { stdout } = await askGit(['config', '-z', '--name-only', '--get-regexp', '^filter\\.'], {
+    cwd: folder,
+    asUser: true,
+  });
+  const names = stdout
+    .toString()
+    .split('\0')
+    .flatMap(key => /^(filter\..+)\.[^.]+$/s.exec(key)?.[1] ?? []);
+  return [...new Set(names)].flatMap((name): Setting[] => [
+    [`${name}.clean`, ''],
+    [`${name}.smudge`, ''],
+    [`${name}.process`, ''],
+    [`${name}.required`, 'false'],
+  ]);
+}

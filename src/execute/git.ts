@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { homedir } from 'node:os';
+import { Fault } from '../base/fault.ts';
+import { PATH_FOLDERS } from './programs.ts';
+
+/** How git is asked. Nothing of the environment reaches it but what stands here. */
+export interface Asking {
+  readonly gitDir?: string;
+  readonly workTree?: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further settings, which win over those of any file. */
+  readonly settings?: readonly Setting[];
+  /** The settings of the user count too, as far as they run nothing; else only those of the git dir. */
+  readonly asUser?: true;
+  readonly input?: string | Uint8Array;
+  readonly timeoutMs?: number;
+  readonly bytesMax?: number;
+}
+
+export type Setting = readonly [key: string, value: string];
+
+export interface Answer {
+  readonly code: number;
+  readonly stdout: Buffer;
+  /** The beginning of what it complained of. */
+  readonly stderr: string;
+}
+
+/** Asks git and waits for its answer, whatever its exit code. */
+export async function askGit(args: readonly string[], asking: Asking = {}): Promise<Answer> {
+  const { input, bytesMax = BYTES_MAX } = asking;
+  const child = startGit(args, asking);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) child.kill('SIGKILL');
+    else chunks.push(chunk);
+  });
+  // It may have its answer before it has read everything.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  const { code, stderr } = await ended(child);
+  if (bytes > bytesMax) throw new Fault('git_failed', 'Git had more to say about the work tree than can be read.');
+  return { code, stdout: Buffer.concat(chunks), stderr };
+}
+
+/** What git says where it can be trusted to have an answer. */
+export async function git(args: readonly string[], asking: Asking = {}): Promise<Buffer> {
+  const { code, stdout, stderr } = await askGit(args, asking);
+  if (code !== 0) throw gitFailed(args, stderr);
+  return stdout;
+}
+
+export function gitFailed(args: readonly string[], stderr: string): Fault {
+  return new Fault('git_failed', 'Git could not do what was asked of it.', { cause: `git ${args[0]}: ${stderr}` });
+}
+
+/**
+ * Starts git so that a repository can make it run nothing, ask nobody and take no more memory than is good. A shell
+ * sets the bound of memory, since node cannot.
+ */
+export function startGit(args: readonly string[], asking: Asking): ChildProcess {
+  const { gitDir, workTree, cwd = '/', settings = [], asUser, timeoutMs = TIMEOUT_MS } = asking;
+  const all = [...SAFE, ...(asUser ? [] : RAW), ...settings];
+  return spawn('/bin/sh', ['-c', BOUNDED, 'git', ...args], {
+    cwd,
+    env: {
+      ...ENV,
+      // Not as arguments, where a key may hold no equals sign.
+      GIT_CONFIG_COUNT: String(all.length),
+      ...Object.fromEntries(
+        all.flatMap(([key, value], index) => [
+          [`GIT_CONFIG_KEY_${index}`, key],
+          [`GIT_CONFIG_VALUE_${index}`, value],
+        ]),
+      ),
+      ...(asUser ? { HOME: homedir() } : { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' }),
+      ...(gitDir !== undefined && { GIT_DIR: gitDir }),
+      ...(workTree !== undefined && { GIT_WORK_TREE: workTree }),
+      ...asking.env,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+}
+
+/** How a git that was started has ended. */
+export async function ended(child: ChildProcess): Promise<{ code: number; stderr: string }> {
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr.length < STDERR_CHARS_MAX) stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', cause => reject(new Fault('git_failed', 'Git could not be started.', { cause })));
+    child.once('close', (code, signal) => {
+      if (code === NOT_FOUND) reject(new Fault('git_missing', 'Git is not installed on this machine.'));
+      else resolve({ code: code ?? KILLED, stderr: signal === null ? stderr : `${signal} ${stderr}` });
+    });
+  });
+}
+
+const NOT_FOUND = 127;
+const KILLED = 137;
+
+/** A system without this bound has to do without it. */
+const BOUNDED = `ulimit -v ${4 * 1024 * 1024} 2>/dev/null; exec git "$@"`;
+
+const SAFE: readonly Setting[] = [
+  // As root, neither the user's repository nor the stage of a run are our own.
+  ['safe.directory', '*'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.pager', 'cat'],
+  ['core.untrackedCache', 'false'],
+  // Also what git would fetch by itself, where not all objects are here.
+  ['protocol.allow', 'never'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+];
+
+/** Bytes are what they are: no line endings, no encodings, no attributes or ignore files from elsewhere. */
+const RAW: readonly Setting[] = [
+  ['core.autocrlf', 'false'],
+  ['core.attributesFile', '/dev/null'],
+  ['core.excludesFile', '/dev/null'],
+  ['core.packedGitWindowSize', '32m'],
+  ['core.packedGitLimit', '256m'],
+];
+
+const ENV = {
+  PATH: PATH_FOLDERS.join(':'),
+  LC_ALL: 'C',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_AUTHOR_NAME: 'proctor-agent',
+  GIT_AUTHOR_EMAIL: 'agent@proctor.invalid',
+  GIT_COMMITTER_NAME: 'proctor-agent',
+  GIT_COMMITTER_EMAIL: 'agent@proctor.invalid',
+};
+
+const TIMEOUT_MS = 120_000;
+const BYTES_MAX = 256 * 1024 * 1024;
+const STDERR_CHARS_MAX = 8_192;

@@ -1,0 +1,48 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { askGit } from './git.ts';
+import { placeIn, type TreeEntry } from './tree.ts';
+import { contentOf } from './tree-import.ts';
+
+/**
+ * Which of these paths the .gitignore files of a tree hide. Git is asked about a folder of ours that has nothing but
+ * copies of those files. Where it does not answer in time, nothing is hidden.
+ */
+export async function ignoredAmong(
+  gitDir: string,
+  top: string,
+  candidates: readonly TreeEntry[],
+  ignoreFiles: readonly TreeEntry[],
+): Promise<ReadonlySet<string>> {
+  const files = ignoreFiles.filter(({ bytes }) => bytes <= IGNORE_BYTES_MAX).slice(0, IGNORE_FILES_MAX);
+  if (files.length === 0 || candidates.length === 0) return new Set();
+  const folder = path.join(path.dirname(gitDir), 'ignored');
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    mkdirSync(folder);
+    for (const file of files) {
+      mkdirSync(placeIn(folder, path.posix.dirname(file.path)), { recursive: true });
+      writeFileSync(
+        placeIn(folder, file.path),
+        Buffer.concat(Array.from(contentOf(top, file), chunk => Buffer.from(chunk))),
+      );
+    }
+    const { code, stdout } = await askGit(['check-ignore', '-z', '--stdin', '--no-index'], {
+      gitDir,
+      workTree: folder,
+      cwd: folder,
+      // A name that begins with a colon is a name.
+      env: { GIT_LITERAL_PATHSPECS: '1' },
+      input: Buffer.from(candidates.map(entry => `${entry.path}\0`).join(''), 'latin1'),
+      timeoutMs: IGNORE_MS,
+    });
+    // 1 is: none of them.
+    return code === 0 ? new Set(stdout.toString('latin1').split('\0').slice(0, -1)) : new Set();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const IGNORE_BYTES_MAX = 1024 * 1024;
+const IGNORE_FILES_MAX = 10_000;
+const IGNORE_MS = 60_000;

@@ -1,0 +1,29 @@
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Whether a folder of objects can be read by a run. An ordinary user's runs are that user's own; as root, every run is
+ * another user, for whom each folder above must be open.
+ */
+export function isForOthers(folder: string): boolean {
+  if (process.geteuid?.() !== 0) return true;
+  try {
+    for (let above = path.dirname(folder); ; above = path.dirname(above)) {
+      if ((statSync(above).mode & 0o001) === 0) return false;
+      if (above === path.dirname(above)) break;
+    }
+    const pack = path.join(folder, 'pack');
+    return [folder, ...below(folder), ...below(pack)].every(isOpen);
+  } catch {
+    return false;
+  }
+}
+
+function below(folder: string): string[] {
+  return readdirSync(folder).map(name => path.join(folder, name));
+}
+
+function isOpen(place: string): boolean {
+  const stat = statSync(place);
+  return (stat.mode & (stat.isDirectory() ? 0o005 : 0o004)) === (stat.isDirectory() ? 0o005 : 0o004);
+}

@@ -1,0 +1,98 @@
+import { posix } from 'node:path';
+import type { LeftOut } from '../contracts/agent-step/changes.ts';
+import { nameKey } from '../base/path.ts';
+import { nameOf, pathText, type TreeEntry, walk } from './tree.ts';
+import { contentOf } from './tree-import.ts';
+import type { BaseEntry } from './tree-state.ts';
+
+/** What lies in a tree, sorted by what can be done with it. */
+export interface Entries {
+  /** Files and links. */
+  readonly files: readonly TreeEntry[];
+  readonly ignoreFiles: readonly TreeEntry[];
+  /** Folders with a `.git`. */
+  readonly nested: readonly string[];
+  readonly submodules: readonly string[];
+  readonly leftOut: readonly LeftOut[];
+  /** There was more than may be read. */
+  readonly isCut: boolean;
+  /** Whether nobody knows if something is there. */
+  readonly unread: (path: string) => boolean;
+}
+
+export async function entriesIn(
+  top: string,
+  base: ReadonlyMap<string, BaseEntry>,
+  entriesMax: number,
+): Promise<Entries> {
+  const files: TreeEntry[] = [];
+  const nested: string[] = [];
+  const leftOut: LeftOut[] = [];
+  const closed: string[] = [];
+  const submodules = new Set<string>();
+  let count = 0;
+  const modules = [...base].flatMap(([path, { mode }]) => (mode === '160000' ? [`${path}/`] : []));
+  for await (const entry of walk(top, { isEntered, isOurs: true })) {
+    const { path, kind, bytes } = entry;
+    if (path === '.git') continue;
+    if (++count > entriesMax) break;
+    if (nameOf(path) === '.git') {
+      nested.push(posix.dirname(path));
+      continue;
+    }
+    const module = modules.find(folder => path.startsWith(folder));
+    if (module !== undefined) submodules.add(module.slice(0, -1));
+    const leave = (why: LeftOut['why']): number => leftOut.push({ path: pathText(path).path, why, bytes });
+    if (kind === 'unreadable') closed.push(path);
+    if (isUnsafe(path, kind)) leave('unsafe_name');
+    else if (kind === 'folder') continue;
+    else if (kind !== 'file' && kind !== 'link') leave(kind);
+    else if (module !== undefined) leave('in_submodule');
+    else files.push(entry);
+  }
+  const isCut = count > entriesMax;
+  return {
+    files,
+    ignoreFiles: files.filter(({ path, kind }) => nameOf(path) === '.gitignore' && kind === 'file'),
+    nested,
+    submodules: [...submodules],
+    leftOut,
+    isCut,
+    unread: path => isCut || closed.some(folder => folder === '' || path === folder || path.startsWith(`${folder}/`)),
+  };
+}
+
+function isEntered({ path, kind }: TreeEntry): boolean {
+  return nameOf(path) !== '.git' && !isUnsafe(path, kind);
+}
+
+/** Names that some system takes for `.git`; git itself takes none of them into a tree. */
+function isUnsafe(path: string, kind: TreeEntry['kind']): boolean {
+  const name = Buffer.from(nameOf(path), 'latin1').toString();
+  if (name === '.git') return false;
+  if (kind === 'link' && /^\.gitmodules$/i.test(name)) return true;
+  return name.split(/[\\:]/).some(piece => /^(?:\.git|git~1)$/i.test(piece.replace(UNSEEN, '').replace(/[. ]+$/, '')));
+}
+
+/** Characters that a file system may drop from a name. */
+const UNSEEN = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
+/** Whether a link leads to a place that is not in the tree. Judged by its words, whatever lies there. */
+export function leadsOut(top: string, link: TreeEntry): boolean {
+  const [target = Buffer.alloc(0)] = contentOf(top, link);
+  const text = target.toString('latin1');
+  if (text.startsWith('/')) return true;
+  const place = posix.normalize(posix.join(posix.dirname(link.path), text));
+  return place === '..' || place.startsWith('../');
+}
+
+/** New entries that are one with another where upper and lower case are the same. */
+export function collisionsOf(put: readonly TreeEntry[], all: readonly TreeEntry[]): string[] {
+  const byKey = new Map<string, number>();
+  for (const entry of all) byKey.set(keyOf(entry), (byKey.get(keyOf(entry)) ?? 0) + 1);
+  return put.filter(entry => (byKey.get(keyOf(entry)) ?? 0) > 1).map(({ path }) => path);
+}
+
+function keyOf({ path }: TreeEntry): string {
+  return nameKey(Buffer.from(path, 'latin1').toString());
+}

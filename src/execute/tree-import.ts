@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { chmodSync, closeSync, constants, openSync, readlinkSync, readSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { codeOf, Fault } from '../base/fault.ts';
+import { ended, git, gitFailed, startGit } from './git.ts';
+import { placeIn, type TreeEntry } from './tree.ts';
+
+/** The mode that git gives to an entry. */
+export function modeOf({ kind, isExecutable }: TreeEntry): string {
+  if (kind === 'link') return '120000';
+  return isExecutable ? '100755' : '100644';
+}
+
+/** The name that git gives to the content of an entry; undefined where it cannot be read as long as it was. */
+export function blobName(top: string, entry: TreeEntry, format: 'sha1' | 'sha256'): string | undefined {
+  const hash = createHash(format).update(`blob ${entry.bytes}\0`);
+  let bytes = 0;
+  try {
+    for (const chunk of contentOf(top, entry)) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+  } catch {
+    return undefined;
+  }
+  return bytes === entry.bytes ? hash.digest('hex') : undefined;
+}
+
+/** The content of a file or link, in pieces that are overwritten by the next. */
+export function* contentOf(top: string, { path, kind, bytes }: TreeEntry): Generator<Buffer> {
+  const place = placeIn(top, path);
+  if (kind === 'link') {
+    yield readlinkSync(place, 'buffer');
+    return;
+  }
+  const fd = opened(place);
+  try {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes + 1));
+    for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) yield chunk.subarray(0, length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Never through a link, and never waiting for a FIFO. A file without rights gets them back: it is ours. */
+function opened(place: Buffer): number {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    return openSync(place, flags);
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES') throw error;
+    chmodSync(place, 0o600);
+    return openSync(place, flags);
+  }
+}
+
+/** What is other than in the commit before. */
+export interface Edits {
+  readonly from?: string;
+  readonly message: string;
+  readonly deleted: readonly string[];
+  readonly put: readonly TreeEntry[];
+}
+
+/** Makes a commit in a git dir of ours from files that git itself never looks at, and returns its name. */
+export async function commitOf(gitDir: string, top: string, edits: Edits): Promise<string> {
+  const args = ['fast-import', '--quiet', '--done'];
+  const settings = [['fastimport.unpackLimit', '1'] as const, ['core.bigFileThreshold', '16m'] as const];
+  const child = startGit(args, { gitDir, settings, timeoutMs: IMPORT_MS });
+  const end = ended(child);
+  const stdin = child.stdin as NonNullable<typeof child.stdin>;
+  let isOver = false;
+  const over = end.then(
+    () => (isOver = true),
+    () => (isOver = true),
+  );
+  stdin.on('error', () => undefined);
+  child.stdout?.resume();
+  for (const piece of commandsFor(top, edits)) {
+    if (isOver) break;
+    if (!stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => undefined), over]);
+  }
+  stdin.end();
+  const { code, stderr } = await end;
+  if (code !== 0) throw gitFailed(args, stderr);
+  return (await git(['rev-parse', '--verify', REF], { gitDir })).toString().trim();
+}
+
+const REF = 'refs/proctor/made';
+const IMPORT_MS = 300_000;
+
+function* commandsFor(top: string, { from, message, deleted, put }: Edits): Generator<Buffer | string> {
+  yield `commit ${REF}\ncommitter proctor-agent <agent@proctor.invalid> 0 +0000\ndata ${Buffer.byteLength(message)}\n${message}\n`;
+  if (from !== undefined) yield `from ${from}\n`;
+  // First, because a folder may now lie where a file was.
+  for (const path of deleted) yield Buffer.from(`D ${quoted(path)}\n`, 'latin1');
+  for (const entry of put) {
+    yield Buffer.from(`M ${modeOf(entry)} inline ${quoted(entry.path)}\ndata ${entry.bytes}\n`, 'latin1');
+    let bytes = 0;
+    for (const chunk of contentOf(top, entry)) {
+      bytes += chunk.length;
+      // The next piece may be read before this one is written.
+      yield Buffer.from(chunk);
+    }
+    if (bytes !== entry.bytes) throw new Fault('tree_changed', 'A file changed while it was read.');
+    yield '\n';
+  }
+  yield 'done\n';
+}
+
+/** A path as fast-import reads it. */
+function quoted(path: string): string {
+  return `"${path.replace(/["\\\n]/g, character => (character === '\n' ? '\\n' : `\\${character}`))}"`;
+}

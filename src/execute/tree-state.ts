@@ -1,0 +1,113 @@
+import type { FileChange, LeftOut } from '../contracts/agent-step/changes.ts';
+import type { Clone } from './clone.ts';
+import { git } from './git.ts';
+import { ignoredAmong } from './ignored.ts';
+import { pathText, type TreeEntry } from './tree.ts';
+import { collisionsOf, entriesIn, leadsOut } from './tree-entries.ts';
+import { blobName, modeOf } from './tree-import.ts';
+
+/** What a tree has become, held against base. Paths are bytes here. */
+export interface TreeState {
+  readonly put: readonly TreeEntry[];
+  readonly deleted: readonly string[];
+  readonly changed: readonly FileChange[];
+  readonly ignored: readonly TreeEntry[];
+  readonly nested: readonly string[];
+  /** Submodules that are not the empty folders they were, and paths that are none. */
+  readonly submodules: readonly string[];
+  readonly linksOut: readonly string[];
+  readonly collisions: readonly string[];
+  readonly leftOut: readonly LeftOut[];
+  /** Something was too large or too many to be taken. */
+  readonly missed: { readonly why: 'file_bytes' | 'entries'; readonly bytes: number } | undefined;
+}
+
+export interface TreeLimits {
+  readonly entriesMax: number;
+  readonly fileBytesMax: number;
+  /** Of all new and changed files. */
+  readonly totalBytesMax: number;
+}
+
+export interface BaseEntry {
+  readonly mode: string;
+  readonly sha: string;
+}
+
+/** All files of a commit. */
+export async function filesOf(gitDir: string, commit: string): Promise<Map<string, BaseEntry>> {
+  const listing = await git(['ls-tree', '-r', '-z', '--full-tree', commit], { gitDir });
+  return listed(listing, /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s);
+}
+
+export function listed(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
+  const entries = listing.toString('latin1').split('\0').slice(0, -1);
+  return new Map(
+    entries.flatMap(entry => {
+      const [, mode, sha, name] = line.exec(entry) ?? [];
+      return mode === undefined || sha === undefined || name === undefined ? [] : [[name, { mode, sha }] as const];
+    }),
+  );
+}
+
+/** Reads a whole tree by ourselves: what git would be told by the tree about itself, nobody believes. */
+export async function stateOf(
+  clone: Clone,
+  top: string,
+  limits: TreeLimits,
+  tracked: ReadonlySet<string>,
+): Promise<TreeState> {
+  const base = await filesOf(clone.trusted, clone.baseSha);
+  const found = await entriesIn(top, base, limits.entriesMax);
+  const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
+  const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
+  const kept = found.files.filter(entry => !hidden.has(entry.path));
+
+  const leftOut = [...found.leftOut];
+  const put: TreeEntry[] = [];
+  const changed: FileChange[] = [];
+  let bytes = 0;
+  let missed = 0;
+  for (const entry of kept) {
+    const before = base.get(entry.path);
+    const isLarge = entry.bytes > limits.fileBytesMax;
+    const sha = isLarge ? undefined : blobName(top, entry, clone.format);
+    const mode = modeOf(entry);
+    if (before && sha === before.sha && mode === before.mode) continue;
+    changed.push({
+      ...pathText(entry.path),
+      change: before ? 'update' : 'add',
+      bytes: entry.bytes,
+      mode,
+      ...(before && before.mode !== mode && { modeBefore: before.mode }),
+    });
+    if (sha === undefined || bytes + entry.bytes > limits.totalBytesMax) {
+      const why = sha === undefined && !isLarge ? 'unreadable' : 'too_large';
+      leftOut.push({ path: pathText(entry.path).path, why, bytes: entry.bytes });
+      missed += entry.bytes;
+      continue;
+    }
+    bytes += entry.bytes;
+    put.push(entry);
+  }
+  const there = new Set(found.files.map(entry => entry.path));
+  const deleted = [...base].filter(([at, { mode }]) => mode !== '160000' && !there.has(at) && !found.unread(at));
+  for (const [at, { mode }] of deleted) changed.push({ ...pathText(at), change: 'delete', bytes: 0, mode });
+  const isUnread = leftOut.some(({ why }) => why === 'unreadable' || why === 'too_large');
+  return {
+    put,
+    deleted: deleted.map(([at]) => at),
+    changed: changed.sort((a, b) => (a.path < b.path ? -1 : 1)),
+    ignored: found.files.filter(entry => hidden.has(entry.path)),
+    nested: found.nested,
+    submodules: found.submodules,
+    linksOut: put.filter(entry => entry.kind === 'link' && leadsOut(top, entry)).map(({ path: at }) => at),
+    collisions: collisionsOf(put, kept),
+    leftOut,
+    missed: found.isCut
+      ? { why: 'entries', bytes: missed }
+      : isUnread
+        ? { why: 'file_bytes', bytes: missed }
+        : undefined,
+  };
+}
