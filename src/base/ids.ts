@@ -22,6 +22,11 @@ export function newSessionId(): string {
   return randomUUID();
 }
 
+/** A word that nobody can guess, in 64 hexadecimal digits: whoever says it may pass. */
+export function newToken(): string {
+  return randomBytes(32).toString('hex');
+}
+
 /** A number from 0 up to but not 1, for pauses that must not fall into step. */
 export function chance(): number {
   return Math.random();

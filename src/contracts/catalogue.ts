@@ -42,6 +42,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     fileNames: ['model_io.json'],
     load: async () => (await intents()).modelIo,
   },
+  recording: ours('recording.v1', async () => (await import('./recording/index.ts')).recording, ['recording.json']),
   seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),

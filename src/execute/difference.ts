@@ -1,0 +1,65 @@
+import { canonicalize } from '../base/canonical.ts';
+import { placeOf } from '../base/place.ts';
+import { printable } from '../base/printable.ts';
+
+/** Where two values first differ, in the order in which they are written, and what stands there. */
+export interface Difference {
+  readonly path: string;
+  readonly recorded: string;
+  readonly asked: string;
+}
+
+/** Undefined if they are the same. A key that only one has differs there. */
+export function firstDifference(recorded: unknown, asked: unknown, path = ''): Difference | undefined {
+  if (isBranch(recorded) && isBranch(asked) && Array.isArray(recorded) === Array.isArray(asked)) {
+    const isList = Array.isArray(recorded);
+    for (const key of keysOf(recorded, asked, isList)) {
+      const found = firstDifference(own(recorded, key), own(asked, key), placeOf(path, isList ? Number(key) : key));
+      if (found) return found;
+    }
+    return undefined;
+  }
+  if (Object.is(recorded, asked)) return undefined;
+  return { path, ...shownBoth(recorded, asked) };
+}
+
+function isBranch(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Those of the recording first, then those that are new. */
+function keysOf(recorded: object, asked: object, isList: boolean): string[] {
+  const keys = [...new Set([...Object.keys(recorded), ...Object.keys(asked)])];
+  return isList ? keys.sort((a, b) => Number(a) - Number(b)) : keys;
+}
+
+function own(value: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** Of long texts, what is around the place where they part. */
+function shownBoth(recorded: unknown, asked: unknown): Omit<Difference, 'path'> {
+  if (typeof recorded !== 'string' || typeof asked !== 'string')
+    return { recorded: shown(recorded), asked: shown(asked) };
+  let at = 0;
+  while (at < recorded.length && recorded[at] === asked[at]) at++;
+  const from = Math.max(0, at - BEFORE_UNITS);
+  return { recorded: excerpt(recorded, from), asked: excerpt(asked, from) };
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  return typeof value === 'string' ? excerpt(value, 0) : cut(canonicalize(value), 0);
+}
+
+function excerpt(text: string, from: number): string {
+  return `"${cut(text, from)}"`;
+}
+
+function cut(text: string, from: number): string {
+  const part = text.slice(from, from + SHOWN_UNITS).toWellFormed();
+  return `${from > 0 ? '…' : ''}${printable(part)}${from + SHOWN_UNITS < text.length ? '…' : ''}`;
+}
+
+const BEFORE_UNITS = 20;
+const SHOWN_UNITS = 100;

@@ -1,0 +1,188 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Needles } from '../base/needles.ts';
+import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
+import { apiError } from './api-error.ts';
+import { asked, bytesOf, keptBytes } from './recorded-body.ts';
+import type { DoorMode } from './door.ts';
+import type { Recorded, Recorder } from './recorder.ts';
+import { Replay } from './replay.ts';
+import { Upstream, type UpstreamLimits, UpstreamTrouble } from './upstream.ts';
+
+/** A request that was let in. */
+export interface Asking {
+  readonly method: RecordedRequest['method'];
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The agent has hung up. */
+  readonly signal: AbortSignal;
+}
+
+/** What is answered, as it comes. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Buffer> | Iterable<Buffer>;
+  /** Where it is no answer of the model: why not. */
+  readonly problem?: string;
+  /** Told of every piece before it is sent, and once of the end. */
+  readonly keep?: (chunk: Buffer) => void;
+  readonly over?: (isWhole: boolean) => void;
+}
+
+/** Who answers behind a door. */
+export interface Answerer {
+  /** Undefined if the agent hung up before there was an answer. */
+  answer(asking: Asking): Promise<Answer | undefined>;
+  readonly difference: string | undefined;
+  close(): Promise<Recorded | undefined>;
+}
+
+export function answererOf(mode: DoorMode, api: Api, limits: UpstreamLimits, secrets: Needles): Answerer {
+  if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, secrets);
+  const live = new Live(new Upstream(mode.upstream, limits), api, mode.kind === 'live' ? LIVE : RECORDED);
+  return mode.kind === 'live' ? live : new Taped(live, mode.recorder, secrets);
+}
+
+/** An error of ours, in the words of the API. */
+export function failed(api: Api, status: number, problem: string): Answer {
+  const headers = { 'content-type': 'application/json', ...(status < 500 && { 'x-should-retry': 'false' }) };
+  return { status, headers, body: [Buffer.from(apiError(api, status, problem))], problem };
+}
+
+/** The model itself. */
+class Live implements Answerer {
+  readonly difference = undefined;
+  readonly #upstream: Upstream;
+  readonly #api: Api;
+  readonly #passed: RegExp;
+
+  constructor(upstream: Upstream, api: Api, passed: RegExp) {
+    this.#upstream = upstream;
+    this.#api = api;
+    this.#passed = passed;
+  }
+
+  async answer(asking: Asking): Promise<Answer | undefined> {
+    try {
+      const { statusCode, headers, body } = await this.#upstream.ask(asking);
+      const passed = Object.entries(headers).filter(([name, value]) => value !== undefined && this.#passed.test(name));
+      return {
+        status: statusCode,
+        headers: Object.fromEntries(passed.map(([name, value]) => [name, [value].flat().join(', ')])),
+        body,
+      };
+    } catch (error) {
+      if (asking.signal.aborted) return undefined;
+      if (error instanceof UpstreamTrouble) return failed(this.#api, 502, error.message);
+      throw error;
+    }
+  }
+
+  async close(): Promise<undefined> {
+    await this.#upstream.close();
+  }
+}
+
+/** Headers of an answer that an agent gets to see. */
+const LIVE =
+  /^(?:content-type|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:anthropic|openai|x-ratelimit)-.*)$/;
+
+/** While it is recorded, those alone that a replay gives, too, so that the agent does the same; a pause changes nothing but the time. */
+const RECORDED = /^(?:content-type|retry-after(?:-ms)?)$/;
+
+/** The model, and everything that is said is kept. */
+class Taped implements Answerer {
+  readonly difference = undefined;
+  readonly #live: Live;
+  readonly #recorder: Recorder;
+  readonly #secrets: Needles;
+  /** Bytes of answers that are under way. */
+  #heldBytes = 0;
+
+  constructor(live: Live, recorder: Recorder, secrets: Needles) {
+    this.#live = live;
+    this.#recorder = recorder;
+    this.#secrets = secrets;
+  }
+
+  async answer(asking: Asking): Promise<Answer | undefined> {
+    const { request, masked } = asked(asking.method, asking.path, asking.body, this.#secrets);
+    const seq = this.#recorder.request(request, masked);
+    const answer = await this.#live.answer(asking);
+    if (answer) return { ...answer, ...this.#tape(seq, answer) };
+    this.#recorder.response(seq, null, 0);
+    return undefined;
+  }
+
+  #tape(seq: number, { status, headers }: Answer): Required<Pick<Answer, 'keep' | 'over'>> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    return {
+      keep: chunk => {
+        if (this.#heldBytes + chunk.length > this.#recorder.room) {
+          this.#recorder.cut();
+          return;
+        }
+        chunks.push(chunk);
+        bytes += chunk.length;
+        this.#heldBytes += chunk.length;
+      },
+      over: complete => {
+        this.#heldBytes -= bytes;
+        const { body, masked } = keptBytes(Buffer.concat(chunks), this.#secrets, !complete);
+        const content_type = typeOf(headers['content-type']);
+        this.#recorder.response(seq, { status, content_type, body, complete }, masked);
+      },
+    };
+  }
+
+  async close(): Promise<Recorded> {
+    await this.#live.close();
+    return this.#recorder.finish();
+  }
+}
+
+function typeOf(header: string | undefined): string | null {
+  return header !== undefined && /^[ -~]{1,200}$/.test(header) ? header : null;
+}
+
+/** A recording. */
+class Replayer implements Answerer {
+  readonly #replay: Replay;
+  readonly #api: Api;
+  readonly #secrets: Needles;
+
+  constructor(replay: Replay, api: Api, secrets: Needles) {
+    this.#replay = replay;
+    this.#api = api;
+    this.#secrets = secrets;
+  }
+
+  get difference(): string | undefined {
+    return this.#replay.difference;
+  }
+
+  async answer({ method, path, body, signal }: Asking): Promise<Answer | undefined> {
+    const replayed = this.#replay.ask(asked(method, path, body, this.#secrets).request);
+    // No agent asks again after a 400.
+    if (replayed.kind === 'different') return failed(this.#api, 400, `${replayed.says}.`);
+    const { response } = replayed.exchange;
+    if (response === null) {
+      // Nobody answered when it was recorded, and the agent hung up.
+      if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
+      return undefined;
+    }
+    const headers = response.content_type === null ? {} : { 'content-type': response.content_type };
+    return { status: response.status, headers, body: pieces(bytesOf(response.body), response.complete) };
+  }
+
+  async close(): Promise<undefined> {
+    // A recording needs no end.
+  }
+}
+
+function* pieces(bytes: Buffer, isComplete: boolean): Generator<Buffer> {
+  if (bytes.length > 0) yield bytes;
+  if (!isComplete) throw new UpstreamTrouble('The answer broke off when it was recorded.');
+}

@@ -1,0 +1,150 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { Duplex } from 'node:stream';
+import { Fault } from '../base/fault.ts';
+import { newToken } from '../base/ids.ts';
+import { needlesOf } from '../base/masker.ts';
+import type { Api, Recording } from '../contracts/recording/index.ts';
+import { answererOf } from './door-modes.ts';
+import { Doorkeeper } from './doorkeeper.ts';
+import type { Recorded, Recorder } from './recorder.ts';
+import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
+
+export interface DoorOptions {
+  /** `socket`: in the folder `door` of this stage; `tcp`: at 127.0.0.1, for a run that shares our network. */
+  readonly at: { readonly kind: 'socket'; readonly stage: string } | { readonly kind: 'tcp' };
+  readonly api: Api;
+  readonly mode: DoorMode;
+  /** Secrets of the run. They, the key and the token are masked in everything that is recorded or told. */
+  readonly secrets: readonly string[];
+  readonly limits?: Partial<DoorLimits>;
+}
+
+export type DoorMode =
+  | { readonly kind: 'live'; readonly upstream: UpstreamOptions }
+  | { readonly kind: 'record'; readonly upstream: UpstreamOptions; readonly recorder: Recorder }
+  | { readonly kind: 'replay'; readonly recording: Recording };
+
+export interface DoorLimits extends UpstreamLimits {
+  readonly requestBytesMax: number;
+  readonly answerBytesMax: number;
+  readonly requestsAtOnce: number;
+  readonly connectionsMax: number;
+  /** How long the head of a request may take, and all of it. */
+  readonly requestHeadMs: number;
+  readonly requestMs: number;
+}
+
+export interface DoorStats {
+  readonly requests: number;
+  /** Requests that did not get a whole answer of the model. */
+  readonly failures: number;
+  /** Of bodies, from the agent and to it. */
+  readonly bytesAsked: number;
+  readonly bytesAnswered: number;
+  /** The first thing that went wrong, in a sentence. */
+  readonly problem: string | undefined;
+}
+
+/** The only way from an agent to its model. */
+export interface Door {
+  /** The socket, or the port at 127.0.0.1. */
+  readonly socket: string | undefined;
+  readonly port: number | undefined;
+  /** The word that opens it. */
+  readonly token: string;
+  stats(): DoorStats;
+  /** Replaying: the first request that was not as recorded, and in what. */
+  readonly difference: string | undefined;
+  /** Ends everything that is under way. Recording: writes the recording, and says what is in it. */
+  close(): Promise<Recorded | undefined>;
+}
+
+const LIMITS: DoorLimits = {
+  connectMs: 30_000,
+  headersMs: 600_000,
+  idleMs: 300_000,
+  requestBytesMax: 64 * 1024 * 1024,
+  answerBytesMax: 256 * 1024 * 1024,
+  requestsAtOnce: 64,
+  connectionsMax: 256,
+  requestHeadMs: 30_000,
+  requestMs: 120_000,
+};
+
+export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions): Promise<Door> {
+  const token = newToken();
+  const bounds = { ...LIMITS, ...limits };
+  const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
+  const needles = needlesOf([token, ...(key === undefined ? [] : [key]), ...secrets]);
+  const answerer = answererOf(mode, api, bounds, needles);
+  const keeper = new Doorkeeper(token, api, bounds, answerer);
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: bounds.requestHeadMs,
+    requestTimeout: bounds.requestMs,
+    connectionsCheckingInterval: Math.min(CHECKING_MS, bounds.requestHeadMs),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.maxConnections = bounds.connectionsMax;
+  server.on('request', (request, response) => keeper.receive(request, response));
+  for (const event of ['upgrade', 'connect'] as const) {
+    server.on(event, (_request: IncomingMessage, socket: Duplex) => {
+      socket.on('error', () => undefined);
+      socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    });
+  }
+  const socket = at.kind === 'socket' ? socketPath(at.stage) : undefined;
+  await listening(server, socket);
+  if (socket !== undefined) chmodSync(socket, 0o666);
+  return {
+    socket,
+    port: socket === undefined ? (server.address() as AddressInfo).port : undefined,
+    token,
+    stats: () => keeper.stats(),
+    get difference() {
+      return answerer.difference;
+    },
+    async close() {
+      const closed = new Promise<void>(resolve => server.close(() => resolve()));
+      server.closeAllConnections();
+      await keeper.idle();
+      await closed;
+      return answerer.close();
+    },
+  };
+}
+
+const HEADER_BYTES_MAX = 64 * 1024;
+const HEADERS_MAX = 200;
+const KEEP_ALIVE_MS = 60_000;
+const CHECKING_MS = 1_000;
+
+/** The kernel takes 107 bytes, and cuts or refuses what is longer. */
+const SOCKET_BYTES_MAX = 107;
+
+function socketPath(stage: string): string {
+  const folder = path.join(stage, 'door');
+  const socket = path.join(folder, 'model.sock');
+  if (Buffer.byteLength(socket) > SOCKET_BYTES_MAX)
+    throw new Fault(
+      'door_failed',
+      'The path of the folder for temporary files is too long for a socket. TMPDIR can name a shorter one.',
+    );
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  return socket;
+}
+
+function listening(server: Server, socket: string | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', cause =>
+      reject(new Fault('door_failed', 'The door to the model API could not be opened.', { cause })),
+    );
+    const opened = (): void => resolve();
+    if (socket === undefined) server.listen(0, '127.0.0.1', opened);
+    else server.listen(socket, opened);
+  });
+}

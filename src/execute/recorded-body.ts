@@ -1,0 +1,65 @@
+import { isUtf8 } from 'node:buffer';
+import { canonicalize } from '../base/canonical.ts';
+import { readJson } from '../base/json.ts';
+import { Masker } from '../base/masker.ts';
+import type { Needles } from '../base/needles.ts';
+import type { RecordedBody, RecordedRequest } from '../contracts/recording/index.ts';
+
+/** A body as it may be kept, and how many secrets were masked in it. */
+export interface Kept {
+  readonly body: RecordedBody;
+  readonly masked: number;
+}
+
+/** The request of an agent as it is kept and compared. */
+export interface AskedRequest {
+  readonly request: RecordedRequest;
+  readonly masked: number;
+}
+
+export function asked(method: RecordedRequest['method'], path: string, bytes: Buffer, secrets: Needles): AskedRequest {
+  const masker = new Masker(secrets);
+  const safePath = masker.whole(Buffer.from(path)).toString();
+  const { body, masked } = keptJson(bytes, secrets);
+  return { request: { method, path: safePath, body }, masked: masker.masked + masked };
+}
+
+/** JSON can spell every letter in more than one way, so it is written in one before secrets are looked for. */
+function keptJson(bytes: Buffer, secrets: Needles): Kept {
+  const reading = readJson(bytes, { bytesMax: bytes.length });
+  if (!reading.ok || reading.values * VALUE_BYTES > bytes.length + SLACK_BYTES) return keptBytes(bytes, secrets);
+  const masker = new Masker(secrets);
+  const text = masker.whole(Buffer.from(canonicalize(reading.value)));
+  const safe = masker.masked > 0 ? readJson(text, { bytesMax: text.length }) : reading;
+  if (!safe.ok || depthOf(safe.value) > DEPTH_MAX) return keptBytes(text, secrets);
+  return { body: { form: 'json', value: safe.value }, masked: masker.masked };
+}
+
+/** Bytes as they came, as text if they are one. The end of what broke off may be the beginning of a secret, and is left out. */
+export function keptBytes(bytes: Buffer, secrets: Needles, isCut = false): Kept {
+  if (bytes.length === 0) return { body: null, masked: 0 };
+  const masker = new Masker(secrets);
+  const safe = isCut ? masker.take(bytes) : masker.whole(bytes);
+  const body = isUtf8(safe)
+    ? ({ form: 'text', value: safe.toString() } as const)
+    : ({ form: 'base64', value: safe.toString('base64') } as const);
+  return { body, masked: masker.masked };
+}
+
+/** The bytes of a body that was kept as text or in base64. */
+export function bytesOf(body: RecordedBody): Buffer {
+  if (body === null || typeof body.value !== 'string') return Buffer.alloc(0);
+  return Buffer.from(body.value, body.form === 'base64' ? 'base64' : 'utf8');
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let deepest = 0;
+  for (const key in value) deepest = Math.max(deepest, depthOf((value as Record<string, unknown>)[key]));
+  return deepest + 1;
+}
+
+/** A document may be 64 deep and may hold one value per 16 bytes of its cap; a body in it leaves room for what is around it. */
+const DEPTH_MAX = 56;
+const VALUE_BYTES = 8;
+const SLACK_BYTES = 16 * 1024;

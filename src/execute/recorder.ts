@@ -1,0 +1,188 @@
+import { closeSync, existsSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
+import { canonicalize } from '../base/canonical.ts';
+import { Fault } from '../base/fault.ts';
+import { readJson } from '../base/json.ts';
+import { readRegular } from '../base/regular.ts';
+import {
+  type Exchange,
+  RECORDING_BYTES_MAX,
+  type RecordedRequest,
+  type RecordedResponse,
+  type Recording,
+} from '../contracts/recording/index.ts';
+import { isObject } from '../contracts/kind.ts';
+
+/** What is known of a recording before anything is asked. */
+export type RecordingHeader = Omit<Recording, 'schema_version' | 'ended' | 'masked' | 'exchanges'>;
+
+/** A line of what is written while the run is alive, in this order, but for requests and responses that overlap. */
+type PartLine =
+  | ({ readonly line: 'header' } & RecordingHeader)
+  | { readonly line: 'request'; readonly seq: number; readonly request: RecordedRequest; readonly masked: number }
+  | {
+      readonly line: 'response';
+      readonly seq: number;
+      readonly response: RecordedResponse | null;
+      readonly masked: number;
+    }
+  | { readonly line: 'end'; readonly ended: 'whole' | 'cut' };
+
+/** What was written of a run. */
+export interface Recorded {
+  readonly exchanges: number;
+  readonly masked: number;
+  readonly ended: Recording['ended'];
+}
+
+/**
+ * Writes a recording: a line for each thing that was said into `<file>.part`, so that our death loses nothing that was
+ * answered, and at the end the document that these lines make. Whatever is told to it is masked already.
+ */
+export class Recorder {
+  readonly #file: string;
+  readonly #fd: number;
+  #room: number;
+  #seq = 0;
+  #failure: Fault | undefined;
+  #isCut = false;
+
+  constructor(file: string, header: RecordingHeader, bytesMax = RECORDING_BYTES_MAX) {
+    this.#file = file;
+    if (existsSync(file))
+      throw new Fault('usage', `${path.basename(file)} exists already. A recording replaces no file.`);
+    if (existsSync(partOf(file)))
+      throw new Fault(
+        'usage',
+        `${path.basename(partOf(file))} is being recorded by another run, or left of one that died.`,
+      );
+    this.#room = bytesMax - END_BYTES;
+    this.#fd = written(() => openSync(partOf(file), 'wx', 0o600));
+    this.#append({ line: 'header', ...header });
+  }
+
+  /** Bytes that may still be kept; an answer of more cannot be. */
+  get room(): number {
+    return this.#isCut || this.#failure ? 0 : this.#room;
+  }
+
+  /** The number of the exchange that begins with it. */
+  request(request: RecordedRequest, masked: number): number {
+    this.#seq++;
+    this.#append({ line: 'request', seq: this.#seq, request, masked });
+    return this.#seq;
+  }
+
+  response(seq: number, response: RecordedResponse | null, masked: number): void {
+    this.#append({ line: 'response', seq, response, masked });
+  }
+
+  /** No further line: the recording is full. */
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  /** The lines become the document. */
+  finish(): Recorded {
+    if (this.#failure) throw this.#failure;
+    this.#isCut ||= this.#seq > EXCHANGES_MAX;
+    written(() => {
+      writeWhole(this.#fd, `${JSON.stringify({ line: 'end', ended: this.#isCut ? 'cut' : 'whole' })}\n`);
+      fdatasyncSync(this.#fd);
+      closeSync(this.#fd);
+    });
+    const recording = readPart(this.#file);
+    if (!recording) throw new Fault('recording_failed', 'The recording could not be written.');
+    writeAtomic(this.#file, canonicalize(recording));
+    rmSync(partOf(this.#file), { force: true });
+    const { exchanges, masked, ended } = recording;
+    return { exchanges: exchanges.length, masked, ended };
+  }
+
+  #append(line: PartLine): void {
+    if (this.#failure || this.#isCut) return;
+    const text = `${JSON.stringify(line)}\n`;
+    const bytes = Buffer.byteLength(text);
+    if (bytes > this.#room || this.#seq > EXCHANGES_MAX) {
+      this.cut();
+      return;
+    }
+    this.#room -= bytes;
+    try {
+      written(() => writeWhole(this.#fd, text));
+    } catch (error) {
+      // Whoever finishes the recording is told. The agent goes on.
+      this.#failure = error as Fault;
+    }
+  }
+}
+
+const EXCHANGES_MAX = 10_000;
+
+/** Room for the last line, and for what the document has beyond its lines. */
+const END_BYTES = 4_096;
+
+/** What a recorder that is at work, or died over this file, has written so far. */
+export function readPart(file: string): Recording | undefined {
+  const bytes = readRegular(partOf(file), RECORDING_BYTES_MAX);
+  return bytes && recordingOf(bytes);
+}
+
+function partOf(file: string): string {
+  return `${file}.part`;
+}
+
+/** The recording that lines make; what follows a line that is not whole is left out. Undefined if there is not even a header. */
+function recordingOf(bytes: Buffer): Recording | undefined {
+  let header: RecordingHeader | undefined;
+  let ended: Recording['ended'] = 'interrupted';
+  let masked = 0;
+  const requests = new Map<number, RecordedRequest>();
+  const answered = new Map<number, RecordedResponse | null>();
+  for (const line of linesIn(bytes)) {
+    if (line.line === 'header') {
+      const { line: _, ...rest } = line;
+      header ??= rest;
+    } else if (line.line === 'end') ended = line.ended;
+    else {
+      masked += line.masked;
+      if (line.line === 'request') requests.set(line.seq, line.request);
+      else answered.set(line.seq, line.response);
+    }
+  }
+  if (!header) return undefined;
+  const exchanges: Exchange[] = [];
+  for (const [seq, request] of requests) {
+    const response = answered.get(seq);
+    // What nobody had answered when the lines end cannot be replayed.
+    if (response !== undefined) exchanges.push({ seq: exchanges.length + 1, request, response });
+  }
+  return { schema_version: 'recording.v1', ...header, ended, masked, exchanges };
+}
+
+function* linesIn(bytes: Buffer): Generator<PartLine> {
+  for (let from = 0; from < bytes.length; ) {
+    const feed = bytes.indexOf(0x0a, from);
+    if (feed < 0) return;
+    const line = bytes.subarray(from, feed);
+    const reading = readJson(line, { bytesMax: RECORDING_BYTES_MAX });
+    if (!reading.ok || !isObject(reading.value)) return;
+    yield reading.value as unknown as PartLine;
+    from = feed + 1;
+  }
+}
+
+/** A disk that is almost full takes a part of a line before it refuses the rest. */
+function writeWhole(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
+}
+
+function written<Value>(act: () => Value): Value {
+  try {
+    return act();
+  } catch (cause) {
+    throw new Fault('recording_failed', 'The recording could not be written.', { cause });
+  }
+}

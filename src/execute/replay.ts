@@ -1,0 +1,122 @@
+import { canonicalize } from '../base/canonical.ts';
+import { bytesHash, type ContentHash } from '../base/hash.ts';
+import type { Exchange, RecordedRequest, Recording } from '../contracts/recording/index.ts';
+import { firstDifference } from './difference.ts';
+import { settled, settledText } from './volatile.ts';
+
+/** What a recording says to a request. */
+export type Replayed =
+  | { readonly kind: 'answered'; readonly exchange: Exchange }
+  /** Which request differs from the recording, and where. */
+  | { readonly kind: 'different'; readonly says: string };
+
+/**
+ * Answers requests from a recording, each exchange once. Requests of one method and path are answered in the order of the
+ * recording. Those that an agent makes at the same time may come in another order, so any of the next ones that is the
+ * same to the last word is taken, but for what is volatile.
+ */
+export class Replay {
+  readonly #recording: Recording;
+  readonly #waiting: Asked[];
+  #requests = 0;
+  #difference: string | undefined;
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+    this.#waiting = recording.exchanges.map(({ request }, index) => new Asked(request, index));
+  }
+
+  ask(request: RecordedRequest): Replayed {
+    this.#requests++;
+    // Whatever follows a difference follows from it.
+    if (this.#difference === undefined) {
+      const asked = new Asked(request, this.#requests);
+      const next = this.#waiting.filter(({ lane }) => lane === asked.lane).slice(0, PARALLEL_MAX);
+      const found = next.find(({ digest }) => digest === asked.digest);
+      if (found) {
+        this.#waiting.splice(this.#waiting.indexOf(found), 1);
+        return { kind: 'answered', exchange: this.#recording.exchanges[found.index] as Exchange };
+      }
+      this.#difference = this.#told(asked, next);
+    }
+    return { kind: 'different', says: this.#difference };
+  }
+
+  /** The first request that was not as recorded, and in what. */
+  get difference(): string | undefined {
+    return this.#difference;
+  }
+
+  /** How many exchanges nobody has asked for. */
+  get left(): number {
+    return this.#waiting.length;
+  }
+
+  #told(asked: Asked, next: readonly Asked[]): string {
+    const which = `request ${this.#requests}`;
+    const nearest = nearestOf(asked, next);
+    if (nearest) {
+      const body = firstDifference(nearest.body, asked.body);
+      const found = body ?? firstDifference(nearest.query, asked.query) ?? { recorded: '', asked: '', path: '' };
+      const at = body ? body.path || 'its body' : 'its query';
+      return `${which} differs from the recording at ${at}: ${found.recorded} was recorded, ${found.asked} was asked`;
+    }
+    const { exchanges, ended } = this.#recording;
+    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no further ${asked.lane}`;
+    return `${which} is not in the recording, which has ${exchanges.length}${ENDS[ended]}`;
+  }
+}
+
+/** As many as an agent can have open at once. */
+const PARALLEL_MAX = 64;
+
+const ENDS: Readonly<Record<Recording['ended'], string>> = {
+  whole: '',
+  cut: ' and was full before the run was over',
+  interrupted: ' and was interrupted',
+};
+
+/** A request as it is compared: with everything volatile replaced. */
+class Asked {
+  readonly index: number;
+  /** What it is for. Requests of one lane have an order. */
+  readonly lane: string;
+  readonly #request: RecordedRequest;
+  #digest: ContentHash | undefined;
+
+  constructor(request: RecordedRequest, index: number) {
+    this.#request = request;
+    this.index = index;
+    this.lane = `${request.method} ${settledText(request.path.replace(/\?.*$/, ''))}`;
+  }
+
+  get body(): unknown {
+    return settled(this.#request.body?.value ?? null);
+  }
+
+  get query(): string {
+    return settledText(/\?.*$/.exec(this.#request.path)?.[0] ?? '');
+  }
+
+  get text(): string {
+    return canonicalize({ body: this.body, query: this.query });
+  }
+
+  get digest(): ContentHash {
+    this.#digest ??= bytesHash(this.text);
+    return this.#digest;
+  }
+}
+
+/** Which of the next ones was meant: the one that is the same for longest, the first of equals. */
+function nearestOf(asked: Asked, next: readonly Asked[]): Asked | undefined {
+  const { text } = asked;
+  const lengths = next.map(one => commonLength(one.text, text));
+  return next[lengths.indexOf(Math.max(...lengths))];
+}
+
+function commonLength(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at;
+}

@@ -1,0 +1,64 @@
+/** Something in a request that may differ between two equal runs. */
+export interface Volatile {
+  readonly what: string;
+  readonly why: string;
+  /** Linear: every repetition is bounded, and begins with something fixed or at the border of a word. */
+  readonly pattern: RegExp;
+}
+
+/**
+ * What two equal runs may say differently, and so is taken for the same. It is looked for in every text of a request, in
+ * this order. Whatever is in this list can change without being noticed, so it is as short as real agents allow.
+ */
+export const VOLATILE: readonly Volatile[] = [
+  {
+    what: 'run',
+    why: 'Every run has an id of its own, by which its branch is called.',
+    pattern: /\b[a-z]{1,20}_\d{8}_\d{6}_[0-9a-f]{12}\b/g,
+  },
+  {
+    what: 'uuid',
+    why: 'Sessions, requests and messages are called by random ids.',
+    pattern: /\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b/g,
+  },
+  {
+    what: 'instant',
+    why: 'Agents tell their model the date, and tools the time.',
+    pattern: /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?![\d-])/g,
+  },
+  {
+    what: 'instant',
+    why: 'Tools such as ls, git and date write instants in words.',
+    pattern:
+      /\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2} (?:\d\d:\d\d(?::\d\d)?(?: [A-Z]{3,4})?(?: \d{4})?(?: [+-]\d{4})?| ?\d{4})(?!\d)/g,
+  },
+  {
+    what: 'hash',
+    why: 'A commit has the time at which it was made in its hash; a home has a random id.',
+    pattern: /\b(?=[a-f]{0,64}\d)(?=\d{0,64}[a-f])[0-9a-f]{7,64}\b/g,
+  },
+  {
+    what: 'duration',
+    why: 'Tools say how long they took.',
+    pattern: /\b\d{1,12}(?:\.\d{1,12})? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|minutes?)\b/g,
+  },
+  {
+    what: 'port',
+    why: 'The door may have another port each time.',
+    pattern: /(?<=\b(?:127\.0\.0\.1|localhost):)\d{1,5}\b/g,
+  },
+];
+
+/** A text with everything volatile replaced by what it is. */
+export function settledText(text: string): string {
+  return VOLATILE.reduce((settled, { what, pattern }) => settled.replace(pattern, `<${what}>`), text);
+}
+
+/** The same of every text in a value that was read from JSON. */
+export function settled(value: unknown): unknown {
+  if (typeof value === 'string') return settledText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(settled);
+  // A key `__proto__` must stay a key.
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member)]));
+}

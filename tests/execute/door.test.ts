@@ -1,0 +1,282 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openDoor } from '../../src/execute/door.ts';
+import { temporaryFolder } from '../support.ts';
+import { door, errorIn, events, fakeApi, KEY, send, upstream } from './door-world.ts';
+
+describe('a door to a live model', () => {
+  test('lets a request through with the real key in place of its token, and the answer back', async () => {
+    const api = await fakeApi((_, response) => events(response, 'one', 'two'));
+    const opened = await door({ kind: 'live', upstream: upstream(`${api.url}/base/`) });
+    const got = await send(opened, {
+      body: '{"model":"m"}',
+      headers: { 'anthropic-version': '2023-06-01', cookie: 'c=1', 'x-forwarded-for': '10.0.0.1', authorization: 'x' },
+    });
+    expect(got).toMatchObject({ status: 200, body: 'data: one\n\ndata: two\n\n', isCut: false });
+    expect(got.headers).toMatchObject({ 'content-type': 'text/event-stream', 'request-id': 'r1' });
+    expect(got.headers).not.toHaveProperty('set-cookie');
+    const [seen] = api.seen;
+    expect(seen).toMatchObject({ method: 'POST', url: '/base/v1/messages?beta=true', body: '{"model":"m"}' });
+    expect(seen?.headers).toMatchObject({ 'x-api-key': KEY, 'anthropic-version': '2023-06-01' });
+    for (const name of ['cookie', 'x-forwarded-for', 'authorization']) expect(seen?.headers).not.toHaveProperty(name);
+    expect(JSON.stringify(seen?.headers)).not.toContain(opened.token);
+    expect(opened.stats()).toEqual({
+      requests: 1,
+      failures: 0,
+      bytesAsked: 13,
+      bytesAnswered: 22,
+      problem: undefined,
+    });
+  });
+
+  test('takes the token as a bearer, too, and gives the key in that form', async () => {
+    const api = await fakeApi((_, response) => events(response, 'one'));
+    const opened = await door(
+      { kind: 'live', upstream: { ...upstream(api.url), keyHeader: 'authorization' } },
+      { at: { kind: 'tcp' }, api: 'openai' },
+    );
+    expect(opened.socket).toBeUndefined();
+    const got = await send(opened, { headers: { 'x-api-key': '', authorization: `Bearer ${opened.token}` } });
+    expect(got.status).toBe(200);
+    expect(api.seen[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+  });
+
+  test('brings every event as it comes, long before the answer ends', async () => {
+    let finish = (): void => undefined;
+    const api = await fakeApi((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: first\n\n');
+      finish = () => response.end('data: last\n\n');
+    });
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const pieces: string[] = [];
+    const got = await send(opened, {
+      onData: piece => {
+        pieces.push(piece);
+        finish();
+      },
+    });
+    // The API ends its answer only when the first event has arrived.
+    expect(pieces).toEqual(['data: first\n\n', 'data: last\n\n']);
+    expect(got.isCut).toBe(false);
+  });
+
+  test('hangs up on the model when the agent hangs up', async () => {
+    let isGone = (): void => undefined;
+    const gone = new Promise<void>(resolve => (isGone = resolve));
+    const api = await fakeApi((_, response) => {
+      response.on('close', isGone);
+      response.writeHead(200).write('data: first\n\n');
+    });
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const hangUp = new AbortController();
+    await send(opened, { signal: hangUp.signal, onData: () => hangUp.abort() }).catch(() => undefined);
+    await gone;
+    await opened.close();
+    expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, problem: undefined });
+  });
+});
+
+describe('what a door refuses', () => {
+  const rows: [string, number, Parameters<typeof send>[1]][] = [
+    ['another token', 401, { headers: { 'x-api-key': 'guess' } }],
+    ['no token', 401, { headers: { 'x-api-key': '' } }],
+    ['a method that changes things', 405, { method: 'DELETE' }],
+    ['a path that climbs', 400, { path: '/v1/../admin' }],
+    ['a path that climbs in disguise', 400, { path: '/v1/%2E%2e/admin' }],
+    ['an encoded slash', 400, { path: '/v1/..%2fadmin' }],
+    ['another host', 400, { path: 'http://example.com/v1/messages' }],
+    ['a path that is a host', 400, { path: '//example.com/v1' }],
+    ['a body that is too large', 413, { body: 'x'.repeat(1_001) }],
+    [
+      'a body of unknown length that is too large',
+      413,
+      { body: 'x'.repeat(1_001), headers: { 'transfer-encoding': 'chunked' } },
+    ],
+  ];
+  test.each(rows)('%s', async (_, status, sending) => {
+    const api = await fakeApi((_, response) => events(response, 'one'));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { requestBytesMax: 1_000 } });
+    const got = await send(opened, sending);
+    expect(got.status).toBe(status);
+    expect(JSON.parse(got.body)).toMatchObject({ type: 'error', error: { type: expect.any(String) as string } });
+    expect(api.seen).toEqual([]);
+    expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, problem: errorIn(got.body) });
+  });
+
+  test('an address that is none, or tells too much', async () => {
+    for (const url of ['api.example.com', 'ftp://x', 'http://user:word@x', 'http://x/?a=b', 'http://x/#a']) {
+      const options = { at: { kind: 'tcp' }, api: 'openai', secrets: [] } as const;
+      await expect(openDoor({ ...options, mode: { kind: 'live', upstream: upstream(url) } })).rejects.toMatchObject({
+        code: 'usage',
+      });
+    }
+  });
+
+  test('a stage whose path no socket can have', async () => {
+    const stage = path.join(temporaryFolder(), 'x'.repeat(100));
+    const mode = { kind: 'live', upstream: upstream('http://127.0.0.1:1') } as const;
+    await expect(openDoor({ at: { kind: 'socket', stage }, api: 'openai', secrets: [], mode })).rejects.toMatchObject({
+      code: 'door_failed',
+      message: expect.not.stringContaining(stage) as string,
+    });
+  });
+});
+
+describe('a model that fails', () => {
+  const answers = [
+    [
+      'a redirect',
+      (r: Parameters<typeof events>[0]) => void r.writeHead(307, { location: 'http://x/' }).end(),
+      'status 307',
+    ],
+    [
+      'bytes in disguise',
+      (r: Parameters<typeof events>[0]) => void r.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
+      'encoding',
+    ],
+    ['no answer', (r: Parameters<typeof events>[0]) => void r.destroy(), 'failed (UND_ERR_SOCKET)'],
+    ['silence', () => undefined, 'did not begin'],
+  ] as const;
+  test.each(answers)('with %s is told in the words of the API', async (_, answer, says) => {
+    const api = await fakeApi((_, response) => answer(response));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { headersMs: 300 } });
+    const got = await send(opened);
+    expect(got.status).toBe(502);
+    expect(errorIn(got.body)).toContain(says);
+    expect(got.body).not.toMatch(/127\.0\.0\.1|k-real|node_modules/);
+    expect(opened.stats().problem).toBe(errorIn(got.body));
+  });
+
+  test('is told, too, when nobody listens there, in the form of the other API', async () => {
+    const api = await fakeApi(() => undefined);
+    api.close();
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { api: 'openai' });
+    expect(JSON.parse((await send(opened)).body)).toEqual({
+      error: { message: 'The model API refuses connections.', type: 'api_error', param: null, code: null },
+    });
+  });
+
+  test('with an error of its own is passed on as it is', async () => {
+    const api = await fakeApi((_, response) => {
+      response.writeHead(529, { 'content-type': 'application/json', 'retry-after': '1' }).end('{"type":"error"}');
+    });
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const got = await send(opened);
+    expect(got).toMatchObject({ status: 529, body: '{"type":"error"}', headers: { 'retry-after': '1' } });
+    expect(opened.stats()).toMatchObject({ failures: 0, problem: undefined });
+  });
+
+  test.each([
+    ['hangs up', (r: Parameters<typeof events>[0]) => setTimeout(() => r.destroy(), 20), 'failed'],
+    ['falls silent', () => undefined, 'fell silent'],
+    [
+      'does not end',
+      (r: Parameters<typeof events>[0]) => setTimeout(() => r.write('x'.repeat(2_000)), 20),
+      'more than 1000 bytes',
+    ],
+  ] as const)('and %s in the middle of an answer breaks it off', async (_, next, says) => {
+    const api = await fakeApi((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: first\n\n', () => next(response));
+    });
+    const opened = await door(
+      { kind: 'live', upstream: upstream(api.url) },
+      { limits: { idleMs: 300, answerBytesMax: 1_000 } },
+    );
+    const got = await send(opened);
+    expect(got).toMatchObject({ status: 200, body: 'data: first\n\n', isCut: true });
+    expect(opened.stats()).toMatchObject({ failures: 1, problem: expect.stringContaining(says) as string });
+  });
+});
+
+describe('a door that is attacked', () => {
+  const raw = (socket: string, text: string, onData: (text: string) => void = () => undefined): Promise<string> =>
+    new Promise(resolve => {
+      let said = '';
+      const connection = createConnection(socket, () => connection.write(text));
+      connection.on('error', () => undefined);
+      connection.on('data', chunk => {
+        said += chunk.toString('latin1');
+        onData(said);
+      });
+      connection.on('close', () => resolve(said));
+    });
+
+  test('refuses tunnels, upgrades, other protocols and heads without end, and goes on', async () => {
+    const api = await fakeApi((_, response) => events(response, 'one'));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const socket = opened.socket ?? '';
+    const auth = `x-api-key: ${opened.token}\r\n`;
+    expect(await raw(socket, `CONNECT x:443 HTTP/1.1\r\nhost: x\r\n${auth}\r\n`)).toMatch(/^HTTP\/1\.1 501 /);
+    const upgrade = `GET /v1 HTTP/1.1\r\nhost: x\r\n${auth}connection: upgrade\r\nupgrade: websocket\r\n\r\n`;
+    expect(await raw(socket, upgrade)).toMatch(/^HTTP\/1\.1 501 /);
+    expect(await raw(socket, '\x16\x03\x01\x02\x00\x01\x00\n\n')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await raw(socket, `GET / HTTP/1.1\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+    const smuggled = `POST /v1 HTTP/1.1\r\nhost: x\r\n${auth}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`;
+    expect(await raw(socket, smuggled)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await send(opened)).toMatchObject({ status: 200 });
+    expect(api.seen).toHaveLength(1);
+  });
+
+  test('ends requests that never become whole', async () => {
+    const api = await fakeApi((_, response) => events(response, 'one'));
+    const limits = { requestHeadMs: 200, requestMs: 400 };
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits });
+    const socket = opened.socket ?? '';
+    const head = `POST /v1 HTTP/1.1\r\nhost: x\r\nx-api-key: ${opened.token}\r\n`;
+    const said = await Promise.all([raw(socket, head), raw(socket, `${head}content-length: 9\r\n\r\nhalf`)]);
+    expect(said).toEqual([expect.stringMatching(/408/), expect.stringMatching(/^(?:$|HTTP\/1\.1 408)/)]);
+    expect(api.seen).toEqual([]);
+    expect((await send(opened)).status).toBe(200);
+  });
+
+  test('answers pipelined requests in order, and only so many at once', async () => {
+    const held: (() => void)[] = [];
+    const api = await fakeApi((_, response) => held.push(() => events(response, 'one')));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { requestsAtOnce: 3 } });
+    const one = `POST /v1 HTTP/1.1\r\nhost: x\r\nx-api-key: ${opened.token}\r\ncontent-length: 2\r\n\r\n{}`;
+    const said = raw(opened.socket ?? '', one.repeat(5));
+    await expect.poll(() => held.length).toBe(3);
+    for (const go of held) go();
+    // The first that is refused closes the connection.
+    expect((await said).match(/HTTP\/1\.1 \d+/g)).toEqual([200, 200, 200, 503].map(status => `HTTP/1.1 ${status}`));
+  });
+
+  test('outlives more connections than it takes', async () => {
+    const api = await fakeApi((_, response) => events(response, 'one'));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { connectionsMax: 20 } });
+    const many = Array.from({ length: 500 }, () => {
+      const connection = createConnection(opened.socket ?? '');
+      connection.on('error', () => undefined);
+      return new Promise<() => void>(resolve => {
+        connection.on('connect', () => resolve(() => connection.destroy()));
+        connection.on('close', () => resolve(() => undefined));
+      });
+    });
+    for (const hangUp of await Promise.all(many)) hangUp();
+    await expect.poll(async () => (await send(opened).catch(() => ({ status: 0 }))).status).toBe(200);
+  });
+
+  test('closes with everything under way', async () => {
+    const api = await fakeApi(() => undefined);
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const waiting = send(opened).catch((error: Error) => error.message);
+    await expect.poll(() => api.seen.length).toBe(1);
+    await opened.close();
+    expect(await waiting).toMatch(/hang up|ECONNRESET/);
+  });
+});
+
+test('everybody who reaches the folder of a door can knock', async () => {
+  const stage = temporaryFolder();
+  const mode = { kind: 'live', upstream: upstream('http://127.0.0.1:1') } as const;
+  const opened = await door(mode, { at: { kind: 'socket', stage } });
+  expect(opened.socket).toBe(path.join(stage, 'door', 'model.sock'));
+  expect(statSync(path.join(stage, 'door')).mode & 0o777).toBe(0o755);
+  expect(statSync(opened.socket ?? '').mode & 0o777).toBe(0o666);
+  await opened.close();
+  expect(() => readFileSync(opened.socket ?? '')).toThrow('ENOENT');
+});

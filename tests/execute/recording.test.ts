@@ -1,0 +1,184 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Recording } from '../../src/contracts/recording/index.ts';
+import { recording as contract } from '../../src/contracts/recording/index.ts';
+import { Recorder } from '../../src/execute/recorder.ts';
+import { openRecording } from '../../src/execute/recording.ts';
+import { verifyFile } from '../../src/verify/file.ts';
+import { exampleWith, temporaryFolder } from '../support.ts';
+import { door, errorIn, events, fakeApi, HEADER, KEY, recorded, replaying, send, upstream } from './door-world.ts';
+
+const read = (file: string): Recording => JSON.parse(readFileSync(file, 'utf8')) as Recording;
+const ask = (...messages: string[]): string => JSON.stringify({ model: 'm', messages });
+
+describe('a recording', () => {
+  test('holds what was asked and answered, and keeps its contract', async () => {
+    const api = await fakeApi((seen, response) => events(response, `answer to ${seen.body.length}`));
+    const file = await recorded(api, [ask('a'), ask('a', 'b'), 'no JSON', '']);
+    const recording = read(file);
+    expect(recording).toMatchObject({ ...HEADER, ended: 'whole', masked: 0 });
+    expect(recording.exchanges.map(({ request }) => request.body)).toEqual([
+      { form: 'json', value: { model: 'm', messages: ['a'] } },
+      { form: 'json', value: { model: 'm', messages: ['a', 'b'] } },
+      { form: 'text', value: 'no JSON' },
+      null,
+    ]);
+    expect(recording.exchanges[0]?.response).toEqual({
+      status: 200,
+      content_type: 'text/event-stream',
+      body: { form: 'text', value: 'data: answer to 30\n\n' },
+      complete: true,
+    });
+    expect(existsSync(`${file}.part`)).toBe(false);
+    expect(await verifyFile(file, { strict: true })).toMatchObject({ outcome: 'valid', contract: 'recording' });
+  });
+
+  test('is answered from, byte for byte, when the model is gone', async () => {
+    const bodies = [ask('a'), ask('a', 'b'), ask('a', 'b', 'c'), ask('d')];
+    let count = 0;
+    const api = await fakeApi((_, response) => {
+      if (++count === 1) events(response, 'ä', 'b');
+      else if (count === 2) response.writeHead(529, { 'content-type': 'application/json' }).end('{"type":"error"}');
+      else if (count === 3) response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]));
+      else response.writeHead(200).write('half', () => setTimeout(() => response.destroy(), 20));
+    });
+    const file = path.join(temporaryFolder(), 'recording.json');
+    const mode = { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) } as const;
+    const first = await door(mode);
+    const before = [];
+    for (const body of bodies) before.push(await send(first, { body }));
+    expect(await first.close()).toEqual({ exchanges: 4, masked: 0, ended: 'whole' });
+    api.close();
+    const again = await replaying(file);
+    for (const [index, body] of bodies.entries()) {
+      const { status, headers, body: text, isCut } = await send(again, { body });
+      const then = before[index];
+      expect({ status, text, isCut }).toEqual({ status: then?.status, text: then?.body, isCut: then?.isCut });
+      expect(headers['content-type']).toBe(then?.headers['content-type']);
+    }
+    expect(again.difference).toBeUndefined();
+    expect(await again.close()).toBeUndefined();
+  });
+
+  test('holds no key, no token and no secret, however they are written', async () => {
+    const secret = 'hunter2 "quoted"';
+    const file = path.join(temporaryFolder(), 'recording.json');
+    const api = await fakeApi((seen, response) =>
+      events(response, JSON.stringify({ echo: seen.headers['x-api-key'], secret })),
+    );
+    const mode = { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) } as const;
+    const opened = await door(mode, { secrets: [secret] });
+    const spelled = JSON.stringify({ a: secret }).replace('hunter2', '\\u0068unter2');
+    await send(opened, { body: spelled, headers: { 'x-note': secret } });
+    await send(opened, { body: JSON.stringify({ token: opened.token, key: Buffer.from(KEY).toString('base64') }) });
+    await send(opened, { path: `/v1/x?k=${KEY}`, method: 'GET' });
+    const { masked } = (await opened.close()) ?? {};
+    const text = readFileSync(file, 'utf8');
+    for (const hidden of [KEY, opened.token, 'unter2', 'quoted', Buffer.from(KEY).toString('base64').slice(0, 20)])
+      expect(text).not.toContain(hidden);
+    expect(masked).toBe(10);
+    expect(read(file).masked).toBe(masked);
+    // The same secret, or another in its place, is masked before it is compared.
+    const again = await replaying(file, { secrets: ['other'] });
+    expect(await send(again, { body: JSON.stringify({ a: 'other' }) })).toMatchObject({ status: 200 });
+  });
+
+  test('that is full says so, and is replayed as far as it goes', async () => {
+    const api = await fakeApi((_, response) => events(response, 'x'.repeat(3_000)));
+    const file = path.join(temporaryFolder(), 'recording.json');
+    const recorder = new Recorder(file, HEADER, 12_000);
+    const opened = await door({ kind: 'record', upstream: upstream(api.url), recorder });
+    for (const body of ['1', '2', '3', '4']) expect((await send(opened, { body })).body).toHaveLength(3_008);
+    expect(await opened.close()).toMatchObject({ exchanges: 2, ended: 'cut' });
+    const again = await replaying(file);
+    expect((await send(again, { body: '1' })).status).toBe(200);
+    expect((await send(again, { body: '2' })).status).toBe(200);
+    const got = await send(again, { body: '3' });
+    expect(got.status).toBe(400);
+    expect(errorIn(got.body)).toBe(
+      'request 3 is not in the recording, which has 2 and was full before the run was over.',
+    );
+  });
+
+  test('survives the death of whoever wrote it', async () => {
+    const api = await fakeApi((seen, response) => {
+      if (!seen.body.includes('hang')) events(response, 'one');
+    });
+    const file = path.join(temporaryFolder(), 'recording.json');
+    const mode = { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) } as const;
+    const opened = await door(mode);
+    await send(opened, { body: ask('a') });
+    const hanging = send(opened, { body: ask('hang') }).catch(() => undefined);
+    await send(opened, { body: ask('b') });
+    // As it lies on the disk at this moment, with the beginning of a line.
+    const left = path.join(temporaryFolder(), 'recording.json');
+    writeFileSync(`${left}.part`, `${readFileSync(`${file}.part`, 'utf8')}{"line":"requ`);
+    await opened.close();
+    await hanging;
+    const again = await replaying(left);
+    expect((await send(again, { body: ask('a') })).status).toBe(200);
+    expect((await send(again, { body: ask('b') })).status).toBe(200);
+    expect((await send(again, { body: ask('hang') })).status).toBe(400);
+    expect(again.difference).toBe('request 3 is not in the recording, which has 2 and was interrupted');
+    expect(() => new Recorder(left, HEADER)).toThrow('left of one that died');
+    // Whoever recorded it to the end knows that nobody had answered.
+    expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
+  });
+
+  test('replaces no file', () => {
+    const file = path.join(temporaryFolder(), 'mine.json');
+    writeFileSync(file, 'mine');
+    expect(() => new Recorder(file, HEADER)).toThrow('mine.json exists already.');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+});
+
+describe('a recording that cannot be replayed is refused before anything starts', () => {
+  const refusal = (text: string | undefined): string => {
+    const file = path.join(temporaryFolder(), 'r.json');
+    if (text !== undefined) writeFileSync(file, text);
+    try {
+      openRecording(file, 'claude_cli');
+      return 'accepted';
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'Fault', code: 'usage' });
+      return (error as Error).message;
+    }
+  };
+  const example = (changes: Record<string, unknown>): string => JSON.stringify(exampleWith(contract, changes));
+  test.each([
+    ['of nothing', undefined, 'r.json does not exist, so there is nothing to replay.'],
+    ['of an empty file', '', 'r.json is no recording: The document is empty.'],
+    ['that was cut', example({}).slice(0, -9), 'r.json is no recording: '],
+    ['of something else', '{"schema_version":"intent.v1"}', 'r.json is no recording of an agent.'],
+    ['of another version', example({ schema_version: 'recording.v2' }), 'of a version that is not known here.'],
+    [
+      'of another agent',
+      example({ agent_family: 'codex_cli' }),
+      'r.json is a recording of Codex, and cannot be replayed for Claude.',
+    ],
+    ['without an answer', example({ exchanges: [] }), 'r.json holds no answer, so there is nothing to replay.'],
+    ['with a gap', example({ 'exchanges.0.seq': 2 }), 'r.json breaks a rule of recordings: RC6: exchanges[0].seq'],
+  ])('%s', (_, text, says) => {
+    expect(refusal(text)).toContain(says);
+  });
+
+  test('whatever stands in it', () => {
+    const text = JSON.stringify(contract.example);
+    fc.assert(
+      fc.property(fc.nat(text.length), fc.string({ maxLength: 5 }), fc.nat(20), (at, put, taken) => {
+        const said = refusal(text.slice(0, at) + put + text.slice(at + taken));
+        expect(said).toMatch(/^(?:accepted$|r\.json )/);
+      }),
+      { numRuns: 300 },
+    );
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), value => {
+        expect(refusal(value)).toMatch(/^r\.json /);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

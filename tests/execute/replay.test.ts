@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RecordedRequest, Recording } from '../../src/contracts/recording/index.ts';
+import { recording as contract } from '../../src/contracts/recording/index.ts';
+import { Replay } from '../../src/execute/replay.ts';
+import { settled, settledText, VOLATILE } from '../../src/execute/volatile.ts';
+
+const request = (value: unknown, path = '/v1/messages'): RecordedRequest => ({
+  method: 'POST',
+  path,
+  body: { form: 'json', value },
+});
+
+const recordingOf = (...requests: RecordedRequest[]): Recording => ({
+  ...(contract.example as Recording),
+  exchanges: requests.map((request, index) => ({
+    seq: index + 1,
+    request,
+    response: { status: 200, content_type: null, body: null, complete: true },
+  })),
+});
+
+const seqOf = (replay: Replay, asked: RecordedRequest): number | string => {
+  const replayed = replay.ask(asked);
+  return replayed.kind === 'answered' ? replayed.exchange.seq : replayed.says;
+};
+
+describe('a replay', () => {
+  test('answers in the order of the recording, and the same twice where it was asked twice', () => {
+    const replay = new Replay(recordingOf(request('a'), request('a'), request('b')));
+    expect([request('a'), request('a'), request('b')].map(one => seqOf(replay, one))).toEqual([1, 2, 3]);
+    expect(replay.difference).toBeUndefined();
+    expect(replay.left).toBe(0);
+  });
+
+  test('lets requests that overlap come in another order', () => {
+    const replay = new Replay(recordingOf(request('a'), request('b'), request('c', '/v1/other')));
+    expect(seqOf(replay, request('c', '/v1/other'))).toBe(3);
+    expect(seqOf(replay, request('b'))).toBe(2);
+    expect(replay.left).toBe(1);
+    expect(seqOf(replay, request('a'))).toBe(1);
+  });
+
+  test('says which request differs first, where, and how, and answers nothing any more', () => {
+    const talk = (text: string) => ({ model: 'm', messages: ['hi', { role: 'user', content: [{ content: text }] }] });
+    const long = 'x'.repeat(1_000);
+    const replay = new Replay(recordingOf(request(talk('a')), request(talk(`${long} is 7 now`)), request(talk('c'))));
+    expect(seqOf(replay, request(talk('a')))).toBe(1);
+    const says =
+      'request 2 differs from the recording at messages[1].content[0].content: ' +
+      `"…${'x'.repeat(16)} is 7 now" was recorded, "…${'x'.repeat(16)} is 8 now" was asked`;
+    expect(seqOf(replay, request(talk(`${long} is 8 now`)))).toBe(says);
+    expect(replay.difference).toBe(says);
+    expect(seqOf(replay, request(talk('c')))).toBe(says);
+  });
+
+  test.each([
+    [{ a: 1 }, { a: 1, b: 2 }, 'at b: nothing was recorded, 2 was asked'],
+    [{ a: 1, b: 2 }, { a: 1 }, 'at b: 2 was recorded, nothing was asked'],
+    [[1, 2], [1], 'at [1]: 2 was recorded, nothing was asked'],
+    [{ a: [] }, { a: {} }, 'at a: [] was recorded, {} was asked'],
+    ['text', 'test', 'at its body: "text" was recorded, "test" was asked'],
+    [{ a: null }, { a: '\x1b[31m' }, 'at a: null was recorded, "\\u{1b}[31m" was asked'],
+    [JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}'), 'at __proto__: 1 was recorded, 2 was asked'],
+  ])('tells %j from %j', (recorded, asked, says) => {
+    expect(seqOf(new Replay(recordingOf(request(recorded))), request(asked))).toBe(
+      `request 1 differs from the recording ${says}`,
+    );
+  });
+
+  test('compares queries', () => {
+    const replay = new Replay(recordingOf(request('a', '/v1?beta=true')));
+    expect(seqOf(replay, request('a', '/v1?beta=false'))).toBe(
+      'request 1 differs from the recording at its query: "?beta=true" was recorded, "?beta=false" was asked',
+    );
+  });
+
+  test('says when it is at its end, or never began', () => {
+    const one = recordingOf(request('a'));
+    const over = new Replay(one);
+    seqOf(over, request('a'));
+    expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1');
+    expect(seqOf(new Replay(one), request('a', '/v1/count'))).toBe(
+      'request 1 is not in the recording, which has no further POST /v1/count',
+    );
+  });
+
+  test('of several, holds against the one that was meant', () => {
+    const replay = new Replay(recordingOf(request({ a: 'title' }), request({ a: 'main', b: 1 })));
+    expect(seqOf(replay, request({ a: 'main', b: 2 }))).toContain('at b: 1 was recorded, 2 was asked');
+  });
+});
+
+const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
+/** Of digits or letters alone it would be a number or a word. */
+const hash = (length: number) => hex(length - 2).map(text => `${text}a1`);
+const instant = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true });
+
+/** What is volatile, as it comes. */
+const VALUES: Record<string, fc.Arbitrary<string>> = {
+  run: fc.tuple(fc.constantFrom('agent', 'script'), hex(12)).map(([kind, end]) => `${kind}_20261116_084851_${end}`),
+  uuid: fc.uuid(),
+  instant: instant.chain(date =>
+    fc.constantFrom(
+      date.toISOString(),
+      date.toISOString().slice(0, 10),
+      date.toISOString().slice(0, 19).replace('T', ' '),
+      date.toUTCString().replace(/^(\w+), (\d+) (\w+) (\d+) (\S+) GMT$/, '$1 $3 $2 $5 $4'),
+    ),
+  ),
+  hash: fc.constantFrom(7, 12, 40, 64).chain(hash),
+  duration: fc
+    .tuple(fc.nat(99_999), fc.constantFrom('ms', 's', ' seconds'))
+    .map(([count, unit]) => `${count / 100}${unit}`),
+  port: fc.nat(65_535).map(port => `127.0.0.1:${port}`),
+};
+
+describe('what is volatile', () => {
+  test('is tried here, all of it, and says why it is', () => {
+    expect([...new Set(VOLATILE.map(({ what }) => what))].sort()).toEqual(Object.keys(VALUES).sort());
+    for (const { why } of VOLATILE) expect(why).toMatch(/^[A-Z].*\.$/s);
+  });
+
+  test.each(Object.entries(VALUES))('%s: one is as good as another', (_, values) => {
+    fc.assert(
+      fc.property(values, values, (a, b) => {
+        for (const around of [
+          (text: string) => text,
+          (text: string) => `On ${text}, done.`,
+          (text: string) => `(${text})\n`,
+        ])
+          expect(settledText(around(a))).toBe(settledText(around(b)));
+      }),
+    );
+  });
+
+  test('nothing else is: words stay words, and numbers numbers', () => {
+    const word = fc.stringMatching(/^[g-z]{1,8}$/);
+    const same = (text: string): void => {
+      expect(settledText(text)).toBe(text);
+    };
+    fc.assert(fc.property(fc.array(word), words => same(words.join(' '))));
+    fc.assert(fc.property(fc.nat(), count => same(`${count} files`)));
+    for (const text of ['defaced', '1234567', 'v1.2.3', 'room 101', 'May 5', '10:30', 'feedface', 'a 3 s1']) same(text);
+  });
+
+  test('settling twice changes nothing, and no text takes long', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), ...Object.values(VALUES)), fc.string(), (a, b) => {
+        const once = settledText(a + b);
+        expect(settledText(once)).toBe(once);
+      }),
+    );
+    for (const piece of ['2026-', 'a1', '0', 'Mon Nov ', 'agent_20261116_', '127.0.0.1:', 'deadbeef-', ' '])
+      expect(settledText(piece.repeat(200_000)).length).toBeGreaterThan(0);
+  });
+
+  test('is looked for in texts alone, at any depth; keys and numbers stay', () => {
+    const id = '6f1c2b34-5d6e-4f70-8a91-b2c3d4e5f607';
+    const value = JSON.parse(
+      `{"__proto__":{"${id}":["${id}",1792144800000]},"a":[[null,true,"x ${id} y"]]}`,
+    ) as unknown;
+    expect(JSON.stringify(settled(value))).toBe(
+      `{"__proto__":{"${id}":["<uuid>",1792144800000]},"a":[[null,true,"x <uuid> y"]]}`,
+    );
+  });
+});
