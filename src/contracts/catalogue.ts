@@ -51,6 +51,9 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   ]),
   'step-manifest': ours('step-manifest.v1', async () => (await agentStep()).stepManifest),
   'policy-summary': ours('policy-summary.v0', async () => (await agentStep()).policySummary, ['policy_summary.json']),
+  'workspace-status': ours('workspace-status.v1', async () => (await import('./workspace/index.ts')).workspaceStatus, [
+    'workspace_status.json',
+  ]),
   event: ours('event.v1', async () => (await agentStep()).event),
   status: ours('status.v1', async () => (await agentStep()).status, ['status.json']),
   metadata: ours('metadata.v1', async () => (await agentStep()).metadata, ['metadata.json']),
