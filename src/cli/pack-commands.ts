@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** The commands that make one file of a run, and a run of such a file. */
+/** The commands that take a run somewhere else: into one file and out of it, and its changes to where they belong. */
 export function addPackCommands(program: Command, ended: (code: number) => void): void {
   program
     .command('pack')
@@ -26,6 +26,20 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
       const { unpackCommand } = await import('./pack.ts');
       ended(await unpackCommand(file, flags));
     });
+
+  program
+    .command('apply')
+    .description('Bring what an agent changed to a work tree, all of it or nothing. Nothing is committed.')
+    .argument('[run]', 'a path, an id, the beginning of one, or latest', 'latest')
+    .option('--dir <folder>', 'the work tree, or a folder in it (default: here)')
+    .option('--check', 'only say whether it would work')
+    .option('--anyway', 'also where the agent did not complete its task')
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', APPLY_EXITS)
+    .action(async (run: string, flags) => {
+      const { applyCommand } = await import('./apply.ts');
+      ended(await applyCommand(run, flags));
+    });
 }
 
 const PACK_EXITS = `
@@ -41,3 +55,9 @@ Exit codes:
   0  unpacked
   1  the pack does not verify; nothing was written
   2  the folder is there already, or a fault of the machine`;
+
+const APPLY_EXITS = `
+Exit codes:
+  0  applied, or there was nothing to apply
+  1  the run does not verify, broke its policy or is not whole, or its changes do not fit; nothing was changed
+  2  there is no such run or folder, or a fault of the machine`;

@@ -61,7 +61,7 @@ export async function unpackCommand(file: string, { json, to }: { to?: string; j
 }
 
 /** Exit 1 for evidence that is not to be believed; a signal stops the work, and nothing is left of it. */
-async function told(json: true | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
+export async function told(json: true | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const interrupted = interruptions();
   try {
     await work(interrupted.signal);
@@ -77,4 +77,4 @@ async function told(json: true | undefined, work: (signal: AbortSignal) => Promi
   }
 }
 
-const TOLD: ReadonlySet<string> = new Set(['not_valid', 'not_sealed', 'interrupted']);
+const TOLD: ReadonlySet<string> = new Set(['not_valid', 'not_sealed', 'not_applied', 'interrupted']);

@@ -55,6 +55,9 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   'step-manifest': ours('step-manifest.v1', async () => (await agentStep()).stepManifest),
   'policy-summary': ours('policy-summary.v1', async () => (await agentStep()).policySummary, ['policy_summary.json']),
   'transcript-line': ours('transcript-line.v1', async () => (await transcript()).transcriptLine),
+  'workspace-status': ours('workspace-status.v1', async () => (await import('./workspace/index.ts')).workspaceStatus, [
+    'workspace_status.json',
+  ]),
   event: ours('event.v1', async () => (await agentStep()).event),
   status: ours('status.v1', async () => (await agentStep()).status, ['status.json']),
   metadata: ours('metadata.v1', async () => (await agentStep()).metadata, ['metadata.json']),

@@ -134,7 +134,6 @@ async function submodulesOf(
   index: ReadonlyMap<string, BaseEntry>,
   filled: readonly string[],
 ): Promise<Changes['submodules']> {
-  const isModule = ([, { mode }]: [string, BaseEntry]): boolean => mode === '160000';
   const pointed = [...index].filter(isModule);
   if (pointed.length === 0 && filled.length === 0) return [];
   const base = new Map([...(await filesOf(clone.trusted, clone.baseSha))].filter(isModule));
@@ -145,6 +144,10 @@ async function submodulesOf(
     from: base.get(at)?.sha ?? null,
     to: index.get(at)?.sha ?? null,
   }));
+}
+
+function isModule([, { mode }]: [string, BaseEntry]): boolean {
+  return mode === '160000';
 }
 
 function notesOf(gitFolder: Changes['gitFolder'], commits: number | null): string[] {

@@ -11,7 +11,6 @@ export async function copyFolder(folder: string, tree: string): Promise<{ entrie
   const skipped = { special: 0, unreadable: 0, repositories: 0 };
   let count = 0;
   let bytes = 0;
-  const isEntered = ({ path }: TreeEntry): boolean => !OURS.has(nameOf(path));
   for await (const entry of walk(folder, { isEntered, isOurs: false })) {
     if (!isEntered(entry)) {
       skipped.repositories += nameOf(entry.path) === '.git' ? 1 : 0;
@@ -30,6 +29,10 @@ export async function copyFolder(folder: string, tree: string): Promise<{ entrie
 
 /** Evidence of runs, and what would make a repository of a part of the copy. */
 const OURS: ReadonlySet<string> = new Set(['.git', '.proctor']);
+
+function isEntered({ path }: TreeEntry): boolean {
+  return !OURS.has(nameOf(path));
+}
 
 function tooLarge(): Fault {
   return new Fault(

@@ -89,8 +89,31 @@ function hasText(file: string): boolean {
   }
 }
 
-/** Looks at the user's work tree without running what its settings ask for, and without writing to its index. */
 async function changesIn(folder: string): Promise<{ changed: number; untracked: number }> {
+  const entries = await statusOf(folder);
+  return {
+    changed: entries.filter(isTracked).length,
+    untracked: entries.filter(entry => entry.startsWith('? ') && !/(?:^\? |\/)\.proctor\/$/.test(entry)).length,
+  };
+}
+
+/** Tracked files that differ from HEAD, as bytes from the top of the repository. */
+export async function changedPaths(folder: string): Promise<string[]> {
+  // Before the path: eight words of an entry, ten of one in conflict.
+  return (await statusOf(folder)).filter(isTracked).map(entry =>
+    entry
+      .split(' ')
+      .slice(entry.startsWith('u') ? 10 : 8)
+      .join(' '),
+  );
+}
+
+function isTracked(entry: string): boolean {
+  return /^[12u] /.test(entry);
+}
+
+/** Looks at the user's work tree without running what its settings ask for, and without writing to its index. */
+async function statusOf(folder: string): Promise<string[]> {
   const args = [
     'status',
     '--porcelain=v2',
@@ -100,11 +123,13 @@ async function changesIn(folder: string): Promise<{ changed: number; untracked: 
     '--no-renames',
   ];
   const settings = await filtersOff(folder);
-  const entries = (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
-  return {
-    changed: entries.filter(entry => /^[12u] /.test(entry)).length,
-    untracked: entries.filter(entry => entry.startsWith('? ') && !/(?:^\? |\/)\.proctor\/$/.test(entry)).length,
-  };
+  return (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
+}
+
+/** The top of the work tree that a folder lies in; undefined where it lies in none. */
+export async function topOf(folder: string): Promise<string | undefined> {
+  const { code, stdout } = await askGit(['rev-parse', '--show-toplevel'], { cwd: folder, asUser: true });
+  return code === 0 ? lineOf(stdout) : undefined;
 }
 
 /** Settings that leave no filter anything to run, whatever attributes name it. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { LeftOut } from '../contracts/agent-step/changes.ts';
 import { nameKey } from '../base/path.ts';
-import { nameOf, pathText, type TreeEntry, walk } from './tree.ts';
+import { isGitName, nameOf, pathText, type TreeEntry, walk } from './tree.ts';
 import { contentOf } from './tree-import.ts';
 import type { BaseEntry } from './tree-state.ts';
 
@@ -66,16 +66,11 @@ function isEntered({ path, kind }: TreeEntry): boolean {
   return nameOf(path) !== '.git' && !isUnsafe(path, kind);
 }
 
-/** Names that some system takes for `.git`; git itself takes none of them into a tree. */
+/** Git takes no such name into a tree. */
 function isUnsafe(path: string, kind: TreeEntry['kind']): boolean {
-  const name = Buffer.from(nameOf(path), 'latin1').toString();
-  if (name === '.git') return false;
-  if (kind === 'link' && /^\.gitmodules$/i.test(name)) return true;
-  return name.split(/[\\:]/).some(piece => /^(?:\.git|git~1)$/i.test(piece.replace(UNSEEN, '').replace(/[. ]+$/, '')));
+  const name = nameOf(path);
+  return (kind === 'link' && /^\.gitmodules$/i.test(name)) || (name !== '.git' && isGitName(name));
 }
-
-/** Characters that a file system may drop from a name. */
-const UNSEEN = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 /** Whether a link leads to a place that is not in the tree. Judged by its words, whatever lies there. */
 export function leadsOut(top: string, link: TreeEntry): boolean {

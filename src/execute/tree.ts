@@ -111,3 +111,12 @@ function percent(text: string): string {
   const bytes = [...Buffer.from(text, /[^\u0000-\u00ff]/.test(text) ? 'utf8' : 'latin1')];
   return bytes.map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }
+
+/** Whether some system takes a name for `.git`: not all tell upper from lower case, or keep every character. */
+export function isGitName(name: string): boolean {
+  const text = Buffer.from(name, 'latin1').toString();
+  return text.split(/[\\:]/).some(piece => /^(?:\.git|git~1)$/i.test(piece.replace(UNSEEN, '').replace(/[. ]+$/, '')));
+}
+
+/** Characters that a file system may drop from a name. */
+const UNSEEN = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;

@@ -10,6 +10,7 @@ const COMMANDS = [
   'keys show',
   'pack',
   'unpack',
+  'apply',
   'compare',
   'report',
   'baseline accept',

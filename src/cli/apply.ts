@@ -1,0 +1,39 @@
+import { printable, printableJson } from '../base/printable.ts';
+import { applyRun } from '../tool/apply.ts';
+import { stdout } from './out.ts';
+import { told } from './pack.ts';
+import { paintFor } from './paint.ts';
+import { counted } from './units.ts';
+
+export async function applyCommand(
+  run: string,
+  { json, ...flags }: { dir?: string; check?: true; anyway?: true; json?: true },
+): Promise<number> {
+  return told(json, async signal => {
+    const { runId, applied, changed, notes } = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
+    if (json) {
+      stdout.write(`${printableJson({ ok: true, run_id: runId, applied, changed, notes })}\n`);
+      return;
+    }
+    const paint = paintFor(1);
+    if (changed.total === 0) {
+      stdout.write(`${printable(runId)} changed nothing, so there is nothing to apply.\n`);
+      return;
+    }
+    const shown = changed.listed.slice(0, SHOWN_MAX);
+    const more = changed.total - shown.length;
+    stdout.write(
+      [
+        `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${counted(changed.total, 'file')}`,
+        ...shown.map(({ path, change }) => `  ${SIGNS[change]} ${printable(path)}`),
+        ...(more > 0 ? [`  and ${more} more`] : []),
+        ...notes.map(note => `  ${paint('faint', printable(note))}`),
+        ...(applied ? [paint('faint', '  Nothing is committed: look at it with git status and git diff.')] : []),
+        '',
+      ].join('\n'),
+    );
+  });
+}
+
+const SHOWN_MAX = 50;
+const SIGNS = { add: 'A', update: 'M', delete: 'D' } as const;

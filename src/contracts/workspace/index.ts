@@ -1,0 +1,248 @@
+import * as z from 'zod/mini';
+import type { Claim } from '../claim.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor } from '../rule.ts';
+import { contentHashText, count, filledText, matching, record, relativePath } from '../shape.ts';
+import { LEFT_OUT } from '../agent-step/changes.ts';
+import { ASKS, nameText } from '../agent-step/words.ts';
+
+/** How many of each kind a document lists; `total` counts all. */
+export const CHANGED_LISTED_MAX = 10_000;
+export const LISTED_MAX = 1_000;
+
+const objectName = () =>
+  matching(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'the name of a git object, 40 or 64 hexadecimal digits');
+const gitMode = () => matching(/^(?:100644|100755|120000|160000)$/, 'a mode of git: 100644, 100755, 120000 or 160000');
+const some = <Item extends z.ZodMiniType>(item: Item) => record({ total: count(), listed: z.array(item) });
+
+const shape = record({
+  schema_version: z.literal('workspace-status.v1'),
+  run_id: nameText(),
+  kind: z.enum(['clone', 'copy']),
+  base: record({ ref: filledText(), sha: objectName(), branch: filledText() }),
+  diff: record({
+    path: relativePath(),
+    sha256: contentHashText(),
+    bytes: count(),
+    cut: z.nullable(record({ bytes_total: count(), why: z.enum(['bytes', 'file_bytes', 'entries', 'time']) })),
+  }),
+  changed: some(
+    record({
+      path: relativePath(),
+      encoded: z.optional(z.literal(true)),
+      change: z.enum(['add', 'update', 'delete']),
+      bytes: count(),
+      mode: gitMode(),
+      mode_before: z.optional(gitMode()),
+    }),
+  ),
+  ignored: record({ total: count(), bytes: count(), listed: z.array(relativePath()) }),
+  left_out: some(record({ path: relativePath(), why: z.enum(LEFT_OUT), bytes: count() })),
+  commits: record({ total: z.nullable(count()), listed: z.array(record({ sha: objectName(), subject: z.string() })) }),
+  refs: some(
+    record({
+      name: filledText(),
+      change: z.enum(['new', 'moved', 'deleted']),
+      sha: z.nullable(objectName()),
+      protected: z.boolean(),
+    }),
+  ),
+  branch_moved: z.boolean(),
+  rewritten: z.boolean(),
+  git_folder: z.enum(['kept', 'gone', 'replaced']),
+  git_config_changed: z.boolean(),
+  hooks: some(relativePath()),
+  nested_repositories: some(relativePath()),
+  submodules: some(record({ path: relativePath(), from: z.nullable(objectName()), to: z.nullable(objectName()) })),
+  links_out: some(relativePath()),
+  collisions: some(relativePath()),
+  notes: z.array(z.string()),
+});
+
+export type WorkspaceStatus = z.infer<typeof shape>;
+
+const rule = rulesFor<WorkspaceStatus>();
+
+const LISTS = [
+  'changed',
+  'ignored',
+  'left_out',
+  'refs',
+  'hooks',
+  'nested_repositories',
+  'submodules',
+  'links_out',
+  'collisions',
+] as const;
+
+const rules = [
+  rule({
+    id: 'WS1',
+    title: 'Version Known',
+    why: 'A reader must know by which rules the document was written.',
+    asks: ['schema_version is "workspace-status.v1"', 'should (must, when strict): no key is unknown'],
+    fields: ['schema_version'],
+    breach: status => ({ ...status, schema_version: 'workspace-status.v2' }),
+  }),
+  rule({
+    id: 'WS2',
+    title: 'Base Named',
+    why: 'What changed means nothing without what it was before.',
+    asks: [
+      'run_id is a name',
+      ...ASKS.name,
+      'kind is clone or copy',
+      'base has ref and branch, which are not empty, and sha, the name of a commit',
+    ],
+    fields: ['run_id', 'kind', 'base'],
+    breach: ({ base, ...status }) => ({ ...status, base: { ...base, sha: 'HEAD' } }),
+  }),
+  rule({
+    id: 'WS3',
+    title: 'Diff Named',
+    why: 'Only a diff that is whole, and that nobody has exchanged, may be brought home.',
+    asks: [
+      'diff has path, a relative path, its sha256 and its bytes',
+      ...ASKS.relativePath,
+      'diff.cut is null, or says bytes_total and why: bytes, file_bytes, entries or time',
+      'diff.bytes is 0 where diff.cut is null and nothing is changed, and only there',
+    ],
+    fields: ['diff'],
+    reads: ['changed.total'],
+    *check({ diff, changed }) {
+      if (diff.cut === null && (diff.bytes === 0) !== (changed.total === 0)) {
+        yield must('diff.bytes', 'contradicts changed.total: only one of them says that something changed');
+      }
+    },
+    breach: ({ diff, ...status }) => ({ ...status, diff: { ...diff, bytes: 0 } }),
+  }),
+  rule({
+    id: 'WS4',
+    title: 'Changes Listed',
+    why: 'Who judges what an agent did must see every path, or how many are not shown.',
+    asks: [
+      'changed has total and listed; each entry has path, change, bytes and mode, and may have encoded and mode_before',
+      'change is add, update or delete; mode is 100644, 100755, 120000 or 160000',
+      'encoded is true where the name holds what no document may, which is written as %0A',
+      'ignored has total, bytes, and the paths that are listed',
+      'left_out lists path, why and bytes of what no diff can hold',
+      `why is ${LEFT_OUT.slice(0, -1).join(', ')} or ${LEFT_OUT.at(-1)}`,
+      'submodules lists path, from and to; links_out, collisions, nested_repositories and hooks list paths',
+      'no list is longer than its total, and none shorter unless it has 1,000 entries, that of changed 10,000',
+      'no path of changed is listed twice, unless it is encoded',
+    ],
+    fields: [
+      'changed',
+      'ignored',
+      'left_out',
+      'submodules',
+      'links_out',
+      'collisions',
+      'nested_repositories',
+      'hooks',
+      'notes',
+    ],
+    reads: ['refs'],
+    *check(status) {
+      for (const list of LISTS) {
+        const { total, listed } = status[list];
+        const most = list === 'changed' ? CHANGED_LISTED_MAX : LISTED_MAX;
+        if (listed.length !== Math.min(total, most))
+          yield must(`${list}.listed`, 'is not as long as its total asks for');
+      }
+      const seen = new Set<string>();
+      for (const [index, { path, encoded }] of status.changed.listed.entries()) {
+        const key = `${encoded === true} ${path}`;
+        if (encoded !== true && seen.has(key)) yield must(`changed.listed[${index}].path`, 'is listed twice');
+        seen.add(key);
+      }
+    },
+    breach: ({ changed, ...status }) => ({ ...status, changed: { ...changed, total: 3 } }),
+  }),
+  rule({
+    id: 'WS5',
+    title: 'History Told',
+    why: 'Commits, branches, settings and hooks do not show in a diff, and are how work is hidden or carried out.',
+    asks: [
+      'commits has total, null where not all can be read, and the sha and subject of those that are listed',
+      'refs lists name, change (new, moved or deleted), sha and protected',
+      'branch_moved, rewritten and git_config_changed are true or false',
+      'git_folder is kept, gone or replaced',
+      'branch_moved is true where a ref that is listed is protected',
+    ],
+    fields: ['commits', 'refs', 'branch_moved', 'rewritten', 'git_folder', 'git_config_changed'],
+    *check({ refs, branch_moved }) {
+      if (refs.listed.some(ref => ref.protected) && !branch_moved) {
+        yield must('branch_moved', 'is false, although a protected branch is listed');
+      }
+    },
+    breach: status => ({ ...status, git_folder: 'lost' }),
+  }),
+];
+
+const example: WorkspaceStatus = {
+  schema_version: 'workspace-status.v1',
+  run_id: 'agent_20260403_101500_4f1c9a7be210',
+  kind: 'clone',
+  base: {
+    ref: 'main',
+    sha: '0f1e2d3c4b5a69788796a5b4c3d2e1f001122334',
+    branch: 'proctor/agent_20260403_101500_4f1c9a7be210',
+  },
+  diff: {
+    path: 'workspace.diff',
+    sha256: 'sha256:8012da8bd518707ce096f0575fddcb4a0692642e4b7b25914aae9544a5a2e112',
+    bytes: 1_415,
+    cut: null,
+  },
+  changed: {
+    total: 2,
+    listed: [
+      { path: 'src/parse.ts', change: 'update', bytes: 2_048, mode: '100755', mode_before: '100644' },
+      { path: 'tests/parse.test.ts', change: 'add', bytes: 611, mode: '100644' },
+    ],
+  },
+  ignored: { total: 1, bytes: 120, listed: ['build/cache.json'] },
+  left_out: { total: 0, listed: [] },
+  commits: { total: 1, listed: [{ sha: '99887766554433221100ffeeddccbbaa99887766', subject: 'Test parse' }] },
+  refs: {
+    total: 1,
+    listed: [
+      {
+        name: 'refs/heads/proctor/agent_20260403_101500_4f1c9a7be210',
+        change: 'moved',
+        sha: '99887766554433221100ffeeddccbbaa99887766',
+        protected: false,
+      },
+    ],
+  },
+  branch_moved: false,
+  rewritten: false,
+  git_folder: 'kept',
+  git_config_changed: false,
+  hooks: { total: 0, listed: [] },
+  nested_repositories: { total: 0, listed: [] },
+  submodules: { total: 0, listed: [] },
+  links_out: { total: 0, listed: [] },
+  collisions: { total: 0, listed: [] },
+  notes: ['The agent does not see 2 entries that git does not track.'],
+};
+
+export const workspaceStatus: Contract = {
+  name: 'workspace-status',
+  title: 'Workspace status',
+  tells: 'What an agent left of the tree it was given, as it was found when everything of the agent was dead.',
+  source: 'Runner Contract (agent steps), sections 8 and 9: the role workspace_status',
+  version: { field: 'schema_version', value: 'workspace-status.v1' },
+  fileNames: ['workspace_status.json'],
+  shape,
+  rules,
+  unknownKeys: 'WS1',
+  programText: ['commits.listed[].subject', 'notes'],
+  *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
+    yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };
+  },
+  beyond: ['whether the diff holds the changes that are listed', 'what the agent did and undid again'],
+  bytesMax: 16 * MIB,
+  example,
+};

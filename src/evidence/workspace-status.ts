@@ -1,0 +1,42 @@
+import type { Changes } from '../contracts/agent-step/changes.ts';
+import { CHANGED_LISTED_MAX, LISTED_MAX, type WorkspaceStatus } from '../contracts/workspace/index.ts';
+
+/** The file beside the status that has the diff. */
+export const DIFF = 'workspace.diff';
+
+/** What is written of the changes that an agent made. */
+export function workspaceStatusOf(runId: string, changes: Changes, notes: readonly string[] = []): WorkspaceStatus {
+  const { diff, changed, ignored, commits, refs } = changes;
+  const { bytes, sha256, cut } = diff;
+  return {
+    schema_version: 'workspace-status.v1',
+    run_id: runId,
+    kind: changes.kind,
+    base: { ref: changes.baseRef, sha: changes.baseSha, branch: changes.branch },
+    diff: { path: DIFF, sha256, bytes, cut: cut && { bytes_total: cut.bytesTotal, why: cut.why } },
+    changed: {
+      total: changed.length,
+      listed: changed
+        .slice(0, CHANGED_LISTED_MAX)
+        .map(({ modeBefore, ...file }) => ({ ...file, ...(modeBefore !== undefined && { mode_before: modeBefore }) })),
+    },
+    ignored: { total: ignored.files, bytes: ignored.bytes, listed: ignored.paths.slice(0, LISTED_MAX) },
+    left_out: some(changes.leftOut),
+    commits: { total: commits.total, listed: [...commits.listed] },
+    refs: some(refs.map(({ isProtected, ...ref }) => ({ ...ref, protected: isProtected }))),
+    branch_moved: changes.branchMoved,
+    rewritten: changes.rewritten,
+    git_folder: changes.gitFolder,
+    git_config_changed: changes.gitConfigChanged,
+    hooks: some(changes.hooks),
+    nested_repositories: some(changes.nested),
+    submodules: some(changes.submodules),
+    links_out: some(changes.linksOut),
+    collisions: some(changes.collisions),
+    notes: [...notes, ...changes.notes],
+  };
+}
+
+function some<Item>(all: readonly Item[]): { total: number; listed: Item[] } {
+  return { total: all.length, listed: all.slice(0, LISTED_MAX) };
+}

@@ -1,0 +1,104 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
+import { printable } from '../base/printable.ts';
+import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import { checkRunWord, refuseUnknown } from './options.ts';
+
+export interface ApplyOptions {
+  /** The work tree to bring the changes to; `cwd` if not said. */
+  readonly dir?: string;
+  /** Only say whether they could be. */
+  readonly check?: boolean;
+  /** Also those of an agent that did not complete its task. */
+  readonly anyway?: boolean;
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface AppliedRun {
+  readonly runId: string;
+  /** False where there was nothing to do, or nothing but to look. */
+  readonly applied: boolean;
+  readonly changed: WorkspaceStatus['changed'];
+  /** What was not brought along, or should be looked at. */
+  readonly notes: readonly string[];
+}
+
+/** Brings home what an agent changed, if its run verifies and kept its policy. It never commits. */
+export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
+  checkRunWord('applyRun', run);
+  refuseUnknown('applyRun', options, OPTIONS);
+  const { check = false, anyway = false, cwd = process.cwd(), signal } = options;
+  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }] = await Promise.all([
+    import('./runs.ts'),
+    import('../evidence/pack.ts'),
+    import('./pack.ts'),
+    import('../verify/folder.ts'),
+    import('../execute/apply.ts'),
+  ]);
+  const { folder } = await placeOf(cwd, run);
+  const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
+  if (runId === undefined || kind === undefined) throw notSealed();
+  if (kind !== 'agent') throw refused(`${printable(runId)} is no run of an agent, so it has no changes to apply.`);
+  const trouble = await firstTrouble(verifyFolder(folder, {}), signal);
+  if (trouble !== undefined) {
+    throw new Fault('not_valid', `${printable(runId)} is not applied, because it does not verify: ${trouble}`);
+  }
+  const { status, diff } = await readChanges(folder, anyway);
+  const notes = notesOf(status);
+  if (status.changed.total === 0) return { runId, applied: false, changed: status.changed, notes };
+  const dir = path.resolve(cwd, options.dir ?? '.');
+  await applyDiff(diff, dir, { fromTop: status.kind === 'clone', isTrial: check });
+  return { runId, applied: !check, changed: status.changed, notes };
+}
+
+const OPTIONS: Record<keyof ApplyOptions, true> = { dir: true, check: true, anyway: true, cwd: true, signal: true };
+
+const STEP = 'evidence/steps/agent';
+
+/** What a sealed folder says of the changes, where they may be applied. */
+async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Uint8Array }> {
+  const [{ documentIn }, { agentResult, policySummary }, { workspaceStatus }, { readRegular }] = await Promise.all([
+    import('../evidence/read.ts'),
+    import('../contracts/agent-step/index.ts'),
+    import('../contracts/workspace/index.ts'),
+    import('../base/regular.ts'),
+  ]);
+  const result = documentIn(folder, 'result.json', agentResult) as { termination: string } | undefined;
+  const policy = documentIn(folder, `${STEP}/policy_summary.json`, policySummary) as
+    | { violations: readonly { hard: boolean; message: string }[] }
+    | undefined;
+  const status = documentIn(folder, `${STEP}/workspace_status.json`, workspaceStatus) as WorkspaceStatus | undefined;
+  if (!result || !policy || !status)
+    throw refused('The run does not say what the agent changed, and under which policy.');
+  const broken = policy.violations.find(({ hard }) => hard);
+  if (broken) throw refused(`The agent broke its policy: ${printable(broken.message)}`);
+  if (result.termination === 'killed_policy') throw refused('The agent was ended because it broke its policy.');
+  if (result.termination !== 'completed' && !anyway) {
+    throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply what it left.`);
+  }
+  if (status.diff.cut) throw refused('The diff of the run is not whole: there was more than could be kept.');
+  const diff = readRegular(path.join(folder, STEP, status.diff.path), DIFF_BYTES_MAX);
+  // Again, since the folder was verified a moment ago.
+  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused('The diff of the run cannot be read.');
+  return { status, diff };
+}
+
+/** More than any diff that is whole. */
+const DIFF_BYTES_MAX = 128 * 1024 * 1024;
+
+function refused(message: string): Fault {
+  return new Fault('not_applied', message);
+}
+
+function notesOf({ links_out, left_out, nested_repositories, submodules, hooks }: WorkspaceStatus): string[] {
+  const said: [{ total: number; listed: readonly unknown[] }, string][] = [
+    [links_out, 'links lead out of the tree'],
+    [left_out, 'entries were left out, because no diff can hold them'],
+    [nested_repositories, 'folders were repositories of their own; their files are there, their history is not'],
+    [submodules, 'submodules were changed, which is left out'],
+    [hooks, 'hooks of git were made, which are left out'],
+  ];
+  return said.filter(([{ total }]) => total > 0).map(([{ total }, words]) => `${total} ${words}.`);
+}
