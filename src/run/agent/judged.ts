@@ -2,7 +2,7 @@ import type { Capture } from '../../contracts/capture.ts';
 import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
 import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
-import { workspaceStatus } from '../../evidence/workspace-status.ts';
+import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import type { Going } from './carry-out.ts';
 import { contextOf } from './plan.ts';
 import { terminationOf } from './termination.ts';
@@ -63,7 +63,7 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
         ...after.changes.notes,
       ],
     }),
-    workspaceStatus: workspaceStatus(after.changes),
+    workspaceStatus: workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes),
     workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
     files,
     warnings: after.warnings,
