@@ -1,0 +1,303 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentAdapter, AgentCall } from '../../src/adapters/agent.ts';
+import { AGENTS, agentNamed } from '../../src/adapters/agents.ts';
+import { transcriptLine } from '../../src/contracts/agent-step/transcript-line.ts';
+import { check } from '../../src/contracts/check.ts';
+import { isForbidden } from '../../src/contracts/runner/variables.ts';
+import { CALL, POLICIES } from './calls-made.ts';
+import { linesIn, type Read, readLines, readStream, recordingOf, recordingsOf } from './recorded.ts';
+
+const KIB = 1024;
+
+/** A stream that went well. */
+const GOOD: Record<string, string> = { claude: 'write-ok', codex: 'write-ok' };
+const goodOf = ({ agent }: AgentAdapter): Buffer => recordingOf(agent, GOOD[agent] as string);
+
+/** The last line of one that went well, and a message, by family. */
+const WORDS: Record<string, { end: (text: string) => object; message: (text: string) => object }> = {
+  claude: {
+    end: text => ({ type: 'result', subtype: 'success', is_error: false, terminal_reason: 'completed', result: text }),
+    message: text => ({ type: 'assistant', message: { content: [{ type: 'text', text }] } }),
+  },
+  codex: {
+    end: () => ({ type: 'turn.completed', usage: { input_tokens: 1 } }),
+    message: text => ({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text } }),
+  },
+};
+const wordsOf = ({ agent }: AgentAdapter) => WORDS[agent] as (typeof WORDS)['claude'] & object;
+
+const json = (value: unknown): string => JSON.stringify(value);
+const meaning = ({ reading: { lines: _, ...reading } }: Read) => reading;
+
+describe('the agents', () => {
+  test('are found by name and by family', () => {
+    for (const adapter of AGENTS) {
+      expect(agentNamed(adapter.agent)).toBe(adapter);
+      expect(agentNamed(adapter.family)).toBe(adapter);
+    }
+    for (const word of ['', 'Claude', 'gemini', 'constructor', '__proto__']) expect(agentNamed(word)).toBeUndefined();
+  });
+
+  test.each([
+    ['claude', '2.1.325 (Claude Code)\n', '2.1.325', true],
+    ['claude', '2.1.197 (Claude Code)\n', '2.1.197', true],
+    ['claude', '2.1.250 (Claude Code)\n', '2.1.250', false],
+    ['claude', '2.2.0 (Claude Code)\n', '2.2.0', false],
+    ['claude', '3.0.0-beta.1 (Claude Code)\n', '3.0.0-beta.1', false],
+    ['claude', '2.1.325-rc.1 (Claude Code)\n', '2.1.325-rc.1', false],
+    ['claude', 'codex-cli 0.166.0\n', undefined, false],
+    ['claude', '', undefined, false],
+    ['codex', 'codex-cli 0.166.0\n', '0.166.0', true],
+    ['codex', 'WARNING: no aliases\ncodex-cli 0.166.3\n', '0.166.3', true],
+    ['codex', 'codex-cli 0.167.0\n', '0.167.0', false],
+    ['codex', 'codex-cli 0.166.0-alpha.2\n', '0.166.0-alpha.2', false],
+    ['codex', '2.1.325 (Claude Code)', undefined, false],
+  ])('%s knows its versions: %j', (agent, text, version, isKnown) => {
+    const adapter = agentNamed(agent) as AgentAdapter;
+    expect(adapter.versionIn(text)).toBe(version);
+    if (version !== undefined) expect(adapter.knows(version)).toBe(isKnown);
+  });
+});
+
+describe.each(AGENTS)('$agent is asked', adapter => {
+  const call = (changes: Partial<AgentCall>): AgentCall => ({ ...CALL, ...changes });
+
+  test.each(['Fix the dates.', '-p --help', '', `${'x'.repeat(300 * KIB)}\n`, 'a\u0000b', '{"a":1}', "' ; rm -rf /"])(
+    'with the task on standard input alone, as it is: %j',
+    task => {
+      for (const policy of POLICIES) {
+        const { stdin, args, env, files } = adapter.invoke(call({ task, policy }));
+        expect(stdin).toBe(task);
+        if (task === '') continue;
+        const elsewhere = [...args, ...Object.values(env), ...Object.values(files).map(({ text }) => text)];
+        expect(elsewhere.filter(text => text.includes(task))).toEqual([]);
+      }
+    },
+  );
+
+  test('without a variable that is kept for credentials, and never with a flag that lifts its bounds', () => {
+    for (const policy of POLICIES) {
+      for (const door of [CALL.door, undefined]) {
+        const { env, args } = adapter.invoke(call({ policy, door }));
+        expect(Object.keys(env).filter(isForbidden)).toEqual([]);
+        expect(args.filter(arg => /bypass|dangerously|skip-permissions|yolo|full-auto/.test(arg))).toEqual([]);
+      }
+    }
+  });
+
+  test('with the word for the door in no argument, and with none where there is no door', () => {
+    const token = 'a-word-for-the-door';
+    const { args } = adapter.invoke(call({ door: { url: 'http://127.0.0.1:8417', token } }));
+    expect(args.join(' ')).not.toContain(token);
+    const without = adapter.invoke(call({ door: undefined }));
+    expect(json(without)).not.toContain('8417');
+    expect(without.env).toEqual({});
+  });
+
+  test('by the newest flags, if its version is one that nobody tried', () => {
+    expect(adapter.invoke(call({ version: '99.0.0' }))).toEqual(
+      adapter.invoke(call({ version: newest[adapter.agent] })),
+    );
+  });
+
+  test('and says what of the policy it holds itself', () => {
+    for (const policy of POLICIES) {
+      const { notes } = adapter.invoke(call({ policy }));
+      expect(notes.map(note => note.split(':')[0])).toEqual([
+        'execution_posture',
+        'network_posture',
+        'approval_posture',
+      ]);
+    }
+  });
+});
+
+const newest: Record<string, string> = { claude: '2.1.325', codex: '0.166.0' };
+
+describe.each(AGENTS)('the stream of $agent', adapter => {
+  const { end, message } = wordsOf(adapter);
+
+  test('may hold lines of types that nobody knows: they are counted and mean nothing', () => {
+    const lines = linesIn(goodOf(adapter));
+    const strange = ['{"type":"from.the.future","a":1}', '{}', '[]', 'null', '3', '"x"', '{"type":7}', '{"type":null}'];
+    const mixed = lines.flatMap(line => [...strange, line]);
+    const read = readLines(adapter, mixed);
+    // Where a line stood is the only thing that is other.
+    expect(meaning(read)).toEqual(meaning(readLines(adapter, lines)));
+    expect(read.reading.lines).toEqual({
+      total: mixed.length,
+      unknown: strange.length * lines.length,
+      broken: 0,
+      oversized: 0,
+    });
+    expect(read.lines[0]).toEqual({ events: [], sign: 'alive' });
+  });
+
+  test('may hold lines that are not UTF-8, not JSON, empty or too long: they are counted and mean nothing', () => {
+    const lines = linesIn(goodOf(adapter));
+    const bad = [new Uint8Array([0x7b, 0xff, 0x7d]), 'garbage', '{"type":', '\ufeff{}', null, '', '  ', '\r'];
+    const read = readLines(adapter, [...bad, ...lines, ...bad]);
+    expect(meaning(read)).toEqual(meaning(readLines(adapter, lines)));
+    expect(read.reading.lines).toEqual({ total: lines.length + 16, unknown: 0, broken: 8, oversized: 2 });
+    expect(read.told.slice(0, 8)).toEqual([
+      ...['nothing note', 'nothing note', 'nothing note', 'nothing note', 'nothing note'],
+      ...['nothing', 'nothing', 'nothing'],
+    ]);
+  });
+
+  test('that is flooded with garbage does not flood the transcript', () => {
+    const read = readLines(
+      adapter,
+      Array.from({ length: 5_000 }, () => 'x'),
+    );
+    expect(read.lines.flatMap(({ events }) => events)).toHaveLength(1_000);
+    expect(read.reading.lines.broken).toBe(5_000);
+  });
+
+  test('may be empty', () => {
+    const { reading, inFlight } = readStream(adapter, Buffer.alloc(0));
+    expect(reading).toEqual({
+      terminal: null,
+      finalText: null,
+      failure: null,
+      denials: [],
+      denialCount: 0,
+      usage: { turns: null, input_tokens: null, cached_input_tokens: null, output_tokens: null, cost_usd: null },
+      session: null,
+      model: null,
+      lines: { total: 0, unknown: 0, broken: 0, oversized: 0 },
+    });
+    expect(inFlight).toBe(0);
+  });
+
+  test('means the same in any order of keys', () => {
+    for (const name of recordingsOf(adapter.agent)) {
+      const lines = linesIn(recordingOf(adapter.agent, name));
+      const turned = lines.map(line => json(reversed(JSON.parse(Buffer.from(line).toString()))));
+      const [straight, other] = [readLines(adapter, lines), readLines(adapter, turned)];
+      expect(other.reading).toEqual(straight.reading);
+      expect(other.told).toEqual(straight.told);
+    }
+  });
+
+  test('may go on after its last line, and the last of the last lines counts', () => {
+    const lines = [json(end('first')), json(message('more')), json(end('second'))];
+    const read = readLines(adapter, [...lines, json({ type: 'later' })]);
+    expect(read.lines.map(({ sign }) => sign)).toEqual(['terminal', 'progress', 'terminal', 'alive']);
+    expect(read.reading.terminal?.ok).toBe(true);
+  });
+
+  test('may be nested as deep as it likes', () => {
+    const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+    const list = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    for (const text of [deep, list, `{"type":${list}}`]) {
+      expect(readLines(adapter, [text]).reading.lines.total).toBe(1);
+    }
+    const call = {
+      claude: `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":"X","input":${deep}}]}}`,
+      codex: `{"type":"item.started","item":{"id":"a","type":"mcp_tool_call","server":"s","tool":"t","arguments":${deep}}}`,
+    }[adapter.agent] as string;
+    expect(readLines(adapter, [call]).told).toEqual(['progress tool_call']);
+  });
+
+  test('may name what every object has', () => {
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+    const read = readLines(adapter, [
+      ...names.map(type => json({ type })),
+      ...names.map(subtype => json({ type: 'system', subtype })),
+      ...names.map(word => json({ ...end('x'), subtype: word, terminal_reason: word })),
+      ...names.map(type => json({ type: 'item.completed', item: { type, id: '__proto__' } })),
+      '{"__proto__":{"type":"result"}}',
+      `{"type":"result","__proto__":{"is_error":false},"modelUsage":{"__proto__":{"inputTokens":1}}}`,
+    ]);
+    expect(read.reading.lines.broken).toBe(0);
+    expect(({} as Record<string, unknown>).type).toBeUndefined();
+  });
+
+  test('may hold numbers that no document of ours can', () => {
+    const usage = '{"input_tokens":1e999,"cached_input_tokens":-1,"output_tokens":1.5,"cache_read_input_tokens":"7"}';
+    const lines = {
+      claude: [`{"type":"result","num_turns":9007199254740993,"total_cost_usd":1e999,"usage":${usage}}`],
+      codex: [`{"type":"turn.completed","usage":${usage}}`],
+    }[adapter.agent] as string[];
+    const { reading } = readLines(adapter, lines);
+    for (const value of Object.values(reading.usage)) expect(value === null || value === 0).toBe(true);
+  });
+
+  test('may hold halves of surrogate pairs and long texts: they are told whole, cut and counted', () => {
+    const long = '€'.repeat(50_000);
+    const { lines } = readLines(adapter, [json(message('\ud800x')), json(message(long))]);
+    expect(lines[0]?.events[0]).toMatchObject({ body: { text: '\ufffdx' } });
+    const [event] = lines[1]?.events ?? [];
+    if (event?.kind !== 'message') throw new Error('no message');
+    expect(event.body.bytes_total).toBe(150_000);
+    expect(Buffer.byteLength(event.body.text)).toBe(64 * KIB - 1);
+    expect(long.startsWith(event.body.text)).toBe(true);
+  });
+
+  test('that begins calls without end fills no memory', () => {
+    const call = (id: number) =>
+      ({
+        claude: { type: 'assistant', message: { content: [{ type: 'tool_use', id: `c${id}`, name: 'X', input: {} }] } },
+        codex: { type: 'item.started', item: { type: 'web_search', id: `c${id}`, query: 'x' } },
+      })[adapter.agent];
+    const read = readLines(
+      adapter,
+      Array.from({ length: 3_000 }, (_, id) => json(call(id))),
+    );
+    expect(read.inFlight).toBe(1_000);
+  });
+
+  test('that tells of very many denials is counted, and listed as far as anyone reads', () => {
+    const denial = (id: number) =>
+      ({
+        claude: { type: 'system', subtype: 'permission_denied', tool_name: 'X', tool_use_id: `c${id}`, message: 'no' },
+        codex: { type: 'item.completed', item: { type: 'command_execution', id: `c${id}`, status: 'declined' } },
+      })[adapter.agent];
+    const ids = Array.from({ length: 3_000 }, (_, id) => id);
+    const again = ids.map(id => ({ tool_name: 'X', tool_use_id: `c${id}`, tool_input: {} }));
+    const read = readLines(adapter, [
+      ...ids.map(id => json(denial(id))),
+      json({ ...end('x'), permission_denials: again }),
+    ]);
+    expect(read.reading.denialCount).toBe(3_000);
+    expect(read.reading.denials).toHaveLength(1_000);
+  });
+
+  test('that asks a person is ended', () => {
+    for (const [text, isAsked] of [
+      ['Do you want to continue? [y/N] ', true],
+      ['Listening on port 80', false],
+    ] as const) {
+      expect(readLines(adapter, [text]).lines[0]?.sign === 'kill').toBe(isAsked);
+    }
+  });
+
+  test('becomes lines of a transcript that keep their contract', () => {
+    const context = { strict: true, internal: false };
+    const odd = [json(message('')), json(message('\u0000'.repeat(100_000))), json(end('\ud800')), 'x', null];
+    const streams = recordingsOf(adapter.agent).map(name => linesIn(recordingOf(adapter.agent, name)));
+    let seq = 0;
+    for (const stream of [...streams, odd]) {
+      for (const [index, { events }] of readLines(adapter, stream).lines.entries()) {
+        for (const event of events) {
+          const line = { schema_version: 'transcript-line.v1', seq: ++seq, at_ms: 0, native_line: index + 1, ...event };
+          expect(check(transcriptLine, line, context).violations, json(line).slice(0, 300)).toEqual([]);
+          expect(Buffer.byteLength(json(line))).toBeLessThan(transcriptLine.bytesMax);
+        }
+      }
+    }
+    expect(seq).toBeGreaterThan(30);
+  });
+});
+
+/** The same value with all keys of all objects in the opposite order. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, inner]) => [key, reversed(inner)]),
+  );
+}

@@ -1,0 +1,37 @@
+import type { AgentCall } from '../../src/adapters/agent.ts';
+import { type EffectivePolicy, POSTURES } from '../../src/contracts/agent-step/policy.ts';
+
+const REST = { allowed_paths: ['.'], forbidden_paths: [], forbidden_operations: [] };
+
+/** Every policy, as far as its postures go. */
+export const POLICIES: readonly EffectivePolicy[] = POSTURES.execution_posture.flatMap(execution_posture =>
+  POSTURES.network_posture.flatMap(network_posture =>
+    POSTURES.approval_posture.map(approval_posture => ({
+      execution_posture,
+      network_posture,
+      approval_posture,
+      ...REST,
+    })),
+  ),
+);
+
+/** A call of an agent that may write, without a network and without a person. */
+export const CALL: AgentCall = {
+  version: '2.1.325',
+  task: 'Fix the dates.',
+  policy: {
+    execution_posture: 'workspace_write',
+    network_posture: 'deny',
+    approval_posture: 'deny_interactive',
+    ...REST,
+  },
+  model: undefined,
+  maxTurns: undefined,
+  maxCostUsd: undefined,
+  sessionId: '11111111-2222-4333-8444-555555555555',
+  workFolder: '/work',
+  home: '/agent/home',
+  toolFolder: '/opt/proctor',
+  door: { url: 'http://127.0.0.1:8417', token: 'tok-1' },
+  nestedSandbox: false,
+};
