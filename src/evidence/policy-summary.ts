@@ -4,7 +4,7 @@ import type { PolicySummary, Violation } from '../contracts/agent-step/policy-su
 type Dimension = (typeof DIMENSIONS)[number];
 
 /** What was tried inside the sandbox before the agent started. */
-export interface Tried {
+interface Tried {
   readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
   readonly held: boolean;
   readonly note: string;
