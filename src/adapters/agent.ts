@@ -3,8 +3,6 @@ import type { AgentReader } from '../contracts/agent-step/reading.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { Capabilities } from '../policy/capabilities.ts';
 
-export type { Capabilities } from '../policy/capabilities.ts';
-
 /** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
 export interface AgentCall {
   readonly version: string;

@@ -4,7 +4,7 @@ import type { PolicySummary, Violation } from '../contracts/agent-step/policy-su
 type Dimension = (typeof DIMENSIONS)[number];
 
 /** What was tried inside the sandbox before the agent started. */
-export interface Tried {
+interface Tried {
   readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
   readonly held: boolean;
   readonly note: string;
@@ -28,7 +28,7 @@ export function policySummary(facts: PolicyFacts): PolicySummary {
     requested,
     effective,
     observed: observed.flatMap(({ what, held, note }) => {
-      const dimension = dimensionOf(what, effective);
+      const dimension = DIMENSION_OF[what];
       return dimension === undefined ? [] : [{ dimension, held, note }];
     }),
     capability_notes: [...facts.capabilityNotes],
@@ -47,8 +47,9 @@ export function policySummary(facts: PolicyFacts): PolicySummary {
 const VIOLATIONS_MAX = 1_000;
 
 /** Which dimension a trial speaks of. Variables and privileges are no part of a policy; the outcome tells of them. */
-function dimensionOf(what: Tried['what'], { execution_posture }: EffectivePolicy): Dimension | undefined {
-  if (what === 'network') return 'network_posture';
-  if (what === 'file_system') return execution_posture === 'read_only' ? 'execution_posture' : 'allowed_paths';
-  return undefined;
-}
+const DIMENSION_OF: Readonly<Record<Tried['what'], Dimension | undefined>> = {
+  network: 'network_posture',
+  file_system: 'allowed_paths',
+  environment: undefined,
+  privileges: undefined,
+};

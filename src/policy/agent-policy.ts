@@ -4,7 +4,7 @@ import { inside, plainPath } from '../contracts/agent-step/paths.ts';
 import {
   type DIMENSIONS,
   type EffectivePolicy,
-  POSTURE_NAMES,
+  type POSTURE_NAMES,
   POSTURES,
   type RequestedPolicy,
 } from '../contracts/agent-step/policy.ts';

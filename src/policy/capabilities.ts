@@ -13,6 +13,7 @@ export interface Capabilities {
   readonly tool_allow_deny: boolean;
   readonly path_constraints: boolean;
   readonly network_controls: boolean;
+  /** By itself, or by what its stream tells while it runs. */
   readonly turn_limit: boolean;
   readonly budget_limit: boolean;
 }
@@ -23,9 +24,9 @@ export interface Enforcers {
   readonly agent: string;
   readonly capabilities: Capabilities;
   readonly sandbox: 'none' | 'process';
-  /** Whether the agent's stream says, while it runs, how many turns it took and what it cost. */
-  readonly counts: { readonly turns: boolean; readonly cost: boolean };
 }
+
+type Counted = Pick<AgentLimits, 'maxTurns' | 'maxCostUsd'>;
 
 /** A dimension, and who enforces it; or the sentence that says why nobody does. */
 type Answer = { readonly by: readonly string[] } | { readonly nobody: string };
@@ -36,7 +37,7 @@ type Answer = { readonly by: readonly string[] } | { readonly nobody: string };
  */
 export function enforcedBy(
   policy: EffectivePolicy,
-  limits: Pick<AgentLimits, 'maxTurns' | 'maxCostUsd'>,
+  limits: Counted,
   enforcers: Enforcers,
 ): { readonly notes: readonly string[] } {
   const answers: readonly (readonly [string, Answer])[] = [
@@ -81,20 +82,20 @@ function network({ network_posture }: EffectivePolicy, { agent, capabilities, sa
   };
 }
 
-function approval({ approval_posture }: EffectivePolicy, { agent, capabilities }: Enforcers): Answer {
-  const { native_approval_controls, prompt_suppression, structured_event_stream } = capabilities;
-  if (approval_posture === 'bounded_auto_approve') {
-    if (native_approval_controls) return { by: [`${agent} itself, which approves what its sandbox can hold`] };
-    return { nobody: `${agent} has no approval controls of its own, which bounded_auto_approve asks for.` };
-  }
-  if (!prompt_suppression) {
+function approval({ approval_posture }: EffectivePolicy, { agent, capabilities, sandbox }: Enforcers): Answer {
+  if (!capabilities.prompt_suppression) {
     return { nobody: `${agent} has no way to run without asking, which ${approval_posture} asks for.` };
   }
-  if (approval_posture === 'deny_interactive') return { by: [`${agent} itself, which denies instead of asking`] };
-  if (!structured_event_stream) {
+  if (approval_posture === 'bounded_auto_approve') {
+    if (sandbox === 'none') return withoutSandbox('the bounds within which everything is approved');
+    return { by: [`${agent} itself, which does not ask for what the sandbox lets it do`] };
+  }
+  if (approval_posture === 'deny_interactive')
+    return { by: [`${agent} itself, which is denied what it would ask for`] };
+  if (!capabilities.structured_event_stream) {
     return { nobody: `${agent} has no stream of events in which a denial is seen, which fail_on_prompt asks for.` };
   }
-  return { by: [`${agent} itself, which denies instead of asking, and its runner, which ends it at the first denial`] };
+  return { by: [`${agent} itself, which is denied what it would ask for, and proctor, which then ends it`] };
 }
 
 function paths(policy: EffectivePolicy, { agent, capabilities, sandbox }: Enforcers): Answer {
@@ -134,28 +135,20 @@ function operations(policy: EffectivePolicy, { sandbox }: Enforcers): Answer {
   };
 }
 
-function turns({ maxTurns }: Pick<AgentLimits, 'maxTurns'>, { agent, capabilities, counts }: Enforcers): Answer {
+function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answer {
   if (maxTurns === undefined) return { by: [] };
-  if (!capabilities.turn_limit && !counts.turns) {
-    return {
-      nobody: `${agent} has no limit on turns, and does not tell how many it took: max_turns cannot be enforced.`,
-    };
-  }
-  return counted(agent, capabilities.turn_limit, counts.turns);
+  if (capabilities.turn_limit) return { by: [`${agent} itself, or proctor, which counts them in its stream`] };
+  return {
+    nobody: `${agent} has no limit on turns and does not tell how many it took, so max_turns cannot be enforced.`,
+  };
 }
 
-function cost({ maxCostUsd }: Pick<AgentLimits, 'maxCostUsd'>, { agent, capabilities, counts }: Enforcers): Answer {
+function cost({ maxCostUsd }: Counted, { agent, capabilities }: Enforcers): Answer {
   if (maxCostUsd === undefined) return { by: [] };
-  if (!capabilities.budget_limit && !counts.cost) {
-    return {
-      nobody: `${agent} has no limit on cost, and does not tell what it costs: max_cost_usd cannot be enforced.`,
-    };
-  }
-  return counted(agent, capabilities.budget_limit, counts.cost);
-}
-
-function counted(agent: string, isNative: boolean, isCounted: boolean): Answer {
-  return { by: [...(isNative ? [`${agent} itself`] : []), ...(isCounted ? ['its runner, which counts'] : [])] };
+  if (capabilities.budget_limit) return { by: [`${agent} itself, by its own estimate`] };
+  return {
+    nobody: `${agent} has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced.`,
+  };
 }
 
 function withoutSandbox(what: string): Answer {

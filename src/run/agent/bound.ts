@@ -38,7 +38,6 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
     agent: adapter.agent,
     capabilities: adapter.capabilities,
     sandbox: 'process',
-    counts: { turns: adapter.capabilities.turn_limit, cost: adapter.capabilities.budget_limit },
   });
   const { memoryBytes, pids, cpuSeconds } = limits;
   const bounds = effectiveBounds(

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../src/base/fault.ts';
+import { LIMIT_RANGES } from '../../src/contracts/agent-policy/index.ts';
+import { AGENT_DEFAULTS, agentLimits, type AskedLimits } from '../../src/policy/agent-limits.ts';
+
+function refusal(asked: AskedLimits, sandbox: 'none' | 'process' = 'process'): string {
+  try {
+    agentLimits(asked, undefined, sandbox);
+  } catch (fault) {
+    if (fault instanceof Fault) return `${fault.code}: ${fault.message}`;
+    throw fault;
+  }
+  return 'accepted';
+}
+
+describe('the limits of an agent', () => {
+  test('that asks for nothing are the usual ones', () => {
+    expect(agentLimits({}, undefined, 'process')).toEqual({ limits: AGENT_DEFAULTS, warnings: [] });
+  });
+
+  test('are tightened by its policy, and it is told', () => {
+    const policy = { name: 'mine', limits: { timeout_ms: 60_000, max_turns: 5, memory_bytes: 1024 ** 3 } };
+    const { limits, warnings } = agentLimits({ timeoutMs: 90_000, maxTurns: 3, maxCostUsd: 1.5 }, policy, 'process');
+    expect(limits).toEqual({
+      timeoutMs: 60_000,
+      idleMs: 60_000,
+      toolIdleMs: 60_000,
+      maxTurns: 3,
+      maxCostUsd: 1.5,
+      memoryBytes: 1024 ** 3,
+      pids: 512,
+    });
+    expect(warnings).toEqual(['timeout_ms: 90000 asked for, the policy mine allows 60000']);
+  });
+
+  test('may be as long as a day, and the clocks keep their order', () => {
+    const { limits } = agentLimits({ timeoutMs: 86_400_000, idleMs: 1_800_000 }, undefined, 'process');
+    expect(limits).toMatchObject({ timeoutMs: 86_400_000, idleMs: 1_800_000, toolIdleMs: 1_800_000 });
+  });
+
+  test.each([
+    [{ timeoutMs: 999 }, LIMIT_RANGES.timeout_ms[2]],
+    [{ timeoutMs: 86_400_001 }, LIMIT_RANGES.timeout_ms[2]],
+    [{ idleMs: 0.5 }, LIMIT_RANGES.idle_timeout_ms[2]],
+    [{ maxTurns: 0 }, LIMIT_RANGES.max_turns[2]],
+    [{ maxCostUsd: Number.NaN }, LIMIT_RANGES.max_cost_usd[2]],
+    [{ memoryBytes: 1 }, LIMIT_RANGES.memory_bytes[2]],
+    [{ pids: 1e6 }, LIMIT_RANGES.pids[2]],
+    [{ cpuSeconds: -1 }, LIMIT_RANGES.cpu_seconds[2]],
+  ] satisfies [AskedLimits, string][])('%j is out of bounds', (asked, sentence) => {
+    expect(refusal(asked)).toBe(`out_of_bounds: ${sentence}`);
+  });
+
+  test('that only a sandbox can hold are refused without one, and not claimed', () => {
+    expect(refusal({ memoryBytes: 1024 ** 3 }, 'none')).toBe(
+      'not_enforceable: Without a sandbox, nobody can enforce a limit on memory.',
+    );
+    expect(() => agentLimits({}, { name: 'mine', limits: { pids: 10 } }, 'none')).toThrow('a limit on processes');
+    expect(Object.keys(agentLimits({}, undefined, 'none').limits)).toEqual(['timeoutMs', 'idleMs', 'toolIdleMs']);
+  });
+
+  test('are never looser than asked for or allowed, and always in order', () => {
+    const ms = fc.option(fc.integer({ min: 1_000, max: 86_400_000 }), { nil: undefined });
+    fc.assert(
+      fc.property(ms, ms, ms, ms, ms, ms, (timeoutMs, idleMs, toolIdleMs, timeout_ms, idle_timeout_ms, tool) => {
+        const asked = given({ timeoutMs, idleMs, toolIdleMs });
+        const allowed = given({ timeout_ms, idle_timeout_ms, tool_idle_timeout_ms: tool });
+        const { limits } = agentLimits(asked, { name: 'mine', limits: allowed }, 'process');
+        expect(limits.timeoutMs).toBeLessThanOrEqual(Math.min(timeoutMs ?? Infinity, timeout_ms ?? Infinity));
+        expect(limits.idleMs).toBeLessThanOrEqual(Math.min(idleMs ?? Infinity, idle_timeout_ms ?? Infinity));
+        expect(limits.toolIdleMs).toBeLessThanOrEqual(Math.min(toolIdleMs ?? Infinity, tool ?? Infinity));
+        expect(limits.idleMs).toBeLessThanOrEqual(limits.toolIdleMs);
+        expect(limits.toolIdleMs).toBeLessThanOrEqual(limits.timeoutMs);
+      }),
+    );
+  });
+});
+
+function given<T extends object>(values: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

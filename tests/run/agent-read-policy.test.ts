@@ -1,0 +1,77 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { contentHash } from '../../src/base/hash.ts';
+import { builtInPolicies } from '../../src/contracts/agent-policy/index.ts';
+import { readAgentPolicy } from '../../src/run/agent/read-policy.ts';
+import { temporaryFolder } from '../support.ts';
+
+function read(content: string | Buffer, name = 'mine.yaml') {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, name), content);
+  return readAgentPolicy(name, folder);
+}
+
+const YAML = `# Documents only.
+name: docs-only
+extends: edit
+allowed_paths: [docs, README.md]
+limits:
+  timeout_ms: 900000
+`;
+
+describe('an agent policy', () => {
+  test.each(Object.entries(builtInPolicies))('%s is known by its name', (name, policy) => {
+    expect(readAgentPolicy(name, temporaryFolder())).toEqual({ policy, name, sha256: contentHash(policy) });
+  });
+
+  test('in YAML and in JSON is one policy', () => {
+    const yaml = read(YAML);
+    expect(yaml.policy).toEqual({
+      schema_version: 'agent-policy.v1',
+      name: 'docs-only',
+      extends: 'edit',
+      allowed_paths: ['docs', 'README.md'],
+      limits: { timeout_ms: 900_000 },
+    });
+    const { schema_version: _, ...written } = yaml.policy;
+    expect(read(JSON.stringify(written, null, 2), 'mine.json')).toEqual(yaml);
+    expect(yaml.sha256).toMatch(/^sha256:[a-f0-9]{64}$/);
+  });
+
+  test('says everything that is wrong with it, each with its line', () => {
+    expect(() => read('name: mine\nextends: edit\nnetwork: allow\nlimits:\n  timeout: 5m\n')).toThrow(
+      `The agent policy is not valid:
+  line 3: network is a key that this format does not know.
+  line 5: limits.timeout is a key that this format does not know.`,
+    );
+    expect(() => read('name: mine\nallowed_paths:\n  - src\n  - ../up\n')).toThrow(
+      `The agent policy is not valid:
+  line 4: allowed_paths[1] must be a relative path, but climbs out with "..".`,
+    );
+    expect(() => read('{\n  "name": "mine",\n  "extends": "edit",\n  "network_posture": "allow"\n}')).toThrow(
+      `The agent policy is not valid:
+  line 1: forbidden_operations cannot hold "push" where network_posture is "allow": nobody can tell a push from another connection.
+  line 4: network_posture is looser than "deny", which extends: edit stands for.`,
+    );
+    expect(() => read('name: mine\nname: yours\n')).toThrow(
+      'The agent policy cannot be read, line 2: A key stands here that its object has already.',
+    );
+    expect(() => read('')).toThrow('The agent policy is empty.');
+    expect(() => read('- read_only\n')).toThrow('must be an object');
+    expect(() => read(Buffer.from([0x6e, 0xe9]))).toThrow('not valid UTF-8');
+    expect(() => read(Buffer.alloc(1024 ** 2 + 1, 0x23))).toThrow('The agent policy is larger than 1 MiB.');
+  });
+
+  test('that is not there is refused without a word of where it was looked for', () => {
+    const folder = temporaryFolder();
+    const none = 'There is no such agent policy: neither read-only, edit, open, nor a file that can be read.';
+    expect(() => readAgentPolicy('readonly', folder)).toThrow(`${none} Did you mean "read-only"?`);
+    expect(() => readAgentPolicy('nothing.yaml', folder)).toThrow(new RegExp(`^${none}$`));
+    mkdirSync(path.join(folder, 'folder'));
+    symlinkSync('/etc/passwd', path.join(folder, 'link'));
+    for (const word of ['folder', 'link', '', '__proto__', 'a\0b']) {
+      expect(() => readAgentPolicy(word, folder), word).toThrow(none);
+    }
+  });
+});
