@@ -3,10 +3,10 @@ import type { Needles } from '../base/needles.ts';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import { apiError } from './api-error.ts';
 import { asked, bytesOf, keptBytes } from './recorded-body.ts';
-import type { DoorMode } from './door.ts';
-import type { Recorded, Recorder } from './recorder.ts';
+import type { DoorLimits, DoorMode } from './door.ts';
+import { type Recorded, Recorder } from './recorder.ts';
 import { Replay } from './replay.ts';
-import { Upstream, type UpstreamLimits, UpstreamTrouble } from './upstream.ts';
+import { Upstream, UpstreamTrouble } from './upstream.ts';
 
 /** A request that was let in. */
 export interface Asking {
@@ -35,13 +35,21 @@ export interface Answerer {
   /** Undefined if the agent hung up before there was an answer. */
   answer(asking: Asking): Promise<Answer | undefined>;
   readonly difference: string | undefined;
+  readonly unasked: number;
   close(): Promise<Recorded | undefined>;
 }
 
-export function answererOf(mode: DoorMode, api: Api, limits: UpstreamLimits, secrets: Needles): Answerer {
-  if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, secrets);
-  const live = new Live(new Upstream(mode.upstream, limits), api, mode.kind === 'live' ? LIVE : RECORDED);
-  return mode.kind === 'live' ? live : new Taped(live, mode.recorder, secrets);
+export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, secrets: Needles): Answerer {
+  switch (mode.kind) {
+    case 'live':
+      return new Live(new Upstream(mode.upstream, limits), api, LIVE);
+    case 'record': {
+      const live = new Live(new Upstream(mode.upstream, limits), api, RECORDED);
+      return new Taped(live, new Recorder(mode.file, { ...mode.header, api }, limits.recordingBytesMax), secrets);
+    }
+    case 'replay':
+      return new Replayer(new Replay(mode.recording), api, secrets);
+  }
 }
 
 /** An error of ours, in the words of the API. */
@@ -53,6 +61,7 @@ export function failed(api: Api, status: number, problem: string): Answer {
 /** The model itself. */
 class Live implements Answerer {
   readonly difference = undefined;
+  readonly unasked = 0;
   readonly #upstream: Upstream;
   readonly #api: Api;
   readonly #passed: RegExp;
@@ -94,6 +103,7 @@ const RECORDED = /^(?:content-type|retry-after(?:-ms)?)$/;
 /** The model, and everything that is said is kept. */
 class Taped implements Answerer {
   readonly difference = undefined;
+  readonly unasked = 0;
   readonly #live: Live;
   readonly #recorder: Recorder;
   readonly #secrets: Needles;
@@ -161,6 +171,10 @@ class Replayer implements Answerer {
 
   get difference(): string | undefined {
     return this.#replay.difference;
+  }
+
+  get unasked(): number {
+    return this.#replay.left;
   }
 
   async answer({ method, path, body, signal }: Asking): Promise<Answer | undefined> {

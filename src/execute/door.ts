@@ -6,10 +6,10 @@ import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
 import { needlesOf } from '../base/masker.ts';
-import type { Api, Recording } from '../contracts/recording/index.ts';
+import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { answererOf } from './door-modes.ts';
 import { Doorkeeper } from './doorkeeper.ts';
-import type { Recorded, Recorder } from './recorder.ts';
+import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
 
 export interface DoorOptions {
@@ -24,7 +24,12 @@ export interface DoorOptions {
 
 export type DoorMode =
   | { readonly kind: 'live'; readonly upstream: UpstreamOptions }
-  | { readonly kind: 'record'; readonly upstream: UpstreamOptions; readonly recorder: Recorder }
+  | {
+      readonly kind: 'record';
+      readonly upstream: UpstreamOptions;
+      readonly file: string;
+      readonly header: RecordingHeader;
+    }
   | { readonly kind: 'replay'; readonly recording: Recording };
 
 export interface DoorLimits extends UpstreamLimits {
@@ -35,6 +40,7 @@ export interface DoorLimits extends UpstreamLimits {
   /** How long the head of a request may take, and all of it. */
   readonly requestHeadMs: number;
   readonly requestMs: number;
+  readonly recordingBytesMax: number;
 }
 
 export interface DoorStats {
@@ -58,6 +64,8 @@ export interface Door {
   stats(): DoorStats;
   /** Replaying: the first request that was not as recorded, and in what. */
   readonly difference: string | undefined;
+  /** Replaying: how many recorded requests nobody has made. */
+  readonly unasked: number;
   /** Ends everything that is under way. Recording: writes the recording, and says what is in it. */
   close(): Promise<Recorded | undefined>;
 }
@@ -72,9 +80,11 @@ const LIMITS: DoorLimits = {
   connectionsMax: 256,
   requestHeadMs: 30_000,
   requestMs: 120_000,
+  recordingBytesMax: RECORDING_BYTES_MAX,
 };
 
 export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions): Promise<Door> {
+  const socket = at.kind === 'socket' ? socketIn(at.stage) : undefined;
   const token = newToken();
   const bounds = { ...LIMITS, ...limits };
   const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
@@ -97,9 +107,12 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
       socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
     });
   }
-  const socket = at.kind === 'socket' ? socketPath(at.stage) : undefined;
-  await listening(server, socket);
-  if (socket !== undefined) chmodSync(socket, 0o666);
+  try {
+    await listening(server, socket);
+  } catch (error) {
+    await answerer.close();
+    throw error;
+  }
   return {
     socket,
     port: socket === undefined ? (server.address() as AddressInfo).port : undefined,
@@ -107,6 +120,9 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     stats: () => keeper.stats(),
     get difference() {
       return answerer.difference;
+    },
+    get unasked() {
+      return answerer.unasked;
     },
     async close() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()));
@@ -126,7 +142,7 @@ const CHECKING_MS = 1_000;
 /** The kernel takes 107 bytes, and cuts or refuses what is longer. */
 const SOCKET_BYTES_MAX = 107;
 
-function socketPath(stage: string): string {
+function socketIn(stage: string): string {
   const folder = path.join(stage, 'door');
   const socket = path.join(folder, 'model.sock');
   if (Buffer.byteLength(socket) > SOCKET_BYTES_MAX)
@@ -134,7 +150,9 @@ function socketPath(stage: string): string {
       'door_failed',
       'The path of the folder for temporary files is too long for a socket. TMPDIR can name a shorter one.',
     );
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  mkdirSync(folder, { recursive: true });
+  // Whatever the mask of new files is.
+  chmodSync(folder, 0o755);
   return socket;
 }
 
@@ -143,8 +161,8 @@ function listening(server: Server, socket: string | undefined): Promise<void> {
     server.once('error', cause =>
       reject(new Fault('door_failed', 'The door to the model API could not be opened.', { cause })),
     );
-    const opened = (): void => resolve();
-    if (socket === undefined) server.listen(0, '127.0.0.1', opened);
-    else server.listen(socket, opened);
+    if (socket === undefined) server.listen(0, '127.0.0.1', resolve);
+    // The program is another user. Who may come as far as the folder is decided by the stage around it.
+    else server.listen({ path: socket, readableAll: true, writableAll: true }, resolve);
   });
 }

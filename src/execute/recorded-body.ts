@@ -6,13 +6,13 @@ import type { Needles } from '../base/needles.ts';
 import type { RecordedBody, RecordedRequest } from '../contracts/recording/index.ts';
 
 /** A body as it may be kept, and how many secrets were masked in it. */
-export interface Kept {
+interface Kept {
   readonly body: RecordedBody;
   readonly masked: number;
 }
 
 /** The request of an agent as it is kept and compared. */
-export interface AskedRequest {
+interface AskedRequest {
   readonly request: RecordedRequest;
   readonly masked: number;
 }
@@ -27,11 +27,12 @@ export function asked(method: RecordedRequest['method'], path: string, bytes: Bu
 /** JSON can spell every letter in more than one way, so it is written in one before secrets are looked for. */
 function keptJson(bytes: Buffer, secrets: Needles): Kept {
   const reading = readJson(bytes, { bytesMax: bytes.length });
-  if (!reading.ok || reading.values * VALUE_BYTES > bytes.length + SLACK_BYTES) return keptBytes(bytes, secrets);
+  if (!reading.ok || reading.values > Math.max(VALUES_ALWAYS, bytes.length / VALUE_BYTES))
+    return keptBytes(bytes, secrets);
   const masker = new Masker(secrets);
   const text = masker.whole(Buffer.from(canonicalize(reading.value)));
   const safe = masker.masked > 0 ? readJson(text, { bytesMax: text.length }) : reading;
-  if (!safe.ok || depthOf(safe.value) > DEPTH_MAX) return keptBytes(text, secrets);
+  if (!safe.ok || depthOf(safe.value) > DEPTH_MAX) return { ...keptBytes(text, secrets), masked: masker.masked };
   return { body: { form: 'json', value: safe.value }, masked: masker.masked };
 }
 
@@ -59,7 +60,7 @@ function depthOf(value: unknown): number {
   return deepest + 1;
 }
 
-/** A document may be 64 deep and may hold one value per 16 bytes of its cap; a body in it leaves room for what is around it. */
+/** A document may be 64 deep, and hold one value per 16 bytes of its cap: what is denser or deeper is kept as text. */
 const DEPTH_MAX = 56;
-const VALUE_BYTES = 8;
-const SLACK_BYTES = 16 * 1024;
+const VALUE_BYTES = 32;
+const VALUES_ALWAYS = 128;

@@ -15,11 +15,13 @@ import {
 import { isObject } from '../contracts/kind.ts';
 
 /** What is known of a recording before anything is asked. */
-export type RecordingHeader = Omit<Recording, 'schema_version' | 'ended' | 'masked' | 'exchanges'>;
+export type RecordingHeader = Omit<Header, 'api'>;
+
+type Header = Omit<Recording, 'schema_version' | 'ended' | 'masked' | 'exchanges'>;
 
 /** A line of what is written while the run is alive, in this order, but for requests and responses that overlap. */
 type PartLine =
-  | ({ readonly line: 'header' } & RecordingHeader)
+  | ({ readonly line: 'header' } & Header)
   | { readonly line: 'request'; readonly seq: number; readonly request: RecordedRequest; readonly masked: number }
   | {
       readonly line: 'response';
@@ -29,7 +31,7 @@ type PartLine =
     }
   | { readonly line: 'end'; readonly ended: 'whole' | 'cut' };
 
-/** What was written of a run. */
+/** What was written of a run. Without an exchange, there is no file. */
 export interface Recorded {
   readonly exchanges: number;
   readonly masked: number;
@@ -48,7 +50,7 @@ export class Recorder {
   #failure: Fault | undefined;
   #isCut = false;
 
-  constructor(file: string, header: RecordingHeader, bytesMax = RECORDING_BYTES_MAX) {
+  constructor(file: string, header: Header, bytesMax: number) {
     this.#file = file;
     if (existsSync(file))
       throw new Fault('usage', `${path.basename(file)} exists already. A recording replaces no file.`);
@@ -94,7 +96,8 @@ export class Recorder {
     });
     const recording = readPart(this.#file);
     if (!recording) throw new Fault('recording_failed', 'The recording could not be written.');
-    writeAtomic(this.#file, canonicalize(recording));
+    // A file that nothing can be replayed from would only be in the way.
+    if (recording.exchanges.length > 0) writeAtomic(this.#file, canonicalize(recording));
     rmSync(partOf(this.#file), { force: true });
     const { exchanges, masked, ended } = recording;
     return { exchanges: exchanges.length, masked, ended };
@@ -135,7 +138,7 @@ function partOf(file: string): string {
 
 /** The recording that lines make; what follows a line that is not whole is left out. Undefined if there is not even a header. */
 function recordingOf(bytes: Buffer): Recording | undefined {
-  let header: RecordingHeader | undefined;
+  let header: Header | undefined;
   let ended: Recording['ended'] = 'interrupted';
   let masked = 0;
   const requests = new Map<number, RecordedRequest>();

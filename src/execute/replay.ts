@@ -2,7 +2,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
 import type { Exchange, RecordedRequest, Recording } from '../contracts/recording/index.ts';
 import { firstDifference } from './difference.ts';
-import { settled, settledText } from './volatile.ts';
+import { settledBody, settledText } from './volatile.ts';
 
 /** What a recording says to a request. */
 export type Replayed =
@@ -91,7 +91,7 @@ class Asked {
   }
 
   get body(): unknown {
-    return settled(this.#request.body?.value ?? null);
+    return settledBody(this.#request.body?.value ?? null);
   }
 
   get query(): string {

@@ -62,9 +62,11 @@ export class Upstream {
     } catch (error) {
       throw new UpstreamTrouble(troubleOf(error), { cause: error });
     }
+    // Whoever reads it is told; whoever leaves it needs not to be.
+    answer.body.on('error', () => undefined);
     const refused = refusalOf(answer);
     if (refused === undefined) return answer;
-    answer.body.on('error', () => undefined).destroy();
+    answer.body.destroy();
     throw new UpstreamTrouble(refused);
   }
 
@@ -92,11 +94,7 @@ function judgedUrl(text: string): URL {
 
 /** What an agent says of its request, without what is ours to say: where it goes, who asks, and how the connection is used. */
 function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
-  const named = new Set(
-    String(headers.connection ?? '')
-      .split(',')
-      .map(name => name.trim().toLowerCase()),
-  );
+  const named = new Set((headers.connection ?? '').split(',').map(name => name.trim().toLowerCase()));
   const passed: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !OURS.test(name) && !named.has(name)) passed[name] = value;

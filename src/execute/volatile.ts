@@ -1,8 +1,10 @@
+import { isObject } from '../contracts/kind.ts';
+
 /** Something in a request that may differ between two equal runs. */
 export interface Volatile {
   readonly what: string;
   readonly why: string;
-  /** Linear: every repetition is bounded, and begins with something fixed or at the border of a word. */
+  /** Linear: every repetition is bounded, and whatever it looks back to is bounded, too. */
   readonly pattern: RegExp;
 }
 
@@ -14,12 +16,17 @@ export const VOLATILE: readonly Volatile[] = [
   {
     what: 'run',
     why: 'Every run has an id of its own, by which its branch is called.',
-    pattern: /\b[a-z]{1,20}_\d{8}_\d{6}_[0-9a-f]{12}\b/g,
+    pattern: /(?<![0-9A-Za-z])[a-z]{1,20}_\d{8}_\d{6}_[0-9a-f]{12}(?![0-9A-Za-z])/g,
   },
   {
     what: 'uuid',
-    why: 'Sessions, requests and messages are called by random ids.',
-    pattern: /\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b/g,
+    why: 'Sessions, messages and calls have random ids, which both agents send along.',
+    pattern: /(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])/g,
+  },
+  {
+    what: 'id',
+    why: 'Codex gives random ids to the output of a command and to one that goes on.',
+    pattern: /(?<=\b(?:Chunk|session) ID:? )[0-9a-f]{1,12}\b/g,
   },
   {
     what: 'instant',
@@ -34,8 +41,18 @@ export const VOLATILE: readonly Volatile[] = [
   },
   {
     what: 'hash',
-    why: 'A commit has the time at which it was made in its hash; a home has a random id.',
-    pattern: /\b(?=[a-f]{0,64}\d)(?=\d{0,64}[a-f])[0-9a-f]{7,64}\b/g,
+    why: 'A commit has the time at which it was made in its hash. The device id of Claude looks like one, too.',
+    pattern: /(?<![0-9A-Za-z])(?=[a-f]{0,64}\d)(?=\d{0,64}[a-f])[0-9a-f]{7,64}(?![0-9A-Za-z])/g,
+  },
+  {
+    what: 'hash',
+    why: 'One in thirty short hashes has digits alone. It is told from a number by its place, as git log and git commit write it.',
+    pattern: /(?:^|(?<=\[[^\]\n]{1,200} ))[0-9a-f]{7,40}(?= \S|\])/gm,
+  },
+  {
+    what: 'temporary',
+    why: 'Names that mktemp and its relatives make up.',
+    pattern: /(?<=\/)tmp\.?[A-Za-z0-9_]{6,12}(?![0-9A-Za-z_])/g,
   },
   {
     what: 'duration',
@@ -48,6 +65,20 @@ export const VOLATILE: readonly Volatile[] = [
     pattern: /(?<=\b(?:127\.0\.0\.1|localhost):)\d{1,5}\b/g,
   },
 ];
+
+/** Members of a request's body that no model gets to see. */
+export const UNSEEN: readonly { readonly key: string; readonly why: string }[] = [
+  {
+    key: 'client_metadata',
+    why: 'Codex tells its API about itself. It finds some of that out in the background, and sends what it has by then.',
+  },
+];
+
+/** A body as it is compared: without what no model sees, and with everything volatile replaced by what it is. */
+export function settledBody(body: unknown): unknown {
+  if (!isObject(body)) return settled(body);
+  return settled(Object.fromEntries(Object.entries(body).filter(([key]) => UNSEEN.every(one => one.key !== key))));
+}
 
 /** A text with everything volatile replaced by what it is. */
 export function settledText(text: string): string {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openRecording } from '../../src/execute/recording.ts';
 import { type Door, type DoorMode, type DoorOptions, openDoor } from '../../src/execute/door.ts';
-import { Recorder, type RecordingHeader } from '../../src/execute/recorder.ts';
+import type { RecordingHeader } from '../../src/execute/recorder.ts';
 import { temporaryFolder } from '../support.ts';
 
 export const KEY = 'k-real-0123456789-never-seen-inside';
@@ -12,7 +12,6 @@ export const KEY = 'k-real-0123456789-never-seen-inside';
 export const HEADER: RecordingHeader = {
   agent_family: 'claude_cli',
   agent_version: '2.1.325',
-  api: 'anthropic',
   created_at: '2026-04-03T10:15:00.000Z',
   task_sha256: `sha256:${'0'.repeat(64)}`,
   session_id: '6f1c2b34-5d6e-4f70-8a91-b2c3d4e5f607',
@@ -125,10 +124,7 @@ export async function recorded(
   options: Partial<DoorOptions> = {},
 ): Promise<string> {
   const file = path.join(temporaryFolder(), 'recording.json');
-  const opened = await door(
-    { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) },
-    options,
-  );
+  const opened = await door({ kind: 'record', upstream: upstream(api.url), file, header: HEADER }, options);
   for (const body of bodies) await send(opened, { body });
   await opened.close();
   return file;

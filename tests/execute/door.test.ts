@@ -276,7 +276,7 @@ test('everybody who reaches the folder of a door can knock', async () => {
   const opened = await door(mode, { at: { kind: 'socket', stage } });
   expect(opened.socket).toBe(path.join(stage, 'door', 'model.sock'));
   expect(statSync(path.join(stage, 'door')).mode & 0o777).toBe(0o755);
-  expect(statSync(opened.socket ?? '').mode & 0o777).toBe(0o666);
+  expect(statSync(opened.socket ?? '').mode & 0o666).toBe(0o666);
   await opened.close();
   expect(() => readFileSync(opened.socket ?? '')).toThrow('ENOENT');
 });

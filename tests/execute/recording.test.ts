@@ -1,10 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Recording } from '../../src/contracts/recording/index.ts';
 import { recording as contract } from '../../src/contracts/recording/index.ts';
-import { Recorder } from '../../src/execute/recorder.ts';
 import { openRecording } from '../../src/execute/recording.ts';
 import { verifyFile } from '../../src/verify/file.ts';
 import { exampleWith, temporaryFolder } from '../support.ts';
@@ -45,7 +44,7 @@ describe('a recording', () => {
       else response.writeHead(200).write('half', () => setTimeout(() => response.destroy(), 20));
     });
     const file = path.join(temporaryFolder(), 'recording.json');
-    const mode = { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) } as const;
+    const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
     const first = await door(mode);
     const before = [];
     for (const body of bodies) before.push(await send(first, { body }));
@@ -59,6 +58,7 @@ describe('a recording', () => {
       expect(headers['content-type']).toBe(then?.headers['content-type']);
     }
     expect(again.difference).toBeUndefined();
+    expect(again.unasked).toBe(0);
     expect(await again.close()).toBeUndefined();
   });
 
@@ -68,7 +68,7 @@ describe('a recording', () => {
     const api = await fakeApi((seen, response) =>
       events(response, JSON.stringify({ echo: seen.headers['x-api-key'], secret })),
     );
-    const mode = { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) } as const;
+    const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
     const opened = await door(mode, { secrets: [secret] });
     const spelled = JSON.stringify({ a: secret }).replace('hunter2', '\\u0068unter2');
     await send(opened, { body: spelled, headers: { 'x-note': secret } });
@@ -88,8 +88,8 @@ describe('a recording', () => {
   test('that is full says so, and is replayed as far as it goes', async () => {
     const api = await fakeApi((_, response) => events(response, 'x'.repeat(3_000)));
     const file = path.join(temporaryFolder(), 'recording.json');
-    const recorder = new Recorder(file, HEADER, 12_000);
-    const opened = await door({ kind: 'record', upstream: upstream(api.url), recorder });
+    const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
+    const opened = await door(mode, { limits: { recordingBytesMax: 12_000 } });
     for (const body of ['1', '2', '3', '4']) expect((await send(opened, { body })).body).toHaveLength(3_008);
     expect(await opened.close()).toMatchObject({ exchanges: 2, ended: 'cut' });
     const again = await replaying(file);
@@ -107,7 +107,7 @@ describe('a recording', () => {
       if (!seen.body.includes('hang')) events(response, 'one');
     });
     const file = path.join(temporaryFolder(), 'recording.json');
-    const mode = { kind: 'record', upstream: upstream(api.url), recorder: new Recorder(file, HEADER) } as const;
+    const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
     const opened = await door(mode);
     await send(opened, { body: ask('a') });
     const hanging = send(opened, { body: ask('hang') }).catch(() => undefined);
@@ -122,16 +122,27 @@ describe('a recording', () => {
     expect((await send(again, { body: ask('b') })).status).toBe(200);
     expect((await send(again, { body: ask('hang') })).status).toBe(400);
     expect(again.difference).toBe('request 3 is not in the recording, which has 2 and was interrupted');
-    expect(() => new Recorder(left, HEADER)).toThrow('left of one that died');
+    await expect(door({ ...mode, file: left })).rejects.toThrow('left of one that died');
     // Whoever recorded it to the end knows that nobody had answered.
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
   });
 
-  test('replaces no file', () => {
+  test('replaces no file, and leaves none behind where nothing was asked', async () => {
     const file = path.join(temporaryFolder(), 'mine.json');
     writeFileSync(file, 'mine');
-    expect(() => new Recorder(file, HEADER)).toThrow('mine.json exists already.');
+    const mode = { kind: 'record', upstream: upstream('http://127.0.0.1:1'), header: HEADER } as const;
+    await expect(door({ ...mode, file })).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('mine.json exists already.') as string,
+    });
     expect(readFileSync(file, 'utf8')).toBe('mine');
+    const folder = temporaryFolder();
+    const quiet = await door({ ...mode, file: path.join(folder, 'quiet.json') });
+    expect(await quiet.close()).toMatchObject({ exchanges: 0 });
+    const stage = path.join(folder, 'x'.repeat(100));
+    const nowhere = door({ ...mode, file: path.join(folder, 'none.json') }, { at: { kind: 'socket', stage } });
+    await expect(nowhere).rejects.toThrow('too long for a socket');
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { RecordedRequest, Recording } from '../../src/contracts/recording/index.ts';
 import { recording as contract } from '../../src/contracts/recording/index.ts';
 import { Replay } from '../../src/execute/replay.ts';
-import { settled, settledText, VOLATILE } from '../../src/execute/volatile.ts';
+import { settled, settledText, UNSEEN, VOLATILE } from '../../src/execute/volatile.ts';
 
 const request = (value: unknown, path = '/v1/messages'): RecordedRequest => ({
   method: 'POST',
@@ -99,7 +99,8 @@ const instant = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: 
 /** What is volatile, as it comes. */
 const VALUES: Record<string, fc.Arbitrary<string>> = {
   run: fc.tuple(fc.constantFrom('agent', 'script'), hex(12)).map(([kind, end]) => `${kind}_20261116_084851_${end}`),
-  uuid: fc.uuid(),
+  uuid: fc.uuid().map(id => `msg_${id}`),
+  id: hex(6).map(id => `Chunk ID: ${id}`),
   instant: instant.chain(date =>
     fc.constantFrom(
       date.toISOString(),
@@ -109,6 +110,7 @@ const VALUES: Record<string, fc.Arbitrary<string>> = {
     ),
   ),
   hash: fc.constantFrom(7, 12, 40, 64).chain(hash),
+  temporary: fc.stringMatching(/^[A-Za-z0-9]{10}$/).map(end => `/tmp/tmp.${end}`),
   duration: fc
     .tuple(fc.nat(99_999), fc.constantFrom('ms', 's', ' seconds'))
     .map(([count, unit]) => `${count / 100}${unit}`),
@@ -140,7 +142,7 @@ describe('what is volatile', () => {
       expect(settledText(text)).toBe(text);
     };
     fc.assert(fc.property(fc.array(word), words => same(words.join(' '))));
-    fc.assert(fc.property(fc.nat(), count => same(`${count} files`)));
+    fc.assert(fc.property(fc.nat(), count => same(`has ${count} files`)));
     for (const text of ['defaced', '1234567', 'v1.2.3', 'room 101', 'May 5', '10:30', 'feedface', 'a 3 s1']) same(text);
   });
 
@@ -164,4 +166,20 @@ describe('what is volatile', () => {
       `{"__proto__":{"${id}":["<uuid>",1792144800000]},"a":[[null,true,"x <uuid> y"]]}`,
     );
   });
+});
+
+test('short hashes of digits alone are known by their place', () => {
+  for (const place of [
+    (hash: string) => `${hash} first commit\n`,
+    (hash: string) => `x\n${hash} x`,
+    (hash: string) => `[main (root-commit) ${hash}] x`,
+  ])
+    expect(settledText(place('9142130'))).toBe(settledText(place('faa587b')));
+  expect(settledText('it has 9142130 lines')).toBe('it has 9142130 lines');
+});
+
+test('what no model sees is not compared', () => {
+  const replay = new Replay(recordingOf(request({ model: 'm', client_metadata: { turn: 1 } })));
+  expect(seqOf(replay, request({ model: 'm', client_metadata: {} }))).toBe(1);
+  for (const { why } of UNSEEN) expect(why).toMatch(/^[A-Z].*\.$/s);
 });
