@@ -61,7 +61,16 @@ function install() {
 }
 
 function npm(prefix, wanted) {
-  const args = ['install', '--prefix', prefix, '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', wanted];
+  const args = [
+    'install',
+    '--prefix',
+    prefix,
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+    '--loglevel=error',
+    wanted,
+  ];
   const { status, stderr, error } = spawnSync('npm', args, { encoding: 'utf8', timeout: INSTALL_MS_MAX, cwd: cache });
   if (status !== 0) cannotBeHad(`npm cannot install ${wanted}: ${reasonIn(stderr) ?? error?.code ?? `exit ${status}`}`);
 }

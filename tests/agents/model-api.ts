@@ -59,7 +59,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
   const text = await bodyOf(request);
   if (request.method !== 'POST' || wire === undefined) return refuse(response, 404, 'not_found_error', 'No such path');
   const word = /SCENARIO=(\w+)/.exec(text)?.[1] ?? 'say';
-  const results = text.match(wire === 'anthropic' ? /"type":"tool_result"/g : /"type":"(?:custom_tool|function)_call_output"/g);
+  const results = text.match(
+    wire === 'anthropic' ? /"type":"tool_result"/g : /"type":"(?:custom_tool|function)_call_output"/g,
+  );
   const seen: Asked = { path: pathname, key: keyOf(request), scenario: word, results: results?.length ?? 0, text };
   if (asked.length < REQUESTS_KEPT_MAX) asked.push(seen);
   const scenario = scenarioIn(word, seen.results, { wire, port: request.socket.localPort ?? 0, cwd: cwdIn(text) });
@@ -104,9 +106,7 @@ function keyOf({ headers }: IncomingMessage): string | undefined {
 
 /** Where the agent works, by its own word. */
 function cwdIn(text: string): string {
-  return (
-    /Primary working directory: ([^\s"\\]+)/.exec(text)?.[1] ?? /<cwd>([^<]+)<\/cwd>/.exec(text)?.[1] ?? '/work'
-  );
+  return /Primary working directory: ([^\s"\\]+)/.exec(text)?.[1] ?? /<cwd>([^<]+)<\/cwd>/.exec(text)?.[1] ?? '/work';
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

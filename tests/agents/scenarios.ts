@@ -39,7 +39,9 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   outside: ({ cwd }) => write(`${path.posix.dirname(cwd)}/outside.txt`.replace('//', '/')),
   outside_bash: () => run('echo escaped > ../outside.txt; echo "rc=$?"'),
   commit: () =>
-    run('echo committed > hello.txt && git add hello.txt && git -c user.name=a -c user.email=a@b commit -q -m one && echo OK'),
+    run(
+      'echo committed > hello.txt && git add hello.txt && git -c user.name=a -c user.email=a@b commit -q -m one && echo OK',
+    ),
   net: ({ port }) => run(`(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo NET-OK || echo NET-BLOCKED`),
   fail: () => run('echo broken; exit 3'),
   loop: () => run('true'),
@@ -54,10 +56,10 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   e500: () => refuse(500, 'api_error', 'Internal server error'),
   e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
 };
-const ENDLESS: readonly string[] = ['loop'];
+const ENDLESS: ReadonlySet<string> = new Set(['loop']);
 
 export function scenarioIn(word: string, results: number, place: Place): Scenario {
   const first = FIRST[word];
   if (first === undefined) return refuse(400, 'invalid_request_error', `There is no scenario ${word}`);
-  return results === 0 || ENDLESS.includes(word) ? first(place) : say(FINAL_TEXT);
+  return results === 0 || ENDLESS.has(word) ? first(place) : say(FINAL_TEXT);
 }
