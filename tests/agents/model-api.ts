@@ -45,6 +45,7 @@ export async function startModelApi(): Promise<ModelApi> {
     url: `http://127.0.0.1:${port}`,
     asked,
     close: async () => {
+      if (!server.listening) return;
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();

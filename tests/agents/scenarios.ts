@@ -45,9 +45,8 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   net: ({ port }) => run(`(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo NET-OK || echo NET-BLOCKED`),
   fail: () => run('echo broken; exit 3'),
   loop: () => run('true'),
-  sleep: () => run('sleep 300'),
-  /** A process that leaves the session of its tool behind, and one that stays. */
-  sleep_apart: () => run('setsid sleep 301 & sleep 301'),
+  /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
+  sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
   claim: () => say('I ran the tests. All tests pass.'),
   silent: () => ({ how: 'silent' }),
   cut: () => ({ how: 'cut' }),
@@ -57,6 +56,11 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
 };
 const ENDLESS: ReadonlySet<string> = new Set(['loop']);
+
+/** For how long the model makes a tool sleep: a number that is nobody else's on the machine. */
+export function sleepSeconds(port: number): number {
+  return 300_000 + port;
+}
 
 export function scenarioIn(word: string, results: number, place: Place): Scenario {
   const first = FIRST[word];
