@@ -4,7 +4,8 @@ import path from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support.ts';
-import { agentFolder, gitIn, repositoryFolder } from './place.ts';
+import { gitIn } from './git.ts';
+import { agentFolder, repositoryFolder } from './place.ts';
 
 const AGENTS = ['claude', 'codex'] as const;
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gitIn } from '../agents/place.ts';
+import { gitIn } from '../agents/git.ts';
 import { FINAL_TEXT } from '../agents/scenarios.ts';
 import { type Agent, agentsFolder, expectInOrder, KEY, processesOf, until, world } from './world.ts';
 
