@@ -1,0 +1,115 @@
+/**
+ * `npm run bench:agents`: what a run costs over the agent alone, how fast its stream becomes a transcript and in how much
+ * memory, and whether events are told in the turn of the event loop in which their line came. In one process.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import { setTimeout as rest } from 'node:timers/promises';
+import { writeAtomic } from '../src/base/atomic.ts';
+import { runAgent } from '../src/tool/run-agent.ts';
+import { closeLauncher, runScript } from '../src/tool/run-script.ts';
+import { gitIn } from '../tests/agents/git.ts';
+import { placeAgent } from '../tests/agents/place-agent.ts';
+import { streamFigures, turnFigures } from './agent-stream.ts';
+
+const ROUNDS = Number(process.argv[2] ?? 15);
+const REST_MS = 80;
+const OVERHEAD_BOUND = 1.5;
+const PARSE_BOUND = 0.25;
+const RSS_BOUND = 1.25;
+const TASK = 'DO=lines:1000';
+// On the disk of the project, as a user's runs would be.
+const cwd = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
+chmodSync(cwd, 0o755);
+process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
+
+const overhead = await overheadFigures();
+await closeLauncher();
+const turns = await turnFigures(cwd);
+line('events told in a later turn than that of their line', turns.late, `of ${turns.events} (bound 0)`);
+const streams = streamFigures(cwd);
+for (const [agent, { ofBareParse, lateRssOfEarly }] of Object.entries(streams)) {
+  line(`${agent}: bare JSON.parse per line / normalising 500 MB`, ofBareParse, `(at least ${PARSE_BOUND})`);
+  line(`${agent}: memory at 500 MB / at 100 MB`, lateRssOfEarly, `(bound ${RSS_BOUND})`);
+}
+writeAtomic(
+  path.join('bench', 'results', 'agents.json'),
+  `${JSON.stringify({ node: process.version, cores: availableParallelism(), rounds: ROUNDS, overhead, turns, streams }, undefined, 2)}\n`,
+);
+const isSlow = Object.values(streams).some(
+  ({ ofBareParse, lateRssOfEarly }) => ofBareParse < PARSE_BOUND || lateRssOfEarly > RSS_BOUND,
+);
+if (overhead.ofBare > OVERHEAD_BOUND || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode = 1;
+
+/** A stand-in that prints 1,000 lines: alone, and in a run; beside a script in a run that does nothing. */
+async function overheadFigures() {
+  const bin = path.join(cwd, 'bin');
+  const dir = path.join(cwd, 'repository');
+  mkdirSync(bin);
+  mkdirSync(dir);
+  const program = placeAgent('claude', bin);
+  writeFileSync(path.join(dir, 'README.md'), 'A project.\n');
+  gitIn(dir, 'init', '-q', '-b', 'main');
+  gitIn(dir, 'add', '--all');
+  gitIn(dir, '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '-q', '-m', 'One');
+  const script = path.join(cwd, 'nothing.sh');
+  writeFileSync(
+    script,
+    `echo '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json\n`,
+  );
+  const environment = { PATH: `${bin}:/usr/bin:/bin` };
+  const times = await interleaved({
+    bare: async () => {
+      const child = spawn(program, [], { cwd: dir, stdio: ['pipe', 'pipe', 'inherit'] });
+      child.stdin.end(TASK);
+      child.stdout.resume();
+      const [code] = (await once(child, 'close')) as [number];
+      if (code !== 0) throw new Error(`exit ${code}`);
+    },
+    sandbox: async () => {
+      const { status, message } = await runScript({ script, profile: 'dev', cwd });
+      if (status !== 'succeeded') throw new Error(message ?? 'no reason');
+    },
+    run: async () => {
+      const { termination, message } = await runAgent({
+        agent: 'claude',
+        task: TASK,
+        policy: 'edit',
+        dir,
+        environment,
+        cwd,
+      });
+      if (termination !== 'completed') throw new Error(`${termination}: ${message ?? 'no reason'}`);
+    },
+  });
+  const { bare = 1, sandbox = 0, run = 0 } = times;
+  const ofBare = Number(((run - sandbox) / bare).toFixed(2));
+  line('a run, without what its sandbox costs / the agent alone', ofBare, `(bound ${OVERHEAD_BOUND})`);
+  return { ofBare, ms: times };
+}
+
+/** Medians. Each way once per round, so that what else the machine does falls on all of them alike. */
+async function interleaved(ways: Readonly<Record<string, () => Promise<void>>>): Promise<Record<string, number>> {
+  const times = new Map<string, number[]>(Object.keys(ways).map(name => [name, []]));
+  for (let round = -3; round < ROUNDS; round++) {
+    for (const [name, way] of Object.entries(ways)) {
+      // What the last way left to be done must not fall on this one.
+      await rest(REST_MS);
+      const began = performance.now();
+      await way();
+      if (round >= 0) times.get(name)?.push(performance.now() - began);
+    }
+  }
+  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)]));
+}
+
+function median(values: readonly number[]): number {
+  return Number((values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0).toFixed(2));
+}
+
+function line(what: string, value: number, bound: string): void {
+  console.log(`${what.padEnd(68)} ${value.toFixed(2).padStart(6)}  ${bound}`);
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { deeds } from './deeds.ts';
+import type { Deed, Scene } from './scene.ts';
+import { print } from './stream.ts';
+import type { Tongue } from './tongue.ts';
+
+/**
+ * Does what the task says, in its order: `DO=write`, `DO=lines:1000`. Between its first line and its last, unless a deed has
+ * another ending. A word that nobody knows is exit 64, a deed that does not succeed 70: no test may pass because of a slip.
+ */
+export function act(tongue: Tongue, own: Readonly<Record<string, Deed>>): void {
+  perform(tongue, own).catch((error: unknown) => {
+    print(`${String(error)}\n`, 2);
+    process.exit(70);
+  });
+}
+
+async function perform(tongue: Tongue, own: Readonly<Record<string, Deed>>): Promise<void> {
+  if (process.argv.includes('--version')) {
+    print(`${tongue.version}\n`);
+    return;
+  }
+  const task = readFileSync(0, 'utf8');
+  const known: Readonly<Record<string, Deed>> = { ...deeds, ...own };
+  const asked = [...task.matchAll(/\bDO=(\w+)(?::(\S+))?/g)].map(([, word = '', argument]) => {
+    const deed = known[word];
+    if (deed === undefined) {
+      print(`There is no deed ${word}.\n`, 2);
+      process.exit(64);
+    }
+    return { deed, argument };
+  });
+  const scene: Scene = {
+    tongue,
+    finalText: 'Done.',
+    atEnd: () => tongue.finishes(scene.finalText),
+    afterwards: () => {},
+  };
+  if (!/\bDO=silence\b/.test(task)) tongue.begin();
+  for (const { deed, argument } of asked) await deed(scene, argument);
+  scene.atEnd();
+  scene.afterwards();
+}

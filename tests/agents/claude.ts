@@ -1,0 +1,125 @@
+/** A program that behaves as Claude does, as far as anybody outside can see. The task says what it does; see deeds.ts. */
+import { act } from './act.ts';
+import { printLine } from './stream.ts';
+import type { Call, Tongue } from './tongue.ts';
+
+const args = process.argv.slice(2);
+const after = (flag: string): string | undefined => args[args.indexOf(flag) + 1 || args.length];
+const session_id = after('--session-id') ?? '00000000-0000-4000-8000-000000000000';
+const model = after('--model') ?? 'claude-opus-5-5';
+const usage = { input_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 };
+const DENIED = "Permission to use Write has been denied because Claude Code is running in don't ask mode.";
+const denials: object[] = [];
+let turns = 0;
+
+const claude: Tongue = {
+  version: '2.1.325 (Claude Code)',
+  begin: () =>
+    line({
+      type: 'system',
+      subtype: 'init',
+      cwd: process.cwd(),
+      tools: ['Bash', 'Edit', 'Read', 'Write'],
+      mcp_servers: [],
+      model,
+      permissionMode: after('--permission-mode') ?? 'default',
+      apiKeySource: 'apiKeyHelper',
+      claude_code_version: '2.1.325',
+      output_style: 'default',
+    }),
+  says: text => assistant([{ type: 'text', text }]),
+  calls: call => assistant([{ type: 'tool_use', id: call.id, name: nameOf(call), input: inputOf(call) }]),
+  returned: (call, content, exitCode) => result(call, content, exitCode !== 0),
+  denied: call => {
+    denials.push({ tool_name: nameOf(call), tool_use_id: call.id, tool_input: inputOf(call) });
+    line({
+      type: 'system',
+      subtype: 'permission_denied',
+      tool_name: nameOf(call),
+      tool_use_id: call.id,
+      decision_reason_type: 'mode',
+      message: DENIED,
+    });
+    result(call, DENIED, true);
+  },
+  retries: attempt =>
+    line({
+      type: 'system',
+      subtype: 'api_retry',
+      attempt,
+      max_retries: 10,
+      retry_delay_ms: 50,
+      error_status: 529,
+      error: 'overloaded',
+    }),
+  unknown: () => line({ type: 'weather_report', sky: 'blue', degrees: 21 }),
+  finishes: text => {
+    assistant([{ type: 'text', text }]);
+    end({ is_error: false, subtype: 'success', terminal_reason: 'completed', api_error_status: null, result: text });
+  },
+  fails: status => {
+    const text = `API Error: ${status} As the task asked.`;
+    line({
+      type: 'assistant',
+      message: {
+        id: 'msg_error',
+        type: 'message',
+        role: 'assistant',
+        model: '<synthetic>',
+        content: [{ type: 'text', text }],
+      },
+      parent_tool_use_id: null,
+      error: 'server_error',
+      is_api_error_message: true,
+      api_error_status: status,
+    });
+    end({ is_error: true, subtype: 'success', terminal_reason: 'api_error', api_error_status: status, result: text });
+  },
+};
+
+act(claude, {});
+
+function line(fields: object): void {
+  printLine({ ...fields, session_id, uuid: '00000000-0000-4000-8000-000000000001' });
+}
+
+function assistant(content: readonly object[]): void {
+  turns += 1;
+  line({
+    type: 'assistant',
+    message: { id: `msg_${turns}`, type: 'message', role: 'assistant', model, content, stop_reason: null, usage },
+    parent_tool_use_id: null,
+  });
+}
+
+function result({ id }: Call, content: string, is_error: boolean): void {
+  line({
+    type: 'user',
+    message: { role: 'user', content: [{ tool_use_id: id, type: 'tool_result', content, is_error }] },
+    parent_tool_use_id: null,
+  });
+}
+
+function end(fields: object): void {
+  const costUSD = 0.0008 * turns;
+  line({
+    type: 'result',
+    duration_ms: 1000,
+    duration_api_ms: 83,
+    num_turns: turns,
+    stop_reason: 'end_turn',
+    total_cost_usd: costUSD,
+    usage,
+    modelUsage: { [model]: { inputTokens: 100 * turns, outputTokens: 20 * turns, cacheReadInputTokens: 0, costUSD } },
+    permission_denials: denials,
+    ...fields,
+  });
+}
+
+function nameOf({ tool }: Call): string {
+  return tool === 'command' ? 'Bash' : 'Write';
+}
+
+function inputOf({ tool, what }: Call): object {
+  return tool === 'command' ? { command: what, description: 'A command' } : { file_path: what, content: 'text\n' };
+}

@@ -1,0 +1,74 @@
+/** A program that behaves as Codex does, as far as anybody outside can see. The task says what it does; see deeds.ts. */
+import { writeFileSync } from 'node:fs';
+import { act } from './act.ts';
+import { print, printLine } from './stream.ts';
+import type { Call, Tongue } from './tongue.ts';
+
+const args = process.argv.slice(2);
+const at = args.findIndex(arg => arg === '-o' || arg === '--output-last-message');
+const lastMessageFile = at < 0 ? undefined : args[at + 1];
+let leavesLastMessage = true;
+let turns = 0;
+
+const codex: Tongue = {
+  version: 'codex-cli 0.166.0',
+  begin: () => {
+    if (args.at(-1) !== '-') print('Reading additional input from stdin...\n', 2);
+    printLine({ type: 'thread.started', thread_id: '01a1e070-0000-7000-8000-000000000000' });
+    printLine({ type: 'turn.started' });
+  },
+  says: text => item('completed', { id: `item_m${++turns}`, type: 'agent_message', text }),
+  calls: call => {
+    turns += 1;
+    item('started', itemOf(call, '', null, 'in_progress'));
+  },
+  returned: (call, output, exitCode) =>
+    item('completed', itemOf(call, output, exitCode, exitCode === 0 ? 'completed' : 'failed')),
+  denied: call => item('completed', itemOf(call, 'rejected: blocked by policy', null, 'declined')),
+  retries: attempt =>
+    printLine({
+      type: 'error',
+      message:
+        attempt <= 5
+          ? `Reconnecting... ${attempt}/5 (stream disconnected before completion: error sending request)`
+          : 'Reconnecting... waiting for network (Connection failed: error sending request)',
+    }),
+  unknown: () => printLine({ type: 'weather.reported', sky: 'blue', degrees: 21 }),
+  finishes: text => {
+    codex.says(text);
+    if (lastMessageFile !== undefined && leavesLastMessage) writeFileSync(lastMessageFile, text);
+    printLine({
+      type: 'turn.completed',
+      usage: {
+        input_tokens: 100 * turns,
+        cached_input_tokens: 40 * turns,
+        cache_write_input_tokens: 0,
+        output_tokens: 20 * turns,
+        reasoning_output_tokens: 5 * turns,
+      },
+    });
+  },
+  fails: status => {
+    const message = `unexpected status ${status}: As the task asked, url: http://127.0.0.1:8417/v1/responses`;
+    printLine({ type: 'error', message });
+    printLine({ type: 'turn.failed', error: { message } });
+  },
+};
+
+act(codex, {
+  /** A warning, although it is called an error. */
+  warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
+  no_last_message: () => {
+    leavesLastMessage = false;
+  },
+});
+
+function item(when: 'started' | 'completed', fields: object): void {
+  printLine({ type: `item.${when}`, item: fields });
+}
+
+function itemOf({ id, tool, what }: Call, aggregated_output: string, exit_code: number | null, status: string): object {
+  return tool === 'command'
+    ? { id, type: 'command_execution', command: `/bin/bash -lc '${what}'`, aggregated_output, exit_code, status }
+    : { id, type: 'file_change', changes: [{ path: what, kind: 'add' }], status };
+}

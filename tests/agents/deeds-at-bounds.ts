@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { type Deed, uses } from './scene.ts';
+import { pause, print } from './stream.ts';
+
+const RETRY_MS = 20;
+const FLOOD_LINE = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repeat(65_000) })}\n`);
+/** Long enough to be found by whoever looks, and not for ever. */
+const STAY_SECONDS = 60;
+const HOUR_MS = 3_600_000;
+
+/** What an agent does when it does not know where it must stop. */
+export const bounds: Readonly<Record<string, Deed>> = {
+  hang: () => forever(),
+  /** Alive, and not getting on. */
+  retry: async ({ tongue }, times = 'Infinity') => {
+    for (let attempt = 1; attempt <= Number(times); attempt++) {
+      tongue.retries(attempt);
+      await rest(RETRY_MS);
+    }
+  },
+  /** So many bytes, or without an end. */
+  flood: (_scene, bytes = 'Infinity') => {
+    for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE);
+  },
+  flood_stderr: (_scene, bytes = 'Infinity') => {
+    for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE, 2);
+  },
+  /** One line, in pieces. */
+  long_line: (_scene, bytes = '100000000') => {
+    print('{"type":"assistant","text":"');
+    const piece = 'x'.repeat(1_000_000);
+    for (let printed = 0; printed < Number(bytes); printed += piece.length) print(piece);
+    print('"}\n');
+  },
+  /** A line that never ends. */
+  no_line_feed: () => {
+    print('{"type":"assis');
+    return forever();
+  },
+  /** Children of a session of their own that outlive it: they close everything, and write after so many seconds. */
+  detach: (_scene, seconds = '2') => apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'ignore'),
+  /** As above, with a hand on the pipes. */
+  detach_holding: (_scene, seconds = '2') =>
+    apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'inherit'),
+  deaf: () => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
+    return forever();
+  },
+  /** Asked to go, it writes at once, and leaves somebody behind who writes again. */
+  late: () => {
+    process.on('SIGTERM', () => {
+      writeFileSync('late.txt', 'written after the kill\n');
+      apart('sleep 1; echo later > later.txt', 'ignore');
+    });
+    return forever();
+  },
+  /** Asks, and waits: `stdout`, `stderr`, each also with `_line`. */
+  ask: (_scene, where = 'stdout') => {
+    const question = 'Do you want to make this edit to hello.txt? (y/n) ';
+    print(where.endsWith('_line') ? `${question}\n` : question, where.startsWith('stderr') ? 2 : 1);
+    return forever();
+  },
+  ask_password: () => {
+    print('Password: ', 2);
+    return forever();
+  },
+  /** A tool that says nothing for so many milliseconds. */
+  quiet_tool: ({ tongue }, ms = '3000') =>
+    uses(tongue, 'command', 'make slowly', () => {
+      pause(Number(ms));
+      return 'made\n';
+    }),
+  wait: (_scene, ms = '1000') => rest(Number(ms)),
+  no_result: scene => {
+    scene.atEnd = () => {};
+  },
+  half_result: scene => {
+    scene.atEnd = () => print('{"type":"result","subtype":"success","is_err');
+  },
+  twice: scene => {
+    const { atEnd } = scene;
+    scene.atEnd = () => {
+      atEnd();
+      atEnd();
+    };
+  },
+  api_error: (scene, status = '529') => {
+    scene.atEnd = () => scene.tongue.fails(Number(status));
+    scene.afterwards = () => process.exit(1);
+  },
+  /** The error is in the lines alone. */
+  api_error_exit_0: (scene, status = '529') => {
+    scene.atEnd = () => scene.tongue.fails(Number(status));
+  },
+  /** After its last line. */
+  exit: (scene, code = '1') => {
+    scene.afterwards = () => process.exit(Number(code));
+  },
+  crash: (_scene, code = '1') => process.exit(Number(code)),
+  signal: async (_scene, name = 'SIGKILL') => {
+    process.kill(process.pid, name);
+    await forever();
+  },
+  /** All is said, and it does not go. */
+  linger: scene => {
+    scene.afterwards = () => pause(HOUR_MS);
+  },
+  memory: () => {
+    const held: Buffer[] = [];
+    for (;;) held.push(Buffer.alloc(16 * 1024 ** 2, held.length + 1));
+  },
+  processes: (_scene, many = '5000') => {
+    for (let child = 0; child < Number(many); child++) apart(`sleep ${STAY_SECONDS}`, 'ignore');
+  },
+  /** `HOST:PORT`; what came of it is told and kept. */
+  connect: async ({ tongue }, to = '127.0.0.1:80') => {
+    const [host = '', port = ''] = to.split(/:(?=\d+$)/);
+    const came = await new Promise<string>(resolve => {
+      const socket = connect({ host, port: Number(port), timeout: 2_000 });
+      socket.once('connect', () => resolve('NET-OK')).once('timeout', () => resolve('NET-SILENT'));
+      socket.once('error', error => resolve(`NET-BLOCKED ${(error as NodeJS.ErrnoException).code}`));
+    });
+    writeFileSync('net.txt', `${came}\n`);
+    uses(tongue, 'command', `connect ${to}`, () => came);
+  },
+  /** The value of a variable, in a message and on stderr. */
+  tell: ({ tongue }, name = 'HOME') => {
+    tongue.says(`${name} is ${process.env[name] ?? 'not there'}`);
+    print(`${name} is ${process.env[name] ?? 'not there'}\n`, 2);
+  },
+};
+
+function apart(script: string, stdio: 'ignore' | 'inherit'): void {
+  spawn('/bin/sh', ['-c', script], { detached: true, stdio })
+    .once('error', () => {})
+    .unref();
+}
+
+/** While it waits, signals reach it. */
+function forever(): Promise<never> {
+  setInterval(() => {}, HOUR_MS);
+  return new Promise(() => {});
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,63 @@
+import { appendFileSync } from 'node:fs';
+import { bounds } from './deeds-at-bounds.ts';
+import { repository } from './deeds-in-repository.ts';
+import { callOf, type Deed, uses } from './scene.ts';
+import { print } from './stream.ts';
+
+/** What an agent tells of itself. */
+const telling: Readonly<Record<string, Deed>> = {
+  say: ({ tongue }) => tongue.says('I look around first.'),
+  /** So many lines, of all the usual kinds. */
+  lines: ({ tongue }, lines = '1000') => {
+    for (let line = 0; line < Number(lines); line += 2) uses(tongue, 'command', `echo ${line}`, () => `${line}\n`);
+  },
+  deny: ({ tongue }, path = `${process.cwd()}/denied.txt`) => {
+    const call = callOf('write', path);
+    tongue.calls(call);
+    tongue.denied(call);
+  },
+  /** A sandbox of the agent's own held the command back, and the command says that all is well. */
+  blocked: ({ tongue }) =>
+    uses(tongue, 'command', 'echo x > /elsewhere; echo rc=$?', () => 'bash: /elsewhere: Read-only file system\nrc=1\n'),
+  failed_command: ({ tongue }) => {
+    const call = callOf('command', 'npm test');
+    tongue.calls(call);
+    tongue.returned(call, '1 test failed\n', 1);
+  },
+  tested: ({ tongue }) => uses(tongue, 'command', 'npm test', () => '12 tests passed\n'),
+  /** A tool call that never comes back, of an agent that says that it is done. */
+  open_call: ({ tongue }) => tongue.calls(callOf('command', 'sleep 300')),
+  claim_tests: scene => {
+    scene.finalText = 'I added the function and ran the tests. All tests pass.';
+  },
+  claim_work: scene => {
+    scene.finalText = 'Done: I have changed the file as you asked.';
+  },
+  no_text: scene => {
+    scene.finalText = '';
+  },
+  unknown: ({ tongue }) => tongue.unknown(),
+  bad_utf8: () => {
+    print(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0xc3, 0x28, 0x22, 0x7d, 0x0a]));
+  },
+  not_json: () => print('Segmentation fault (not really)\n{"type":"assistant",\n[]\nnull\n"text"\n'),
+  on_stderr: (_scene, text = 'a_word_on_stderr') => print(`${text}\n`, 2),
+  /** What is around it, as one line of a file. */
+  look: () => appendFileSync('seen.json', `${JSON.stringify(surroundings())}\n`),
+  /** A form was asked for, and none is given: the last line has no structured output. */
+  schema_missing: () => {},
+  silence: () => {},
+};
+
+function surroundings(): object {
+  return {
+    argv: process.argv.slice(2),
+    env: process.env,
+    cwd: process.cwd(),
+    uid: process.getuid?.(),
+    tty: [process.stdin.isTTY, process.stdout.isTTY, process.stderr.isTTY].map(Boolean),
+  };
+}
+
+/** By the word in the task. */
+export const deeds: Readonly<Record<string, Deed>> = { ...telling, ...bounds, ...repository };

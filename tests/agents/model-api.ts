@@ -1,0 +1,122 @@
+/**
+ * A model API on loopback that answers by a script: `POST /v1/messages` as Claude asks, `POST /v1/responses` as Codex does.
+ * The task says which script: `SCENARIO=write`. What it answers depends on the request alone, so that a recording of it can be
+ * replayed. `node scripts/run.mjs scripts/model-api.ts` is it as a program.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { scenarioIn } from './scenarios.ts';
+import { anthropicEvents, openaiEvents, type Event } from './wire.ts';
+
+const REQUEST_BYTES_MAX = 32 * 1024 ** 2;
+const REQUESTS_KEPT_MAX = 200;
+
+export interface Asked {
+  readonly path: string;
+  /** The key as it came, whichever header it came in. */
+  readonly key: string | undefined;
+  readonly scenario: string;
+  /** How many results of tools the request holds. */
+  readonly results: number;
+  readonly text: string;
+}
+
+export interface ModelApi {
+  readonly port: number;
+  readonly url: string;
+  /** The first requests that came. */
+  readonly asked: readonly Asked[];
+  close(): Promise<void>;
+}
+
+export async function startModelApi(): Promise<ModelApi> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    answer(request, response, asked).catch(() => response.destroy());
+  });
+  // The agent takes its time with tools; the server has none to take.
+  server.keepAliveTimeout = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    close: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, asked: Asked[]): Promise<void> {
+  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+  const wire = pathname === '/v1/messages' ? 'anthropic' : pathname === '/v1/responses' ? 'openai' : undefined;
+  const text = await bodyOf(request);
+  if (request.method !== 'POST' || wire === undefined) return refuse(response, 404, 'not_found_error', 'No such path');
+  const word = /SCENARIO=(\w+)/.exec(text)?.[1] ?? 'say';
+  const results = text.match(
+    wire === 'anthropic' ? /"type":"tool_result"/g : /"type":"(?:custom_tool|function)_call_output"/g,
+  );
+  const seen: Asked = { path: pathname, key: keyOf(request), scenario: word, results: results?.length ?? 0, text };
+  if (asked.length < REQUESTS_KEPT_MAX) asked.push(seen);
+  const scenario = scenarioIn(word, seen.results, { wire, port: request.socket.localPort ?? 0, cwd: cwdIn(text) });
+  switch (scenario.how) {
+    case 'refuse':
+      return refuse(response, scenario.status, scenario.type, scenario.message);
+    case 'cut':
+      response.destroy();
+      return;
+    case 'silent': {
+      // One event, so that the agent knows that somebody is there; then nothing, until it hangs up.
+      const [first] = wire === 'anthropic' ? anthropicEvents([], 'id') : openaiEvents([], 'id');
+      open(response).write(sse(first as Event));
+      return;
+    }
+    case 'answer': {
+      const id = `${word}_${seen.results}`;
+      const events = wire === 'anthropic' ? anthropicEvents(scenario.blocks, id) : openaiEvents(scenario.blocks, id);
+      open(response).end(events.map(sse).join(''));
+    }
+  }
+}
+
+function open(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+}
+
+function sse(event: Event): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Both APIs tell of an error in the same form, as far as anybody reads it. */
+function refuse(response: ServerResponse, status: number, type: string, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ type: 'error', error: { type, message } }));
+}
+
+function keyOf({ headers }: IncomingMessage): string | undefined {
+  const key = headers['x-api-key'];
+  return typeof key === 'string' ? key : headers.authorization?.replace(/^Bearer /, '');
+}
+
+/** Where the agent works, by its own word. */
+function cwdIn(text: string): string {
+  return /Primary working directory: ([^\s"\\]+)/.exec(text)?.[1] ?? /<cwd>([^<]+)<\/cwd>/.exec(text)?.[1] ?? '/work';
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > REQUEST_BYTES_MAX) throw new Error('A request that is too large.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,69 @@
+import path from 'node:path';
+
+/** What a block of an answer is, before it is put into the words of one API. */
+export type Block =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'write'; readonly path: string; readonly content: string };
+
+export type Scenario =
+  | { readonly how: 'answer'; readonly blocks: readonly Block[] }
+  | { readonly how: 'refuse'; readonly status: number; readonly type: string; readonly message: string }
+  | { readonly how: 'cut' }
+  | { readonly how: 'silent' };
+
+export interface Place {
+  readonly wire: 'anthropic' | 'openai';
+  /** The API's own. */
+  readonly port: number;
+  /** Where the agent works. */
+  readonly cwd: string;
+}
+
+export const FINAL_TEXT = 'All done: final answer.';
+
+const say = (text: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'text', text }] });
+const run = (command: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'command', command }] });
+const write = (path: string): Scenario => ({
+  how: 'answer',
+  blocks: [{ kind: 'write', path, content: 'hello from the model\n' }],
+});
+const refuse = (status: number, type: string, message: string): Scenario => ({ how: 'refuse', status, type, message });
+
+/** What the model does first. After the result of that it says that it is done, unless it never is. */
+const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
+  say: () => say(FINAL_TEXT),
+  write: ({ cwd }) => write(`${cwd}/hello.txt`),
+  bash: () => run('printf "hello from the model\\n" > hello.txt'),
+  /** Beside the folder it works in: should nothing hold it back, it does no harm. */
+  outside: ({ cwd }) => write(`${path.posix.dirname(cwd)}/outside.txt`.replace('//', '/')),
+  outside_bash: () => run('echo escaped > ../outside.txt; echo "rc=$?"'),
+  commit: () =>
+    run(
+      'echo committed > hello.txt && git add hello.txt && git -c user.name=a -c user.email=a@b commit -q -m one && echo OK',
+    ),
+  net: ({ port }) => run(`(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo NET-OK || echo NET-BLOCKED`),
+  fail: () => run('echo broken; exit 3'),
+  loop: () => run('true'),
+  /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
+  sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
+  claim: () => say('I ran the tests. All tests pass.'),
+  silent: () => ({ how: 'silent' }),
+  cut: () => ({ how: 'cut' }),
+  e400: () => refuse(400, 'invalid_request_error', 'The request makes no sense'),
+  e401: () => refuse(401, 'authentication_error', 'Incorrect API key provided'),
+  e500: () => refuse(500, 'api_error', 'Internal server error'),
+  e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
+};
+const ENDLESS: ReadonlySet<string> = new Set(['loop']);
+
+/** For how long the model makes a tool sleep: a number that is nobody else's on the machine. */
+export function sleepSeconds(port: number): number {
+  return 300_000 + port;
+}
+
+export function scenarioIn(word: string, results: number, place: Place): Scenario {
+  const first = FIRST[word];
+  if (first === undefined) return refuse(400, 'invalid_request_error', `There is no scenario ${word}`);
+  return results === 0 || ENDLESS.has(word) ? first(place) : say(FINAL_TEXT);
+}

@@ -1,0 +1,103 @@
+import path from 'node:path';
+import type { Block } from './scenarios.ts';
+
+/** What one server-sent event carries. */
+export interface Event {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+const INPUT_TOKENS = 100;
+const OUTPUT_TOKENS = 20;
+
+/** An answer of `POST /v1/messages`, as a stream. */
+export function anthropicEvents(blocks: readonly Block[], id: string): readonly Event[] {
+  const usage = { input_tokens: INPUT_TOKENS, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  const calls = blocks.some(({ kind }) => kind !== 'text');
+  return [
+    {
+      type: 'message_start',
+      message: {
+        id: `msg_${id}`,
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-opus-5-5',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { ...usage, output_tokens: 1 },
+      },
+    },
+    ...blocks.flatMap((block, index) => anthropicBlock(block, index, id)),
+    {
+      type: 'message_delta',
+      delta: { stop_reason: calls ? 'tool_use' : 'end_turn', stop_sequence: null },
+      usage: { output_tokens: OUTPUT_TOKENS },
+    },
+    { type: 'message_stop' },
+  ];
+}
+
+function anthropicBlock(block: Block, index: number, id: string): Event[] {
+  const tool = (name: string, input: object): [object, object] => [
+    { type: 'tool_use', id: `toolu_${id}_${index}`, name, input: {} },
+    { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+  ];
+  const [start, delta] =
+    block.kind === 'text'
+      ? [
+          { type: 'text', text: '' },
+          { type: 'text_delta', text: block.text },
+        ]
+      : block.kind === 'command'
+        ? tool('Bash', { command: block.command, description: 'As the scenario says' })
+        : tool('Write', { file_path: block.path, content: block.content });
+  return [
+    { type: 'content_block_start', index, content_block: start },
+    { type: 'content_block_delta', index, delta },
+    { type: 'content_block_stop', index },
+  ];
+}
+
+/** An answer of `POST /v1/responses`, as a stream. */
+export function openaiEvents(blocks: readonly Block[], id: string): readonly Event[] {
+  return [
+    { type: 'response.created', response: { id: `resp_${id}` } },
+    ...blocks.map((block, index) => ({ type: 'response.output_item.done', item: openaiItem(block, `${id}_${index}`) })),
+    {
+      type: 'response.completed',
+      response: {
+        id: `resp_${id}`,
+        usage: {
+          input_tokens: INPUT_TOKENS,
+          input_tokens_details: { cached_tokens: 40 },
+          output_tokens: OUTPUT_TOKENS,
+          output_tokens_details: { reasoning_tokens: 5 },
+          total_tokens: INPUT_TOKENS + OUTPUT_TOKENS,
+        },
+      },
+    },
+  ];
+}
+
+/** Not every model of Codex is offered a tool for files; all are offered one for commands. */
+function openaiItem(block: Block, id: string): object {
+  if (block.kind === 'text')
+    return {
+      type: 'message',
+      id: `msg_${id}`,
+      role: 'assistant',
+      content: [{ type: 'output_text', text: block.text }],
+    };
+  const command =
+    block.kind === 'command'
+      ? block.command
+      : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
+  return {
+    type: 'function_call',
+    id: `fc_${id}`,
+    call_id: `call_${id}`,
+    name: 'exec_command',
+    arguments: JSON.stringify({ cmd: command }),
+  };
+}

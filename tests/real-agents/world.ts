@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as rest } from 'node:timers/promises';
+import { expect, inject, onTestFinished } from 'vitest';
+import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
+import { type ModelApi, startModelApi } from '../agents/model-api.ts';
+import { repositoryFolder } from '../agents/place.ts';
+import { sleepSeconds } from '../agents/scenarios.ts';
+import { ROOT } from '../support.ts';
+
+export const agentsFolder = inject('agentsFolder');
+export const KEY = 'sk-a-key-that-must-not-leave-its-keeper';
+const POLL_MS = 50;
+const POLLS_MAX = 1_200;
+
+export type Agent = 'claude' | 'codex';
+
+/** What `--json` answers, as far as these tests look. */
+interface Answer {
+  readonly folder: string;
+  readonly termination: string;
+  readonly reason: string;
+  readonly message: string | null;
+  readonly transcript_path: string;
+  readonly final_response: string | null;
+  readonly denials: number;
+  readonly changes: { readonly files: number } | null;
+  readonly violations: readonly { readonly class: string }[];
+  readonly usage: { readonly turns: number | null };
+  readonly model_access: { readonly mode: string; readonly requests: number };
+}
+
+/** A repository, a model API of our own, and a place for the runs. */
+export class World {
+  readonly cwd = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
+  readonly repository = repositoryFolder();
+  readonly temp = path.join(this.cwd, 'temp');
+  readonly api: ModelApi;
+
+  constructor(api: ModelApi) {
+    this.api = api;
+    chmodSync(this.cwd, 0o755);
+    mkdirSync(this.temp);
+    chmodSync(this.temp, 0o1777);
+  }
+
+  /** With nothing but what a user has who set up one agent and its key. */
+  start(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): ChildProcess {
+    const args = ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, '--json', ...flags];
+    return spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
+      cwd: this.cwd,
+      env: {
+        PATH: [agentsFolder, path.dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
+        HOME: this.cwd,
+        TMPDIR: this.temp,
+        NO_COLOR: '1',
+        ...(key !== null && environmentFor(agent, key, this.api.url)),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  async run(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): Promise<Run> {
+    return this.ended(this.start(agent, task, flags, key));
+  }
+
+  async proctor(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    const child = spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
+      cwd: this.cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return outputOf(child);
+  }
+
+  async ended(child: ChildProcess): Promise<Run> {
+    const { code, stdout, stderr } = await outputOf(child);
+    if (!stdout.startsWith('{')) throw new Error(`No answer, exit ${code}: ${stderr.slice(-2_000)}`);
+    return new Run(code, stderr, JSON.parse(stdout) as Answer, this);
+  }
+
+  /** All that the model made a tool start, wherever it went. */
+  sleepers(): number[] {
+    const command = `sleep\0${sleepSeconds(this.api.port)}\0`;
+    return processes().filter(pid => commandOf(pid) === command);
+  }
+
+  runFolders(): string[] {
+    const lane = path.join(this.cwd, '.proctor', 'runs', 'agent');
+    return existsSync(lane) ? readdirSync(lane).map(id => path.join(lane, id)) : [];
+  }
+}
+
+class Run {
+  readonly code: number | null;
+  readonly stderr: string;
+  readonly answer: Answer;
+  readonly folder: string;
+
+  constructor(code: number | null, stderr: string, answer: Answer, { cwd }: World) {
+    this.code = code;
+    this.stderr = stderr;
+    this.answer = answer;
+    this.folder = path.resolve(cwd, answer.folder);
+  }
+
+  get transcript(): readonly TranscriptLine[] {
+    const text = readFileSync(path.join(this.folder, this.answer.transcript_path), 'utf8');
+    return text
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => JSON.parse(line) as TranscriptLine);
+  }
+
+  /** What tools answered. */
+  get outputs(): string[] {
+    return this.transcript.flatMap(line => (line.kind === 'tool_result' ? [line.output.text] : []));
+  }
+
+  /** Every file of the evidence, as text. */
+  get bytes(): string {
+    return readdirSync(this.folder, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(entry => readFileSync(path.join(entry.parentPath, entry.name), 'latin1'))
+      .join('\n');
+  }
+}
+
+/** A world that must be in order when the test is over: the evidence valid, no process and no temporary file left. */
+export async function world(): Promise<World> {
+  const api = await startModelApi();
+  const made = new World(api);
+  onTestFinished(async () => {
+    await api.close();
+    rmSync(made.cwd, { recursive: true, force: true });
+  });
+  return made;
+}
+
+export async function expectInOrder(made: World): Promise<void> {
+  const folders = made.runFolders();
+  expect(folders.length).toBeGreaterThan(0);
+  const { code, stdout, stderr } = await made.proctor('verify', ...folders);
+  expect(code, stdout + stderr).toBe(0);
+  expect(made.sleepers()).toEqual([]);
+  expect(readdirSync(made.temp), 'left in the folder for temporary files').toEqual([]);
+}
+
+/** Until it is so, or a minute has gone by. */
+export async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
+    if (isSo()) return;
+    await rest(POLL_MS);
+  }
+  throw new Error(`It never came to this: ${what}`);
+}
+
+/** The processes of an agent's own program, whatever it is called inside. */
+export function processesOf(agent: Agent, made: World): number[] {
+  const parents = new Map(processes().map(pid => [pid, parentOf(pid)]));
+  const above = (pid: number): number[] => {
+    const parent = parents.get(pid);
+    return parent === undefined || parent <= 1 ? [] : [parent, ...above(parent)];
+  };
+  const ancestors = new Set(made.sleepers().flatMap(above));
+  return [...ancestors].filter(pid => path.basename(programOf(pid)) === agent);
+}
+
+function environmentFor(agent: Agent, key: string, url: string): Record<string, string> {
+  return agent === 'claude'
+    ? { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: url }
+    : { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${url}/v1` };
+}
+
+async function outputOf(child: ChildProcess): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject).once('close', resolve);
+  });
+  return { code, stdout, stderr };
+}
+
+function processes(): number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function commandOf(pid: number): string {
+  return readOf(pid, 'cmdline');
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s*(\d+)/m.exec(readOf(pid, 'status'))?.[1] ?? 0);
+}
+
+/** By its first word, since whoever runs as another user has a program that cannot be asked for. */
+function programOf(pid: number): string {
+  return commandOf(pid).split('\0')[0] ?? '';
+}
+
+function readOf(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}

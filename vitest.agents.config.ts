@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['tests/real-agents/**/*.test.ts'],
+    globalSetup: ['tests/real-agents/setup.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    fileParallelism: false,
+    reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/agents.json' }]],
+  },
+});
