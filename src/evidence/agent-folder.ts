@@ -1,5 +1,6 @@
-import { closeSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import path from 'node:path';
+import * as z from 'zod/mini';
 import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular, readRegular } from '../base/regular.ts';
@@ -21,11 +22,16 @@ import {
 } from '../contracts/agent-step/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import { transcriptLine } from '../contracts/agent-step/transcript-line.ts';
-import type { Role } from '../contracts/agent-step/words.ts';
+import { FAMILIES, type Role } from '../contracts/agent-step/words.ts';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
+import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import { count, record } from '../contracts/shape.ts';
+import { AGENT_FILES } from './agent-documents.ts';
+import type { AgentPlan } from './agent-run.ts';
+import { JOURNAL, readJournal } from './journal.ts';
 import { documentIn } from './read.ts';
 
 /** What a folder says of the run of an agent. Only documents that keep their contract are believed, one by one. */
@@ -61,14 +67,45 @@ export function readAgentFolder(folder: string): AgentFolder {
   };
 }
 
+/** What was decided before an agent started that is not finished; undefined if no such run lies here. */
+export function openAgentIn(folder: string): Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined {
+  if (!existsSync(path.join(folder, JOURNAL))) return undefined;
+  try {
+    return readJournal<unknown>(folder).find(isPlanned)?.plan;
+  } catch {
+    // It is another's, or has gone in this moment, since the run is finished.
+    return undefined;
+  }
+}
+
+function isPlanned(line: unknown): line is { readonly plan: AgentPlan } {
+  for (const _ of formOf(plannedShape).faults(line, '')) return false;
+  return true;
+}
+
+/** What is used of a plan before anything of it is judged. */
+const plannedShape = record({
+  is: z.literal('planned'),
+  plan: record({
+    request: record({ run_id: z.string(), kind: z.literal('agent') }),
+    asked: record({ rendered_task_text: z.string() }),
+    agent: record({ family: z.enum(FAMILIES), version: z.string() }),
+    startedAtMs: count().check(z.lte(253_402_300_799_999)),
+  }),
+});
+
 /** The file that holds the evidence of a role, relative to the folder; what an adapter calls it is of no account. */
 export function fileOf(manifest: StepManifest | undefined, role: Role): string | undefined {
   return manifest?.artifacts.find(artifact => artifact.role === role)?.path;
 }
 
-/** What an agent said and did, line by line and in flat memory. Lines that do not keep their contract are passed over. */
+/**
+ * What an agent said and did, line by line and in flat memory; of one that is not finished, as far as it has come. Lines
+ * that do not keep their contract are passed over.
+ */
 export function* transcriptLines(folder: string): Generator<TranscriptLine> {
-  const file = fileOf(manifestIn(folder), 'runner_transcript');
+  const isOpen = existsSync(path.join(folder, JOURNAL));
+  const file = fileOf(manifestIn(folder), 'runner_transcript') ?? (isOpen ? AGENT_FILES.transcript : undefined);
   const fd = file === undefined ? undefined : openRegular(path.join(folder, file));
   if (fd === undefined) return;
   try {

@@ -35,7 +35,8 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
   const sealSha256 = fileHash(path.join(folder, SEAL));
   if (sealSha256 === undefined)
     throw new Fault('not_sealed', 'The run has no seal, so nothing tells whether it is whole. It is not judged.');
-  if (!run.outcome) throw new Fault('unreadable_run', 'The folder does not hold the run of an agent. It is not judged.');
+  if (!run.outcome)
+    throw new Fault('unreadable_run', 'The folder does not hold the run of an agent. It is not judged.');
   return {
     schema_version: 'agent-evaluation.v1',
     run_id: run.outcome.run_id,

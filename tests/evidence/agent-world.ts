@@ -148,8 +148,8 @@ export function agentRun(told: Told): { readonly run: AgentRun; readonly files: 
   const { events = EVENTS, diff = DIFF, ending = { how: 'exited', code: 0 }, stderr = '' } = told;
   const plan = planOf(told);
   const last = events.findLast(event => event.kind === 'final');
-  const finalText = told.finalText === undefined ? ((last?.kind === 'final' && last.body?.text) || null) : told.finalText;
-  const files = {
+  const finalText = told.finalText === undefined ? (last?.kind === 'final' && last.body?.text) || null : told.finalText;
+  const files: Record<string, string> = {
     [AGENT_FILES.transcript]: transcriptOf(events),
     [AGENT_FILES.stdout]: events.map(() => '{"type":"x"}\n').join(''),
     [AGENT_FILES.stderr]: stderr,
