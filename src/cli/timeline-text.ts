@@ -14,15 +14,17 @@ export function timelineLines({ moments, omitted, calls, denials }: Timeline, pa
   const width = Math.max(0, ...tools);
   const shown = moments.map(moment => momentLine(moment, width, paint));
   if (omitted.count > 0) shown.splice(omitted.after, 0, paint('faint', `          … ${omitted.count} more …`));
+  const told = denials.reduce((sum, { count }) => sum + count, 0);
   return [
     `  ${paint('strong', 'timeline')}  ${paint('faint', sums.join(', '))}`,
     ...shown,
     ...(denials.length > 0 ? ['', `  ${paint('strong', 'denied')}`] : []),
-    ...denials.map(({ seq, tool, reason }) => {
+    ...denials.map(({ seq, tool, reason, count }) => {
       const why = printable(shortText(reason, REASON_UNITS_MAX));
-      return `    ${paint('note', nameOf(tool))}  ${why}  ${paint('faint', `line ${seq}`)}`;
+      const where = count === 1 ? `line ${seq}` : `${counted(count, 'time')}, first in line ${seq}`;
+      return `    ${paint('note', nameOf(tool))}  ${why}  ${paint('faint', where)}`;
     }),
-    ...(calls.denied > denials.length ? [paint('faint', `    ${calls.denied - denials.length} more`)] : []),
+    ...(told < calls.denied ? [paint('faint', `    ${calls.denied - told} more`)] : []),
   ];
 }
 

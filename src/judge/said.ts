@@ -71,6 +71,8 @@ const DOUBTS: ReadonlySet<string> = new Set([
   'failed',
   'if',
   'once',
+  'whether',
+  'sure',
   'unless',
   'until',
   'when',

@@ -22,8 +22,13 @@ export interface Timeline {
   /** How many there are between them, and after how many of the first. */
   readonly omitted: { readonly after: number; readonly count: number };
   readonly calls: { readonly total: number; readonly failed: number; readonly denied: number };
-  /** The first tool calls that were denied. */
-  readonly denials: readonly { readonly seq: number; readonly tool: string; readonly reason: string }[];
+  /** Calls that were denied: the first for each tool and reason, and how many there are of it. */
+  readonly denials: readonly {
+    readonly seq: number;
+    readonly tool: string;
+    readonly reason: string;
+    readonly count: number;
+  }[];
 }
 
 /** What an agent did, in the order of time and in bounded memory however long its transcript is. */
@@ -39,7 +44,7 @@ class Fold {
   readonly #first: Growing[] = [];
   readonly #last: Growing[] = [];
   readonly #open = new Map<string, Growing>();
-  readonly #denials: Timeline['denials'][number][] = [];
+  readonly #denials = new Map<string, { seq: number; tool: string; reason: string; count: number }>();
   readonly #calls = { total: 0, failed: 0, denied: 0 };
   #count = 0;
   #lastAtMs = 0;
@@ -71,7 +76,7 @@ class Fold {
       moments,
       omitted: { after: this.#first.length, count: this.#count - moments.length },
       calls: this.#calls,
-      denials: this.#denials,
+      denials: [...this.#denials.values()],
     };
   }
 
@@ -109,7 +114,9 @@ class Fold {
 
   #denied({ seq, at_ms: atMs, call, tool, reason }: TranscriptLine & { kind: 'denial' }): void {
     this.#calls.denied++;
-    if (this.#denials.length < DENIALS_MAX) this.#denials.push({ seq, tool, reason });
+    const alike = this.#denials.get(`${tool} ${reason}`);
+    if (alike) alike.count++;
+    else if (this.#denials.size < DENIALS_MAX) this.#denials.set(`${tool} ${reason}`, { seq, tool, reason, count: 1 });
     const moment = call === null ? undefined : this.#open.get(call);
     if (!moment) {
       this.#add({ seq, atMs, what: 'denial', tool, about: reason.slice(0, ABOUT_UNITS_MAX), state: 'denied' });
