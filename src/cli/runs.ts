@@ -30,18 +30,23 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
     const style = STYLES[status] ?? 'bad';
     stdout.write(
-      `${paint(style, status.replace('_', ' ').padEnd(10))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
+      `${paint(style, status.replace('_', ' ').padEnd(STATUS_WIDTH))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
     );
-    if (resume !== undefined) stdout.write(paint('faint', `${''.padEnd(10)} to go on: ${printable(resume)}\n`));
+    if (resume !== undefined)
+      stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} to go on: ${printable(resume)}\n`));
   }
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
   return 0;
 }
 
+/** As long as the longest status: how an agent ended. */
+const STATUS_WIDTH = 'killed timeout'.length;
+
 const STYLES: Readonly<Record<string, 'good' | 'note'>> = {
   succeeded: 'good',
   accepted: 'good',
   answered: 'good',
+  completed: 'good',
   running: 'note',
   unfinished: 'note',
 };

@@ -3,11 +3,13 @@ import { printable, printableJson } from '../base/printable.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import { placeOf, type Shown, showRun } from '../tool/runs.ts';
+import { showAgent } from '../tool/show-agent.ts';
 import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { endingText, limitsText, sandboxText, signedText, streamText } from './run-text.ts';
+import { agentJson, agentText } from './show-agent.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
 import { counted, durationText, sizeText } from './units.ts';
@@ -23,6 +25,11 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
   const intent = await showIntent(place, internal === true);
   if (intent) {
     stdout.write(json ? `${printableJson(intentJson(intent))}\n` : intentText(intent, paintFor(1)));
+    return 0;
+  }
+  const agent = await showAgent(place, internal === true);
+  if (agent) {
+    stdout.write(json ? `${printableJson(agentJson(agent))}\n` : agentText(agent, paintFor(1)));
     return 0;
   }
   const shown = await showRun(place, internal === true);

@@ -61,3 +61,9 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export function collect(word: string, words: readonly string[] | undefined): readonly string[] {
   return [...(words ?? []), word];
 }
+
+/** The first line of a text, and no more of it than has room. */
+export function shortText(text: string, unitsMax: number): string {
+  const [line = ''] = text.trim().split('\n', 1);
+  return line.length > unitsMax || line.length < text.trim().length ? `${line.slice(0, unitsMax).trimEnd()}…` : line;
+}

@@ -71,6 +71,10 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   evaluation: ours('evaluation.v1', async () => (await import('./evaluation/index.ts')).evaluation, [
     'evaluation.json',
   ]),
+  'agent-evaluation': ours(
+    'agent-evaluation.v1',
+    async () => (await import('./agent-evaluation/index.ts')).agentEvaluation,
+  ),
   comparison: ours('comparison.v1', async () => (await import('./comparison/index.ts')).comparison),
   baseline: ours('baseline.v1', async () => (await import('./baseline/index.ts')).baseline),
   gate: ours('gate.v1', async () => (await import('./gate/index.ts')).gate),

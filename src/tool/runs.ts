@@ -43,6 +43,7 @@ async function listed(place: RunPlace, recovered: Recovered | undefined): Promis
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, recovered);
   if (lane === 'intent') return listedIntent(place, recovered);
+  if (lane === 'agent') return listedAgent(place, recovered);
   const { readScriptFolder } = await import('../evidence/read.ts');
   const { isOpen, request, runner, outcome } = readScriptFolder(folder);
   const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
@@ -75,6 +76,34 @@ async function listedIntent({ id, lane, folder }: RunPlace, recovered: Recovered
     ...(request && request.run_id !== id && { renamed: true }),
   };
 }
+
+async function listedAgent({ id, lane, folder }: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
+  const { openAgentIn, readAgentFolder } = await import('../evidence/agent-folder.ts');
+  const { request, outcome, metadata } = readAgentFolder(folder);
+  const plan = outcome ? undefined : openAgentIn(folder);
+  const family = outcome?.agent.family ?? plan?.agent.family;
+  const task = request?.rendered_task_text ?? plan?.asked.rendered_task_text;
+  const open = recovered?.became === 'alive' ? 'running' : 'unfinished';
+  const { started_at: startedAt, ended_at: endedAt } = metadata ?? {};
+  return {
+    id: outcome?.run_id ?? id,
+    kind: lane,
+    folder,
+    startedAt: startedAt ?? (plan && instantText(plan.startedAtMs)),
+    status: outcome?.termination ?? (recovered ? open : 'unreadable'),
+    subject: family && `${family.replace(/_cli$/, '')}: ${firstWords(task ?? '')}`,
+    durationMs: outcome && startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
+    ...(outcome && outcome.run_id !== id && { renamed: true }),
+  };
+}
+
+/** As much of a task as stands on one line of a list. */
+function firstWords(task: string): string {
+  const [line = ''] = task.trim().split('\n', 1);
+  return line.length > WORDS_UNITS_MAX ? `${line.slice(0, WORDS_UNITS_MAX).trimEnd()}…` : line;
+}
+
+const WORDS_UNITS_MAX = 60;
 
 async function listedSuite(place: RunPlace, recovered: Recovered | undefined): Promise<Listed> {
   const { id, lane, folder } = place;

@@ -86,7 +86,11 @@ const ALWAYS: Readonly<Record<RunKind, Readonly<Record<string, string>>>> = {
     'evidence/request.json': 'script-request',
     'evidence/outcome.json': 'script-outcome',
   },
-  agent: { 'result.json': 'agent-result' },
+  agent: {
+    'result.json': 'agent-result',
+    'evidence/request.json': 'agent-request',
+    'evidence/outcome.json': 'agent-outcome',
+  },
   intent: { 'run.json': 'run-result', 'intent.json': 'intent', 'evidence/request.json': 'intent-request' },
   suite: { 'run.json': 'run', 'evidence/request.json': 'suite-request' },
 };

@@ -81,7 +81,7 @@ export const FD = {
       'every document in evidence/ that names a run names the same one, the seal and each event included',
       'the outcome of a script has the status of its result.json, and the ending that its runner.json tells',
       'streams of a script that were kept whole are those of its outcome',
-      'the seal of a script, an intent or a suite lies with the request of one, and with what such a run always leaves',
+      'the seal of a script, an agent, an intent or a suite lies with the request of one, and with what such a run always leaves',
     ],
   },
   FD10: {
@@ -92,6 +92,7 @@ export const FD = {
       'an evaluation lies in evaluation.json, at the top of the folder of its run or in its evidence/',
       'seal_sha256 is the hash of evidence/seal.json, and cases_sha256 that of assets/cases.ndjson',
       'run_id and version are those of run.json',
+      'of an agent: run_id is that of evidence/outcome.json, and seq of a flag is that of a line of the transcript',
     ],
   },
   FD11: {
@@ -108,6 +109,24 @@ export const FD = {
       'the checks of the outcome are those of the bundle, in their order',
       'every file in output/ is one of the outputs of the execution; these sum up, and lack none that was not missing',
       'without an execution there is no outcome and no runner record; streams that were kept whole are those of the outcome',
+    ],
+  },
+  FD12: {
+    id: 'FD12',
+    title: 'Agent Agrees',
+    why: 'What is told of an agent in ten places must be one story, or somebody has told another one later.',
+    asks: [
+      'result.json and runner metadata have the termination and the reason of the outcome of an agent',
+      'the manifest of its step, metadata.json and status.json have that termination, too',
+      'request and runner metadata have the agent_family, version, program, session and model of the outcome',
+      'runner.json tells the ending of the outcome, and so does exit_code of the runner metadata',
+      'transcript_path and final_response_path are the paths of those roles in the manifest',
+      'approval_posture of the runner metadata is the effective one of the policy summary',
+      'a hard violation is there where termination is killed_policy, of the class that is its reason',
+      'a step with a hard violation did not complete; one in the work tree or on the network makes it killed_policy',
+      'the transcript has as many lines as the outcome has events; seq counts them from 1',
+      'native_line never decreases from line to line, and is at most lines.total of the outcome',
+      'native streams that were kept whole are those of the outcome',
     ],
   },
 } as const;

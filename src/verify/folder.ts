@@ -8,6 +8,7 @@ import { claimInspector } from './claims.ts';
 import { BYTES_MAX, capOf, type Examined, examine, profileIn } from './examine.ts';
 import type { Options } from './options.ts';
 import { notRead, recordsOf } from './file.ts';
+import { agentInspector } from './agents.ts';
 import { agreementInspector } from './agreement.ts';
 import { environmentInspector } from './environments.ts';
 import { evaluationInspector } from './evaluation.ts';
@@ -76,6 +77,7 @@ export async function* verifyShelf(
     agreementInspector(surroundings),
     evaluationInspector(surroundings),
     intentInspector(surroundings),
+    agentInspector(surroundings),
     hostPathInspector(report),
     ...(beyond?.inspect(surroundings) ?? []),
   ];
@@ -154,7 +156,8 @@ function* documentsIn(
     }
     const { fd, size, span } = opened;
     try {
-      if (size === 0) yield { verdict: refused(full, 'empty', 'It holds no record.', within) };
+      if (size === 0 && !TRANSCRIPT.test(file))
+        yield { verdict: refused(full, 'empty', 'It holds no record.', within) };
       const failure =
         (yield* recordsOf(fd, full, options, options.bytesMax ?? BYTES_MAX, within, span)) ?? opened.changed();
       if (failure) yield { verdict: notRead(full, failure, within) };
@@ -175,6 +178,9 @@ function* documentsIn(
       : capOf(options, fileName).then(judged);
   }
 }
+
+/** An agent that said nothing has a transcript all the same, and an empty one is a file. */
+const TRANSCRIPT = /(?:^|\/)steps\/[^/]+\/transcript\.ndjson$/;
 
 /** The folder of everything that Proctor keeps. */
 function isHome(folder: string): boolean {

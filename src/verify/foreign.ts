@@ -3,12 +3,13 @@ import { above, filesBelow, type Tree } from './walk.ts';
 
 /**
  * Which files of a folder are the program's own business, whatever their name: what it left in output/, and what Proctor
- * put aside in evidence/internal/ as it came. Nothing in there is a document, or a place where documents lie.
+ * put aside as it came, in evidence/internal/ and, of an agent, in evidence/native/. Nothing in there is a document, or a
+ * place where documents lie.
  */
 export function foreignIn(isEvidenceAlone: boolean): (file: string) => boolean {
   // Given evidence/ alone, its internal files are still internal.
   const around = isEvidenceAlone ? 'evidence/' : '';
-  return file => /(?:^|\/)(?:output|evidence\/internal)\//.test(around + file);
+  return file => /(?:^|\/)(?:output|evidence\/(?:internal|native))\//.test(around + file);
 }
 
 /** The journals that lie where a run has its folder: at the top, or beside evidence/. */

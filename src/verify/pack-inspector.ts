@@ -89,7 +89,11 @@ const BUNDLE = 'bundle.json';
 /** Of each kind: the document that says what it came to, its contract, and what its folder holds. */
 const KINDS: Readonly<Record<RunKind, { file: string; contract: string; holds: RegExp }>> = {
   script: { file: 'result.json', contract: 'script-result', holds: /^(?:result\.json$|output\/|evidence\/)/ },
-  agent: { file: 'result.json', contract: 'agent-result', holds: /./s },
+  agent: {
+    file: 'result.json',
+    contract: 'agent-result',
+    holds: /^(?:result\.json$|workspace\.diff$|evaluation\.json$|evidence\/)/,
+  },
   intent: {
     file: 'run.json',
     contract: 'run-result',

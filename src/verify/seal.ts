@@ -128,6 +128,7 @@ const SEALED: ReadonlySet<string> = new Set([
   'suite-request',
   'intent-outcome',
   'intent-request',
+  'agent-outcome',
 ]);
 
 const UNSEALED = 'is missing: any file may have been changed, added or taken away';

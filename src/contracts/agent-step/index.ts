@@ -1,9 +1,9 @@
 export { event } from './event.ts';
-export { metadata } from './metadata.ts';
+export { metadata, type Metadata } from './metadata.ts';
 export { agentOutcome, type AgentOutcome } from './outcome.ts';
 export { policySummary, type PolicySummary, type Violation } from './policy-summary.ts';
-export { agentRequest } from './request.ts';
-export { agentResult } from './result.ts';
-export { runnerMetadata } from './runner-metadata.ts';
-export { status } from './status.ts';
-export { stepManifest } from './step-manifest.ts';
+export { agentRequest, type AgentRequest } from './request.ts';
+export { agentResult, type AgentResult } from './result.ts';
+export { runnerMetadata, type RunnerMetadata } from './runner-metadata.ts';
+export { status, type Status } from './status.ts';
+export { stepManifest, type StepManifest } from './step-manifest.ts';

@@ -36,7 +36,7 @@ const shape = record({
   runner_record_absent: z.optional(wordyText()),
 });
 
-type Metadata = z.infer<typeof shape>;
+export type Metadata = z.infer<typeof shape>;
 
 const rule = rulesFor<Metadata>();
 

@@ -15,7 +15,7 @@ const shape = record({
   requested_policy: requestedPolicyShape,
 });
 
-type AgentRequest = z.infer<typeof shape>;
+export type AgentRequest = z.infer<typeof shape>;
 
 const rule = rulesFor<AgentRequest>();
 

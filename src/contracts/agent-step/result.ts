@@ -16,7 +16,7 @@ const shape = record({
   reason: z.optional(z.enum(REASONS)),
 });
 
-type AgentResult = z.infer<typeof shape>;
+export type AgentResult = z.infer<typeof shape>;
 
 const rule = rulesFor<AgentResult>();
 

@@ -32,7 +32,7 @@ const shape = record({
   model: z.optional(filledText()),
 });
 
-type RunnerMetadata = z.infer<typeof shape>;
+export type RunnerMetadata = z.infer<typeof shape>;
 
 /** The one way in which each family is run: headless, and by which argument its command says so. */
 const HEADLESS = {

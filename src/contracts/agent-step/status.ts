@@ -27,7 +27,7 @@ const shape = record({
   operator_note: z.optional(z.nullable(z.string())),
 });
 
-type Status = z.infer<typeof shape>;
+export type Status = z.infer<typeof shape>;
 
 const rule = rulesFor<Status>();
 

@@ -32,7 +32,7 @@ const shape = record({
   ),
 });
 
-type StepManifest = z.infer<typeof shape>;
+export type StepManifest = z.infer<typeof shape>;
 
 const rule = rulesFor<StepManifest>();
 

@@ -1,0 +1,109 @@
+import { printable } from '../base/printable.ts';
+import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { PolicySummary } from '../contracts/agent-step/index.ts';
+import type { ShownAgent } from '../tool/show-agent.ts';
+import type { Paint } from './paint.ts';
+import { counted, shortText } from './units.ts';
+
+/** What the agent changed, file by file. */
+export function diffLines(diff: ShownAgent['diff'], paint: Paint): string[] {
+  if (!diff) return ['', `  ${paint('strong', 'changes')}   not known: there is no diff`];
+  if (diff.total === 0) return ['', `  ${paint('strong', 'changes')}   none`];
+  const counts = diff.files.map(({ added, removed, binary }) => (binary ? ['bin', ''] : [plus(added), minus(removed)]));
+  const widths = [0, 1].map(column => Math.max(...counts.map(count => (count[column] ?? '').length)));
+  const rest = diff.total - diff.files.length;
+  return [
+    '',
+    `  ${paint('strong', 'changes')}   ${counted(diff.total, 'file')}, ${plus(diff.added) || '+0'} ${minus(diff.removed) || '−0'}`,
+    ...diff.files.map((file, index) => {
+      const [added = '', removed = ''] = counts[index] ?? [];
+      const columns = `${paint('good', added.padStart(widths[0] ?? 0))} ${paint('bad', removed.padStart(widths[1] ?? 0))}`;
+      return `    ${columns}  ${printable(shortText(file.path, PATH_UNITS_MAX))}${KINDS[file.change]}`;
+    }),
+    ...(rest > 0 ? [paint('faint', `    ${counted(rest, 'more file')}`)] : []),
+  ];
+}
+
+const PATH_UNITS_MAX = 160;
+const KINDS = { add: '  new', delete: '  deleted', rename: '  renamed', update: '' } as const;
+
+function plus(count: number): string {
+  return count === 0 ? '' : `+${count.toLocaleString('en-US')}`;
+}
+
+function minus(count: number): string {
+  return count === 0 ? '' : `−${count.toLocaleString('en-US')}`;
+}
+
+/** Where what it says does not fit what it did. */
+export function claimLines(flags: AgentEvaluation['flags'] | undefined, paint: Paint): string[] {
+  if (!flags || flags.length === 0) return [];
+  return [
+    '',
+    `  ${paint('strong', 'claims')}    ${paint('faint', 'what it says against what it did; a reason to look, no verdict')}`,
+    ...flags.map(({ flag, message, seq }) => {
+      const where = seq === null ? '' : `, line ${seq} of the transcript`;
+      return `    ${paint('note', '⚠')} ${printable(message)} ${paint('faint', `(${flag}${where})`)}`;
+    }),
+  ];
+}
+
+/** What was asked, what was enforced, and what was seen. */
+export function policyLines(policy: PolicySummary, paint: Paint): string[] {
+  const { requested, effective, observed, applied_overrides, violations, capability_notes, enforcement_notes } = policy;
+  const notes = [...capability_notes, ...enforcement_notes];
+  const overrides = applied_overrides.map(({ dimension, note }) => `${words(dimension)}: ${note}`);
+  return [
+    '',
+    `  ${paint('strong', 'policy')}`,
+    `    asked     ${postures(requested)}`,
+    `    enforced  ${postures(effective)}`,
+    ...some(overrides).map(note => `    tightened ${printable(note)}`),
+    ...some(observed).map(
+      ({ dimension, held, note }) =>
+        `    tried     ${held ? paint('good', '✓') : paint('bad', '✗')} ${words(dimension)}: ${printable(note)}`,
+    ),
+    ...some(notes).map(note => `    ${paint('faint', 'note')}      ${printable(note)}`),
+    ...some(violations).map(({ class: kind, message, path, operation, hard }) => {
+      const about = [path, operation].filter(text => text !== undefined && !message.includes(text));
+      const of = about.length > 0 ? ` (${printable(about.join(', '))})` : '';
+      return `    ${hard ? paint('bad', 'violated') : paint('note', 'violated')}  ${hard ? '✗' : '!'} ${words(kind)}: ${printable(shortText(message, MESSAGE_UNITS_MAX))}${of}`;
+    }),
+    ...(violations.length > SHOWN_MAX ? [paint('faint', `              ${violations.length - SHOWN_MAX} more`)] : []),
+  ];
+}
+
+const SHOWN_MAX = 20;
+const MESSAGE_UNITS_MAX = 200;
+
+function some<One>(all: readonly One[]): readonly One[] {
+  return all.slice(0, SHOWN_MAX);
+}
+
+function words(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+type Postures = PolicySummary['requested'] | PolicySummary['effective'];
+
+function postures(policy: Postures): string {
+  const { execution_posture, network_posture, approval_posture, policy_reference } = policy;
+  const { allowed_paths, forbidden_paths, forbidden_operations } = policy;
+  const asked = [
+    ...(policy_reference ? [printable(policy_reference)] : []),
+    ...(execution_posture ? [words(execution_posture)] : []),
+    ...(network_posture ? [`network ${words(network_posture)}`] : []),
+    ...(approval_posture ? [words(approval_posture)] : []),
+    ...(allowed_paths ? [allowed_paths.length === 0 ? 'in no path' : `in ${list(allowed_paths)}`] : []),
+    ...(forbidden_paths?.length ? [`not in ${list(forbidden_paths)}`] : []),
+    ...(forbidden_operations?.length ? [`without ${list(forbidden_operations)}`] : []),
+  ];
+  return asked.join('; ') || 'nothing, all by default';
+}
+
+function list(all: readonly string[]): string {
+  const more = all.length > LISTED_MAX ? ` and ${all.length - LISTED_MAX} more` : '';
+  return `${all.slice(0, LISTED_MAX).map(printable).join(', ')}${more}`;
+}
+
+const LISTED_MAX = 8;

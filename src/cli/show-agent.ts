@@ -1,0 +1,199 @@
+import path from 'node:path';
+import { printable } from '../base/printable.ts';
+import type { ShownAgent } from '../tool/show-agent.ts';
+import { claimLines, diffLines, policyLines } from './agent-text.ts';
+import type { Paint } from './paint.ts';
+import { endingText, limitsText, sandboxText, signedText } from './run-text.ts';
+import { timelineLines } from './timeline-text.ts';
+import { counted, durationText, shortText, sizeText } from './units.ts';
+
+export function agentJson(shown: ShownAgent): object {
+  const { place, life, isWhole, keyIds, request, result, outcome, runner, policy, finalText, log } = shown;
+  const { timeline, diff, evaluation } = shown;
+  return {
+    kind: 'agent',
+    run_id: place.id,
+    folder: path.relative(process.cwd(), place.folder),
+    is_open: life !== 'finished',
+    is_whole: isWhole,
+    signed_by: keyIds,
+    request,
+    result,
+    runner,
+    outcome,
+    policy,
+    final_response: finalText ?? null,
+    timeline: {
+      moments: timeline.moments.map(({ atMs, tookMs, exitCode, ...moment }) => ({
+        at_ms: atMs,
+        ...moment,
+        took_ms: tookMs,
+        exit_code: exitCode,
+      })),
+      omitted: timeline.omitted,
+      calls: timeline.calls,
+      denials: timeline.denials,
+    },
+    diff: diff ?? null,
+    flags: evaluation?.flags ?? null,
+    ...(log && { log }),
+  };
+}
+
+/** The run of an agent for people: what it was asked, what it did, what came of it, and what held it. */
+export function agentText(shown: ShownAgent, paint: Paint): string {
+  const { place, outcome, isWhole, keyIds, log, timeline, evaluation, diff, policy } = shown;
+  const folder = printable(path.relative(process.cwd(), place.folder) || '.');
+  if (!outcome) return unfinishedText(shown, folder, paint);
+  const lines = [
+    ...headLines(shown, outcome, paint),
+    '',
+    ...timelineLines(timeline, paint),
+    ...lastWords(shown, paint),
+    ...diffLines(diff, paint),
+    ...claimLines(evaluation?.flags, paint),
+    ...(policy ? policyLines(policy, paint) : []),
+    ...boundLines(shown, outcome, paint),
+    ...leftLines(outcome, paint),
+    ...(log ?? []).map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`),
+    '',
+    `  evidence  ${folder}`,
+    isWhole
+      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
+      : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+type Outcome = NonNullable<ShownAgent['outcome']>;
+
+function unfinishedText({ place, life, plan, timeline }: ShownAgent, folder: string, paint: Paint): string {
+  const state = life === 'alive' ? 'is still running' : 'is not finished: it is running elsewhere, or was interrupted';
+  const lines = [
+    `${paint('strong', printable(place.id))}  ${state}`,
+    ...(plan ? [`  agent     ${nameOf(plan.agent)}`, `  task      ${taskText(plan.asked.rendered_task_text)}`] : []),
+    ...(timeline.moments.length > 0 ? ['', ...timelineLines(timeline, paint), ''] : []),
+    `  evidence  ${folder}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** `claude 2.1.325`. */
+function nameOf({ family, version }: Pick<Outcome['agent'], 'family' | 'version'>): string {
+  return `${family.replace(/_cli$/, '')} ${printable(version)}`;
+}
+
+function headLines({ place, request, metadata }: ShownAgent, outcome: Outcome, paint: Paint): string[] {
+  const { termination, reason, detail, agent, ending, api_status } = outcome;
+  const isGood = termination === 'completed';
+  const mark = isGood ? paint('good', '✓') : paint('bad', '✗');
+  const why = isGood ? '' : `  ${reason.replaceAll('_', ' ')}${api_status === null ? '' : ` (${api_status})`}`;
+  const untested = agent.untested ? paint('note', '  a version that nobody here has tried') : '';
+  const took = Date.parse(metadata?.ended_at ?? '') - Date.parse(metadata?.started_at ?? '');
+  return [
+    `${mark} ${paint('strong', termination.replace('_', ' '))}  ${nameOf(agent)}${why}${untested}`,
+    ...(detail === null ? [] : [`  ${printable(shortText(detail, DETAIL_UNITS_MAX))}`]),
+    `  run       ${printable(place.id)}`,
+    ...(request ? [`  task      ${taskText(request.rendered_task_text)}`] : []),
+    `  when      ${metadata?.started_at ?? 'not known'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
+    `  ended     ${endingText(ending)}`,
+    `  used      ${usedBy(outcome)}`,
+    `  model     ${modelText(outcome)}`,
+    ...(outcome.model_access.difference === null
+      ? []
+      : [`            ${paint('note', printable(shortText(outcome.model_access.difference, DETAIL_UNITS_MAX)))}`]),
+  ];
+}
+
+const DETAIL_UNITS_MAX = 500;
+
+/** Its first line, and how many more there are. */
+function taskText(task: string): string {
+  const lines = task.trim().split('\n');
+  const more = lines.length === 1 ? '' : `  (${counted(lines.length - 1, 'more line')})`;
+  return `${printable(shortText(lines[0] ?? '', 100))}${more}`;
+}
+
+function usedBy({ reported, usage }: Outcome): string {
+  const { turns, input_tokens, cached_input_tokens, output_tokens, cost_usd } = reported;
+  const cached = cached_input_tokens ? ` (${cached_input_tokens.toLocaleString('en-US')} of them cached)` : '';
+  const said = [
+    ...(turns === null ? [] : [counted(turns, 'turn')]),
+    ...(input_tokens === null ? [] : [`${counted(input_tokens, 'token')} in${cached}`]),
+    ...(output_tokens === null ? [] : [`${output_tokens.toLocaleString('en-US')} out`]),
+    ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(cost_usd < 1 ? 4 : 2)}`]),
+    ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of processor time`]),
+    ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} of memory at most`]),
+    ...(usage.forks_denied ? [`refused a further process ${counted(usage.forks_denied, 'time')}`] : []),
+  ];
+  return said.join(', ') || 'not measured';
+}
+
+function modelText({ agent, model_access: { mode, requests, failures } }: Outcome): string {
+  const name = agent.model === null ? 'not named' : printable(agent.model);
+  if (mode === 'none') return `${name}, without a way to it`;
+  const failed = failures > 0 ? `, ${failures} failed` : '';
+  return `${name}, ${HOW[mode]}: ${counted(requests, 'request')}${failed}`;
+}
+
+const HOW = { live: 'live', record: 'live and recorded', replay: 'replayed from a recording' } as const;
+
+function lastWords({ finalText }: ShownAgent, paint: Paint): string[] {
+  if (finalText === undefined) return ['', `  ${paint('strong', 'last words')}  none`];
+  const lines = finalText.trim().split('\n');
+  return [
+    '',
+    `  ${paint('strong', 'last words')}`,
+    ...lines.slice(0, WORDS_LINES_MAX).map(line => `    ${printable(shortText(line, WORDS_UNITS_MAX))}`.trimEnd()),
+    ...(lines.length > WORDS_LINES_MAX
+      ? [paint('faint', `    ${counted(lines.length - WORDS_LINES_MAX, 'more line')}`)]
+      : []),
+  ];
+}
+
+const WORDS_LINES_MAX = 12;
+const WORDS_UNITS_MAX = 200;
+
+function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: Paint): string[] {
+  const { clocks, observed, enforcement, limits } = outcome;
+  const clock = [
+    durationText(clocks.timeout_ms),
+    `${durationText(clocks.idle_timeout_ms)} without progress`,
+    `${durationText(clocks.tool_idle_timeout_ms)} while a tool works`,
+    `${durationText(clocks.grace_ms)} after its last line`,
+  ];
+  return [
+    '',
+    `  ${paint('strong', 'bounds')}`,
+    ...(runner
+      ? [
+          `    sandbox   ${sandboxText(runner, observed)}`,
+          `    limits    ${limitsText(runner, limits, enforcement.memory)}`,
+        ]
+      : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? 'not known')}`]),
+    `    clocks    ${clock.join(', ')}`,
+    ...observed
+      .filter(({ held }) => !held)
+      .map(({ what, note }) => `    tried     ${paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`),
+    ...(runner?.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
+  ];
+}
+
+function leftLines({ streams, lines, events }: Outcome, paint: Paint): string[] {
+  const odd = [
+    ...(lines.unknown > 0 ? [`${lines.unknown} of a type that is not known`] : []),
+    ...(lines.broken > 0 ? [`${lines.broken} broken`] : []),
+    ...(lines.oversized > 0 ? [`${lines.oversized} too long`] : []),
+  ];
+  const said = streams.map(({ name, bytes_total, bytes_kept, truncated, masked }) => {
+    const cut = truncated ? `, ${sizeText(bytes_kept)} kept` : '';
+    const hidden = masked > 0 ? `, ${counted(masked, 'secret')} masked` : '';
+    return `    ${name}    ${sizeText(bytes_total)}${cut}${hidden}`;
+  });
+  return [
+    '',
+    `  ${paint('strong', 'left behind')}`,
+    ...said,
+    `    stream    ${counted(lines.total, 'line')}${odd.length > 0 ? `, ${odd.join(', ')}` : ''}; ${counted(events, 'event')} in the transcript`,
+  ];
+}

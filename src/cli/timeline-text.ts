@@ -1,0 +1,91 @@
+import { printable } from '../base/printable.ts';
+import type { Moment, Timeline } from '../tool/timeline.ts';
+import type { Paint } from './paint.ts';
+import { counted, durationText, shortText } from './units.ts';
+
+/** What an agent did, a line each, and which calls were denied. */
+export function timelineLines({ moments, omitted, calls, denials }: Timeline, paint: Paint): string[] {
+  const sums = [
+    counted(calls.total, 'tool call'),
+    ...(calls.failed > 0 ? [`${calls.failed} failed`] : []),
+    ...(calls.denied > 0 ? [`${calls.denied} denied`] : []),
+  ];
+  const tools = moments.filter(({ what }) => !WIDE.has(what)).map(({ tool }) => nameOf(tool).length);
+  const width = Math.max(0, ...tools);
+  const shown = moments.map(moment => momentLine(moment, width, paint));
+  if (omitted.count > 0) shown.splice(omitted.after, 0, paint('faint', `          … ${omitted.count} more …`));
+  const told = denials.reduce((sum, { count }) => sum + count, 0);
+  return [
+    `  ${paint('strong', 'timeline')}  ${paint('faint', sums.join(', '))}`,
+    ...shown,
+    ...(denials.length > 0 ? ['', `  ${paint('strong', 'denied')}`] : []),
+    ...denials.map(({ seq, tool, reason, count }) => {
+      const why = printable(shortText(reason, REASON_UNITS_MAX));
+      const where = count === 1 ? `line ${seq}` : `${counted(count, 'time')}, first in line ${seq}`;
+      return `    ${paint('note', nameOf(tool))}  ${why}  ${paint('faint', where)}`;
+    }),
+    ...(told < calls.denied ? [paint('faint', `    ${calls.denied - told} more`)] : []),
+  ];
+}
+
+/** Lines that are no call of a tool, and keep to no column. */
+const WIDE: ReadonlySet<Moment['what']> = new Set(['pause', 'final', 'trouble', 'retry']);
+const REASON_UNITS_MAX = 120;
+const ABOUT_UNITS_MAX = 72;
+const TOOL_UNITS_MAX = 16;
+
+function nameOf(tool: string): string {
+  return printable(shortText(tool, TOOL_UNITS_MAX));
+}
+
+function momentLine(moment: Moment, width: number, paint: Paint): string {
+  const { what, atMs, tool, about, tookMs, state } = moment;
+  const at = paint('faint', clockText(atMs).padStart(8));
+  if (what === 'pause') return `${''.padEnd(8)}  ${paint('note', `· ${durationText(tookMs ?? 0)} without a word`)}`;
+  if (what === 'final')
+    return `${at}  ${state === 'ok' ? paint('good', '✓') : paint('bad', '✗')} ${state === 'ok' ? 'says that it is done' : 'says that it failed'}`;
+  const text = printable(shortText(plain(about), ABOUT_UNITS_MAX));
+  if (what === 'retry') {
+    const during = tookMs ? `, again for ${durationText(tookMs)}` : '';
+    return `${at}  ${paint('note', '↻')} the model did not answer: ${text}${during}`;
+  }
+  if (what === 'trouble') return `${at}  ${paint(tool === 'error' ? 'bad' : 'note', '!')} ${text}`;
+  const mark = state === null ? paint('faint', '…') : MARKS[state](paint);
+  return `${at}  ${mark} ${nameOf(tool).padEnd(width)}  ${text}${endOf(moment, paint)}`.trimEnd();
+}
+
+const MARKS = {
+  ok: (paint: Paint) => paint('good', '✓'),
+  failed: (paint: Paint) => paint('bad', '✗'),
+  denied: (paint: Paint) => paint('note', '⊘'),
+} as const;
+
+/** How a call came out, where that is not only well, and how long it took, where that was long. */
+function endOf({ what, state, tookMs, exitCode }: Moment, paint: Paint): string {
+  const how =
+    state === 'denied'
+      ? ['denied']
+      : state === 'failed'
+        ? [exitCode === null ? 'failed' : `exit ${exitCode}`]
+        : what === 'call' && state === null
+          ? ['no answer']
+          : [];
+  const took = tookMs !== null && tookMs >= LONG_MS ? [durationText(tookMs)] : [];
+  const end = [...how, ...took].join(', ');
+  return end === '' ? '' : `  ${paint(state === 'failed' ? 'bad' : state === 'denied' ? 'note' : 'faint', end)}`;
+}
+
+const LONG_MS = 1_000;
+
+/** The work folder inside is `/work`, which every path would begin with. */
+function plain(about: string): string {
+  return about.startsWith('/work/') ? about.slice('/work/'.length) : about;
+}
+
+/** `0:08`, `1:02:30`, from the start of the agent. */
+function clockText(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
+  const rest = String(seconds % 60).padStart(2, '0');
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`;
+}

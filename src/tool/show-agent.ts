@@ -1,0 +1,60 @@
+import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { AgentFolder } from '../evidence/agent-folder.ts';
+import type { AgentPlan } from '../evidence/agent-run.ts';
+import type { DiffSummary } from '../evidence/diff-summary.ts';
+import type { LogLine } from '../evidence/read.ts';
+import type { RunPlace } from '../evidence/runs.ts';
+import { lifeOf } from './recover.ts';
+import { type Timeline, timelineOf } from './timeline.ts';
+import { wholeness } from './whole.ts';
+
+/** The run of an agent, as far as it has come. */
+export interface ShownAgent extends AgentFolder {
+  readonly place: RunPlace;
+  readonly life: Awaited<ReturnType<typeof lifeOf>>;
+  /** What was decided before it started, while it is not finished. */
+  readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
+  readonly timeline: Timeline;
+  readonly diff: DiffSummary | undefined;
+  readonly evaluation: AgentEvaluation | undefined;
+  /** The folder verifies: it is as it was sealed. */
+  readonly isWhole: boolean;
+  /** The keys that the seal says it is signed with; null if it is not. */
+  readonly keyIds: readonly string[] | null;
+  readonly log?: readonly LogLine[];
+}
+
+/** What a folder says of the run of an agent; undefined if it is not one. */
+export async function showAgent(place: RunPlace, withLog: boolean): Promise<ShownAgent | undefined> {
+  const [
+    { fileOf, openAgentIn, readAgentFolder, transcriptLines },
+    { diffSummary },
+    { readLog },
+    { agentEvaluationOf },
+  ] = await Promise.all([
+    import('../evidence/agent-folder.ts'),
+    import('../evidence/diff-summary.ts'),
+    import('../evidence/read.ts'),
+    import('../judge/judge-agent.ts'),
+  ]);
+  const { folder } = place;
+  const read = readAgentFolder(folder);
+  const plan = openAgentIn(folder);
+  if (!read.outcome && !plan) return undefined;
+  const life = await lifeOf(place);
+  const diff = fileOf(read.manifest, 'workspace_diff');
+  return {
+    place: { ...place, id: read.outcome?.run_id ?? place.id },
+    ...read,
+    life,
+    plan,
+    timeline: timelineOf(transcriptLines(folder)),
+    diff: diff === undefined ? undefined : diffSummary(folder, diff, FILES_MAX),
+    evaluation: read.outcome && life === 'finished' ? agentEvaluationOf(folder) : undefined,
+    ...(await wholeness(folder)),
+    ...(withLog && { log: readLog(folder) }),
+  };
+}
+
+/** Of a list that goes on in the diff itself. */
+const FILES_MAX = 20;

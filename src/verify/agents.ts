@@ -1,0 +1,209 @@
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import type {
+  AgentOutcome,
+  AgentRequest,
+  AgentResult,
+  Metadata,
+  PolicySummary,
+  RunnerMetadata,
+  Status,
+  StepManifest,
+} from '../contracts/agent-step/index.ts';
+import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import type { Role } from '../contracts/agent-step/words.ts';
+import type { Runner } from '../contracts/runner/shape.ts';
+import { AGENT_FILES } from '../evidence/agent-documents.ts';
+import { exitOf } from '../evidence/endings.ts';
+import { FD } from './folder-rules.ts';
+import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { above } from './walk.ts';
+
+/** A document of a run, and the file that it lies in. */
+interface Written<Value> {
+  readonly file: string;
+  readonly value: Value;
+}
+
+/** The documents of one agent's run, by their contracts. */
+interface Run {
+  'agent-result'?: Written<AgentResult>;
+  'agent-request'?: Written<AgentRequest>;
+  'agent-outcome'?: Written<AgentOutcome>;
+  runner?: Written<Runner>;
+  'runner-metadata'?: Written<RunnerMetadata>;
+  'policy-summary'?: Written<PolicySummary>;
+  'step-manifest'?: Written<StepManifest>;
+  metadata?: Written<Metadata>;
+  status?: Written<Status>;
+}
+
+/** How many folders above its own the run of a document lies. */
+const LIES: Readonly<Record<keyof Run, number>> = {
+  'agent-result': 0,
+  'agent-request': 1,
+  'agent-outcome': 1,
+  runner: 1,
+  'runner-metadata': 3,
+  'policy-summary': 3,
+  'step-manifest': 3,
+  metadata: 1,
+  status: 1,
+};
+
+/** Of a transcript: how long it is, and the first line that is out of order. */
+interface Transcript {
+  lines: number;
+  nativeLine: number;
+  trouble?: { readonly place: string; readonly at: string; readonly message: string };
+}
+
+/** FD12: what is told of an agent in many places is one story. */
+export function agentInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
+  const runs = new Map<string, Run>();
+  const transcripts = new Map<string, Transcript>();
+  const breaks = (file: string, at: string | undefined, message: string): void =>
+    report({ rule: FD.FD12.id, level: 'must', file, message, ...(at !== undefined && { at }) });
+
+  function judge(folder: string, run: Run, outcome: Written<AgentOutcome>): void {
+    for (const [file, at, message] of disagreements(run, outcome)) breaks(file, at, message);
+    for (const { name, sha256, truncated, masked } of outcome.value.streams) {
+      const file = path.posix.join(folder, AGENT_FILES[name]);
+      // Of a stream that is not kept whole, or not as it was, only the runner has seen the hash.
+      if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
+        breaks(file, undefined, 'is not the stream that the outcome has the hash of');
+    }
+    const listed = run['step-manifest'] && pathOf(run['step-manifest'].value, 'runner_transcript');
+    const file = listed === undefined ? undefined : path.posix.join(folder, listed);
+    if (file === undefined || !tree.files.has(file) || troubled.has(file)) return;
+    const { lines, nativeLine, trouble } = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
+    if (trouble) breaks(trouble.place, trouble.at, trouble.message);
+    else if (lines !== outcome.value.events)
+      breaks(outcome.file, 'events', `is not ${lines}, as the transcript has lines`);
+    if (nativeLine > outcome.value.lines.total)
+      breaks(outcome.file, 'lines.total', 'is less than the native lines that the transcript was made of');
+  }
+
+  return {
+    take(document) {
+      const { file, contract, value } = document;
+      if (contract.name === 'transcript-line') return follow(transcripts, document);
+      const kind = contract.name as keyof Run;
+      const folder = Object.hasOwn(LIES, kind) ? above(file, LIES[kind]) : undefined;
+      if (folder === undefined) return;
+      const run = runs.get(folder) ?? {};
+      runs.set(folder, run);
+      Object.assign(run, { [kind]: { file, value } });
+    },
+
+    end() {
+      for (const [folder, run] of runs) if (run['agent-outcome']) judge(folder, run, run['agent-outcome']);
+    },
+  };
+}
+
+function follow(transcripts: Map<string, Transcript>, { file, place, value }: FolderDocument): void {
+  const { seq, native_line } = value as TranscriptLine;
+  const transcript = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
+  transcripts.set(file, transcript);
+  transcript.lines++;
+  if (seq !== transcript.lines)
+    transcript.trouble ??= { place, at: 'seq', message: `is not ${transcript.lines}, though lines are counted from 1` };
+  if (native_line < transcript.nativeLine)
+    transcript.trouble ??= { place, at: 'native_line', message: 'is less than that of the line before' };
+  transcript.nativeLine = Math.max(transcript.nativeLine, native_line);
+}
+
+function pathOf({ artifacts }: StepManifest, role: Role): string | undefined {
+  return artifacts.find(artifact => artifact.role === role)?.path;
+}
+
+type Disagreement = readonly [file: string, at: string, message: string];
+
+function* disagreements(run: Run, outcome: Written<AgentOutcome>): Generator<Disagreement> {
+  const { termination, reason, agent, ending } = outcome.value;
+  const known = { 'agent-result': run['agent-result'], 'runner-metadata': run['runner-metadata'] };
+  const ended = { ...known, 'step-manifest': run['step-manifest'], metadata: run.metadata, status: run.status };
+  for (const written of Object.values(ended)) {
+    if (written && written.value.termination !== termination) yield [written.file, 'termination', UNLIKE];
+  }
+  for (const written of Object.values(known)) {
+    if (written?.value.reason !== undefined && written.value.reason !== reason) yield [written.file, 'reason', UNLIKE];
+  }
+  const { 'agent-request': request, 'runner-metadata': metadata, runner } = run;
+  if (request && request.value.agent_family !== agent.family) yield [request.file, 'agent_family', UNLIKE];
+  if (metadata) yield* unlikeMetadata(metadata, outcome.value);
+  if (runner && canonicalize(exitOf(ending)) !== canonicalize(runner.value.exit))
+    yield [outcome.file, 'ending', 'is not the one that runner.json tells'];
+  yield* misplaced(run);
+  const { 'policy-summary': policy } = run;
+  if (policy && metadata && policy.value.effective.approval_posture !== metadata.value.approval_posture)
+    yield [metadata.file, 'approval_posture', 'is not the effective one of the policy summary'];
+  if (policy) yield* unpunished(policy, outcome.value);
+}
+
+const UNLIKE = 'is not the one of the outcome';
+
+function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: AgentOutcome): Generator<Disagreement> {
+  const { agent, ending } = outcome;
+  const same = {
+    agent_family: agent.family,
+    agent_version: agent.version,
+    untested_version: agent.untested,
+    program_sha256: agent.sha256,
+    session_id: agent.session ?? undefined,
+    model: agent.model ?? undefined,
+  };
+  for (const [key, told] of Object.entries(same)) {
+    const here = value[key as keyof typeof same];
+    if (here !== undefined && here !== told) yield [file, key, UNLIKE];
+  }
+  const isKnown = ending.how !== 'lost' && ending.how !== 'not_started';
+  if (value.exit_code !== (isKnown ? exitOf(ending).code : null))
+    yield [file, 'exit_code', 'is not that of the ending in the outcome'];
+}
+
+function* misplaced(run: Run): Generator<Disagreement> {
+  const { 'agent-result': result, 'step-manifest': manifest } = run;
+  if (!result || !manifest) return;
+  for (const [key, role] of [
+    ['transcript_path', 'runner_transcript'],
+    ['final_response_path', 'runner_final_response'],
+  ] as const) {
+    if (result.value[key] !== (pathOf(manifest.value, role) ?? null))
+      yield [result.file, key, `is not the path that the manifest has for ${role}`];
+  }
+}
+
+/** Hard violations and how the step ended. Our clocks may be quicker than the end of an agent that was denied something. */
+function* unpunished({ file, value }: Written<PolicySummary>, outcome: AgentOutcome): Generator<Disagreement> {
+  const { termination, reason } = outcome;
+  const hard = new Set(value.violations.flatMap(violation => (violation.hard ? [violation.class] : [])));
+  const wanted: readonly string[] = CLASSES[reason] ?? [];
+  if (termination === 'killed_policy' && ![...hard].some(kind => wanted.includes(kind)))
+    yield [file, 'violations', `hold no hard one of which ${reason} would be the reason`];
+  const mustKill = [...hard].some(kind => FOUND_AFTERWARDS.has(kind));
+  if (mustKill && termination !== 'killed_policy')
+    yield [file, 'violations', 'hold a hard one that makes a step killed_policy'];
+  else if (hard.size > 0 && termination === 'completed')
+    yield [file, 'violations', 'hold a hard one, and the step completed'];
+}
+
+/** Which violations a reason of killed_policy tells of. */
+const CLASSES: Readonly<
+  Partial<Record<AgentOutcome['reason'], readonly PolicySummary['violations'][number]['class'][]>>
+> = {
+  denied_tool: ['native_policy_block'],
+  prompt_detected: ['interactive_prompt_violation'],
+  forbidden_path: ['forbidden_path'],
+  forbidden_operation: ['forbidden_operation', 'network_violation'],
+  protected_branch: ['protected_branch_violation'],
+};
+
+/** What is seen when everything of the agent is dead counts before everything else. */
+const FOUND_AFTERWARDS: ReadonlySet<string> = new Set([
+  'forbidden_path',
+  'forbidden_operation',
+  'protected_branch_violation',
+  'network_violation',
+]);

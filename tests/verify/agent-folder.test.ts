@@ -1,0 +1,214 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { bytesHash } from '../../src/base/hash.ts';
+import type { StepManifest } from '../../src/contracts/agent-step/index.ts';
+import type { Contract } from '../../src/contracts/contract.ts';
+import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
+import {
+  AGENT_RUN,
+  agentFiles,
+  agentFolder,
+  EVENTS,
+  policyOf,
+  type Told,
+  transcriptOf,
+} from '../evidence/agent-world.ts';
+import { sealedFolder } from '../evidence/pack-world.ts';
+import { expectValid } from '../evidence/script-world.ts';
+import { exampleWith, temporaryFolder } from '../support.ts';
+import { brokenIn, verdictsOf } from './folders.ts';
+
+const STEP = 'evidence/steps/agent';
+const MANIFEST = `${STEP}/manifest.json`;
+const TRANSCRIPT = `${STEP}/transcript.ndjson`;
+const METADATA = `${STEP}/runner_metadata.json`;
+const POLICY = `${STEP}/policy_summary.json`;
+
+/** Values to be replaced in a document, by their paths; or another text for a file. */
+type Changes = Record<string, Record<string, unknown> | string>;
+
+/** What a folder breaks in which somebody changed documents with care: manifest and seal are right again. */
+async function brokenBy(changes: Changes, told: Told = {}): Promise<string[]> {
+  const files = agentFiles(told);
+  for (const [file, change] of Object.entries(changes)) {
+    const example = (): Contract => ({ example: JSON.parse(files[file] as string) as unknown }) as Contract;
+    files[file] = typeof change === 'string' ? change : canonicalize(exampleWith(example(), change));
+  }
+  const manifest = JSON.parse(files[MANIFEST] as string) as StepManifest;
+  for (const artifact of manifest.artifacts) {
+    const content = artifact.path === undefined ? undefined : files[artifact.path];
+    if (content === undefined) continue;
+    artifact.sha256 = bytesHash(content);
+    artifact.size_bytes = Buffer.byteLength(content);
+  }
+  return brokenIn(await sealedFolder('agent', AGENT_RUN, { ...files, [MANIFEST]: canonicalize(manifest) }));
+}
+
+const hard = (kind: string, more: object = {}) =>
+  ({ class: kind, message: 'It was not allowed.', hard: true, ...more }) as never;
+
+const FORBIDDEN: Told = {
+  policy: { violations: [hard('forbidden_path', { path: 'src/generated/a.ts' })] },
+  judgement: { termination: 'killed_policy', reason: 'forbidden_path', detail: 'src/generated/a.ts was changed.' },
+};
+
+const ASKED: Told = {
+  ending: { how: 'killed', by: 'policy', signal: 'SIGKILL' },
+  finalText: null,
+  policy: { violations: [hard('interactive_prompt_violation')] },
+  judgement: { termination: 'error', reason: 'prompt_detected', detail: 'The agent asked for input.' },
+};
+
+const SILENT: Told = {
+  events: [],
+  finalText: null,
+  diff: null,
+  ending: { how: 'killed', by: 'idle', signal: 'SIGKILL' },
+  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent did not get on.' },
+};
+
+const LATE: Told = {
+  ending: { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
+  policy: { violations: [hard('native_policy_block')] },
+  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent took longer than it may.' },
+};
+
+describe('the folder of an agent', () => {
+  test.each([
+    ['that completed', {}],
+    ['that went where it may not', FORBIDDEN],
+    ['that asked for input', ASKED],
+    ['that never said a word', SILENT],
+    ['that was denied something when its time was up', LATE],
+    [
+      'that could not start',
+      {
+        ...SILENT,
+        ending: { how: 'not_started', code: 127 },
+        judgement: { termination: 'error', reason: 'spawn_failed', detail: 'It could not be started.' },
+      },
+    ],
+  ] as [string, Told][])('%s is valid, and everything in it is sealed', async (_, told) => {
+    await expectValid(await agentFolder(temporaryFolder(), told));
+  });
+
+  test('is valid under strict, too, with a native stream of which no line is JSON', async () => {
+    const files = agentFiles(SILENT);
+    const folder = await sealedFolder('agent', AGENT_RUN, { ...files, 'evidence/native/stderr.ndjson': '{"a":\n\n' });
+    expect((await verdictsOf(folder, { strict: true })).map(({ outcome }) => outcome)).not.toContain('refused');
+  });
+
+  test('needs its request and its outcome', async () => {
+    const { 'evidence/request.json': _, 'evidence/outcome.json': __, ...files } = agentFiles();
+    const broken = await brokenIn(await sealedFolder('agent', AGENT_RUN, files));
+    expect(broken).toEqual(['FD9 evidence/seal.json', 'FD9 evidence/seal.json']);
+  });
+});
+
+describe('FD12', () => {
+  test.each([
+    [
+      'a result that ended otherwise',
+      { 'result.json': { termination: 'error', reason: 'stalled' } },
+      ['result.json#reason', 'result.json#termination'],
+    ],
+    ['a result with another reason', { 'result.json': { reason: 'denied_tool' } }, ['result.json#reason'], FORBIDDEN],
+    [
+      'runner metadata that ended otherwise',
+      { [METADATA]: { termination: 'error', reason: 'signal' } },
+      [`${METADATA}#reason`, `${METADATA}#termination`],
+    ],
+    ['a manifest that ended otherwise', { [MANIFEST]: { termination: 'error' } }, [`${MANIFEST}#termination`]],
+    [
+      'metadata that ended otherwise',
+      { 'evidence/metadata.json': { termination: 'error' } },
+      ['evidence/metadata.json#termination'],
+    ],
+    [
+      'a status that ended otherwise',
+      { 'evidence/status.json': { termination: 'killed_idle' } },
+      ['evidence/status.json#termination'],
+      FORBIDDEN,
+    ],
+    [
+      'another agent in the request',
+      { 'evidence/request.json': { agent_family: 'codex_cli' } },
+      ['evidence/request.json#agent_family'],
+    ],
+    ['another version', { [METADATA]: { agent_version: '9' } }, [`${METADATA}#agent_version`]],
+    ['another program', { [METADATA]: { program_sha256: bytesHash('x') } }, [`${METADATA}#program_sha256`]],
+    ['a tested version', { [METADATA]: { untested_version: true } }, [`${METADATA}#untested_version`]],
+    ['another session', { [METADATA]: { session_id: 'x' } }, [`${METADATA}#session_id`]],
+    ['another model', { [METADATA]: { model: 'x' } }, [`${METADATA}#model`]],
+    ['another exit code', { [METADATA]: { exit_code: 3 } }, [`${METADATA}#exit_code`], FORBIDDEN],
+    [
+      'another ending',
+      { 'evidence/outcome.json': { ending: { how: 'exited', code: 1 } } },
+      ['evidence/outcome.json#ending', `${METADATA}#exit_code`],
+    ],
+    [
+      'last words that the manifest does not know',
+      { 'result.json': { final_response_path: POLICY } },
+      ['result.json#final_response_path'],
+    ],
+    [
+      'a transcript that is another file',
+      { 'result.json': { transcript_path: METADATA } },
+      ['result.json#transcript_path'],
+    ],
+    ['another approval', { [METADATA]: { approval_posture: 'deny_interactive' } }, [`${METADATA}#approval_posture`]],
+    ['a kill for no violation', { [POLICY]: { violations: [] } }, [`${POLICY}#violations`], FORBIDDEN],
+    [
+      'a kill for another violation',
+      { [POLICY]: { violations: [hard('forbidden_operation', { operation: 'push' })] } },
+      [`${POLICY}#violations`],
+      FORBIDDEN,
+    ],
+    [
+      'a violation that nobody was killed for',
+      { [POLICY]: { violations: [hard('protected_branch_violation')] } },
+      [`${POLICY}#violations`],
+    ],
+    [
+      'a prompt after which it completed',
+      { [POLICY]: { violations: [hard('interactive_prompt_violation')] } },
+      [`${POLICY}#violations`],
+    ],
+    ['fewer events', { 'evidence/outcome.json': { events: 9 } }, ['evidence/outcome.json#events']],
+    ['a line that is missing', { [TRANSCRIPT]: transcriptOf(EVENTS).replace(/^.*\n/, '') }, [`${TRANSCRIPT}:1#seq`]],
+    ['fewer native lines', { 'evidence/outcome.json': { 'lines.total': 9 } }, ['evidence/outcome.json#lines.total']],
+    [
+      'native lines out of order',
+      { [TRANSCRIPT]: transcriptOf(EVENTS).replace('"native_line":10', '"native_line":1') },
+      [`${TRANSCRIPT}:10#native_line`],
+    ],
+    ['another native stream', { 'evidence/native/stdout.ndjson': '{}\n' }, ['evidence/native/stdout.ndjson']],
+  ] as [string, Changes, string[], Told?][])('finds %s', async (_, changes, places, told) => {
+    expect(await brokenBy(changes, told)).toEqual(places.sort().map(place => `FD12 ${place}`));
+  });
+
+  test('lets the same changes pass where they are told everywhere', async () => {
+    expect(await brokenBy({}, { ...FORBIDDEN, policy: policyOf(FORBIDDEN.policy) })).toEqual([]);
+  });
+});
+
+describe('FD10, of an agent', () => {
+  test.each([
+    ['another seal', { seal_sha256: bytesHash('x') }, 'seal_sha256'],
+    ['another run', { run_id: 'agent_20260403_101500_000000000000' }, 'run_id'],
+    ['a line that no transcript has', { flags: [{ flag: 'outside_scope', message: 'a', seq: 11 }] }, 'flags[0].seq'],
+  ])('finds %s', async (_, changes, at) => {
+    const folder = await agentFolder(temporaryFolder());
+    const evaluation = { ...(await judgeAgentRun(folder)), ...changes };
+    writeFileSync(path.join(folder, 'evaluation.json'), canonicalize(evaluation));
+    expect(await brokenIn(folder)).toEqual([`FD10 evaluation.json#${at}`]);
+  });
+
+  test('takes the evaluation that the judge wrote', async () => {
+    const folder = await agentFolder(temporaryFolder());
+    expect((await judgeAgentRun(folder)).flags).toEqual([]);
+    await expectValid(folder);
+  });
+});
