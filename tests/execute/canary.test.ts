@@ -84,7 +84,10 @@ test.runIf(missing.length === 0)('what an agent has around it is tried and remem
 test.runIf(missing.length === 0)('a door is no excuse for an open network', async () => {
   const leaky: Launcher = {
     ...launcher,
-    open: ({ door: _, ...asked }) => launcher.open({ ...asked, network: 'open' }),
+    open: asked => {
+      const { door: _, ...rest } = asked;
+      return launcher.open({ ...rest, network: 'open' });
+    },
   };
   await expect(observe(leaky, job(['.'], { door: true }))).rejects.toMatchObject({
     code: 'sandbox_leaks',

@@ -67,6 +67,10 @@ print(ask(b'still there'))`;
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
+    const name = unique('nameless');
+    const nameless = createServer(socket => socket.end('reached'));
+    nameless.listen(`\0${name}`);
+    await once(nameless, 'listening');
     const code = `
 import errno, socket, sys
 def attempt(act):
@@ -75,15 +79,42 @@ def attempt(act):
 attempt(lambda: socket.create_connection(('127.0.0.1', ${port}), 3))
 attempt(lambda: socket.create_connection(('192.0.2.1', 80), 3))
 attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+attempt(lambda: socket.socket(socket.AF_UNIX).connect('\\0${name}'))
 attempt(lambda: open('/agent/door/new', 'x'))
-def named(): socket.socket(socket.AF_UNIX).connect('/agent/door/model.sock')
-attempt(named)`;
+attempt(lambda: socket.socket(socket.AF_UNIX).connect('/agent/door/model.sock'))`;
     try {
       const { out } = await world.run(through(python(code)));
-      expect(out.trim().split('\n')).toEqual(['ECONNREFUSED', 'ENETUNREACH', 'EPROTONOSUPPORT', 'EROFS', 'through']);
+      expect(out.trim().split('\n')).toEqual([
+        'ECONNREFUSED',
+        'ENETUNREACH',
+        'EPROTONOSUPPORT',
+        'ECONNREFUSED',
+        'EROFS',
+        'through',
+      ]);
     } finally {
       server.close();
+      nameless.close();
     }
+  }),
+  has('so many connections are carried at once, and one more is turned away alone', async world => {
+    const code = `
+import socket
+def line(): return socket.create_connection(('127.0.0.1', ${PORT}), 20)
+def heard(line):
+    line.shutdown(socket.SHUT_WR)
+    return line.recv(100)
+lines = [line() for _ in range(256)]
+for each in lines: each.sendall(b'one')
+extra = line()
+try: print(extra.recv(100))
+except OSError: print(b'')
+print({heard(each) for each in lines})
+again = line()
+again.sendall(b'again')
+print(heard(again))`;
+    const { out, err } = await world.run(through(python(code), { limits: { openFiles: 2_048 } }));
+    expect({ out, err }).toEqual({ out: "b''\n{b'one'}\nb'again'\n", err: '' });
   }),
   has('without a door there are no sockets with names', async world => {
     const { out } = await world.run({
