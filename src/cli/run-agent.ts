@@ -131,6 +131,7 @@ function asJson(result: AgentRunResult): object {
     final_response: result.finalResponse,
     policy: result.policy,
     violations: result.violations,
+    flags: result.flags,
     denials: result.denials,
     changes: result.changes,
     usage: result.reported,
@@ -159,6 +160,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  ${paint(hard ? 'bad' : 'note', kind.replaceAll('_', ' '))}  ${printable(message)}`,
       ),
     ...(violations.length > SHOWN_MAX ? [`  ${violations.length - SHOWN_MAX} more violations`] : []),
+    ...result.flags.slice(0, SHOWN_MAX).map(({ message }) => `  ${paint('note', '⚠ claims')}  ${printable(message)}`),
     `  policy    ${policy.policy_reference ?? 'of its own'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
     ...(typeof runner === 'string'
       ? []

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent-run.ts';
 import type { AgentAnswer, AgentAround, AgentOrder } from '../run/agent/agent.ts';
@@ -67,6 +68,8 @@ export interface AgentRunResult {
   readonly transcriptPath: string;
   readonly finalResponsePath: string | null;
   readonly violations: AgentAnswer['violations'];
+  /** Where what the agent says does not fit what it did. */
+  readonly flags: AgentEvaluation['flags'];
   readonly denials: number;
   readonly reported: AgentJudgement['reported'];
   readonly changes: AgentAnswer['changes'];
@@ -88,9 +91,10 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   checkOptions(options);
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
-  const [{ runAgent: run }, { homeFrom }] = await Promise.all([
+  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }] = await Promise.all([
     import('../run/agent/agent.ts'),
     import('../evidence/runs.ts'),
+    import('../judge/judge-agent.ts'),
   ]);
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
@@ -113,7 +117,8 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
     ...(onFolder && { onFolder }),
     ...(onWarning && { onWarning }),
   });
-  return { ...resultOf(answer), keyId: signer?.keyId ?? null };
+  const { flags } = await judgeAgentRun(answer.place.folder);
+  return { ...resultOf(answer), flags, keyId: signer?.keyId ?? null };
 }
 
 /** A bound that is misspelt would silently not bound. */

@@ -96,7 +96,7 @@ describe.each(AGENTS)('$agent is asked', adapter => {
 
   test('by the newest flags, if its version is one that nobody tried', () => {
     expect(adapter.invoke(call({ version: '99.0.0' }))).toEqual(
-      adapter.invoke(call({ version: newest[adapter.agent] })),
+      adapter.invoke(call({ version: newest[adapter.agent] ?? '' })),
     );
   });
 

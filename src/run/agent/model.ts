@@ -5,7 +5,6 @@ import { bytesHash } from '../../base/hash.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { Recording } from '../../contracts/recording/index.ts';
 import { type Door, openDoor } from '../../execute/door.ts';
-import { Recorder } from '../../execute/recorder.ts';
 import { openRecording } from '../../execute/recording.ts';
 import type { UpstreamOptions } from '../../execute/upstream.ts';
 import type { Ready } from './agent.ts';
@@ -56,11 +55,10 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
     task_sha256: bytesHash(order.task),
     session_id: sessionId,
   };
-  const mode = model.kind === 'record' ? { ...model, recorder: new Recorder(model.file, header) } : model;
   return openDoor({
     at: isOpen ? { kind: 'tcp' } : { kind: 'socket', stage },
     api: adapter.api.kind,
-    mode,
+    mode: model.kind === 'record' ? { ...model, header } : model,
     secrets: Object.values(order.secrets ?? {}),
   });
 }
