@@ -62,9 +62,8 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
     await makeTrusted(trusted, source);
     const made = source ? await cloned(source, tree, trusted, options) : await copied(folder, tree, trusted, options);
-    const mounts = options.readOnly ? [...made.mounts, { source: tree, target: '/work' }] : made.mounts;
     // Not by name: what is mounted by its own name is followed, where it is a link.
-    return { ...made, tree, trusted, mounts, staged: [] };
+    return { ...made, tree, trusted, staged: [] };
   } catch (cause) {
     if (cause instanceof Fault && cause.code !== 'git_failed') throw cause;
     throw new Fault('clone_failed', 'The folder could not be copied for the agent.', { cause });

@@ -13,7 +13,10 @@ export interface Job {
   readonly env: Readonly<Record<string, string>>;
   /** A private folder of this machine, in which the job was laid out: see workspace.ts. */
   readonly stage: string;
-  /** What the program finds in its work folder, and cannot change where there is a sandbox. */
+  /**
+   * What the program finds in its work folder, and cannot change where there is a sandbox. Where `writeRoots` is empty
+   * it finds all that lies in `work/` of the stage, named here or not.
+   */
   readonly staged: readonly string[];
   /**
    * The only places in the work folder where the program may write, `.` for everywhere in it; undefined for a folder

@@ -15,7 +15,7 @@ import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
 import { uidFor } from './users.ts';
-import { hideUnstaged, INPUT_FD, layOutInput, layOutRoots, makeMountPoints } from './write-roots.ts';
+import { removeUnstaged, INPUT_FD, layOutInput, layOutRoots, makeMountPoints } from './write-roots.ts';
 
 export interface ProcessSandbox extends Sandbox {
   /** Makes a holder ready for the next run. */
@@ -91,7 +91,7 @@ class BoundCell implements Cell {
   static async open(job: Job, holder: Holder): Promise<BoundCell> {
     checkExtras(job, holder.uid !== undefined);
     makeMountPoints(job);
-    hideUnstaged(job);
+    removeUnstaged(job);
     if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
     const { memoryBytes, pids } = job.limits;
     await holder.joined;

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import type { Job } from '../job.ts';
@@ -6,18 +6,17 @@ import { firstLine, saidBy } from '../lines.ts';
 import { DISK, type Holder, quoted } from './holder.ts';
 import { TMP_BYTES, writableIn } from './root.ts';
 
-/** Where nothing may be written the whole folder is shown, so what was not laid out on purpose is taken out of it. */
-export function hideUnstaged({ stage, staged, writeRoots }: Job): void {
+/** Where nothing may be written the whole folder is shown, so what every stage has in it and nobody laid out is taken out. */
+export function removeUnstaged({ stage, staged, writeRoots }: Job): void {
   if (writeRoots?.length !== 0) return;
-  const known = new Set(staged);
-  const hidden = path.join(stage, 'hidden');
-  try {
-    mkdirSync(hidden);
-    for (const name of readdirSync(path.join(stage, 'work')))
-      if (!known.has(name)) renameSync(path.join(stage, 'work', name), path.join(hidden, name));
-  } catch (cause) {
-    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+  for (const name of ['input', 'output'].filter(each => !staged.includes(each))) {
+    const folder = path.join(stage, 'work', name);
+    if (isEmptyFolder(folder)) rmdirSync(folder);
   }
+}
+
+function isEmptyFolder(folder: string): boolean {
+  return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).length === 0;
 }
 
 /** A read-only folder gets the mount points of the roots that lie in it; inside, nobody could make them any more. */

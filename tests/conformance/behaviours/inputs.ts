@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { makeStage, removeStage } from '../../../src/execute/workspace.ts';
@@ -133,6 +133,33 @@ print(written)`;
       expect(statSync(prepared.homeFolder ?? '').mode & 0o777).toBe(0o700);
       await prepared.close();
       expect(existsSync(prepared.homeFolder ?? '')).toBe(false);
+    },
+  },
+  {
+    name: 'a work folder that is read-only as a whole need not be told by name, and its links stay links',
+    needs: 'write roots',
+    holds: async world => {
+      const stage = makeStage(unique('whole'));
+      const work = path.join(stage, 'work');
+      writeFileSync(path.join(work, 'file'), '');
+      writeFileSync(Buffer.concat([Buffer.from(`${work}/`), Buffer.from([0xff, 0xfe])]), '');
+      symlinkSync('file', path.join(work, 'link'));
+      symlinkSync('/nowhere', path.join(work, 'dangling'));
+      const job = {
+        id: unique('whole'),
+        backend: world.backend.name,
+        env: { PATH: '/usr/bin:/bin' },
+        stage,
+        staged: [],
+      };
+      const rest = { network: 'blocked', limits: LIMITS, secrets: [], live: false, writeRoots: [] } as const;
+      const prepared = await world.launcher.open({ ...job, ...rest, argv: shell('LC_ALL=C ls -b; readlink link') });
+      try {
+        const { stdout } = await prepared.start();
+        expect(Buffer.from(stdout.head).toString()).toBe('dangling\nfile\nlink\n\\377\\376\nfile\n');
+      } finally {
+        await prepared.close();
+      }
     },
   },
   {
