@@ -50,7 +50,7 @@ const rows: Row[] = [
   [
     'a looser network than that of the base',
     { network_posture: 'allow', forbidden_operations: undefined },
-    ['AP7 forbidden_operations', 'AP8 network_posture'],
+    ['AP8 network_posture'],
   ],
   [
     'writing where the base reads',

@@ -51,7 +51,6 @@ describe('an agent policy', () => {
     );
     expect(() => read('{\n  "name": "mine",\n  "extends": "edit",\n  "network_posture": "allow"\n}')).toThrow(
       `The agent policy is not valid:
-  line 1: forbidden_operations cannot hold "push" where network_posture is "allow": nobody can tell a push from another connection.
   line 4: network_posture is looser than "deny", which extends: edit stands for.`,
     );
     expect(() => read('name: mine\nname: yours\n')).toThrow(

@@ -5,8 +5,8 @@ import type { AgentPolicy } from './shape.ts';
 
 /** Two keys of one policy of which only one can be meant. Each finding names both. */
 export function* contradictions(policy: AgentPolicy): Generator<Finding> {
-  const { execution_posture, network_posture, approval_posture, forbidden_operations = [] } = decided(policy);
-  const { allowed_paths, forbidden_paths = [], limits = {} } = policy;
+  const { execution_posture, network_posture, approval_posture } = decided(policy);
+  const { allowed_paths, forbidden_paths = [], forbidden_operations = [], limits = {} } = policy;
   const byDefault = policy.execution_posture || policy.extends ? '' : ', which it is where nothing is said';
   if (execution_posture === 'read_only') {
     if (allowed_paths && allowed_paths.length > 0) {
@@ -30,6 +30,7 @@ export function* contradictions(policy: AgentPolicy): Generator<Finding> {
       }
     }
   }
+  // Where what it extends forbids to push, the network is closed, and opening it is what is wrong.
   if (network_posture === 'allow' && forbidden_operations.includes('push')) {
     yield must(
       'forbidden_operations',
