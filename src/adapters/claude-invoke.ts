@@ -1,4 +1,5 @@
 import type { AgentCall, Invocation } from './agent.ts';
+import { flag } from './flag.ts';
 import { type Row, rowOf } from './versions.ts';
 
 interface ClaudeRow extends Row {
@@ -21,21 +22,21 @@ export function invokeClaude(call: AgentCall): Invocation {
     args: [
       '--print',
       '--verbose',
-      ...['--output-format', 'stream-json'],
-      ...(row.permissionPrompts ? ['--permission-prompts', 'none'] : []),
-      ...['--permission-mode', mode],
-      ...(tools ? ['--tools', tools.join(',')] : []),
-      ...['--allowedTools', allowed.join(',')],
-      ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
+      ...flag('--output-format', 'stream-json'),
+      ...flag('--permission-prompts', row.permissionPrompts ? 'none' : undefined),
+      ...flag('--permission-mode', mode),
+      ...flag('--tools', tools?.join(',')),
+      ...flag('--allowedTools', allowed.join(',')),
+      ...flag('--disallowedTools', disallowed?.join(',')),
       '--strict-mcp-config',
       // No settings but ours: neither those of a user nor those that lie in the work folder.
-      ...['--setting-sources', ''],
-      ...['--settings', `${call.toolFolder}/${SETTINGS}`],
-      ...['--session-id', call.sessionId],
+      ...flag('--setting-sources', ''),
+      ...flag('--settings', `${call.toolFolder}/${SETTINGS}`),
+      ...flag('--session-id', call.sessionId),
       '--no-session-persistence',
-      ...(call.model === undefined ? [] : ['--model', call.model]),
-      ...(call.maxTurns === undefined ? [] : ['--max-turns', String(call.maxTurns)]),
-      ...(call.maxCostUsd === undefined ? [] : ['--max-budget-usd', String(call.maxCostUsd)]),
+      ...flag('--model', call.model),
+      ...flag('--max-turns', call.maxTurns),
+      ...flag('--max-budget-usd', call.maxCostUsd),
     ],
     stdin: call.task,
     env: {},
@@ -53,7 +54,7 @@ interface Permissions {
   readonly tools?: readonly string[];
   /** Used without a question. */
   readonly allowed: readonly string[];
-  readonly disallowed: readonly string[];
+  readonly disallowed: readonly string[] | undefined;
 }
 
 const READING = ['Read', 'Glob', 'Grep'] as const;
@@ -66,7 +67,7 @@ const WEB = ['WebFetch', 'WebSearch'] as const;
  */
 function permissionsOf({ policy }: AgentCall): Permissions {
   const web = policy.network_posture === 'allow' ? WEB : [];
-  const disallowed = policy.network_posture === 'allow' ? [] : WEB;
+  const disallowed = policy.network_posture === 'allow' ? undefined : WEB;
   if (policy.execution_posture === 'read_only') {
     const tools = [...READING, ...web];
     return { mode: 'dontAsk', tools, allowed: tools, disallowed };

@@ -1,4 +1,5 @@
 import type { AgentCall, Invocation } from './agent.ts';
+import { flag } from './flag.ts';
 import type { Row } from './versions.ts';
 
 /** The versions whose flags are these; tried with 0.166.0. */
@@ -19,10 +20,10 @@ export function invokeCodex(call: AgentCall): Invocation {
       '--ignore-user-config',
       '--ignore-rules',
       '--skip-git-repo-check',
-      ...['-s', sandboxOf(call)],
-      ...['-C', call.workFolder],
-      ...['-o', `${call.home}/${LAST_MESSAGE}`],
-      ...(call.model === undefined ? [] : ['-m', call.model]),
+      ...flag('-s', sandboxOf(call)),
+      ...flag('-C', call.workFolder),
+      ...flag('-o', `${call.home}/${LAST_MESSAGE}`),
+      ...flag('-m', call.model),
       ...(door ? providerAt(door.url) : []),
       // Its web search runs at the provider, where no sandbox of ours reaches.
       ...(policy.network_posture === 'deny' ? setting('web_search', 'disabled') : []),
@@ -70,8 +71,8 @@ function providerAt(url: string): string[] {
 const RETRIES = 2;
 
 /** TOML writes texts, numbers and truth as JSON does. */
-function setting(key: string, value: string | number | boolean): string[] {
-  return ['-c', `${key}=${JSON.stringify(value)}`];
+function setting(key: string, value: string | number | boolean): readonly string[] {
+  return flag('-c', `${key}=${JSON.stringify(value)}`);
 }
 
 function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<string> {

@@ -27,7 +27,8 @@ const WORDS: Record<string, { end: (text: string) => object; message: (text: str
 const wordsOf = ({ agent }: AgentAdapter) => WORDS[agent] as (typeof WORDS)['claude'] & object;
 
 const json = (value: unknown): string => JSON.stringify(value);
-const meaning = ({ reading: { lines: _, ...reading } }: Read) => reading;
+/** All that a stream said, but for how many lines it had. */
+const meaning = ({ reading }: Read) => ({ ...reading, lines: undefined });
 
 describe('the agents', () => {
   test('are found by name and by family', () => {
@@ -58,6 +59,8 @@ describe('the agents', () => {
     if (version !== undefined) expect(adapter.knows(version)).toBe(isKnown);
   });
 });
+
+const NEWEST: Record<string, string> = { claude: '2.1.325', codex: '0.166.0' };
 
 describe.each(AGENTS)('$agent is asked', adapter => {
   const call = (changes: Partial<AgentCall>): AgentCall => ({ ...CALL, ...changes });
@@ -96,7 +99,7 @@ describe.each(AGENTS)('$agent is asked', adapter => {
 
   test('by the newest flags, if its version is one that nobody tried', () => {
     expect(adapter.invoke(call({ version: '99.0.0' }))).toEqual(
-      adapter.invoke(call({ version: newest[adapter.agent] ?? '' })),
+      adapter.invoke(call({ version: NEWEST[adapter.agent] as string })),
     );
   });
 
@@ -111,8 +114,6 @@ describe.each(AGENTS)('$agent is asked', adapter => {
     }
   });
 });
-
-const newest: Record<string, string> = { claude: '2.1.325', codex: '0.166.0' };
 
 describe.each(AGENTS)('the stream of $agent', adapter => {
   const { end, message } = wordsOf(adapter);

@@ -4,16 +4,17 @@ import { type EffectivePolicy, POSTURES } from '../../src/contracts/agent-step/p
 const REST = { allowed_paths: ['.'], forbidden_paths: [], forbidden_operations: [] };
 
 /** Every policy, as far as its postures go. */
-export const POLICIES: readonly EffectivePolicy[] = POSTURES.execution_posture.flatMap(execution_posture =>
-  POSTURES.network_posture.flatMap(network_posture =>
-    POSTURES.approval_posture.map(approval_posture => ({
-      execution_posture,
-      network_posture,
-      approval_posture,
-      ...REST,
-    })),
-  ),
-);
+export const POLICIES: readonly EffectivePolicy[] = [...policies()];
+
+function* policies(): Generator<EffectivePolicy> {
+  for (const execution_posture of POSTURES.execution_posture) {
+    for (const network_posture of POSTURES.network_posture) {
+      for (const approval_posture of POSTURES.approval_posture) {
+        yield { execution_posture, network_posture, approval_posture, ...REST };
+      }
+    }
+  }
+}
 
 /** A call of an agent that may write, without a network and without a person. */
 export const CALL: AgentCall = {

@@ -204,7 +204,7 @@ describe('Codex', () => {
       'kill',
     );
     const bounded = readLines(codexCli, lines, { ...CALM, maxTurns: turns - 1 });
-    expect(bounded.lines.filter(({ sign }) => sign === 'kill')[0]?.reason).toBe('limit_turns');
+    expect(bounded.lines.find(({ sign }) => sign === 'kill')?.reason).toBe('limit_turns');
   });
 
   test('sums what several turns used', () => {

@@ -129,7 +129,7 @@ const kind = rule({
       else if (line[key] === null && !nullable.includes(key)) yield must(key, 'must not be null for this kind');
     }
   },
-  breach: ({ tool: _, ...line }) => line,
+  breach: line => ({ ...line, kind: 'thinking' }),
 });
 
 const texts = rule({
@@ -208,8 +208,11 @@ const WORD_BYTES_MAX = 4096;
 
 /** What a kind has, in words. */
 function sentenceOf({ must: needed, may = [] }: Keys): string {
-  const list = (keys: readonly string[]): string => keys.join(', ').replace(/, (?=\w+$)/, ' and ');
-  return may.length === 0 ? list(needed) : `${list(needed)}, and may have ${list(may)}`;
+  return may.length === 0 ? listed(needed) : `${listed(needed)}, and may have ${listed(may)}`;
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.join(', ').replace(/, (?=\w+$)/, ' and ');
 }
 
 const example: Line = {
