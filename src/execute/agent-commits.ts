@@ -32,7 +32,7 @@ export async function commitsOf(
       timeoutMs: COMMITS_MS,
       bytesMax: LOG_BYTES_MAX,
     };
-    const isWhole = await copyObjects(path.join(gitDir, 'objects'), objects);
+    const isWhole = await copyObjects(clone, path.join(gitDir, 'objects'), objects);
     const readable = await commitsAmong(tips, asking);
     const range = [...readable, `^${clone.baseSha}`];
     const log = ['log', '-z', '--format=%H %s', '--no-show-signature', `--max-count=${COMMITS_MAX}`, '--stdin'];
@@ -80,15 +80,17 @@ function readLog(log: Buffer): Commit[] {
 }
 
 /** Copies loose objects and packs, and nothing else. False where something was left out. */
-async function copyObjects(from: string, to: string): Promise<boolean> {
+async function copyObjects(clone: Clone, from: string, to: string): Promise<boolean> {
   mkdirSync(path.join(to, 'pack'), { recursive: true });
+  // Those that we gave it hold nothing that we do not have.
+  const given = new Set(namesIn(path.join(clone.tree, '.git', 'objects', 'pack')));
   let bytes = 0;
   let files = 0;
   let isWhole = true;
   for (const folder of namesIn(from).filter(name => /^(?:[0-9a-f]{2}|pack)$/.test(name))) {
     const wanted = folder === 'pack' ? /^pack-[0-9a-f]{40,64}\.pack$/ : /^[0-9a-f]{38}(?:[0-9a-f]{24})?$/;
     mkdirSync(path.join(to, folder), { recursive: true });
-    for (const name of namesIn(path.join(from, folder)).filter(each => wanted.test(each))) {
+    for (const name of namesIn(path.join(from, folder)).filter(each => wanted.test(each) && !given.has(each))) {
       const stat = lstatSync(path.join(from, folder, name));
       bytes += stat.size;
       if (!stat.isFile() || bytes > OBJECT_BYTES_MAX || ++files > OBJECT_FILES_MAX) {
@@ -98,7 +100,8 @@ async function copyObjects(from: string, to: string): Promise<boolean> {
       const copy = path.join(to, folder, name);
       copyFileSync(path.join(from, folder, name), copy);
       if (folder === 'pack')
-        isWhole = (await askGit(['index-pack', copy], { timeoutMs: COMMITS_MS })).code === 0 && isWhole;
+        isWhole =
+          (await askGit(['index-pack', copy], { gitDir: clone.trusted, timeoutMs: COMMITS_MS })).code === 0 && isWhole;
     }
   }
   return isWhole;

@@ -49,7 +49,8 @@ export async function takeChanges(
   const refs = refChanges(clone, now);
   const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
   const own = now.get(`refs/heads/${clone.branch}`) ?? null;
-  const commits = await commitsOf(clone, gitDir, tips, own);
+  const commits =
+    gitFolder === 'kept' ? await commitsOf(clone, gitDir, tips, own) : { listed: [], total: null, rewritten: false };
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
     kind: clone.kind,
@@ -68,7 +69,7 @@ export async function takeChanges(
     branchMoved: refs.some(({ isProtected }) => isProtected),
     rewritten: commits.rewritten,
     gitFolder,
-    gitConfigChanged: isOtherConfig(gitDir, config, clone),
+    gitConfigChanged: gitFolder !== 'kept' || isOtherConfig(gitDir, config, clone),
     hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed) : [],
     nested: state.nested.map(folder => pathText(folder).path),
     submodules: await submodulesOf(clone, index, state.submodules),

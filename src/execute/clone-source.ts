@@ -48,22 +48,28 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
         : 'The repository has no commit yet. Commit something first.',
     );
   }
-  const gitDir = await said('rev-parse', '--path-format=absolute', '--git-common-dir');
+  const [gitDir, branch, branches, prefix, format, isShallow, promisor, changes] = await Promise.all([
+    said('rev-parse', '--path-format=absolute', '--git-common-dir'),
+    ask('symbolic-ref', '--quiet', '--short', 'HEAD'),
+    said('for-each-ref', '--format=%(refname)', `--count=${BRANCHES_MAX}`, 'refs/heads'),
+    said('rev-parse', '--show-prefix'),
+    said('rev-parse', '--show-object-format'),
+    said('rev-parse', '--is-shallow-repository'),
+    ask('config', '--get-regexp', String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`),
+    changesIn(folder),
+  ]);
   const objects = path.join(gitDir, 'objects');
-  const branch = await ask('symbolic-ref', '--quiet', '--short', 'HEAD');
   return {
     gitDir,
     objects,
     head: lineOf(head.stdout),
     branch: branch.code === 0 ? lineOf(branch.stdout) : undefined,
-    branches: (await said('for-each-ref', '--format=%(refname)', 'refs/heads')).split('\n').slice(0, BRANCHES_MAX),
-    below: (await said('rev-parse', '--show-prefix')).replace(/\/$/, '') || '.',
-    format: (await said('rev-parse', '--show-object-format')) === 'sha256' ? 'sha256' : 'sha1',
-    isShallow: (await said('rev-parse', '--is-shallow-repository')) === 'true',
-    isScattered:
-      hasText(path.join(objects, 'info', 'alternates')) ||
-      (await ask('config', '--get-regexp', String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`)).code === 0,
-    ...(await changesIn(folder)),
+    branches: branches.split('\n').filter(name => name !== ''),
+    below: prefix.replace(/\/$/, '') || '.',
+    format: format === 'sha256' ? 'sha256' : 'sha1',
+    isShallow: isShallow === 'true',
+    isScattered: hasText(path.join(objects, 'info', 'alternates')) || promisor.code === 0,
+    ...changes,
   };
 }
 

@@ -97,7 +97,7 @@ async function cloned(source: Source, tree: string, trusted: string, options: Cl
     baseSha: head,
     baseRef,
     branch,
-    protectedRefs: source.branches.filter(name => name !== ''),
+    protectedRefs: source.branches,
     startIn: source.below,
     mounts: isOwn ? [] : [{ source: source.objects, target: OBJECTS_INSIDE }],
     notes: notesOf(source),

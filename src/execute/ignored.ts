@@ -31,18 +31,20 @@ export async function ignoredAmong(
       gitDir,
       workTree: folder,
       cwd: folder,
-      // A name that begins with a colon is a name.
-      env: { GIT_LITERAL_PATHSPECS: '1' },
-      input: Buffer.from(candidates.map(entry => `${entry.path}\0`).join(''), 'latin1'),
+      // So that a name which begins with a colon is a name.
+      input: Buffer.from(candidates.map(entry => `${HERE}${entry.path}\0`).join(''), 'latin1'),
       timeoutMs: IGNORE_MS,
     });
     // 1 is: none of them.
-    return code === 0 ? new Set(stdout.toString('latin1').split('\0').slice(0, -1)) : new Set();
+    if (code !== 0) return new Set();
+    const found = stdout.toString('latin1').split('\0').slice(0, -1);
+    return new Set(found.map(entry => entry.slice(HERE.length)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+const HERE = './';
 const IGNORE_BYTES_MAX = 1024 * 1024;
 const IGNORE_FILES_MAX = 10_000;
 const IGNORE_MS = 60_000;

@@ -51,15 +51,20 @@ export async function entriesIn(
     else files.push(entry);
   }
   const isCut = count > entriesMax;
+  files.sort(byPath);
   return {
     files,
     ignoreFiles: files.filter(({ path, kind }) => nameOf(path) === '.gitignore' && kind === 'file'),
-    nested,
-    submodules: [...submodules],
-    leftOut,
+    nested: nested.sort(),
+    submodules: [...submodules].sort(),
+    leftOut: leftOut.sort(byPath),
     isCut,
     unread: path => isCut || closed.some(folder => folder === '' || path === folder || path.startsWith(`${folder}/`)),
   };
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return a.path < b.path ? -1 : 1;
 }
 
 function isEntered({ path, kind }: TreeEntry): boolean {

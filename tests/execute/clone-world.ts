@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Changes } from '../../src/contracts/agent-step/changes.ts';
@@ -37,6 +37,8 @@ export function put(folder: string, files: Record<string, string | Uint8Array>):
 export function repository(files: Record<string, string | Uint8Array> = FILES): string {
   const folder = path.join(temporaryFolder(), 'project');
   mkdirSync(folder);
+  // The user of a run gets through to it.
+  chmodSync(path.dirname(folder), 0o755);
   git(folder, 'init', '-q', '-b', 'main');
   put(folder, files);
   git(folder, 'add', '-A', '-f');

@@ -1,0 +1,302 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CHANGE_LIMITS } from '../../src/execute/changes.ts';
+import { temporaryFolder } from '../support.ts';
+import { given, git, put, repository } from './clone-world.ts';
+
+const pathsOf = (changes: { changed: readonly { path: string; change: string }[] }): string[] =>
+  changes.changed.map(({ path: at, change }) => `${change} ${at}`);
+
+describe('what an agent did', () => {
+  test('is all of it: committed, staged, in the work tree, untracked; what is ignored is counted apart', async () => {
+    const { clone, tree, took } = await given(repository({ ...SOME, '.gitignore': '*.log\nbuild/\n' }));
+    put(tree, { 'committed.txt': 'c\n', 'forced.log': 'tracked by force\n' });
+    git(tree, 'add', '-A', '-f');
+    git(tree, 'commit', '-q', '-m', 'One', '-m', 'and more');
+    put(tree, { 'staged.txt': 's\n' });
+    git(tree, 'add', 'staged.txt');
+    put(tree, {
+      'readme.md': 'changed\n',
+      'untracked.txt': 'u\n',
+      'x.log': 'log',
+      'build/deep/out.js': '12345',
+      ':(odd)!': 'x',
+    });
+    rmSync(path.join(tree, 'src/a.ts'));
+    chmodSync(path.join(tree, 'src/b.bin'), 0o755);
+    const changes = await took();
+    expect(pathsOf(changes)).toEqual([
+      'add :(odd)!',
+      'add committed.txt',
+      'add forced.log',
+      'update readme.md',
+      'delete src/a.ts',
+      'update src/b.bin',
+      'add staged.txt',
+      'add untracked.txt',
+    ]);
+    expect(changes.changed.at(5)).toEqual({
+      path: 'src/b.bin',
+      change: 'update',
+      bytes: 4,
+      mode: '100755',
+      modeBefore: '100644',
+    });
+    expect(changes.ignored).toEqual({ files: 2, bytes: 8, paths: ['build/deep/out.js', 'x.log'] });
+    expect(changes.commits).toEqual({ total: 1, listed: [{ sha: git(tree, 'rev-parse', 'HEAD'), subject: 'One' }] });
+    expect(changes).toMatchObject({
+      branchMoved: false,
+      rewritten: false,
+      gitConfigChanged: false,
+      hooks: [],
+      gitFolder: 'kept',
+    });
+    expect(changes.refs).toMatchObject([{ name: `refs/heads/${clone.branch}`, change: 'moved', isProtected: false }]);
+    expect(statSync(changes.out).size).toBe(changes.diff.bytes);
+  });
+
+  test('is nothing where it did nothing, whatever it looked at', async () => {
+    const { tree, took } = await given(repository());
+    git(tree, 'status');
+    git(tree, 'log');
+    const changes = await took();
+    expect(changes).toMatchObject({
+      changed: [],
+      refs: [],
+      commits: { total: 0, listed: [] },
+      diff: { bytes: 0, cut: null },
+      gitConfigChanged: false,
+      notes: [],
+    });
+  });
+
+  test('is seen although its index says that nothing changed', async () => {
+    const { tree, took } = await given(repository());
+    git(tree, 'update-index', '--assume-unchanged', 'readme.md');
+    git(tree, 'update-index', '--skip-worktree', 'src/a.ts');
+    put(tree, { 'readme.md': 'other\n', 'src/a.ts': 'other\n', '.git/info/exclude': '*\n', hidden: 'h' });
+    expect(pathsOf(await took())).toEqual(['add hidden', 'update readme.md', 'update src/a.ts']);
+  });
+
+  test('shows what it did to branches, and to the history of its own', async () => {
+    const folder = repository();
+    git(folder, 'commit', '-q', '--allow-empty', '-m', 'second');
+    git(folder, 'branch', 'release');
+    const { clone, tree, took } = await given(folder);
+    put(tree, { new: 'n' });
+    git(tree, 'reset', '-q', '--hard', 'HEAD~1');
+    git(tree, 'commit', '-q', '--allow-empty', '-m', 'instead');
+    git(tree, 'branch', '-f', 'main', 'HEAD');
+    git(tree, 'branch', 'release');
+    git(tree, 'tag', 'mark', clone.baseSha);
+    git(tree, 'update-ref', 'refs/remotes/origin/main', 'HEAD');
+    git(tree, 'pack-refs', '--all');
+    const changes = await took();
+    expect(changes.refs.map(({ name, change, isProtected }) => [name, change, isProtected])).toEqual([
+      ['refs/heads/main', 'moved', true],
+      [`refs/heads/${clone.branch}`, 'moved', false],
+      ['refs/heads/release', 'new', true],
+      ['refs/remotes/origin/main', 'new', false],
+      ['refs/tags/mark', 'new', false],
+    ]);
+    expect(changes).toMatchObject({ branchMoved: true, rewritten: true, commits: { total: 1 } });
+  });
+
+  test('shows commits that are packed, on a stash and on a HEAD that is on no branch', async () => {
+    const { tree, took } = await given(repository());
+    git(tree, 'checkout', '-q', '--detach');
+    git(tree, 'commit', '-q', '--allow-empty', '-m', 'adrift');
+    git(tree, 'gc', '-q');
+    put(tree, { 'readme.md': 'stashed\n' });
+    git(tree, 'stash', '-q');
+    const changes = await took();
+    expect(changes.refs.map(({ name }) => name)).toEqual(['HEAD', 'refs/stash']);
+    expect(changes.commits.listed.map(({ subject }) => subject)).toContain('adrift');
+    expect(changes.commits.total).toBeGreaterThanOrEqual(2);
+  });
+
+  test.each<[string, (dotGit: string) => void, string]>([
+    ['gone', dotGit => rmSync(dotGit, { recursive: true }), 'gone'],
+    [
+      'a file',
+      dotGit => {
+        renameSync(dotGit, `${dotGit}-kept`);
+        writeFileSync(dotGit, 'gitdir: /etc\n');
+      },
+      'replaced',
+    ],
+    [
+      'a link',
+      dotGit => {
+        rmSync(dotGit, { recursive: true });
+        symlinkSync('/proc/self', dotGit);
+      },
+      'replaced',
+    ],
+  ])('is found where .git is %s', async (_, done, gitFolder) => {
+    const { tree, took } = await given(repository());
+    put(tree, { 'readme.md': 'changed\n' });
+    done(path.join(tree, '.git'));
+    const changes = await took();
+    expect(pathsOf(changes)).toContain('update readme.md');
+    expect(changes).toMatchObject({ gitFolder, branchMoved: true, gitConfigChanged: true });
+  });
+
+  test('never runs what it configured, and never reads where it points to', async () => {
+    const { tree, took } = await given(repository());
+    const canary = path.join(temporaryFolder(), 'canary');
+    const bite = `touch ${canary}; cat`;
+    const secret = repository({ secret: 'of another repository\n' });
+    put(tree, {
+      '.gitattributes': '* filter=bite diff=bite merge=bite text eol=crlf ident\n*.u16 working-tree-encoding=UTF-16\n',
+    });
+    for (const key of [
+      'filter.bite.clean',
+      'filter.bite.smudge',
+      'filter.bite.process',
+      'diff.bite.textconv',
+      'diff.bite.command',
+      'diff.external',
+      'core.pager',
+      'core.sshCommand',
+      'core.editor',
+      'core.alternateRefsCommand',
+      'gpg.program',
+      'alias.status',
+      'alias.diff-tree',
+    ]) {
+      execFileSync('git', [
+        'config',
+        '-f',
+        path.join(tree, '.git/config'),
+        key,
+        key.startsWith('alias') ? `!${bite}` : bite,
+      ]);
+    }
+    execFileSync('git', ['config', '-f', path.join(tree, '.git/config'), 'core.hooksPath', 'tools/hooks']);
+    execFileSync('git', ['config', '-f', path.join(tree, '.git/config'), 'core.fsmonitor', bite]);
+    execFileSync('git', ['config', '-f', path.join(tree, '.git/config'), 'core.worktree', '/etc']);
+    execFileSync('git', ['config', '-f', path.join(tree, '.git/config'), 'include.path', '/etc/passwd']);
+    for (const hook of ['.git/hooks/post-index-change', '.git/hooks/reference-transaction', 'tools/hooks/pre-commit']) {
+      put(tree, { [hook]: `#!/bin/sh\n${bite}\n` });
+      chmodSync(path.join(tree, hook), 0o755);
+    }
+    const head = git(secret, 'rev-parse', 'HEAD');
+    put(tree, {
+      '.git/objects/info/alternates': `${secret}/.git/objects\n`,
+      '.git/info/attributes': '* filter=bite\n',
+      '.git/refs/heads/stolen': `${head}\n`,
+      'crlf.txt': 'a\r\nb\n$Id$\n',
+      'x.u16': 'plain bytes\n',
+    });
+    rmSync(path.join(tree, '.git/index'));
+    const changes = await took();
+    expect(existsSync(canary)).toBe(false);
+    expect(changes).toMatchObject({ gitConfigChanged: true, commits: { total: null, listed: [] } });
+    expect(changes.hooks).toEqual([
+      '.git/hooks/post-index-change',
+      '.git/hooks/reference-transaction',
+      'tools/hooks/pre-commit',
+    ]);
+    expect(readFileSync(changes.out, 'latin1')).toContain('+a\r\n+b\n+$Id$\n');
+  });
+
+  test('holds names of any bytes, and flags links out, one name for two files, and what is no file', async () => {
+    const { tree, took } = await given(repository());
+    const odd = (bytes: number[]): Buffer => Buffer.concat([Buffer.from(`${tree}/src/`), Buffer.from(bytes)]);
+    writeFileSync(odd([0x61, 0x0a, 0x62]), 'newline');
+    writeFileSync(odd([0xff, 0x22, 0x5c]), 'no text');
+    put(tree, { 'SRC/a.ts': 'x', '~home': 'h', 'ä/€': 'utf-8', '.GIT/config': 'x', 'git~1': 'x', 'sp ace\ttab': 't' });
+    symlinkSync('../../outside', path.join(tree, 'src/out'));
+    symlinkSync('/etc/passwd', path.join(tree, 'absolute'));
+    symlinkSync('../readme.md', path.join(tree, 'src/in'));
+    execFileSync('mkfifo', [path.join(tree, 'pipe')]);
+    const changes = await took();
+    expect(changes.linksOut).toEqual(['absolute', 'src/out']);
+    expect(changes.collisions).toEqual(['SRC/a.ts']);
+    expect(changes.leftOut.map(({ path: at, why }) => [at, why])).toEqual([
+      ['.GIT', 'unsafe_name'],
+      ['git~1', 'unsafe_name'],
+      ['pipe', 'fifo'],
+    ]);
+    expect(changes.changed.filter(({ encoded }) => encoded).map(({ path: at }) => at)).toEqual([
+      '%7Ehome',
+      'sp ace%09tab',
+      'src/%FF"%5C',
+      'src/a%0Ab',
+    ]);
+    expect(changes.changed.map(({ path: at }) => at)).toContain('ä/€');
+    expect(changes.diff.cut).toBeNull();
+  });
+
+  test('does not hide in a repository within, in a submodule, or behind rights that were taken away', async () => {
+    const inner = repository();
+    const folder = repository();
+    git(folder, 'submodule', '--quiet', 'add', inner, 'sub');
+    git(folder, 'commit', '-q', '-m', 'sub');
+    const { tree, took } = await given(folder);
+    git(path.join(tree, 'src'), 'init', '-q');
+    put(tree, { 'src/a.ts': 'changed\n', 'made/new': 'n', 'sub/file': 'f', 'closed/in/x': 'x', dark: 'd' });
+    git(path.join(tree, 'made'), 'init', '-q');
+    git(tree, 'update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`);
+    chmodSync(path.join(tree, 'dark'), 0);
+    chmodSync(path.join(tree, 'closed/in'), 0);
+    chmodSync(path.join(tree, 'closed'), 0);
+    const changes = await took();
+    chmodSync(path.join(tree, 'closed'), 0o700);
+    expect(pathsOf(changes)).toEqual(['add closed/in/x', 'add dark', 'add made/new', 'update src/a.ts']);
+    expect(changes.nested).toEqual(['made', 'src']);
+    expect(changes.submodules).toEqual([{ path: 'sub', from: git(inner, 'rev-parse', 'HEAD'), to: '1'.repeat(40) }]);
+    expect(changes.leftOut).toEqual([{ path: 'sub/file', why: 'in_submodule', bytes: 1 }]);
+  });
+
+  test('that is too much is cut between two files, and says so', async () => {
+    const { tree, took } = await given(repository());
+    for (const name of ['a', 'b', 'c']) put(tree, { [name]: `${name}\n`.repeat(500) });
+    const whole = await took();
+    const changes = await took({ ...CHANGE_LIMITS, diffBytesMax: 2_500 });
+    expect(changes.diff.cut).toEqual({ bytesTotal: whole.diff.bytes, why: 'bytes' });
+    const text = readFileSync(changes.out, 'utf8');
+    expect([...text.matchAll(/^diff --git a\/(\w)/gm)].map(([, name]) => name)).toEqual(['a']);
+    expect(text.split('\n').at(-2)).toMatch(/^# This diff is not whole/);
+    expect(changes.changed).toHaveLength(3);
+  });
+
+  test('in a file of a terabyte is not read, and nobody takes it for nothing', async () => {
+    const { tree, took } = await given(repository());
+    put(tree, { huge: '' });
+    truncateSync(path.join(tree, 'huge'), 1024 ** 4);
+    const changes = await took();
+    expect(pathsOf(changes)).toEqual(['add huge']);
+    expect(changes.diff.cut).toMatchObject({ why: 'file_bytes' });
+    expect(changes.leftOut).toEqual([{ path: 'huge', why: 'too_large', bytes: 1024 ** 4 }]);
+  });
+
+  test('turns a file into a folder, a folder into a link, and a link into a file', async () => {
+    const folder = repository({ file: 'f', 'dir/x': 'x' });
+    symlinkSync('file', path.join(folder, 'link'));
+    git(folder, 'add', '-A');
+    git(folder, 'commit', '-q', '-m', 'link');
+    const { tree, took } = await given(folder);
+    for (const name of ['file', 'dir', 'link']) rmSync(path.join(tree, name), { recursive: true });
+    mkdirSync(path.join(tree, 'file'));
+    put(tree, { 'file/inside': 'i', link: 'a file now' });
+    symlinkSync('file', path.join(tree, 'dir'));
+    expect(pathsOf(await took())).toEqual(['add dir', 'delete dir/x', 'delete file', 'add file/inside', 'update link']);
+  });
+});
+
+const SOME = { 'readme.md': 'hello\n', 'src/a.ts': 'one\n', 'src/b.bin': Buffer.from([0, 1, 2, 255]) };
