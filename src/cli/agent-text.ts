@@ -24,6 +24,41 @@ export function diffLines(diff: ShownAgent['diff'], paint: Paint): string[] {
   ];
 }
 
+/** What a diff does not show of a work tree. */
+export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint): string[] {
+  if (!workspace) return [];
+  const { commits, ignored, left_out, hooks, links_out, nested_repositories, diff } = workspace;
+  const odd = [
+    ...(diff.cut ? ['the diff is cut, and cannot be applied'] : []),
+    ...(workspace.branch_moved ? ['a branch of yours was moved in the clone'] : []),
+    ...(workspace.rewritten ? ['what it began with was rewritten'] : []),
+    ...(workspace.git_folder === 'kept' ? [] : [`.git is ${workspace.git_folder}`]),
+    ...(workspace.git_config_changed ? ['.git/config was changed'] : []),
+    ...(hooks.total > 0 ? [counted(hooks.total, 'hook')] : []),
+    ...(links_out.total > 0 ? [`${counted(links_out.total, 'link')} out of the tree`] : []),
+    ...(nested_repositories.total > 0
+      ? [counted(nested_repositories.total, 'repository in it', 'repositories in it')]
+      : []),
+    ...(left_out.total > 0 ? [`${counted(left_out.total, 'file')} that no diff can hold`] : []),
+  ];
+  const total = commits.total ?? commits.listed.length;
+  return [
+    ...(total > 0 ? [`    ${counted(total, 'commit')}`] : []),
+    ...commits.listed
+      .slice(0, COMMITS_MAX)
+      .map(
+        ({ sha, subject }) =>
+          `    ${paint('faint', sha.slice(0, 9))}  ${printable(shortText(subject, PATH_UNITS_MAX))}`,
+      ),
+    ...(ignored.total > 0
+      ? [paint('faint', `    ${counted(ignored.total, 'file')} that .gitignore keeps out of the diff`)]
+      : []),
+    ...odd.map(what => `    ${paint('note', '!')} ${what}`),
+  ];
+}
+
+const COMMITS_MAX = 5;
+
 const PATH_UNITS_MAX = 160;
 const KINDS = { add: '  new', delete: '  deleted', rename: '  renamed', update: '' } as const;
 

@@ -29,6 +29,7 @@ import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { count, record } from '../contracts/shape.ts';
+import { workspaceStatus, type WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { AGENT_FILES } from './agent-documents.ts';
 import type { AgentPlan } from './agent-run.ts';
 import { JOURNAL, readJournal } from './journal.ts';
@@ -45,6 +46,7 @@ export interface AgentFolder {
   readonly manifest: StepManifest | undefined;
   readonly runnerMetadata: RunnerMetadata | undefined;
   readonly policy: PolicySummary | undefined;
+  readonly workspace: WorkspaceStatus | undefined;
   /** The last words of the agent, as far as they are read; undefined if there are none. */
   readonly finalText: string | undefined;
 }
@@ -63,6 +65,7 @@ export function readAgentFolder(folder: string): AgentFolder {
     manifest,
     runnerMetadata: believed(fileOf(manifest, 'runner_metadata'), runnerMetadata),
     policy: believed(fileOf(manifest, 'policy_summary'), policySummary),
+    workspace: believed(fileOf(manifest, 'workspace_status'), workspaceStatus),
     finalText: finalTextIn(folder, manifest),
   };
 }

@@ -14,6 +14,8 @@ export interface Effects {
   readonly finalText: string | null;
   /** The files that it changed; null where nobody could look. */
   readonly changed: readonly string[] | null;
+  /** How many files it left besides, which no diff shows. */
+  readonly besides: number;
   /** How many commits it made; null where nobody could look. */
   readonly commits: number | null;
   readonly mayWrite: boolean;
@@ -126,8 +128,12 @@ function plain(file: string): string {
   return file.replace(/^(?:\/work\/|\.\/)/, '');
 }
 
-function* doneWithoutChange(said: Said, { finalSeq }: Seen, { changed, mayWrite, commits }: Effects): Generator<Flag> {
-  const hasChanged = changed === null || changed.length > 0 || (commits ?? 0) > 0;
+function* doneWithoutChange(
+  said: Said,
+  { finalSeq }: Seen,
+  { changed, besides, mayWrite, commits }: Effects,
+): Generator<Flag> {
+  const hasChanged = changed === null || changed.length > 0 || besides > 0 || (commits ?? 0) > 0;
   if (!said.change || said.unchanged || hasChanged || !mayWrite) return;
   const message = 'The last message says that something was done, and no file was changed.';
   yield { flag: 'done_but_no_change', message, seq: finalSeq };

@@ -6,8 +6,7 @@ import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
 import { VERSION } from '../base/version.ts';
 import { agentEvaluation as contract, type AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
-import { type AgentFolder, fileOf, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
-import { diffSummary } from '../evidence/diff-summary.ts';
+import { type AgentFolder, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
 import { SEAL } from '../evidence/finish.ts';
 import { documentIn } from '../evidence/read.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
@@ -43,18 +42,19 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
     generated_at: instantText(clock.now()),
     judge_version: VERSION,
     seal_sha256: sealSha256,
-    flags: claimsAgainstEffects(transcriptLines(folder), effectsIn(folder, run)),
+    flags: claimsAgainstEffects(transcriptLines(folder), effectsIn(run)),
   };
 }
 
 /** What was found in the work tree, not what the agent says of it. */
-function effectsIn(folder: string, run: AgentFolder): Effects {
-  const diff = fileOf(run.manifest, 'workspace_diff');
-  const effective = run.policy?.effective;
+function effectsIn(run: AgentFolder): Effects {
+  const { workspace, finalText, policy } = run;
+  const effective = policy?.effective;
   return {
-    finalText: run.finalText ?? null,
-    changed: (diff === undefined ? undefined : diffSummary(folder, diff))?.files.map(file => file.path) ?? null,
-    commits: null,
+    finalText: finalText ?? null,
+    changed: workspace ? workspace.changed.listed.map(file => file.path) : null,
+    besides: workspace ? workspace.ignored.total + workspace.left_out.total + workspace.hooks.total : 0,
+    commits: workspace?.commits.total ?? workspace?.commits.listed.length ?? null,
     mayWrite: effective?.execution_posture === 'workspace_write',
     allowedPaths: effective?.allowed_paths ?? ['.'],
   };

@@ -13,6 +13,7 @@ import type {
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { Role } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { AGENT_FILES } from '../evidence/agent-documents.ts';
 import { exitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
@@ -34,6 +35,7 @@ interface Run {
   'runner-metadata'?: Written<RunnerMetadata>;
   'policy-summary'?: Written<PolicySummary>;
   'step-manifest'?: Written<StepManifest>;
+  'workspace-status'?: Written<WorkspaceStatus>;
   metadata?: Written<Metadata>;
   status?: Written<Status>;
 }
@@ -47,6 +49,7 @@ const LIES: Readonly<Record<keyof Run, number>> = {
   'runner-metadata': 3,
   'policy-summary': 3,
   'step-manifest': 3,
+  'workspace-status': 3,
   metadata: 1,
   status: 1,
 };
@@ -136,6 +139,8 @@ function* disagreements(run: Run, outcome: Written<AgentOutcome>): Generator<Dis
   if (runner && canonicalize(exitOf(ending)) !== canonicalize(runner.value.exit))
     yield [outcome.file, 'ending', 'is not the one that runner.json tells'];
   yield* misplaced(run);
+  const { 'workspace-status': workspace } = run;
+  if (workspace && workspace.value.run_id !== outcome.value.run_id) yield [workspace.file, 'run_id', UNLIKE];
   const { 'policy-summary': policy } = run;
   if (policy && metadata && policy.value.effective.approval_posture !== metadata.value.approval_posture)
     yield [metadata.file, 'approval_posture', 'is not the effective one of the policy summary'];
@@ -164,7 +169,9 @@ function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: Agen
 }
 
 function* misplaced(run: Run): Generator<Disagreement> {
-  const { 'agent-result': result, 'step-manifest': manifest } = run;
+  const { 'agent-result': result, 'step-manifest': manifest, 'workspace-status': workspace } = run;
+  if (manifest && workspace && pathOf(manifest.value, 'workspace_diff') !== workspace.value.diff.path)
+    yield [workspace.file, 'diff.path', 'is not the path that the manifest has for workspace_diff'];
   if (!result || !manifest) return;
   for (const [key, role] of [
     ['transcript_path', 'runner_transcript'],

@@ -121,6 +121,7 @@ export const FD = {
       'request and runner metadata have the agent_family, version, program, session and model of the outcome',
       'runner.json tells the ending of the outcome, and so does exit_code of the runner metadata',
       'transcript_path and final_response_path are the paths of those roles in the manifest',
+      'the status of the work tree names the same run, and the diff that the manifest has',
       'approval_posture of the runner metadata is the effective one of the policy summary',
       'a hard violation is there where termination is killed_policy, of the class that is its reason',
       'a step with a hard violation did not complete; one in the work tree or on the network makes it killed_policy',

@@ -12,6 +12,7 @@ import type { AgentEvent } from '../../src/contracts/agent-step/reading.ts';
 import type { Ending } from '../../src/contracts/ending.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
+import { workspaceStatus, type WorkspaceStatus } from '../../src/contracts/workspace/index.ts';
 import { AGENT_FILES, agentDocuments } from '../../src/evidence/agent-documents.ts';
 import type { AgentJudgement, AgentPlan, AgentRun, Stored } from '../../src/evidence/agent-run.ts';
 import { finish } from '../../src/evidence/finish.ts';
@@ -37,6 +38,7 @@ export interface Told {
   readonly judgement?: Partial<AgentJudgement>;
   readonly plan?: Partial<AgentPlan>;
   readonly stderr?: string;
+  readonly workspace?: Partial<WorkspaceStatus>;
 }
 
 export const DIFF = [
@@ -143,10 +145,32 @@ export function transcriptOf(events: readonly Happening[]): string {
     .join('');
 }
 
+/** What a diff of ours says was changed. */
+function statusOf(run_id: string, diff: string, { sha256, bytes }: Stored, changes?: Partial<WorkspaceStatus>): object {
+  const listed = [...diff.matchAll(/^diff --git a\/(\S+) b\/.*\n(new file)?/gm)].map(([, file, isNew]) => ({
+    path: file as string,
+    change: isNew ? ('add' as const) : ('update' as const),
+    bytes: 100,
+    mode: '100644',
+  }));
+  const none = { total: 0, listed: [] };
+  return {
+    ...(structuredClone(workspaceStatus.example) as WorkspaceStatus),
+    run_id,
+    diff: { path: AGENT_FILES.diff, sha256, bytes, cut: null },
+    changed: { total: listed.length, listed },
+    ignored: { total: 0, bytes: 0, listed: [] },
+    commits: none,
+    refs: none,
+    ...changes,
+  };
+}
+
 /** What such a run leaves, before it is written. */
 export function agentRun(told: Told): { readonly run: AgentRun; readonly files: Record<string, string> } {
   const { events = EVENTS, diff = DIFF, ending = { how: 'exited', code: 0 }, stderr = '' } = told;
   const plan = planOf(told);
+  const { run_id } = plan.request;
   const last = events.findLast(event => event.kind === 'final');
   const finalText = told.finalText === undefined ? (last?.kind === 'final' && last.body?.text) || null : told.finalText;
   const files: Record<string, string> = {
@@ -188,7 +212,7 @@ export function agentRun(told: Told): { readonly run: AgentRun; readonly files: 
       denials: events.filter(({ kind }) => kind === 'denial').length,
       modelAccess: { mode: 'live', requests: 4, failures: 0, recording_sha256: null, difference: null },
       policy: policyOf(told.policy),
-      workspaceStatus: null,
+      workspaceStatus: diff === null ? null : statusOf(run_id, diff, stored(AGENT_FILES.diff), told.workspace),
       workspace: undefined,
       files: {
         transcript: stored(AGENT_FILES.transcript),

@@ -6,7 +6,14 @@ import { gitDeeds, looksLikeTestRun } from '../../src/judge/test-run.ts';
 import { type Happening, text, transcriptOf } from '../evidence/agent-world.ts';
 
 /** An agent that may write, changed one file, and made no commit. */
-const WELL: Effects = { finalText: null, changed: ['src/a.ts'], commits: 0, mayWrite: true, allowedPaths: ['.'] };
+const WELL: Effects = {
+  finalText: null,
+  changed: ['src/a.ts'],
+  besides: 0,
+  commits: 0,
+  mayWrite: true,
+  allowedPaths: ['.'],
+};
 
 function linesOf(events: readonly Happening[]): TranscriptLine[] {
   return transcriptOf(events)
@@ -154,6 +161,8 @@ describe('what an agent says against what it did', () => {
     expect(flagsOf(said('x'), effects)).toEqual(['done_but_no_change 1']);
     expect(flagsOf(said('x'), { ...effects, mayWrite: false })).toEqual([]);
     expect(flagsOf(said('x'), { ...effects, changed: null })).toEqual([]);
+    expect(flagsOf(said('x'), { ...effects, besides: 1 })).toEqual([]);
+    expect(flagsOf(said('x'), { ...effects, commits: 1 })).toEqual(['commit_or_push_by_agent null']);
     expect(flagsOf(said('x'), { ...effects, finalText: 'Done. No changes were needed.' })).toEqual([]);
     expect(flagsOf([], effects)).toEqual(['done_but_no_change null']);
   });

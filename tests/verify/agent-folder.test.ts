@@ -24,6 +24,7 @@ const STEP = 'evidence/steps/agent';
 const MANIFEST = `${STEP}/manifest.json`;
 const TRANSCRIPT = `${STEP}/transcript.ndjson`;
 const METADATA = `${STEP}/runner_metadata.json`;
+const STATUS = `${STEP}/workspace_status.json`;
 const POLICY = `${STEP}/policy_summary.json`;
 
 /** Values to be replaced in a document, by their paths; or another text for a file. */
@@ -175,6 +176,11 @@ describe('FD12', () => {
       'a prompt after which it completed',
       { [POLICY]: { violations: [hard('interactive_prompt_violation')] } },
       [`${POLICY}#violations`],
+    ],
+    [
+      'a work tree of another run',
+      { [STATUS]: { run_id: 'agent_20260403_101500_000000000000' } },
+      [`${STATUS}#run_id`],
     ],
     ['fewer events', { 'evidence/outcome.json': { events: 9 } }, ['evidence/outcome.json#events']],
     ['a line that is missing', { [TRANSCRIPT]: transcriptOf(EVENTS).replace(/^.*\n/, '') }, [`${TRANSCRIPT}:1#seq`]],
