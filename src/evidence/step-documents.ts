@@ -132,13 +132,14 @@ function manifestOf(step: Step): object {
       references: present(step).map(([role, path]) => ({ role, path })),
       notes: step.notes,
     },
-    artifacts: step.artifacts.map(([role, path, media_type, content]) => ({
-      role,
-      media_type,
-      required: step.required.includes(role),
-      ...(content !== null && { path, ...hashed(content) }),
-    })),
+    artifacts: step.artifacts.map(artifact => entryOf(artifact, step.required)),
   };
+}
+
+/** Of a file that is not there, everything but what only a file has. */
+function entryOf([role, path, media_type, content]: Artifact, required: readonly string[]): object {
+  const entry = { role, media_type, required: required.includes(role) };
+  return content === null ? entry : { ...entry, path, ...hashed(content) };
 }
 
 function hashed(content: Exclude<Artifact[3], null>): { readonly sha256: string; readonly size_bytes: number } {

@@ -11,13 +11,12 @@ import type { RunPlace } from '../../evidence/runs.ts';
 import { removeAfter } from '../../execute/abandoned.ts';
 import { observe } from '../../execute/canary.ts';
 import { type Clone, cloneFor } from '../../execute/clone.ts';
-import type { Door } from '../../execute/door.ts';
 import { takeSlot } from '../../execute/slots.ts';
 import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { offersOf } from '../plan.ts';
 import { type Around, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
-import { modelFor, type ModelAccess, openDoorFor } from './model.ts';
+import { modelFor, type ModelAccess, openWay, type Way } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { type Bound, boundFor } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
@@ -69,9 +68,7 @@ export interface Ready {
 export interface Made {
   readonly stage: string;
   readonly clone: Clone;
-  readonly door: Door | undefined;
-  /** Ends what goes through the door. Nobody is harmed who closes it twice. */
-  readonly closeDoor: () => Promise<void>;
+  readonly way: Way;
   readonly invocation: Invocation;
 }
 
@@ -93,7 +90,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
   if (model.kind === 'none') around.onWarning?.(model.why);
   const free = await takeSlot(around);
   let stage: string | undefined;
-  let closeDoor = async (): Promise<void> => undefined;
+  let way: Way | undefined;
   try {
     stage = makeStage(ready.id);
     const startedAtMs = systemClock.now();
@@ -103,11 +100,9 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       readOnly: bound.effective.execution_posture === 'read_only',
     });
     for (const note of clone.notes) around.onWarning?.(note);
-    const door = await openDoorFor(ready, stage);
-    let closing: Promise<void> | undefined;
-    closeDoor = () => (closing ??= Promise.resolve(door?.close()).then(() => undefined));
-    const invocation = layOut(ready, { stage, clone, door });
-    const made: Made = { stage, clone, door, closeDoor, invocation };
+    way = await openWay(ready, stage);
+    const invocation = layOut(ready, { stage, clone, way });
+    const made: Made = { stage, clone, way, invocation };
     const job = await jobFor(ready, made);
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);
@@ -117,7 +112,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       (place, journal) => carryOut({ ready, made, prepared, job, plan }, place, journal),
     );
   } finally {
-    await closeDoor();
+    await way?.close();
     if (stage !== undefined) removeStage(stage);
     free();
   }

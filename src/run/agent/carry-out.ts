@@ -50,8 +50,8 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // Who cannot close it any more is dead; what is left of it goes all the same.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
-  await made.closeDoor();
-  const access = accessOf(ready, made.door);
+  await made.way.close();
+  const access = accessOf(ready, made.way);
   const files: AgentFiles = { ...seen.files, diff: after.diff };
   const { judgement, violations } = judged({ going, capture, seen, after, access, files });
   // The clock of the machine may have been set back meanwhile.
@@ -115,7 +115,7 @@ function timesOf(bound: Ready['bound']) {
 }
 
 /** The file in which some agents leave their last words, without the secrets in it. */
-function lastMessageOf({ workFolder }: Prepared, { invocation, door }: Made, ready: Ready): string | null {
+function lastMessageOf({ workFolder }: Prepared, { invocation, way: { door } }: Made, ready: Ready): string | null {
   if (invocation.lastMessageFile === undefined) return null;
   const bytes = readRegular(path.join(workFolder, 'home', invocation.lastMessageFile), MESSAGE_BYTES_MAX);
   if (!bytes) return null;
@@ -124,8 +124,8 @@ function lastMessageOf({ workFolder }: Prepared, { invocation, door }: Made, rea
 
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
-function noteOf({ head: _, tail: __, ...stream }: KeptStream, { bytes }: Stored): StreamNote {
-  return { ...stream, bytesKept: Math.min(bytes, stream.bytesTotal) };
+function noteOf({ bytesTotal, sha256, masked }: KeptStream, { bytes }: Stored): StreamNote {
+  return { bytesTotal, sha256, masked, bytesKept: Math.min(bytes, bytesTotal) };
 }
 
 function placed(files: AgentFiles) {

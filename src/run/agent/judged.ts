@@ -89,7 +89,7 @@ function during({ reading, stoppedFor }: Seen, approval: string): Violation[] {
 }
 
 function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'] {
-  const problem = made.door?.stats().problem;
+  const problem = made.way.door?.stats().problem;
   return [
     ...(problem === undefined ? [] : [{ level: 'warning' as const, code: 'model_api', detail: problem }]),
     ...(reading.lines.broken > 0

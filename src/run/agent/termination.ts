@@ -27,8 +27,8 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
 /** One of the five terminations, and why: what was found first, then our own acts, then the kernel's, then its word. */
 export function terminationOf(facts: EndFacts): Terminated {
   const { breaches, ending, survivors } = facts;
-  const [breach] = breaches.filter(({ hard }) => hard);
-  if (breach) return { ...ended('killed_policy', REASON_OF[breach.class], breach.message) };
+  const breach = breaches.find(({ hard }) => hard);
+  if (breach) return ended('killed_policy', REASON_OF[breach.class], breach.message);
   if (survivors > 0) return ended('error', 'orphan_left', 'Something that the agent started could not be ended.');
   if (ending.how === 'killed') return killed(ending.by, facts);
   if (ending.how === 'out_of_memory')
