@@ -14,8 +14,8 @@ export const AGENT_STEP_FOLDER = `evidence/steps/${STEP}`;
 /** Files that are written while an agent runs, and after it, before the documents. */
 export const AGENT_FILES = {
   transcript: `${AGENT_STEP_FOLDER}/transcript.ndjson`,
-  stdout: 'evidence/native/stdout.ndjson',
-  stderr: 'evidence/native/stderr.txt',
+  stdout: 'evidence/native/stdout.log',
+  stderr: 'evidence/native/stderr.log',
   diff: 'workspace.diff',
 } as const satisfies Record<keyof AgentFiles, string>;
 
