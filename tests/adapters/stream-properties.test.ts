@@ -44,7 +44,8 @@ const bentLine = (agent: string) =>
       for (const [which, odd] of bends) {
         const places = [...placesIn(value)];
         const [holder, key] = places[which % places.length] ?? [value, 'type'];
-        (holder as Record<string, unknown>)[key] = odd;
+        // A list or an object may be bent in turn, and is meant for this line alone.
+        (holder as Record<string, unknown>)[key] = structuredClone(odd);
       }
       return Buffer.from(JSON.stringify(value));
     });
