@@ -1,7 +1,7 @@
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import { CHANGED_LISTED_MAX, LISTED_MAX, type WorkspaceStatus } from '../contracts/workspace/index.ts';
 
-/** The file beside the status that has the diff. */
+/** The file of the run folder that has the diff. */
 export const DIFF = 'workspace.diff';
 
 /** What is written of the changes that an agent made. */
