@@ -113,7 +113,7 @@ describe('a diff that was taken', () => {
           expect(treeOf(folder)).toEqual(treeOf(tree));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 8 },
     );
   });
 
