@@ -1,7 +1,7 @@
-import type { Changes } from '../contracts/agent-step/changes.ts';
+import type { Changes, FileChange } from '../contracts/agent-step/changes.ts';
 import { CHANGED_LISTED_MAX, LISTED_MAX, type WorkspaceStatus } from '../contracts/workspace/index.ts';
 
-/** The file beside the status that has the diff. */
+/** The file of the run folder that has the diff. */
 export const DIFF = 'workspace.diff';
 
 /** What is written of the changes that an agent made. */
@@ -16,14 +16,12 @@ export function workspaceStatusOf(runId: string, changes: Changes, notes: readon
     diff: { path: DIFF, sha256, bytes, cut: cut && { bytes_total: cut.bytesTotal, why: cut.why } },
     changed: {
       total: changed.length,
-      listed: changed
-        .slice(0, CHANGED_LISTED_MAX)
-        .map(({ modeBefore, ...file }) => ({ ...file, ...(modeBefore !== undefined && { mode_before: modeBefore }) })),
+      listed: changed.slice(0, CHANGED_LISTED_MAX).map(fileOf),
     },
     ignored: { total: ignored.files, bytes: ignored.bytes, listed: ignored.paths.slice(0, LISTED_MAX) },
     left_out: some(changes.leftOut),
     commits: { total: commits.total, listed: [...commits.listed] },
-    refs: some(refs.map(({ isProtected, ...ref }) => ({ ...ref, protected: isProtected }))),
+    refs: some(refs.map(({ name, change, sha, isProtected }) => ({ name, change, sha, protected: isProtected }))),
     branch_moved: changes.branchMoved,
     rewritten: changes.rewritten,
     git_folder: changes.gitFolder,
@@ -35,6 +33,10 @@ export function workspaceStatusOf(runId: string, changes: Changes, notes: readon
     collisions: some(changes.collisions),
     notes: [...notes, ...changes.notes],
   };
+}
+
+function fileOf({ modeBefore, ...file }: FileChange): WorkspaceStatus['changed']['listed'][number] {
+  return modeBefore === undefined ? file : { ...file, mode_before: modeBefore };
 }
 
 function some<Item>(all: readonly Item[]): { total: number; listed: Item[] } {

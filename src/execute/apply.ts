@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
@@ -33,12 +33,18 @@ export async function applyDiff(diff: Uint8Array, dir: string, { fromTop, isTria
     settings: [...(await filtersOff(top)), ['apply.whitespace', 'nowarn'], ['apply.ignoreWhitespace', 'no']],
   };
   const paths = await pathsIn(asking);
-  for (const at of paths) refuseWay(top, at);
-  if (repository === top) await refuseChanged(top, new Set(paths));
-  for (const step of isTrial ? ['--check'] : ['--check', undefined]) {
-    const { code, stderr } = await askGit(['apply', ...(step === undefined ? [] : [step]), '-'], asking);
-    if (code !== 0) throw doesNotFit(stderr);
+  const touched = new Set(paths);
+  for (const at of paths) {
+    refuseWay(top, at, touched);
+    refuseFolder(top, at, touched);
   }
+  if (repository === top) await refuseChanged(top, touched);
+  const check = await askGit(['apply', '--check', '-'], asking);
+  if (check.code !== 0) throw doesNotFit(check.stderr);
+  if (isTrial) return;
+  const { code, stderr } = await askGit(['apply', '-'], asking);
+  // It has looked at every file before: what stops it now is the disk, or somebody who works there, too.
+  if (code !== 0) throw notApplied('Git stopped in the middle. Look at what it did before you try again.', stderr);
 }
 
 /** The paths that git would write to, as it reads them itself. */
@@ -51,16 +57,36 @@ async function pathsIn(asking: Asking): Promise<string[]> {
     .flatMap(line => /^(?:-|\d+)\t(?:-|\d+)\t(.+)$/s.exec(line)?.[1] ?? []);
 }
 
-/** A path must stay in the tree, out of `.git`, and lead through no link. */
-function refuseWay(top: string, at: string): void {
+/** A path must stay in the tree, out of `.git`, and lead through no link but one that the diff takes away, which git sees to. */
+function refuseWay(top: string, at: string, touched: ReadonlySet<string>): void {
   const shown = printable(pathText(at).path);
   const names = at.split('/');
   if (names.some(name => ['', '.', '..'].includes(name)))
     throw notApplied(`The diff leads out of the folder: ${shown}.`);
   if (names.some(isGitName)) throw notApplied(`The diff would change what git keeps for itself: ${shown}.`);
   for (let length = 1; length < names.length; length++) {
-    const stat = lstatSync(placeIn(top, names.slice(0, length).join('/')), { throwIfNoEntry: false });
+    const above = names.slice(0, length).join('/');
+    if (touched.has(above)) return;
+    const stat = lstatSync(placeIn(top, above), { throwIfNoEntry: false });
     if (stat?.isSymbolicLink()) throw notApplied(`The way to ${shown} leads through a link.`);
+    if (!stat?.isDirectory()) return;
+  }
+}
+
+/** Git finds out too late that a folder is in the way, if it is one that the diff does not empty. */
+function refuseFolder(top: string, at: string, touched: ReadonlySet<string>): void {
+  const isEmptied = (folder: string): boolean => {
+    const names = readdirSync(placeIn(top, folder), 'buffer').map(name => `${folder}/${name.toString('latin1')}`);
+    return names.length > 0 && names.every(name => touched.has(name) || (isFolder(top, name) && isEmptied(name)));
+  };
+  if (isFolder(top, at) && !isEmptied(at)) throw notApplied(`${printable(pathText(at).path)} is a folder here.`);
+}
+
+function isFolder(top: string, at: string): boolean {
+  try {
+    return lstatSync(placeIn(top, at)).isDirectory();
+  } catch {
+    return false;
   }
 }
 
@@ -74,11 +100,25 @@ async function refuseChanged(top: string, paths: ReadonlySet<string>): Promise<v
 
 /** Git names the first of the files that are not what they were. */
 function doesNotFit(stderr: string): Fault {
-  const [, file, why = ''] = /^error: (?:patch failed: )?(.+?)(?::\d+)?(?:: ([A-Za-z ]+))?$/m.exec(stderr) ?? [];
-  const what = /already exists/.test(why) ? 'is there already' : 'is not as it was when the agent began';
-  const named = file === undefined ? 'A file' : printable(file);
-  return notApplied(`${named} ${what}, so nothing was changed.`, stderr);
+  for (const [pattern, words] of MISFITS) {
+    const [, file] = pattern.exec(stderr) ?? [];
+    if (file !== undefined) return notApplied(`${printable(file)} ${words}, so nothing was changed.`, stderr);
+  }
+  return notApplied('The diff cannot be applied here, and nothing was changed.', stderr);
 }
+
+const MISFITS: readonly (readonly [RegExp, string])[] = [
+  [/^error: (.+): already exists in working directory$/m, 'is there already'],
+  [/^error: (.+): No such file or directory$/m, 'is not there any more'],
+  [
+    /^error: (.+): (?:patch does not apply|wrong type|cannot read the current contents.*)$/m,
+    'is not as it was when the agent began',
+  ],
+  [
+    /^error: (?:the patch applies to|binary patch does not apply to|cannot apply binary patch to) '(.+?)'/m,
+    'is not as it was when the agent began',
+  ],
+];
 
 function notApplied(message: string, cause?: string): Fault {
   return new Fault('not_applied', message, { cause });

@@ -79,7 +79,7 @@ async function readChanges(folder: string, anyway: boolean): Promise<{ status: W
     throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply what it left.`);
   }
   if (status.diff.cut) throw refused('The diff of the run is not whole: there was more than could be kept.');
-  const diff = readRegular(path.join(folder, STEP, status.diff.path), DIFF_BYTES_MAX);
+  const diff = readRegular(path.join(folder, status.diff.path), DIFF_BYTES_MAX);
   // Again, since the folder was verified a moment ago.
   if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused('The diff of the run cannot be read.');
   return { status, diff };

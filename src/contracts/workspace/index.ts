@@ -102,7 +102,7 @@ const rules = [
     title: 'Diff Named',
     why: 'Only a diff that is whole, and that nobody has exchanged, may be brought home.',
     asks: [
-      'diff has path, a relative path, its sha256 and its bytes',
+      'diff has path, a relative path from the folder of the run, its sha256 and its bytes',
       ...ASKS.relativePath,
       'diff.cut is null, or says bytes_total and why: bytes, file_bytes, entries or time',
       'diff.bytes is 0 where diff.cut is null and nothing is changed, and only there',
@@ -244,6 +244,8 @@ export const workspaceStatus: Contract = {
   *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
     yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };
   },
+  /** From evidence/steps/<step>/ to the folder of the run. */
+  claimsFrom: 3,
   beyond: ['whether the diff holds the changes that are listed', 'what the agent did and undid again'],
   bytesMax: 16 * MIB,
   example,
