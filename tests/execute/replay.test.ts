@@ -115,7 +115,7 @@ const VALUES: Record<string, fc.Arbitrary<string>> = {
     ),
   ),
   hash: fc.constantFrom(7, 12, 40, 64).chain(hash),
-  temporary: fc.stringMatching(/^[A-Za-z0-9]{10}$/).map(end => `/tmp/tmp.${end}`),
+  temporary: fc.oneof(fc.stringMatching(/^[A-Za-z0-9]{10}$/), hex(10)).map(end => `/tmp/tmp.${end}`),
   duration: fc
     .tuple(fc.nat(99_999), fc.constantFrom('ms', 's', ' seconds'))
     .map(([count, unit]) => `${count / 100}${unit}`),
