@@ -19,7 +19,7 @@ export function firstDifference(recorded: unknown, asked: unknown, path = ''): D
     }
     return undefined;
   }
-  if (Object.is(recorded, asked)) return undefined;
+  if (recorded === asked) return undefined;
   return { path, ...shownBoth(recorded, asked) };
 }
 

@@ -9,7 +9,7 @@ import { Replay } from './replay.ts';
 import { Upstream, UpstreamTrouble } from './upstream.ts';
 
 /** A request that was let in. */
-export interface Asking {
+interface Asking {
   readonly method: RecordedRequest['method'];
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -40,16 +40,11 @@ export interface Answerer {
 }
 
 export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, secrets: Needles): Answerer {
-  switch (mode.kind) {
-    case 'live':
-      return new Live(new Upstream(mode.upstream, limits), api, LIVE);
-    case 'record': {
-      const live = new Live(new Upstream(mode.upstream, limits), api, RECORDED);
-      return new Taped(live, new Recorder(mode.file, { ...mode.header, api }, limits.recordingBytesMax), secrets);
-    }
-    case 'replay':
-      return new Replayer(new Replay(mode.recording), api, secrets);
-  }
+  if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, secrets);
+  const upstream = new Upstream(mode.upstream, limits);
+  if (mode.kind === 'live') return new Live(upstream, api, LIVE);
+  const recorder = new Recorder(mode.file, { ...mode.header, api }, limits.recordingBytesMax);
+  return new Taped(new Live(upstream, api, RECORDED), recorder, secrets);
 }
 
 /** An error of ours, in the words of the API. */

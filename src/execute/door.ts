@@ -101,18 +101,27 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
   server.maxHeadersCount = HEADERS_MAX;
   server.maxConnections = bounds.connectionsMax;
   server.on('request', (request, response) => keeper.receive(request, response));
-  for (const event of ['upgrade', 'connect'] as const) {
-    server.on(event, (_request: IncomingMessage, socket: Duplex) => {
-      socket.on('error', () => undefined);
-      socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    });
-  }
+  for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
+  // Those that asked for a tunnel are not the server's any more, and would keep it from closing.
+  const connections = new Set<Duplex>();
+  server.on('connection', connection => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+  });
   try {
     await listening(server, socket);
   } catch (error) {
     await answerer.close();
     throw error;
   }
+  const close = async (): Promise<Recorded | undefined> => {
+    const closed = new Promise<void>(resolve => server.close(() => resolve()));
+    for (const connection of connections) connection.destroy();
+    await keeper.idle();
+    await closed;
+    return answerer.close();
+  };
+  let closing: Promise<Recorded | undefined> | undefined;
   return {
     socket,
     port: socket === undefined ? (server.address() as AddressInfo).port : undefined,
@@ -124,14 +133,14 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     get unasked() {
       return answerer.unasked;
     },
-    async close() {
-      const closed = new Promise<void>(resolve => server.close(() => resolve()));
-      server.closeAllConnections();
-      await keeper.idle();
-      await closed;
-      return answerer.close();
-    },
+    close: () => (closing ??= close()),
   };
+}
+
+function refuseTunnel(_request: IncomingMessage, connection: Duplex): void {
+  connection.on('error', () => undefined);
+  const refusal = 'HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
+  connection.end(refusal, () => connection.destroy());
 }
 
 const HEADER_BYTES_MAX = 64 * 1024;
@@ -158,7 +167,8 @@ function socketIn(stage: string): string {
 
 function listening(server: Server, socket: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', cause =>
+    // Later ones are connections that the machine has no room for; whoever made them is told by the kernel.
+    server.on('error', cause =>
       reject(new Fault('door_failed', 'The door to the model API could not be opened.', { cause })),
     );
     if (socket === undefined) server.listen(0, '127.0.0.1', resolve);

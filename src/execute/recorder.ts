@@ -87,7 +87,10 @@ export class Recorder {
 
   /** The lines become the document. */
   finish(): Recorded {
-    if (this.#failure) throw this.#failure;
+    if (this.#failure) {
+      closeSync(this.#fd);
+      throw this.#failure;
+    }
     this.#isCut ||= this.#seq > EXCHANGES_MAX;
     written(() => {
       writeWhole(this.#fd, `${JSON.stringify({ line: 'end', ended: this.#isCut ? 'cut' : 'whole' })}\n`);

@@ -29,6 +29,11 @@ export const VOLATILE: readonly Volatile[] = [
     pattern: /(?<=\b(?:Chunk|session) ID:? )[0-9a-f]{1,12}\b/g,
   },
   {
+    what: 'temporary',
+    why: 'Names that mktemp and its relatives make up.',
+    pattern: /(?<=\/)tmp\.?[A-Za-z0-9_]{6,12}(?![0-9A-Za-z_])/g,
+  },
+  {
     what: 'instant',
     why: 'Agents tell their model the date, and tools the time.',
     pattern: /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?![\d-])/g,
@@ -48,11 +53,6 @@ export const VOLATILE: readonly Volatile[] = [
     what: 'hash',
     why: 'One in thirty short hashes has digits alone. It is told from a number by its place, as git log and git commit write it.',
     pattern: /(?:^|(?<=\[[^\]\n]{1,200} ))[0-9a-f]{7,40}(?= \S|\])/gm,
-  },
-  {
-    what: 'temporary',
-    why: 'Names that mktemp and its relatives make up.',
-    pattern: /(?<=\/)tmp\.?[A-Za-z0-9_]{6,12}(?![0-9A-Za-z_])/g,
   },
   {
     what: 'duration',

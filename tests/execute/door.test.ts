@@ -265,7 +265,14 @@ describe('a door that is attacked', () => {
     const opened = await door({ kind: 'live', upstream: upstream(api.url) });
     const waiting = send(opened).catch((error: Error) => error.message);
     await expect.poll(() => api.seen.length).toBe(1);
+    const tunnel = createConnection({ path: opened.socket ?? '', allowHalfOpen: true });
+    tunnel.on('error', () => undefined);
+    tunnel.write('CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n');
+    await new Promise(resolve => tunnel.once('data', resolve));
+    const silent = createConnection(opened.socket ?? '');
+    await new Promise(resolve => silent.once('connect', resolve));
     await opened.close();
+    tunnel.destroy();
     expect(await waiting).toMatch(/hang up|ECONNRESET/);
   });
 });
