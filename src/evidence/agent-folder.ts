@@ -52,20 +52,21 @@ export interface AgentFolder {
 }
 
 export function readAgentFolder(folder: string): AgentFolder {
-  const believed = <Document>(file: string | undefined, contract: Contract): Document | undefined =>
-    file === undefined ? undefined : (documentIn(folder, file, contract) as Document | undefined);
-  const told = believed<Metadata>('evidence/metadata.json', metadata);
+  const believed = (file: string | undefined, contract: Contract): unknown =>
+    file === undefined ? undefined : documentIn(folder, file, contract);
+  const told = believed('evidence/metadata.json', metadata) as Metadata | undefined;
   const manifest = manifestIn(folder, told);
+  const ofRole = (role: Role, contract: Contract): unknown => believed(fileOf(manifest, role), contract);
   return {
-    request: believed('evidence/request.json', agentRequest),
-    result: believed('result.json', agentResult),
-    runner: believed('evidence/runner.json', runner),
-    outcome: believed('evidence/outcome.json', agentOutcome),
+    request: believed('evidence/request.json', agentRequest) as AgentRequest | undefined,
+    result: believed('result.json', agentResult) as AgentResult | undefined,
+    runner: believed('evidence/runner.json', runner) as Runner | undefined,
+    outcome: believed('evidence/outcome.json', agentOutcome) as AgentOutcome | undefined,
     metadata: told,
     manifest,
-    runnerMetadata: believed(fileOf(manifest, 'runner_metadata'), runnerMetadata),
-    policy: believed(fileOf(manifest, 'policy_summary'), policySummary),
-    workspace: believed(fileOf(manifest, 'workspace_status'), workspaceStatus),
+    runnerMetadata: ofRole('runner_metadata', runnerMetadata) as RunnerMetadata | undefined,
+    policy: ofRole('policy_summary', policySummary) as PolicySummary | undefined,
+    workspace: ofRole('workspace_status', workspaceStatus) as WorkspaceStatus | undefined,
     finalText: finalTextIn(folder, manifest),
   };
 }

@@ -4,7 +4,7 @@ import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
 
 /** What a diff in the form of git does to one file. */
-export interface FileDiff {
+interface FileDiff {
   /** Where the file is now, or was before it was deleted. */
   readonly path: string;
   readonly change: 'add' | 'update' | 'delete' | 'rename';

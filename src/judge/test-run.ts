@@ -48,7 +48,7 @@ const COMMAND_UNITS_MAX = 16_384;
 
 /** What stands before a program: `CI=1`, `timeout 60`, `/bin/bash -lc`, `sudo`. */
 function leads(word: string, before: string | undefined): boolean {
-  const isOfLead = before !== undefined && (/^-/.test(word) || /^\d+[smh]?$/.test(word));
+  const isOfLead = before !== undefined && (word.startsWith('-') || /^\d+[smh]?$/.test(word));
   return isOfLead || /^[A-Za-z_]\w*=/.test(word) || LEADS.has(word.replace(/^.*\//, ''));
 }
 

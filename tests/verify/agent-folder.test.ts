@@ -97,7 +97,7 @@ describe('the folder of an agent', () => {
 
   test('is valid under strict, too, with a native stream of which no line is JSON', async () => {
     const files = agentFiles(SILENT);
-    const folder = await sealedFolder('agent', AGENT_RUN, { ...files, 'evidence/native/stderr.ndjson': '{"a":\n\n' });
+    const folder = await sealedFolder('agent', AGENT_RUN, { ...files, 'evidence/native/stderr.log': '{"a":\n\n' });
     expect((await verdictsOf(folder, { strict: true })).map(({ outcome }) => outcome)).not.toContain('refused');
   });
 
@@ -190,7 +190,7 @@ describe('FD12', () => {
       { [TRANSCRIPT]: transcriptOf(EVENTS).replace('"native_line":10', '"native_line":1') },
       [`${TRANSCRIPT}:10#native_line`],
     ],
-    ['another native stream', { 'evidence/native/stdout.ndjson': '{}\n' }, ['evidence/native/stdout.ndjson']],
+    ['another native stream', { 'evidence/native/stdout.log': '{}\n' }, ['evidence/native/stdout.log']],
   ] as [string, Changes, string[], Told?][])('finds %s', async (_, changes, places, told) => {
     expect(await brokenBy(changes, told)).toEqual(places.sort().map(place => `FD12 ${place}`));
   });
