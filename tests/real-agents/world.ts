@@ -76,7 +76,7 @@ export class World {
 
   async ended(child: ChildProcess): Promise<Run> {
     const { code, stdout, stderr } = await outputOf(child);
-    if (!stdout.startsWith('{')) throw new Error(`No answer, exit ${code}: ${stderr.slice(-2_000)}`);
+    if (!stdout.includes('"kind": "agent"')) throw new Error(`No run, exit ${code}: ${stdout}${stderr.slice(-2_000)}`);
     return new Run(code, stderr, JSON.parse(stdout) as Answer, this);
   }
 
