@@ -137,7 +137,7 @@ function asJson(result: AgentRunResult): object {
     usage: result.reported,
     model_access: result.modelAccess,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
-    limits: { ...result.clocks, ...result.limits },
+    limits: { ...result.limits, ...result.clocks },
     warnings: result.warnings,
     duration_ms: result.durationMs,
     key_id: result.keyId,

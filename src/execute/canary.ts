@@ -6,6 +6,7 @@ import { Fault } from '../base/fault.ts';
 import { contentHash } from '../base/hash.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
+import { openDoorFolder } from './door-folder.ts';
 import { bootId } from './machine.ts';
 import type { Job } from './job.ts';
 import type { Launcher } from './launch.ts';
@@ -129,15 +130,13 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
   const server = await listening({ port: 0, host: '127.0.0.1' });
   const id = `${job.id}-canary`;
   const stage = makeStage(id);
+  const folder = job.door && openDoorFolder(stage);
   let door: Server | undefined;
   try {
     const address = server.address();
     const port = typeof address === 'object' && address ? address.port : 0;
     const alike = alikeIn(stage, job);
-    if (job.door) {
-      mkdirSync(path.join(stage, 'door'));
-      door = await listening({ path: path.join(stage, 'door', 'model.sock') });
-    }
+    if (folder) door = await listening({ path: folder.address });
     const prepared = await launcher.open({
       ...alike,
       id,
@@ -163,6 +162,7 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
   } finally {
     server.close();
     door?.close();
+    folder?.close();
     removeStage(stage);
   }
 }

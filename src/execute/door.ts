@@ -1,12 +1,11 @@
-import { chmodSync, mkdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
 import { needlesOf } from '../base/masker.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
+import { openDoorFolder } from './door-folder.ts';
 import { answererOf } from './door-modes.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import type { Recorded, RecordingHeader } from './recorder.ts';
@@ -84,7 +83,7 @@ const LIMITS: DoorLimits = {
 };
 
 export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions): Promise<Door> {
-  const socket = at.kind === 'socket' ? socketIn(at.stage) : undefined;
+  const folder = at.kind === 'socket' ? openDoorFolder(at.stage) : undefined;
   const token = newToken();
   const bounds = { ...LIMITS, ...limits };
   const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
@@ -109,8 +108,9 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     connection.on('close', () => connections.delete(connection));
   });
   try {
-    await listening(server, socket);
+    await listening(server, folder?.address);
   } catch (error) {
+    folder?.close();
     await answerer.close();
     throw error;
   }
@@ -123,8 +123,8 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
   };
   let closing: Promise<Recorded | undefined> | undefined;
   return {
-    socket,
-    port: socket === undefined ? (server.address() as AddressInfo).port : undefined,
+    socket: folder?.socket,
+    port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
     get difference() {
@@ -133,7 +133,18 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     get unasked() {
       return answerer.unasked;
     },
+<<<<<<< HEAD
     close: () => (closing ??= close()),
+=======
+    async close() {
+      const closed = new Promise<void>(resolve => server.close(() => resolve()));
+      server.closeAllConnections();
+      await keeper.idle();
+      await closed;
+      folder?.close();
+      return answerer.close();
+    },
+>>>>>>> world
   };
 }
 
@@ -147,23 +158,6 @@ const HEADER_BYTES_MAX = 64 * 1024;
 const HEADERS_MAX = 200;
 const KEEP_ALIVE_MS = 60_000;
 const CHECKING_MS = 1_000;
-
-/** The kernel takes 107 bytes, and cuts or refuses what is longer. */
-const SOCKET_BYTES_MAX = 107;
-
-function socketIn(stage: string): string {
-  const folder = path.join(stage, 'door');
-  const socket = path.join(folder, 'model.sock');
-  if (Buffer.byteLength(socket) > SOCKET_BYTES_MAX)
-    throw new Fault(
-      'door_failed',
-      'The path of the folder for temporary files is too long for a socket. TMPDIR can name a shorter one.',
-    );
-  mkdirSync(folder, { recursive: true });
-  // Whatever the mask of new files is.
-  chmodSync(folder, 0o755);
-  return socket;
-}
 
 function listening(server: Server, socket: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -42,7 +42,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
     run(
       'echo committed > hello.txt && git add hello.txt && git -c user.name=a -c user.email=a@b commit -q -m one && echo OK',
     ),
-  net: ({ port }) => run(`(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo NET-OK || echo NET-BLOCKED`),
+  net: ({ port }) => run(`bash -c '(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1' && echo NET-OK || echo NET-BLOCKED`),
   fail: () => run('echo broken; exit 3'),
   loop: () => run('true'),
   /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
@@ -36,13 +36,13 @@ interface Answer {
 export class World {
   readonly cwd = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
   readonly repository = repositoryFolder();
-  readonly temp = path.join(this.cwd, 'temp');
+  /** Longer than the address of a socket may be. */
+  readonly temp = mkdtempSync(path.join(tmpdir(), `proctor-agents-${'x'.repeat(90)}-`));
   readonly api: ModelApi;
 
   constructor(api: ModelApi) {
     this.api = api;
     chmodSync(this.cwd, 0o755);
-    mkdirSync(this.temp);
     chmodSync(this.temp, 0o1777);
   }
 
@@ -76,7 +76,8 @@ export class World {
 
   async ended(child: ChildProcess): Promise<Run> {
     const { code, stdout, stderr } = await outputOf(child);
-    if (!stdout.startsWith('{')) throw new Error(`No answer, exit ${code}: ${stderr.slice(-2_000)}`);
+    if (!stdout.startsWith('{"kind":"agent"'))
+      throw new Error(`No run, exit ${code}: ${stdout}${stderr.slice(-2_000)}`);
     return new Run(code, stderr, JSON.parse(stdout) as Answer, this);
   }
 
@@ -133,7 +134,7 @@ export async function world(): Promise<World> {
   const made = new World(api);
   onTestFinished(async () => {
     await api.close();
-    rmSync(made.cwd, { recursive: true, force: true });
+    for (const folder of [made.cwd, made.temp]) rmSync(folder, { recursive: true, force: true });
   });
   return made;
 }
