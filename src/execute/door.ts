@@ -119,6 +119,7 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     for (const connection of connections) connection.destroy();
     await keeper.idle();
     await closed;
+    folder?.close();
     return answerer.close();
   };
   let closing: Promise<Recorded | undefined> | undefined;
@@ -133,18 +134,7 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     get unasked() {
       return answerer.unasked;
     },
-<<<<<<< HEAD
     close: () => (closing ??= close()),
-=======
-    async close() {
-      const closed = new Promise<void>(resolve => server.close(() => resolve()));
-      server.closeAllConnections();
-      await keeper.idle();
-      await closed;
-      folder?.close();
-      return answerer.close();
-    },
->>>>>>> world
   };
 }
 
