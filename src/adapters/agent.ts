@@ -45,7 +45,7 @@ export interface ReaderOptions {
 }
 
 /** How a model API is asked, from outside the sandbox. */
-export interface ModelApi {
+interface ModelApi {
   readonly kind: 'anthropic' | 'openai';
   /** Variables of the caller's environment. */
   readonly keyVariable: string;

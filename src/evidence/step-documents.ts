@@ -101,12 +101,9 @@ function eventsOf(step: Step): string {
     { ...of, timestamp: started_at, event_type: 'step_started', opcode: opcodeOf(step) },
     ...(runner ? [{ ...of, timestamp: started_at, event_type: 'runner_started', ...runner }] : []),
     ...(runner ? [{ ...ended, event_type: 'runner_completed', ...runner }] : []),
-    ...present(step).map(([role, path]) => ({
-      ...ended,
-      event_type: 'artifact_recorded',
-      artifact_role: role,
-      artifact_path: path,
-    })),
+    ...present(step).map(([artifact_role, artifact_path]) =>
+      Object.assign({ event_type: 'artifact_recorded', artifact_role, artifact_path }, ended),
+    ),
     { ...ended, event_type: hasSucceeded ? 'step_completed' : 'step_failed' },
     { ...ended, event_type: 'status_updated', lifecycle_state: hasSucceeded ? 'completed' : 'failed' },
   ];

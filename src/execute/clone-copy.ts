@@ -2,8 +2,8 @@ import { copyFileSync, constants, lstatSync, mkdirSync, readlinkSync, symlinkSyn
 import { Fault } from '../base/fault.ts';
 import { nameOf, placeIn, type TreeEntry, walk } from './tree.ts';
 
-export const COPY_ENTRIES_MAX = 100_000;
-export const COPY_BYTES_MAX = 1024 ** 3;
+const COPY_ENTRIES_MAX = 100_000;
+const COPY_BYTES_MAX = 1024 ** 3;
 
 /** Copies what an agent can work with: files, folders and links. Returns the files and links. */
 export async function copyFolder(folder: string, tree: string): Promise<{ entries: TreeEntry[]; notes: string[] }> {

@@ -75,7 +75,7 @@ function removeEmpty(folder: string): void {
 }
 
 /** Where the user's objects are seen inside. */
-export const OBJECTS_INSIDE = '/agent/objects';
+const OBJECTS_INSIDE = '/agent/objects';
 
 type Made = Omit<Clone, 'tree' | 'trusted' | 'staged'>;
 
@@ -115,7 +115,7 @@ function notesOf({ changed, untracked }: Source): string[] {
 
 const are = (count: number): string => (count === 1 ? 'is' : 'are');
 
-export function many(count: number, one: string, more = `${one}s`): string {
+function many(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;
 }
 

@@ -12,7 +12,7 @@ import { anthropicEvents, openaiEvents, type Event } from './wire.ts';
 const REQUEST_BYTES_MAX = 32 * 1024 ** 2;
 const REQUESTS_KEPT_MAX = 200;
 
-export interface Asked {
+interface Asked {
   readonly path: string;
   /** The key as it came, whichever header it came in. */
   readonly key: string | undefined;

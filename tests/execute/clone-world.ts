@@ -46,7 +46,7 @@ export function repository(files: Record<string, string | Uint8Array> = FILES): 
   return folder;
 }
 
-export const FILES = {
+const FILES = {
   'readme.md': 'hello\n',
   'src/a.ts': 'one\ntwo\nthree\n',
   'src/b.bin': Buffer.from([0, 1, 2, 255]),

@@ -9,6 +9,7 @@ import {
   readlinkSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
@@ -274,7 +275,8 @@ describe('a copy of a folder that is no repository', () => {
   test('is refused where it is too large', async () => {
     const folder = path.join(temporaryFolder(), 'plain');
     put(folder, { small: 'x' });
-    execFileSync('truncate', ['-s', '1100M', path.join(folder, 'large')]);
+    writeFileSync(path.join(folder, 'large'), '');
+    truncateSync(path.join(folder, 'large'), 1_100 * 1024 ** 2);
     expect(await refusal(folder)).toMatchObject({
       code: 'usage',
       message: expect.stringContaining('1024 MiB') as string,
