@@ -242,8 +242,6 @@ export const workspaceStatus: Contract = {
   *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
     yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };
   },
-  /** From evidence/steps/<step>/ to the folder of the run. */
-  claimsFrom: 3,
   beyond: ['whether the diff holds the changes that are listed', 'what the agent did and undid again'],
   bytesMax: 16 * MIB,
   example,
