@@ -98,7 +98,7 @@ export function policyLines(policy: PolicySummary, paint: Paint): string[] {
       ({ dimension, held, note }) =>
         `    tried     ${held ? paint('good', '✓') : paint('bad', '✗')} ${words(dimension)}: ${printable(note)}`,
     ),
-    ...some(notes).map(note => `    ${paint('faint', 'note')}      ${printable(note)}`),
+    ...some(notes).map(note => `    ${paint('faint', 'note')}      ${printable(note.replace(DIMENSION, words))}`),
     ...some(violations).map(({ class: kind, message, path, operation, hard }) => {
       const about = [path, operation].filter(text => text !== undefined && !message.includes(text));
       const of = about.length > 0 ? ` (${printable(about.join(', '))})` : '';
@@ -107,6 +107,9 @@ export function policyLines(policy: PolicySummary, paint: Paint): string[] {
     ...(violations.length > SHOWN_MAX ? [paint('faint', `              ${violations.length - SHOWN_MAX} more`)] : []),
   ];
 }
+
+/** What a note is about, where it begins with it. */
+const DIMENSION = /^[a-z]+_[a-z]+(?=: )/;
 
 const SHOWN_MAX = 20;
 const MESSAGE_UNITS_MAX = 200;
@@ -129,11 +132,16 @@ function postures(policy: Postures): string {
     ...(execution_posture ? [words(execution_posture)] : []),
     ...(network_posture ? [`network ${words(network_posture)}`] : []),
     ...(approval_posture ? [words(approval_posture)] : []),
-    ...(allowed_paths ? [allowed_paths.length === 0 ? 'in no path' : `in ${list(allowed_paths)}`] : []),
+    ...(allowed_paths ? [whereText(allowed_paths)] : []),
     ...(forbidden_paths?.length ? [`not in ${list(forbidden_paths)}`] : []),
     ...(forbidden_operations?.length ? [`without ${list(forbidden_operations)}`] : []),
   ];
   return asked.join('; ') || 'nothing, all by default';
+}
+
+function whereText(allowed: readonly string[]): string {
+  if (allowed.length === 0) return 'in no path';
+  return allowed.includes('.') ? 'in the whole tree' : `in ${list(allowed)}`;
 }
 
 function list(all: readonly string[]): string {

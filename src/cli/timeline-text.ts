@@ -12,7 +12,8 @@ export function timelineLines({ moments, omitted, calls, denials }: Timeline, pa
   ];
   const tools = moments.filter(({ what }) => !WIDE.has(what)).map(({ tool }) => nameOf(tool).length);
   const width = Math.max(0, ...tools);
-  const shown = moments.map(moment => momentLine(moment, width, paint));
+  const clockText = (moments.at(-1)?.atMs ?? 0) < SHORT_MS ? tenthsText : minutesText;
+  const shown = moments.map(moment => momentLine(moment, clockText(moment.atMs), width, paint));
   if (omitted.count > 0) shown.splice(omitted.after, 0, paint('faint', `          … ${omitted.count} more …`));
   const told = denials.reduce((sum, { count }) => sum + count, 0);
   return [
@@ -38,9 +39,9 @@ function nameOf(tool: string): string {
   return printable(shortText(tool, TOOL_UNITS_MAX));
 }
 
-function momentLine(moment: Moment, width: number, paint: Paint): string {
-  const { what, atMs, tool, about, tookMs, state } = moment;
-  const at = paint('faint', clockText(atMs).padStart(8));
+function momentLine(moment: Moment, clock: string, width: number, paint: Paint): string {
+  const { what, tool, about, tookMs, state } = moment;
+  const at = paint('faint', clock.padStart(8));
   if (what === 'pause') return `${''.padEnd(8)}  ${paint('note', `· ${durationText(tookMs ?? 0)} without a word`)}`;
   if (what === 'final')
     return `${at}  ${state === 'ok' ? paint('good', '✓') : paint('bad', '✗')} ${state === 'ok' ? 'says that it is done' : 'says that it failed'}`;
@@ -82,8 +83,15 @@ function plain(about: string): string {
   return about.startsWith('/work/') ? about.slice('/work/'.length) : about;
 }
 
+/** Of a run that was over in a moment, moments count. */
+const SHORT_MS = 60_000;
+
+function tenthsText(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)}s`;
+}
+
 /** `0:08`, `1:02:30`, from the start of the agent. */
-function clockText(ms: number): string {
+function minutesText(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
   const rest = String(seconds % 60).padStart(2, '0');
