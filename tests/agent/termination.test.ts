@@ -43,6 +43,7 @@ describe('a step', () => {
     ['with an exit code', { ending: { how: 'exited', code: 1 } }, 'error exit_nonzero'],
     ['without its last line', reading({ terminal: null }), 'error incomplete_stream'],
     ['whose last line is no success', reading({ terminal: { ok: false, word: 'aborted' } }), 'error protocol_error'],
+    ['with an empty last message', reading({ finalText: '\n' }), 'error incomplete_stream'],
     ['without a last message', reading({ finalText: null }), 'error incomplete_stream'],
     ['that the model API failed, exit 0', reading(failure('api_error', 529)), 'error api_error 529'],
     [

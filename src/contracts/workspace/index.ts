@@ -239,6 +239,8 @@ export const workspaceStatus: Contract = {
   rules,
   unknownKeys: 'WS1',
   programText: ['commits.listed[].subject', 'notes'],
+  /** From evidence/steps/<step>/ to the folder of the run. */
+  claimsFrom: 3,
   *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
     yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };
   },

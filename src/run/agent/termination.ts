@@ -70,7 +70,8 @@ function exited(code: number, { reading, approval, tooMuch, difference, stoppedF
   if (code !== 0) return ended('error', 'exit_nonzero', `The agent ended with exit code ${code}.`);
   if (!terminal) return ended('error', 'incomplete_stream', 'The agent ended without its last line.');
   if (!terminal.ok) return ended('error', 'protocol_error', 'The agent did not call its own work finished.');
-  if (finalText === null) return ended('error', 'incomplete_stream', 'The agent ended without a last message.');
+  if (finalText === null || finalText.trim() === '')
+    return ended('error', 'incomplete_stream', 'The agent ended without a last message.');
   if (denialCount > 0 && approval === 'fail_on_prompt')
     return ended(
       'killed_policy',

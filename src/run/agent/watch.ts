@@ -68,6 +68,8 @@ export class AgentWatch {
       stderr: new GrowingFile(stderr, STDERR_BYTES_MAX),
     };
     this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
+      // Who asks and gets no answer does not get on, but that is not why.
+      if (this.#asking !== undefined) return this.#halt(ASKED);
       if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE };
       watching.stop('idle');
     });
@@ -76,6 +78,7 @@ export class AgentWatch {
   /** A piece of what it says. Its events have been told when this returns. */
   take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
     clearTimeout(this.#asking);
+    this.#asking = undefined;
     if (stream === 'stderr') {
       this.#files.stderr.write(bytes);
       this.#lastError = `${this.#lastError}${bytes.subarray(-ASKING_BYTES_MAX).toString()}`.slice(-ASKING_BYTES_MAX);
