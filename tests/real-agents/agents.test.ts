@@ -84,13 +84,13 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
   });
 
   test.each([
-    ['e401', 401],
-    ['e500', 500],
-    ['e529', 529],
-  ])('ends in an error of the API: %s', async (scenario, status) => {
+    ['e401', 401, 'auth_missing'],
+    ['e500', 500, 'api_error'],
+    ['e529', 529, 'api_error'],
+  ])('ends in an error of the API: %s', async (scenario, status, reason) => {
     const made = await world();
     const run = await made.run(agent, `SCENARIO=${scenario}`, EDIT);
-    expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'api_error' });
+    expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason });
     expect(run.code).toBe(1);
     // Codex has words of its own for 500, without the number.
     if (status !== 500 || agent === 'claude') expect(run.answer.message).toContain(String(status));
