@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
 import { writeAtomic } from '../src/base/atomic.ts';
@@ -46,9 +46,10 @@ if (overhead.ofBare > OVERHEAD_BOUND || turns.late > 0 || turns.events === 0 || 
 
 /** A stand-in that prints 1,000 lines: alone, and in a run; beside a script in a run that does nothing. */
 async function overheadFigures() {
-  const bin = path.join(cwd, 'bin');
+  // Not below node_modules: there, a program is taken for a part of a package, all of which comes along.
+  const bin = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
+  process.on('exit', () => rmSync(bin, { recursive: true, force: true }));
   const dir = path.join(cwd, 'repository');
-  mkdirSync(bin);
   mkdirSync(dir);
   const program = placeAgent('claude', bin);
   writeFileSync(path.join(dir, 'README.md'), 'A project.\n');
