@@ -16,21 +16,31 @@ export class LineCutter {
   take(piece: Buffer, line: (bytes: Buffer | null) => void): void {
     let from = 0;
     for (let feed = piece.indexOf(LINE_FEED); feed >= 0; feed = piece.indexOf(LINE_FEED, from)) {
-      this.#hold(piece.subarray(from, feed));
-      this.#pass(line);
+      const bytes = piece.subarray(from, feed);
+      if (this.#isFresh() && bytes.length <= this.#lineBytesMax) line(bytes);
+      else {
+        this.#hold(bytes);
+        this.#pass(line);
+      }
       from = feed + 1;
     }
     if (from < piece.length) this.#hold(piece.subarray(from));
   }
 
-  /** What came after the last line feed; null if that is too long already. */
-  rest(): Buffer | null {
-    return this.#isSkipping ? null : Buffer.concat(this.#held, this.#heldBytes);
+  /** What came after the last line feed; null if that is more than so many bytes. */
+  rest(bytesMax: number): Buffer | null {
+    if (this.#isSkipping || this.#heldBytes > bytesMax) return null;
+    return Buffer.concat(this.#held, this.#heldBytes);
   }
 
   /** The stream is over: what has no line feed after it is a line all the same. */
   end(line: (bytes: Buffer | null) => void): void {
     if (this.#isSkipping || this.#heldBytes > 0) this.#pass(line);
+  }
+
+  /** Nothing is held, as it is for most lines: they begin and end in one piece. */
+  #isFresh(): boolean {
+    return this.#heldBytes === 0 && !this.#isSkipping;
   }
 
   #hold(bytes: Buffer): void {

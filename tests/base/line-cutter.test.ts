@@ -42,8 +42,9 @@ describe('a stream in pieces', () => {
     const cutter = new LineCutter(8);
     cutter.take(Buffer.from('a\nPassw'), () => undefined);
     cutter.take(Buffer.from('ord'), () => undefined);
-    expect(cutter.rest()?.toString()).toBe('Password');
+    expect(cutter.rest(8)?.toString()).toBe('Password');
+    expect(cutter.rest(7)).toBeNull();
     cutter.take(Buffer.from('!'), () => undefined);
-    expect(cutter.rest()).toBeNull();
+    expect(cutter.rest(8)).toBeNull();
   });
 });

@@ -1,5 +1,4 @@
 import { asksForInput } from '../../adapters/prompt.ts';
-import { canonicalize } from '../../base/canonical.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import { LineCutter } from '../../base/line-cutter.ts';
 import type {
@@ -13,6 +12,7 @@ import type { StoppedBy } from '../../contracts/ending.ts';
 import type { AgentFiles } from '../../evidence/agent-run.ts';
 import { GrowingFile } from '../../evidence/growing-file.ts';
 import { AgentClocks, type ClockLimits } from './clocks.ts';
+import { lineText } from './line-text.ts';
 
 /** Where what an agent says is kept, and how much of it. */
 export interface Keeping {
@@ -52,9 +52,12 @@ export class AgentWatch {
   readonly #files: Readonly<Record<keyof Keeping, GrowingFile>>;
   readonly #cutter = new LineCutter(LINE_BYTES_MAX);
   readonly #began = monotonicMs();
+  readonly #onLine = (bytes: Buffer | null): void => this.#line(bytes);
+  /** When the piece came that is being read. */
+  #atMs = 0;
   #nativeLine = 0;
   #seq = 0;
-  #held: string[] = [];
+  #held = '';
   #lastError = '';
   #stoppedFor: StoppedFor | undefined;
   #asking: NodeJS.Timeout | undefined;
@@ -84,11 +87,12 @@ export class AgentWatch {
       this.#lastError = `${this.#lastError}${bytes.subarray(-ASKING_BYTES_MAX).toString()}`.slice(-ASKING_BYTES_MAX);
     } else {
       if (!this.#files.stdout.write(bytes)) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
-      this.#cutter.take(bytes, line => this.#line(line));
+      this.#atMs = Math.round(monotonicMs() - this.#began);
+      this.#cutter.take(bytes, this.#onLine);
       this.#flush();
       this.#lastError = '';
     }
-    const asking = this.#lastError.trimEnd() || (this.#cutter.rest()?.subarray(0, ASKING_BYTES_MAX).toString() ?? '');
+    const asking = this.#lastError.trimEnd() || (this.#cutter.rest(ASKING_BYTES_MAX)?.toString() ?? '');
     if (!asking.startsWith('{') && asksForInput(asking)) {
       // Somebody who only thinks aloud goes on at once; who asks waits for an answer.
       this.#asking = setTimeout(() => this.#halt(ASKED), ASKING_MS);
@@ -98,7 +102,7 @@ export class AgentWatch {
   /** Everything of it is dead. */
   end(facts: EndFacts): Seen {
     this.close();
-    this.#cutter.end(line => this.#line(line));
+    this.#cutter.end(this.#onLine);
     this.#flush();
     const { transcript, stdout, stderr } = this.#files;
     return {
@@ -117,19 +121,14 @@ export class AgentWatch {
 
   #line(bytes: Buffer | null): void {
     const { reader, onEvent } = this.#watching;
-    const atMs = Math.round(monotonicMs() - this.#began);
+    const atMs = this.#atMs;
     this.#nativeLine++;
     const { events, sign, reason } = reader.line(bytes);
+    const nativeLine = this.#nativeLine;
     for (const event of events) {
-      const line: TranscriptLine = {
-        schema_version: 'transcript-line.v1',
-        seq: ++this.#seq,
-        at_ms: atMs,
-        native_line: this.#nativeLine,
-        ...event,
-      };
-      this.#held.push(canonicalize(line));
-      onEvent?.(line);
+      const seq = ++this.#seq;
+      this.#held += `${lineText({ seq, atMs, nativeLine }, event)}\n`;
+      onEvent?.({ schema_version: 'transcript-line.v1', seq, at_ms: atMs, native_line: nativeLine, ...event });
     }
     if (sign === 'progress') this.#clocks.progress(reader.inFlight);
     else if (sign === 'terminal') this.#clocks.finished();
@@ -137,9 +136,9 @@ export class AgentWatch {
   }
 
   #flush(): void {
-    if (this.#held.length === 0) return;
-    const isWhole = this.#files.transcript.write(Buffer.from(`${this.#held.join('\n')}\n`));
-    this.#held = [];
+    if (this.#held === '') return;
+    const isWhole = this.#files.transcript.write(Buffer.from(this.#held));
+    this.#held = '';
     if (!isWhole) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
   }
 
