@@ -38,7 +38,7 @@ export function lineText({ seq, atMs, nativeLine }: LinePlace, event: AgentEvent
       return `${from}"kind":"usage",${line}${end},"usage":${used(event.usage)}}`;
     case 'final':
       return `${from}"body":${event.body === null ? 'null' : clip(event.body)},"kind":"final",${line}"ok":${event.ok},${end}}`;
-    case 'note':
+    default:
       return `${from}"kind":"note","level":"${event.level}",${line}${end},"text":${quote(event.text)}}`;
   }
 }
