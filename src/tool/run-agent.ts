@@ -64,6 +64,8 @@ export interface AgentRunResult {
   readonly ending: Ending;
   readonly correlationId: string;
   readonly agent: AgentPlan['agent'];
+  /** Which model answered, by the agent's own account. */
+  readonly model: string | null;
   readonly finalResponse: string | null;
   readonly transcriptPath: string;
   readonly finalResponsePath: string | null;
@@ -166,6 +168,7 @@ function resultOf({ place, run, result, effective, violations, changes }: AgentA
     ending: capture.ending,
     correlationId: plan.correlationId,
     agent: plan.agent,
+    model: judgement.model,
     finalResponse: judgement.finalText,
     transcriptPath: result.transcript_path,
     finalResponsePath: result.final_response_path,
