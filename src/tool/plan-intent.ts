@@ -70,6 +70,7 @@ async function planned(goal: Intent, planning: Planning): Promise<AgentRunResult
       task: plannerPrompt(goal),
       dir,
       policy: 'read-only',
+      needsModel: true,
       ...(onPlannerEvent && { onEvent: onPlannerEvent }),
     });
     if (run.termination === 'completed') return run;

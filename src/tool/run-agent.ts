@@ -32,6 +32,8 @@ export interface RunAgentOptions {
   readonly modelMode?: 'live' | 'record' | 'replay';
   /** The file of the recording. */
   readonly recording?: string;
+  /** Refused where there is no way to a model; else it runs, and ends as it may. */
+  readonly needsModel?: boolean;
   /** Also a version of the agent that nobody has tried. */
   readonly allowUntestedVersion?: boolean;
   /** Also where the folder has changes that are not committed, which the agent then does not see. */
@@ -144,6 +146,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   secrets: true,
   modelMode: true,
   recording: true,
+  needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
   environment: true,

@@ -73,7 +73,7 @@ async function agentFor(
   ]);
   const kept = attemptsIn(home);
   const agent = target.kind === 'agent' ? target.name : '';
-  const order = { ...where, agent, secrets, environment, ...clocksOf(settings) };
+  const order = { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) };
   const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
   if (contentHash(now) !== request.target_sha256)
     throw new Fault('agent_changed', 'The agent or its policy is not the one that the run began with.');
@@ -175,7 +175,7 @@ async function agentNamed(
   ]);
   const where = { dir: path.resolve(cwd, dir), policy, cwd };
   const named = await namedAgent(
-    { ...where, agent, secrets, environment, ...clocksOf(settings) },
+    { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
     { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },
   );
   return { ...named, script: null, agent: where, bounds: {} };

@@ -137,9 +137,12 @@ test('nobody is asked whose answer could not be kept, or who is not there', asyn
   expect((await refused(goalFor(PLAN), { recording: nowhere })).told).toMatch(
     /^RUN_E007: The folder .* does not exist/,
   );
-  const { told, runs } = await refused(goalFor(PLAN), { environment: { PATH: '/nowhere' } });
+  const { told, runs } = await refused(goalFor(PLAN), { environment: { ...environment, PATH: '/nowhere' } });
   expect(told).toMatch(/^RUN_E007: There is no program called claude on the PATH/);
   expect(runs).toEqual([]);
+  expect((await refused(goalFor(PLAN), { environment: { PATH: bin } })).told).toBe(
+    'RUN_E007: ANTHROPIC_API_KEY is not set, so claude has no way to a model.',
+  );
 });
 
 test.each<[string, Partial<RunIntentOptions>, string]>([

@@ -97,7 +97,7 @@ describe('an agent that a suite asks by its command line', () => {
     const { artifact, folder } = await ranSuite(cases, {
       agent: 'codex',
       environment,
-      timeoutMs: 5_000,
+      timeoutMs: 3_000,
       concurrency: 3,
     });
     const failures = Object.fromEntries(cases.map(({ id }) => [id, artifact(id).runner_failure]));
@@ -146,7 +146,12 @@ describe('an agent that a suite asks by its command line', () => {
 describe('an agent that cannot be asked', () => {
   test.each<[string, object, RegExp]>([
     ['that nobody knows', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
-    ['that is not installed', { agent: 'claude', environment: { PATH: '/nowhere' } }, /no program called claude/],
+    [
+      'that is not installed',
+      { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },
+      /no program called claude/,
+    ],
+    ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
     ['beside a script', { agent: 'claude', script: 'a.py' }, /not more/],
     ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /its policy has them/],
     ['under a policy that is none', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],

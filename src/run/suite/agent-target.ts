@@ -12,6 +12,7 @@ import type { Launcher } from '../../execute/launch.ts';
 import type { Effective } from '../../policy/bounds.ts';
 import { type AgentAnswer, type AgentAround, type AgentOrder, runAgent } from '../agent/agent.ts';
 import { boundFor } from '../agent/bound.ts';
+import { modelFor } from '../agent/model.ts';
 import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
@@ -146,6 +147,7 @@ export async function namedAgent(
   const whole = { ...order, task: 'any' };
   const adapter = checkAgentOrder(whole);
   const { bounds } = boundFor(whole, adapter, offersOf(await around.launcher.machine()));
+  modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
   await cleanSourceAt(order.dir, order.allowDirty === true);
   const { version, sha256 } = await programFor(whole, adapter, around);
