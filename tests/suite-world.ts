@@ -4,7 +4,7 @@ import path from 'node:path';
 import { canonicalize } from '../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../src/base/hash.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
-import type { SuiteCase, SuiteTarget } from '../src/contracts/suite/index.ts';
+import { type SuiteCase, type SuiteTarget, targetName } from '../src/contracts/suite/index.ts';
 import { finish } from '../src/evidence/finish.ts';
 import { storedFiles } from '../src/evidence/sealed-files.ts';
 
@@ -95,7 +95,7 @@ function runOf(runId: string, version: string, cases: readonly WorldCase[], targ
     run_id: runId,
     version,
     generated_at: '2026-01-06T12:00:09.000Z',
-    base_url: target.kind === 'http' ? target.url : `script:${target.name}`,
+    base_url: targetName(target),
     cases_path: 'cases.yaml',
     out_dir: '.proctor/runs',
     selected_case_ids: cases.map(({ id }) => id),

@@ -19,7 +19,13 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
         .choices(['none', 'record', 'replay'])
         .default('none'),
     )
-    .option('--recording <file>', 'what the model answered, for --model-mode replay')
+    .option('--recording <file>', 'what the model answered: written by record, read by replay')
+    .addOption(
+      new Option('--planner <agent>', 'with --model-mode record: the agent that plans, found on the PATH').choices([
+        'claude',
+        'codex',
+      ]),
+    )
     .option('--copy-output <folder>', 'copy the outputs to this folder')
     .option('--keep-sandbox', 'keep what the sandbox held, to be looked at')
     .option('--internal', 'add sandbox_path and model_io_path, which are paths of this machine, to the answer')
@@ -50,8 +56,9 @@ Exit codes:
   2  an error: the intent, the profile or the machine
   130, 143  interrupted; the run was stopped and written down
 
-Example:
-  proctor run intent build-config.json --policy strict --mode execute-sandbox > run.json`;
+Examples:
+  proctor run intent build-config.json --policy strict --mode execute-sandbox > run.json
+  proctor run intent goal.json --policy dev --planner claude --model-mode record --recording plan.json > run.json`;
 
 const REPRODUCE_EXITS = `
 Exit codes:

@@ -12,6 +12,7 @@ import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { sealedText } from './run-text.ts';
+import { eventText } from './transcript-text.ts';
 import { namedKey } from './variables.ts';
 
 export interface RunIntentFlags {
@@ -20,6 +21,7 @@ export interface RunIntentFlags {
   readonly answers?: string;
   readonly modelMode?: 'none' | 'record' | 'replay';
   readonly recording?: string;
+  readonly planner?: 'claude' | 'codex';
   readonly keepSandbox?: true;
   readonly copyOutput?: string;
   readonly internal?: true;
@@ -36,7 +38,12 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
     ...namedKey(),
     ...(copyOutput !== undefined && { copyOutputTo: copyOutput }),
     intent,
+    environment: process.env,
     signal: interrupt.signal,
+    onPlannerEvent: line => {
+      const text = eventText(line, paint);
+      if (text !== undefined) stderr.write(`${text}\n`);
+    },
     onOutput: (stream, bytes) => live[stream].take(bytes),
     onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
@@ -82,7 +89,11 @@ function told(error: unknown): number {
   return 2;
 }
 
-function summary({ folder, result, keyId, internal }: IntentRunResult, intent: string, paint: Paint): string {
+function summary(
+  { folder, result, keyId, internal, plannedBy }: IntentRunResult,
+  intent: string,
+  paint: Paint,
+): string {
   const { kernel_result_kind: kind, decision, execution, clarify_questions = [], policy } = result;
   const mark = decision.accepted ? paint('good', '✓') : kind === 'CLARIFY' ? paint('note', '?') : paint('bad', '✗');
   // Their paths are those inside the sandbox. Nobody should look for them here.
@@ -94,6 +105,7 @@ function summary({ folder, result, keyId, internal }: IntentRunResult, intent: s
     ...clarify_questions.slice(0, SHOWN_MAX).map(question => `  ${paint('note', '?')} ${printable(question)}`),
     ...(execution?.outputs ?? []).slice(0, SHOWN_MAX).map(({ path: file }) => `  output    ${printable(file)}`),
     ...(internal.sandbox_path === undefined ? [] : [`  kept      ${printable(shortPath(internal.sandbox_path))}`]),
+    ...(plannedBy ? [`  planned   ${plannerText(plannedBy)}`] : []),
     `  evidence  ${printable(shortPath(folder))}`,
     ...(clarify_questions.length > 0
       ? [paint('faint', '            answer in a file, {"KEY": answer}, and run again with --answers FILE')]
@@ -105,6 +117,11 @@ function summary({ folder, result, keyId, internal }: IntentRunResult, intent: s
         ]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function plannerText({ agent, model, folder }: NonNullable<IntentRunResult['plannedBy']>): string {
+  const name = `${agent.family.replace('_cli', '')} ${agent.version}`;
+  return printable(`by ${name}${model === null ? '' : `, ${model}`}: ${shortPath(folder)}`);
 }
 
 function shortPath(file: string): string {

@@ -21,6 +21,9 @@ type JudgedRun = SuiteRunResult['runs'][number];
 export interface RunSuiteFlags {
   readonly baseUrl?: string;
   readonly script?: string;
+  readonly agent?: string;
+  readonly policy?: string;
+  readonly dir?: string;
   readonly as?: 'baseline' | 'new';
   readonly out?: string;
   readonly runId?: string;
@@ -50,6 +53,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   try {
     const watched = {
       ...namedKey(),
+      environment: process.env,
       signal: interrupt.signal,
       onProgress: progress.show,
       onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
@@ -102,6 +106,9 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
   const given = {
     baseUrl: flags.baseUrl,
     script: flags.script,
+    agent: flags.agent,
+    policy: flags.policy,
+    dir: flags.dir,
     out: flags.out,
     runId: flags.runId,
     only: flags.only?.flatMap(words => words.split(',')).map(word => word.trim()),

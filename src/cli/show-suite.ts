@@ -26,15 +26,13 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
   if (!request) return '';
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   const { target, settings, cases, version, repetition } = request;
-  const whom =
-    target.kind === 'http' ? target.url : `the script ${target.name}, ${target.isolation} in ${target.sandbox}`;
   const { cases_completed: ok = 0, cases_failed: failed = 0, duration_ms: took } = run?.stats ?? {};
   const isOpen = life !== 'finished';
   const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
   const lines = [
     `${mark} ${paint('strong', isOpen ? stateOf(life) : `${ok} of ${counted(cases.count, 'case')} answered`)}  ${version}`,
     `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
-    `  target    ${printable(whom)}`,
+    `  target    ${printable(whomText(target))}`,
     ...(done === undefined ? [] : [`  progress  ${done} of ${counted(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
@@ -44,6 +42,15 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     ...whatNext(shown, paint),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function whomText(target: NonNullable<ShownSuite['request']>['target']): string {
+  if (target.kind === 'http') return target.url;
+  const whom =
+    target.kind === 'script'
+      ? `the script ${target.name}`
+      : `the agent ${target.name} ${target.version}, policy ${target.policy}`;
+  return `${whom}, ${target.isolation} in ${target.sandbox}`;
 }
 
 function whatNext({ place, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {

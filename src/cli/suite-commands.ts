@@ -11,13 +11,16 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
     .argument('[cases]', 'the cases: a .yaml, .json, .jsonl or .csv file')
     .option('--base-url <url>', 'the agent: cases go to URL/run-case')
     .option('--script <file>', 'a script that answers in its place, in a sandbox: input/case.json to output/reply.json')
+    .option('--agent <name>', "an agent's program that answers, in a sandbox: claude or codex, found on the PATH")
+    .option('--policy <name>', 'with --agent: what it may do: read-only, edit, open or a file (default: read-only)')
+    .option('--dir <folder>', 'with --agent: the folder that every attempt gets a private clone of (default: .)')
     .addOption(new Option('--as <side>', 'which side of a comparison it is').choices(['baseline', 'new']))
     .option('--out <folder>', 'where the artifacts go, in baseline/ and new/ (default: .proctor/runs)')
     .option('--run-id <id>', 'a name for the run')
     .option('--only <ids>', 'only these cases, with commas between; may be repeated', collect)
     .option('--concurrency <count>', 'cases at once (default: 4)', atLeastOne)
-    .option('--timeout <time>', 'how long one attempt may take, up to 10m (default: 60s)', duration)
-    .option('--idle-timeout <time>', 'how long nothing may be heard of it', duration)
+    .option('--timeout <time>', 'how long one attempt may take, up to 10m (default: 60s; of an agent 10m)', duration)
+    .option('--idle-timeout <time>', 'how long nothing may be heard of it (default of an agent: 2m)', duration)
     .option(
       '--retries <count>',
       'further attempts after timeouts, cut connections, 429 and 5xx (default: 2)',
@@ -136,4 +139,5 @@ Exit codes:
 Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
-  proctor run suite cases.yaml --script agent.py --as new`;
+  proctor run suite cases.yaml --script agent.py --as new
+  proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;

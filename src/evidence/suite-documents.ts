@@ -2,6 +2,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { instantText } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
+import { targetName } from '../contracts/suite/index.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { Document } from './documents.ts';
@@ -56,7 +57,7 @@ function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): 
     run_id: request.run_id,
     version: request.version,
     generated_at: instantText(completedAtMs),
-    base_url: target.kind === 'http' ? target.url : `script:${target.name}`,
+    base_url: targetName(target),
     cases_path: plan.casesPath,
     out_dir: plan.outDir,
     selected_case_ids: [...ids],
@@ -115,7 +116,7 @@ function finalState({ plan, stats, gaveUp, startedAtMs, completedAtMs }: SuiteRu
   const lines = [
     `run        ${request.run_id}`,
     `side       ${request.version}`,
-    `target     ${printable(target.kind === 'http' ? target.url : target.name)}`,
+    `target     ${printable(targetName(target))}`,
     `cases      ${stats.total}: ${stats.ok} answered, ${stats.failed} not${gaveUp ? ', the target was given up' : ''}`,
     `took       ${completedAtMs - startedAtMs} ms`,
   ];

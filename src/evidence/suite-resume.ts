@@ -167,6 +167,7 @@ const lineShape = z.union([
       repository: z.nullable(record({ commit: z.string(), dirty: z.boolean() })),
       headers: z.array(record({ name: z.string(), env: z.string() })),
       script: z.nullable(z.string()),
+      agent: z.optional(record({ dir: z.string(), policy: z.string(), cwd: z.string() })),
       bounds: anyObject(),
       owner,
     }),

@@ -15,6 +15,8 @@ export interface SuitePlan {
   readonly headers: readonly { readonly name: string; readonly env: string }[];
   /** Where the script lies that takes the place of an agent. Only the journal knows. */
   readonly script: string | null;
+  /** Where an agent's program is asked: its clones are made of this folder, under this policy. Absent where none is. */
+  readonly agent?: { readonly dir: string; readonly policy: string; readonly cwd: string };
   /** What was asked of the sandbox of that script. */
   readonly bounds: object;
   /** Whose run it is; when that process is gone, the run is dead, and can be resumed. */

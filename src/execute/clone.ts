@@ -49,14 +49,7 @@ export interface CloneOptions {
 export async function cloneFor(folder: string, stage: string, options: CloneOptions): Promise<Clone> {
   const tree = path.join(stage, options.readOnly ? 'work' : 'roots');
   const trusted = path.join(stage, 'trusted.git');
-  const source = await sourceAt(folder);
-  if (source && source.changed > 0 && !options.allowDirty) {
-    const them = source.changed === 1 ? '1 file has' : `${source.changed} files have`;
-    throw new Fault(
-      'usage',
-      `The work tree has changes that are not committed: ${them} to be committed or stashed first.`,
-    );
-  }
+  const source = await cleanSourceAt(folder, options.allowDirty);
   try {
     // Made for programs that have no tree of their own.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
@@ -68,6 +61,17 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
     if (cause instanceof Fault && cause.code !== 'git_failed') throw cause;
     throw new Fault('clone_failed', 'The folder could not be copied for the agent.', { cause });
   }
+}
+
+/** The repository that a folder lies in; undefined where there is none. Refuses one with changes that an agent would not see. */
+export async function cleanSourceAt(folder: string, allowDirty: boolean): Promise<Source | undefined> {
+  const source = await sourceAt(folder);
+  if (!source || source.changed === 0 || allowDirty) return source;
+  const them = source.changed === 1 ? '1 file has' : `${source.changed} files have`;
+  throw new Fault(
+    'usage',
+    `The work tree has changes that are not committed: ${them} to be committed or stashed first.`,
+  );
 }
 
 function removeEmpty(folder: string): void {

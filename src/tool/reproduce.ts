@@ -27,7 +27,7 @@ export async function reproduce(word: string, options: ReproduceOptions = {}): P
   const { folder } = await placeOf(cwd, word, around.signingKey);
   const { before, request, intent, profile } = await recordIn(folder);
   const recording =
-    request.model_mode === 'replay' ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
+    request.recording !== null ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
   const { result: now, folder: newFolder } = await runOrder(
     {
       intent,

@@ -137,6 +137,12 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       `The run asked the script ${printable(recorded.name)}: say where it is (--script FILE, script).`,
     );
   }
+  if (baseUrl === undefined && recorded.kind === 'agent') {
+    throw new Fault(
+      'usage',
+      `The run asked the agent ${recorded.name}. Run the suite again with --only and the id of the case.`,
+    );
+  }
   const url = baseUrl === undefined && recorded.kind === 'http' ? recorded.url : checkedUrl(baseUrl ?? '');
   const lacking =
     recorded.kind === 'http' && recorded.header_names.find(name => headers.every(one => one.name !== name));

@@ -13,7 +13,15 @@ export async function resumeSuite(
   word: string,
   options: Pick<
     RunSuiteOptions,
-    'cwd' | 'signingKey' | 'signal' | 'onProgress' | 'onFolder' | 'onWarning' | 'backoffMs' | 'breakerPausesMs'
+    | 'cwd'
+    | 'environment'
+    | 'signingKey'
+    | 'signal'
+    | 'onProgress'
+    | 'onFolder'
+    | 'onWarning'
+    | 'backoffMs'
+    | 'breakerPausesMs'
   > & {
     /** The value of a variable of the environment. */
     readonly variable: (name: string) => string | undefined;

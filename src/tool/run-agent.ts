@@ -32,6 +32,8 @@ export interface RunAgentOptions {
   readonly modelMode?: 'live' | 'record' | 'replay';
   /** The file of the recording. */
   readonly recording?: string;
+  /** Refused where there is no way to a model; else it runs, and ends as it may. */
+  readonly needsModel?: boolean;
   /** Also a version of the agent that nobody has tried. */
   readonly allowUntestedVersion?: boolean;
   /** Also where the folder has changes that are not committed, which the agent then does not see. */
@@ -64,6 +66,8 @@ export interface AgentRunResult {
   readonly ending: Ending;
   readonly correlationId: string;
   readonly agent: AgentPlan['agent'];
+  /** Which model answered, by the agent's own account. */
+  readonly model: string | null;
   readonly finalResponse: string | null;
   readonly transcriptPath: string;
   readonly finalResponsePath: string | null;
@@ -142,6 +146,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   secrets: true,
   modelMode: true,
   recording: true,
+  needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
   environment: true,
@@ -166,6 +171,7 @@ function resultOf({ place, run, result, effective, violations, changes }: AgentA
     ending: capture.ending,
     correlationId: plan.correlationId,
     agent: plan.agent,
+    model: judgement.model,
     finalResponse: judgement.finalText,
     transcriptPath: result.transcript_path,
     finalResponsePath: result.final_response_path,

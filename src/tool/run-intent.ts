@@ -3,12 +3,14 @@ import { Fault } from '../base/fault.ts';
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
+import type { Asked } from '../run/intent/decide.ts';
 import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
 import { checkTarget, copyOutput } from './copy-output.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
 import { profileOf } from './profile.ts';
+import type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
 import { sharedLauncher } from './run-script.ts';
 
 /** What is to be done, and how. What is not said takes its default. */
@@ -21,9 +23,14 @@ export interface RunIntentOptions {
   readonly policy?: string | Profile;
   /** A file with answers to the questions of an earlier run. */
   readonly answers?: string;
+  /** `none`, if not said; `record` lets an agent plan a bare goal, `replay` takes what it answered then. */
   readonly modelMode?: IntentRequest['model_mode'];
-  /** The recording of a model, for `replay`. */
+  /** The file of what the model answered: read by `replay`, written by `record`, which replaces none. */
   readonly recording?: string;
+  /** The agent that plans, for `record`. */
+  readonly planner?: 'claude' | 'codex';
+  /** Where the planner's program and the key of its model are looked up. Nothing of it reaches the planner. */
+  readonly environment?: NonNullable<RunAgentOptions['environment']>;
   /** Keeps what the sandbox held, to be looked at. */
   readonly keepSandbox?: boolean;
   /** Copies the outputs to this folder, which must be empty or not exist. */
@@ -36,7 +43,9 @@ export interface RunIntentOptions {
   readonly onOutput?: IntentAround['onOutput'];
   readonly onWait?: IntentAround['onWait'];
   readonly onFolder?: IntentAround['onFolder'];
-  /** Something went wrong that does not touch the run. */
+  /** What the planner does, as it does it. */
+  readonly onPlannerEvent?: NonNullable<RunAgentOptions['onEvent']>;
+  /** Something that does not touch the run, but that its caller should know. */
   readonly onWarning?: (sentence: string) => void;
 }
 
@@ -50,6 +59,8 @@ export interface IntentRunResult {
   readonly result: RunResult;
   /** The key that the seal was signed with, or null. */
   readonly keyId: string | null;
+  /** The run of the agent that has planned it, or null. */
+  readonly plannedBy: AgentRunResult | null;
   /** What only those who run Proctor should see: paths of this machine. */
   readonly internal: { readonly sandbox_path?: string; readonly model_io_path?: string };
 }
@@ -57,27 +68,18 @@ export interface IntentRunResult {
 /** Decides upon an intent, does what was decided if asked to, and leaves evidence that anyone can verify. */
 export async function runIntent(options: RunIntentOptions): Promise<IntentRunResult> {
   checkOptions(options);
-  const { policy = 'default', mode = 'plan-only', modelMode = 'none', recording, copyOutputTo } = options;
+  const { policy = 'default', mode = 'plan-only', copyOutputTo } = options;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const profile = profileOf(policy);
-  await checkModelMode(profile, modelMode, recording);
+  await checkModelMode(profile, options);
   const { judgedIntent, readGiven } = await import('../run/intent/read-intent.ts');
   const read = readGiven(options.intent, 'The intent', INTENT_BYTES_MAX);
   const answers = options.answers === undefined ? null : await answersIn(options.answers);
-  const answer = await runOrder(
-    {
-      intent: judgedIntent(read.value),
-      given: read.given,
-      answers,
-      profile,
-      mode,
-      modelMode,
-      ...(recording === undefined ? { recording: null } : await recordingIn(recording)),
-    },
-    options,
-  );
+  const asked = { intent: judgedIntent(read.value), profile, mode };
+  const { plannedBy = null, ...proposer } = await proposerFor({ ...asked, answers: answers?.values ?? {} }, options);
+  const answer = await runOrder({ ...asked, given: read.given, answers, ...proposer }, options);
   if (copyOutputTo !== undefined) copyOutput(answer.folder, copyOutputTo);
-  return answer;
+  return { ...answer, plannedBy };
 }
 
 const INTENT_BYTES_MAX = 16 * 1024 * 1024;
@@ -133,9 +135,10 @@ export async function runOrder(
     folder: place.folder,
     result,
     keyId: signer?.keyId ?? null,
+    plannedBy: null,
     internal: {
       ...(keptIn !== undefined && { sandbox_path: keptIn }),
-      ...(recording !== undefined && { model_io_path: path.resolve(cwd, recording) }),
+      ...(recording !== undefined && order.recording && { model_io_path: path.resolve(cwd, recording) }),
     },
   };
 }
@@ -158,6 +161,7 @@ function checkOptions(options: RunIntentOptions): void {
 const WORDS = {
   mode: ['plan-only', 'execute-sandbox'],
   modelMode: ['none', 'record', 'replay'],
+  planner: ['claude', 'codex'],
 } as const;
 
 const OPTIONS: Record<keyof RunIntentOptions, true> = {
@@ -167,6 +171,8 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   answers: true,
   modelMode: true,
   recording: true,
+  planner: true,
+  environment: true,
   keepSandbox: true,
   copyOutputTo: true,
   signingKey: true,
@@ -175,18 +181,19 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   onOutput: true,
   onWait: true,
   onFolder: true,
+  onPlannerEvent: true,
   onWarning: true,
 };
 
 /** PL4 and PL5: a run under strict or default depends on no model, and one that does has a recording. */
 async function checkModelMode(
   { name }: Profile,
-  mode: IntentRequest['model_mode'],
-  recording: string | undefined,
+  { modelMode: mode = 'none', recording, planner }: RunIntentOptions,
 ): Promise<void> {
   const { IntentFault } = await import('../run/intent/trouble.ts');
   if (mode === 'none') {
-    if (recording !== undefined) throw new Fault('usage', 'A recording is of use only with --model-mode replay.');
+    const idle = recording !== undefined ? 'A recording' : planner !== undefined ? 'A planner' : undefined;
+    if (idle !== undefined) throw new Fault('usage', `${idle} is of use only with --model-mode record or replay.`);
     return;
   }
   if (name === 'strict' || name === 'default')
@@ -197,8 +204,20 @@ async function checkModelMode(
     throw new IntentFault('model_mode_refused', `The model mode ${mode} needs a recording: --recording FILE.`, {
       ruleId: 'PL5',
     });
-  if (mode === 'record')
-    throw new IntentFault('recording_unusable', 'There is no planner yet whose answers could be recorded.');
+  if (mode === 'record' && planner === undefined)
+    throw new Fault('usage', 'The model mode record needs somebody to ask: --planner claude or --planner codex.');
+}
+
+/** Who proposes something for a bare goal: nobody, a recording, or an agent that is recorded. */
+async function proposerFor(asked: Omit<Asked, 'propose'>, options: RunIntentOptions) {
+  const { modelMode = 'none', recording, planner } = options;
+  if (recording === undefined) return { modelMode, recording: null };
+  if (modelMode !== 'record' || planner === undefined) return { modelMode, ...(await recordingIn(recording)) };
+  const { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent } = options;
+  const given = { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent };
+  const around = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const { recordPlan } = await import('./plan-intent.ts');
+  return recordPlan(asked, { ...around, planner, recording });
 }
 
 async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers']>> {

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -6,10 +6,10 @@ import { newRunId } from '../base/ids.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { Signer } from '../contracts/seal/index.ts';
-import { repetitionId, type SuiteTarget } from '../contracts/suite/index.ts';
+import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import type { SuitePlan } from '../evidence/suite-run.ts';
 import type { Requested } from '../policy/bounds.ts';
+import type { AgentOrder } from '../run/agent/order.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
@@ -17,7 +17,8 @@ import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
-import { checkedRunId, checkedSettings, checkedUrl, checkHeader, inFolder } from './suite-words.ts';
+import { targetFor, whomToAsk } from './suite-targets.ts';
+import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** What to ask whom, and within which bounds. What is not said takes its default. */
 export interface RunSuiteOptions extends Partial<SuiteSettings> {
@@ -28,6 +29,14 @@ export interface RunSuiteOptions extends Partial<SuiteSettings> {
   readonly baseUrl?: string;
   /** A script that answers in the place of an agent, in a sandbox. */
   readonly script?: string;
+  /** An agent's program, `claude` or `codex`: the text of a case is its task. */
+  readonly agent?: string;
+  /** What that agent may do: `read-only`, `edit`, `open` or the file of a policy; `read-only`, if not said. */
+  readonly policy?: string;
+  /** The folder that every attempt of that agent works on a private clone of. The working folder, if not said. */
+  readonly dir?: string;
+  /** Where the agent's program and the key of its model are looked up. Nothing of it reaches the agent. */
+  readonly environment?: AgentOrder['environment'];
   readonly bounds?: Omit<Requested, 'profile' | 'timeoutMs' | 'idleMs'> & { readonly profile?: string | Profile };
   /** The folder of the artifacts, `baseline/` and `new/` below it; else `.proctor/runs`. */
   readonly out?: string;
@@ -109,10 +118,12 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   return runAll(places, { ...options, home, signer });
 }
 
-type Going = Pick<
+/** Everything that a run needs besides its plan. */
+export type Going = Pick<
   RunSuiteOptions,
   | 'headers'
   | 'secrets'
+  | 'environment'
   | 'bounds'
   | 'signal'
   | 'onProgress'
@@ -169,49 +180,14 @@ async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer
   }
 }
 
-async function targetFor({ request, script, bounds }: SuitePlan, { headers = [], secrets = {}, home, signer }: Going) {
-  const { settingsFrom } = await import('../run/suite/settings.ts');
-  const { run_id: runId, version: side, target } = request;
-  const settings = settingsFrom(request.settings);
-  if (target.kind === 'http') {
-    const { httpTarget } = await import('../run/suite/http-target.ts');
-    for (const header of headers) checkHeader(header);
-    return httpTarget({
-      url: target.url,
-      side,
-      runId,
-      headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-      secrets: [...headers.map(({ value }) => value), ...Object.values(secrets)],
-      redirects: target.redirects,
-      settings,
-    });
-  }
-  const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
-    import('../run/suite/script-target.ts'),
-    import('./run-script.ts'),
-  ]);
-  const sha256 = script === null ? undefined : await hashOf(script);
-  if (script === null || sha256 !== target.sha256) {
-    throw new Fault('script_changed', 'The script is not the one that the run began with.');
-  }
-  const { attemptsIn } = await import('../evidence/runs.ts');
-  const kept = attemptsIn(home);
-  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home: kept, signer, bounds, secrets, settings });
-}
-
-async function hashOf(script: string): Promise<string | undefined> {
-  const [{ readRegular }, { bytesHash }] = await Promise.all([import('../base/regular.ts'), import('../base/hash.ts')]);
-  const bytes = readRegular(script, SCRIPT_BYTES_MAX);
-  return bytes && bytesHash(bytes);
-}
-
-const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
-
 async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
-  const { DEFAULT_SETTINGS } = await import('../run/suite/settings.ts');
-  const settings = checkedSettings(options, DEFAULT_SETTINGS);
+  const { AGENT_CLOCKS, DEFAULT_SETTINGS } = await import('../run/suite/settings.ts');
+  const settings =
+    options.agent === undefined
+      ? checkedSettings(options, DEFAULT_SETTINGS)
+      : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
-  const named = options.script === undefined ? httpNamed(options) : await scriptNamed(options, settings, cwd);
+  const named = await whomToAsk(options, settings, home, cwd);
   const { repositoryAt } = await import('../execute/repository.ts');
   return {
     group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
@@ -227,57 +203,4 @@ async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Pro
     headers: headers.map(({ name, env }) => ({ name, env })),
     ...named,
   };
-}
-
-type Whom = Pick<SuiteOrder, 'target' | 'script' | 'bounds' | 'effective'>;
-
-function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
-  for (const header of headers) checkHeader(header);
-  if (baseUrl === undefined)
-    throw new Fault(
-      'usage',
-      'Say whom to ask: an agent by its address (--base-url, baseUrl), or a script (--script, script).',
-    );
-  const target: SuiteTarget = {
-    kind: 'http',
-    url: checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)]),
-    header_names: headers.map(({ name }) => name).sort(),
-    redirects,
-  };
-  return { target, script: null, bounds: {}, effective: undefined };
-}
-
-async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
-  if (options.baseUrl !== undefined)
-    throw new Fault(
-      'usage',
-      'Ask an agent at an address (--base-url, baseUrl) or a script (--script, script), not both.',
-    );
-  const script = path.resolve(cwd, options.script as string);
-  const [{ checkOrder }, { offersOf }, { effectiveBounds }, { profileOf }, { sharedLauncher }] = await Promise.all([
-    import('../run/order.ts'),
-    import('../run/plan.ts'),
-    import('../policy/bounds.ts'),
-    import('./profile.ts'),
-    import('./run-script.ts'),
-  ]);
-  const { profile, ...asked } = options.bounds ?? {};
-  const bounds: Requested = {
-    ...asked,
-    ...(profile !== undefined && { profile: profileOf(profile) }),
-    timeoutMs: settings.timeoutMs,
-  };
-  checkOrder({ script, bounds, secrets: options.secrets ?? {} });
-  const effective = effectiveBounds(bounds, offersOf(await (await sharedLauncher()).machine()));
-  const sha256 = await hashOf(script);
-  if (sha256 === undefined) throw new Fault('usage', 'The script is not a regular file of at most 64 MiB.');
-  const target: SuiteTarget = {
-    kind: 'script',
-    name: path.basename(script),
-    sha256,
-    bytes: statSync(script).size,
-    sandbox: effective.sandbox,
-    isolation: effective.isolation,
-  };
-  return { target, script, bounds, effective };
 }

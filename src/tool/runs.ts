@@ -126,9 +126,10 @@ async function listedSuite(place: RunPlace, recovered: Recovered | undefined): P
 /** A suite that is running, or was interrupted: how far it has come, by its journal. */
 async function openSuite({ id, lane, folder }: RunPlace, { became }: Recovered): Promise<Listed> {
   const { plan, done = 0, startedAtMs } = (await openSuiteIn(folder)) ?? {};
+  const { targetName } = await import('../contracts/suite/index.ts');
   const isRunning = became === 'alive';
   const { cases, target } = plan?.request ?? {};
-  const whom = target?.kind === 'http' ? target.url : target && `script:${target.name}`;
+  const whom = target && targetName(target);
   return {
     id,
     kind: lane,

@@ -10,6 +10,9 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (options.as !== 'baseline' && options.as !== 'new') {
     throw new Fault('usage', 'Say which side it is: as is "baseline" or "new".');
   }
+  for (const name of ['agent', 'policy', 'dir'] as const) {
+    if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} is a text.`);
+  }
   const { headers = [], repeat = 1 } = options;
   if (!Array.isArray(headers) || !headers.every(isHeader)) {
     throw new Fault('usage', 'headers is a list of objects with name, env (the variable it comes from) and value.');
@@ -43,6 +46,10 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   as: true,
   baseUrl: true,
   script: true,
+  agent: true,
+  policy: true,
+  dir: true,
+  environment: true,
   bounds: true,
   out: true,
   runId: true,

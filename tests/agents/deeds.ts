@@ -33,6 +33,10 @@ const telling: Readonly<Record<string, Deed>> = {
   claim_work: scene => {
     scene.finalText = 'Done: I have changed the file as you asked.';
   },
+  /** Its last words are these, in base64url. */
+  final: (scene, text = '') => {
+    scene.finalText = Buffer.from(text, 'base64url').toString();
+  },
   no_text: scene => {
     scene.finalText = '';
   },

@@ -21,6 +21,7 @@ export interface Place {
 }
 
 export const FINAL_TEXT = 'All done: final answer.';
+const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a model")'] }] };
 
 const say = (text: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'text', text }] });
 const run = (command: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'command', command }] });
@@ -47,6 +48,8 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   loop: () => run('true'),
   /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
+  /** A planner's answer, as models like to give it. */
+  plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
   claim: () => say('I ran the tests. All tests pass.'),
   silent: () => ({ how: 'silent' }),
   cut: () => ({ how: 'cut' }),

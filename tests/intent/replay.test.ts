@@ -116,6 +116,12 @@ describe('a bare goal with a recording', () => {
     ['no commands', { outputs: ['out/a'] }, 'RUN_E007: What the model answered has no commands.'],
     ['a list', [], 'RUN_E007: What the model answered is not one JSON object.'],
     ['prose', 'Sure! Here is the plan: {}', 'RUN_E007: What the model answered is not one JSON object.'],
+    [
+      'a fence with words before it',
+      'Here:\n```json\n{}\n```',
+      'RUN_E007: What the model answered is not one JSON object.',
+    ],
+    ['two fences', '```\n{}\n```\n```\n{}\n```', 'RUN_E007: What the model answered is not one JSON object.'],
     ['one key twice', '{"commands":[],"commands":[]}', 'RUN_E007: What the model answered is not one JSON object.'],
   ])('that proposes %s is refused', async (_, answer, told) => {
     expect(await replayed([[GOAL, answer]])).toBe(told);
@@ -138,12 +144,6 @@ describe('a model mode', () => {
   test('without a recording is refused, by PL5', async () => {
     const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay' }).catch(toldOf);
     expect(told).toBe('RUN_E004: The model mode replay needs a recording: --recording FILE.');
-  });
-
-  test('that records is not there yet, and says so', async () => {
-    expect(await replayed([], { goal: 'g' }, { modelMode: 'record' })).toBe(
-      'RUN_E007: There is no planner yet whose answers could be recorded.',
-    );
   });
 
   test('with a recording that was changed is refused', async () => {

@@ -49,6 +49,18 @@ export class World {
   /** With nothing but what a user has who set up one agent and its key. */
   start(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): ChildProcess {
     const args = ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, '--json', ...flags];
+    return this.#spawned(args, agent, key);
+  }
+
+  /** Any other command of somebody who has one agent and its key. */
+  async with(
+    agent: Agent,
+    ...args: readonly string[]
+  ): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    return outputOf(this.#spawned(args, agent, KEY));
+  }
+
+  #spawned(args: readonly string[], agent: Agent, key: string | null): ChildProcess {
     return spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
       cwd: this.cwd,
       env: {

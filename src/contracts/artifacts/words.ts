@@ -29,10 +29,10 @@ export const folderName = () =>
 
 export const portablePath = () => soundText(pathFault, 'must be a relative path, but ');
 
-/** An address to which requests went, or the name of a script that took its place. */
+/** An address to which requests went, or the name of a script or an agent's program that took its place. */
 export const targetUrl = () =>
   soundText(url => {
-    if (/^script:[^\s/\\:]{1,255}$/.test(url)) return undefined;
+    if (/^(?:script|agent):[^\s/\\:]{1,255}$/.test(url)) return undefined;
     if (!/^https?:\/\/\S+$/i.test(url) || !URL.canParse(url)) return 'must be an http or https URL';
     const { username, password } = new URL(url);
     return username || password ? 'holds credentials' : undefined;
@@ -75,7 +75,7 @@ export const ASKS = {
   ],
   targetUrl: [
     'a URL begins with http:// or https://, holds no white space, and can be parsed',
-    'script: and the name of a script stands where one answered instead',
+    'script: or agent: and the name of a script or of an agent stands where one answered instead',
     'a URL holds no user name and no password',
   ],
   isoTime: [

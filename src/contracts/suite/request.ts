@@ -19,6 +19,17 @@ const target = z.union([
     sandbox: z.enum(['none', 'process', 'container', 'vm']),
     isolation: z.enum(['strict', 'standard', 'none']),
   }),
+  record({
+    kind: z.literal('agent'),
+    name: matching(/^[a-z][a-z0-9-]{0,30}$/, 'the name of an agent in lower case'),
+    version: filledText(),
+    /** Of its program. */
+    sha256: contentHashText(),
+    policy: filledText(),
+    policy_sha256: contentHashText(),
+    sandbox: z.enum(['none', 'process', 'container', 'vm']),
+    isolation: z.enum(['strict', 'standard', 'none']),
+  }),
 ]);
 
 const REPETITIONS_MAX = 1_000;
@@ -85,10 +96,11 @@ const rules = [
     title: 'Target Named',
     why: 'Two runs say something about two versions only if it is known what was asked in each.',
     asks: [
-      'target has kind, http or script',
+      'target has kind, http, script or agent',
       'http has url, header_names, a list of names in lower case without their values, and redirects, true or false',
       ...ARTIFACT_ASKS.targetUrl,
       'script has name, sha256, bytes, sandbox and isolation',
+      'agent has name, in lower case, version, sha256 of its program, policy and policy_sha256, sandbox and isolation',
       'target_sha256 is the content hash of target',
     ],
     fields: ['target', 'target_sha256'],
@@ -126,6 +138,11 @@ const rules = [
 /** The run id of a repetition: the first gives it, the others add their number. */
 export function repetitionId(of: string, number: number): string {
   return number === 1 ? of : `${of}.${number}`;
+}
+
+/** Whom a run asked, as run.json and every failure name it. */
+export function targetName(target: SuiteTarget): string {
+  return target.kind === 'http' ? target.url : `${target.kind}:${target.name}`;
 }
 
 const exampleTarget: SuiteTarget = {

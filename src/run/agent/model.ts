@@ -1,5 +1,6 @@
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { instantText, systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
 import { bytesHash } from '../../base/hash.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
@@ -19,7 +20,7 @@ export type ModelAccess =
 
 /** Decides where the answers come from, before anything is made. */
 export function modelFor(
-  { modelMode = 'live', recording, environment }: AgentOrder,
+  { modelMode = 'live', recording, needsModel, environment }: AgentOrder,
   adapter: AgentAdapter,
 ): ModelAccess {
   const { keyVariable, urlVariable, defaultUrl, keyHeader } = adapter.api;
@@ -30,6 +31,7 @@ export function modelFor(
   const key = environment[keyVariable];
   if (!key) {
     const why = `${keyVariable} is not set, so ${adapter.agent} has no way to a model.`;
+    if (needsModel) throw new Fault('no_model', why);
     return { kind: 'none', why };
   }
   const upstream = { url: environment[urlVariable] || defaultUrl, key, keyHeader };

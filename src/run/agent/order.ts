@@ -22,6 +22,8 @@ export interface AgentOrder {
   readonly secrets?: Readonly<Record<string, string>>;
   readonly modelMode?: 'live' | 'record' | 'replay';
   readonly recording?: string;
+  /** Refused where there is no way to a model, rather than run in vain. */
+  readonly needsModel?: boolean;
   readonly allowUntestedVersion?: boolean;
   readonly allowDirty?: boolean;
   /** Where the program and the key of the model are looked up. */

@@ -44,7 +44,17 @@ export function decide({ intent: written, answers, mode, profile, propose }: Ask
   return { kind: 'CLARIFY', intent, text, sha256, bundle, questions: questions.map(question => question.text) };
 }
 
-/** Answers what can be answered; an answer may raise the next question. */
+/** The intent that a model would have to plan; undefined where nobody need be asked, or may not be yet. */
+export function goalToPlan({ intent: written, answers, mode, profile }: Omit<Asked, 'propose'>): Intent | undefined {
+  const { intent } = settled(written, new Map(Object.entries(answers)), mode);
+  return needsPlan(intent) && refusalsOf(intent, profile).length === 0 ? intent : undefined;
+}
+
+function needsPlan(intent: Intent): boolean {
+  return !isExecutable(intent) && placeholdersIn(intent).length === 0;
+}
+
+/** Answers what can be answered, before something is proposed and after. */
 function answered(
   written: Intent,
   answers: Readonly<Record<string, unknown>>,
@@ -52,23 +62,26 @@ function answered(
   propose: Asked['propose'],
 ): { intent: Intent; questions: Question[] } {
   const open = new Map(Object.entries(answers));
+  let { intent, questions } = settled(written, open, mode);
+  if (propose && needsPlan(intent)) {
+    const proposed = judgedIntent(merged(intent, propose(intent)), 'What the model proposed');
+    ({ intent, questions } = settled(proposed, open, mode));
+  }
+  refuseStray(open, questions);
+  return { intent, questions };
+}
+
+/** Takes every answer that is open and asked for; an answer may raise the next question. */
+function settled(written: Intent, open: Map<string, unknown>, mode: Mode): { intent: Intent; questions: Question[] } {
   let intent = written;
-  let mayPropose = propose;
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const questions = questionsOf(intent, mode);
     const known = answerable(questions, open);
-    if (known.length > 0) {
-      intent = edited(
-        intent,
-        known.flatMap(question => editsOf(question, open)),
-      );
-    } else if (mayPropose && !isExecutable(intent) && placeholdersIn(intent).length === 0) {
-      intent = judgedIntent(merged(intent, mayPropose(intent)), 'What the model proposed');
-      mayPropose = undefined;
-    } else {
-      refuseStray(open, questions);
-      return { intent, questions };
-    }
+    if (known.length === 0) return { intent, questions };
+    intent = edited(
+      intent,
+      known.flatMap(question => editsOf(question, open)),
+    );
   }
   throw new IntentFault('intent_invalid', 'The answers raise new questions again and again.');
 }

@@ -38,6 +38,8 @@ export interface IntentOrder {
   readonly judgeAccept: JudgeAccept;
   /** Looks at the checks before anything runs, and throws if one cannot be judged. */
   readonly checkAccept: (checks: NonNullable<Intent['accept']>) => void;
+  /** It is decided what will be done, and nothing of it is done yet. */
+  readonly onDecided?: () => void;
   /** Where to keep what the sandbox held, if somebody wants to look at it. */
   readonly keepIn?: string;
 }
@@ -65,6 +67,7 @@ export async function runIntent(order: IntentOrder, around: IntentAround): Promi
     ...(order.propose && { propose: order.propose }),
   });
   order.checkAccept(decision.intent.accept ?? []);
+  order.onDecided?.();
   const id = newRunId('intent', systemClock);
   const plan = planOf(id, order, decision, startedAtMs);
   const texts: IntentTexts = {

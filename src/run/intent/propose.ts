@@ -1,4 +1,5 @@
 import { canonicalize } from '../../base/canonical.ts';
+import { instantText } from '../../base/clock.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
 import { check } from '../../contracts/check.ts';
@@ -38,7 +39,7 @@ export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Re
     throw new IntentFault('recording_unusable', 'The recording holds no answer for this goal: another was asked.', {
       details: { prompt_hash: asked, recorded: interactions.length },
     });
-  const reading = readJson(Buffer.from(answer.response_content), { bytesMax: MIB });
+  const reading = readJson(Buffer.from(unfenced(answer.response_content)), { bytesMax: MIB });
   if (!reading.ok || typeof reading.value !== 'object' || reading.value === null || Array.isArray(reading.value))
     throw new IntentFault('recording_unusable', 'What the model answered is not one JSON object.', {
       details: { interaction: answer.i },
@@ -49,4 +50,45 @@ export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Re
       details: { interaction: answer.i },
     });
   return reading.value as Record<string, unknown>;
+}
+
+/** Models put JSON into a fence, whatever they are told. Words around it, or a second one, are no answer to what was asked. */
+function unfenced(response: string): string {
+  const [, inside] = /^\s*```(?:json)?[ \t]*\r?\n((?:(?!```)[^])*)```\s*$/.exec(response) ?? [];
+  return inside ?? response;
+}
+
+/** What a planner answered, and what it tells of itself. */
+export interface PlannerAnswer {
+  readonly adapterId: string;
+  readonly modelId: string;
+  readonly response: string;
+  readonly tokensInput: number | null;
+  readonly tokensOutput: number | null;
+  readonly startedAtMs: number;
+  readonly latencyMs: number;
+}
+
+/** The recording of one answer, by which it is found again. */
+export function recordingOf(intent: Intent, answer: PlannerAnswer): ModelIo {
+  const { adapterId, modelId, response, tokensInput, tokensOutput, startedAtMs, latencyMs } = answer;
+  return {
+    model_io_schema_version: '1.0.0',
+    adapter_id: adapterId,
+    model_id: modelId,
+    mode: 'record',
+    interactions: [
+      {
+        i: 0,
+        prompt_hash: bytesHash(plannerPrompt(intent)),
+        response_hash: bytesHash(response),
+        response_content: response,
+        ...(tokensInput !== null && { tokens_input: tokensInput }),
+        ...(tokensOutput !== null && { tokens_output: tokensOutput }),
+        latency_ms: latencyMs,
+      },
+    ],
+    created_at_utc: instantText(startedAtMs),
+    ended_at_utc: instantText(startedAtMs + latencyMs),
+  };
 }

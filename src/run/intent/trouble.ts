@@ -26,4 +26,5 @@ type IntentFaultCode =
   | 'intent_invalid'
   | 'model_mode_refused'
   | 'evidence_invalid'
-  | 'recording_unusable';
+  | 'recording_unusable'
+  | 'planner_failed';

@@ -8,7 +8,7 @@ import type { Needles } from '../../base/needles.ts';
 import { printable } from '../../base/printable.ts';
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
 import type { SuiteSettings } from './settings.ts';
-import type { Body, Failed, Question, Target, Told } from './target.ts';
+import { type Body, CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
 
 export interface HttpAgent {
   readonly url: string;
@@ -92,7 +92,7 @@ function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: Su
     case 'idle':
       return { class: 'timeout', message: `Nothing was heard for ${idleMs} ms.`, errorName: 'IDLE', mayRetry: true };
     case 'cancelled':
-      return { class: 'other', message: 'The run was cancelled.', mayRetry: false, cancelled: true };
+      return CANCELLED;
     case 'broken':
       if (errorName === 'UNKNOWN_CONTENT_ENCODING' || errorName === 'BROKEN_CONTENT_ENCODING') {
         return { class: 'invalid_json', message: BROKEN[errorName] ?? '', errorName, mayRetry: false };

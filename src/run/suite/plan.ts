@@ -21,8 +21,9 @@ export interface SuiteOrder {
   readonly repository: SuitePlan['repository'];
   readonly headers: SuitePlan['headers'];
   readonly script: string | null;
+  readonly agent?: NonNullable<SuitePlan['agent']>;
   readonly bounds: Requested;
-  /** What holds every attempt, where a script answers. */
+  /** What holds every attempt, where a script or an agent's program answers. */
   readonly effective: Effective | undefined;
 }
 
@@ -49,12 +50,13 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
     repository: order.repository,
     headers: order.headers,
     script: order.script,
+    ...(order.agent && { agent: order.agent }),
     bounds: order.bounds,
     owner: ownerHere(),
   };
 }
 
-/** An agent behind an address is bounded by nothing but what we wait for and keep; a script by its sandbox. */
+/** An agent behind an address is bounded by nothing but what we wait for and keep; a program by its sandbox. */
 function runnerOf({ effective, settings }: SuiteOrder): Omit<Runner, 'timing' | 'exit'> {
   const { identity, warnings } = runnerHere(effective?.warnings ?? []);
   return {
@@ -66,7 +68,7 @@ function runnerOf({ effective, settings }: SuiteOrder): Omit<Runner, 'timing' | 
       filesystem_readonly: effective !== undefined && effective.sandbox !== 'none',
     },
     limits: {
-      timeout_ms: settings.timeoutMs,
+      timeout_ms: effective?.timeoutMs ?? settings.timeoutMs,
       max_output_files: effective?.outputFilesMax ?? 1,
       max_total_output_bytes: effective?.outputBytesMax ?? settings.bodyBytesMax,
       ...(effective?.memoryBytes !== undefined && { max_memory_bytes: effective.memoryBytes }),

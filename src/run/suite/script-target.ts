@@ -9,7 +9,7 @@ import type { Launcher } from '../../execute/launch.ts';
 import type { Requested } from '../../policy/bounds.ts';
 import { runScript, type ScriptAnswer } from '../script.ts';
 import type { SuiteSettings } from './settings.ts';
-import type { Body, Failed, Question, Target, Told } from './target.ts';
+import { type Body, CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
 
 export interface ScriptAgent {
   readonly script: string;
@@ -62,14 +62,6 @@ export function scriptTarget(agent: ScriptAgent): Target {
     close: async () => undefined,
   };
 }
-
-const CANCELLED: Failed = {
-  ok: false,
-  class: 'other',
-  message: 'The run was cancelled.',
-  mayRetry: false,
-  cancelled: true,
-};
 
 function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: ScriptAgent): Told['outcome'] {
   const { bodyBytesMax } = agent.settings;

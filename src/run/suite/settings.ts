@@ -24,6 +24,9 @@ export const DEFAULT_SETTINGS: SuiteSettings = {
   breakerFailures: 20,
 };
 
+/** What an agent's program gets in their place: it works for longer, and is silent for longer. */
+export const AGENT_CLOCKS = { timeoutMs: 600_000, idleMs: 120_000 } as const satisfies Partial<SuiteSettings>;
+
 /** Settings in the words of the request. */
 export function settingsNote(settings: SuiteSettings): SuiteRequest['settings'] {
   return {

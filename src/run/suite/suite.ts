@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import { targetName } from '../../contracts/suite/index.ts';
 import { type Sealing, sealingOf } from '../../evidence/finish.ts';
 import { Journal } from '../../evidence/journal.ts';
 import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
@@ -141,7 +142,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
   const { target: asked } = request;
   const named: Omit<Named, 'id'> = {
     side: request.version,
-    url: asked.kind === 'http' ? asked.url : `script:${asked.name}`,
+    url: targetName(asked),
     settings,
   };
   const ofCase = {

@@ -2,7 +2,7 @@ import type { Reply } from '../../adapters/http-agent.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
-/** Who is asked: an agent behind an address, or a program in a sandbox. */
+/** Who is asked: an agent behind an address, or a script or an agent's program in a sandbox. */
 export interface Target {
   /** Makes one attempt. What the other side does is an answer, never an error. */
   ask(question: Question): Promise<Told>;
@@ -51,6 +51,15 @@ export interface Failed {
   /** It was stopped because the whole run was. */
   readonly cancelled?: true;
 }
+
+/** An attempt that was stopped because the whole run was. */
+export const CANCELLED: Failed = {
+  ok: false,
+  class: 'other',
+  message: 'The run was cancelled.',
+  mayRetry: false,
+  cancelled: true,
+};
 
 /** What was received, with its secrets masked. */
 export interface Body {

@@ -1,0 +1,169 @@
+import { readReply, type Side } from '../../adapters/http-agent.ts';
+import { canonicalize } from '../../base/canonical.ts';
+import { clip } from '../../base/clip.ts';
+import { Fault } from '../../base/fault.ts';
+import { readJson } from '../../base/json.ts';
+import { printable } from '../../base/printable.ts';
+import type { Reason } from '../../contracts/agent-step/reading.ts';
+import type { Signer } from '../../contracts/seal/signature.ts';
+import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
+import { cleanSourceAt } from '../../execute/clone.ts';
+import type { Launcher } from '../../execute/launch.ts';
+import type { Effective } from '../../policy/bounds.ts';
+import { type AgentAnswer, type AgentAround, type AgentOrder, runAgent } from '../agent/agent.ts';
+import { boundFor } from '../agent/bound.ts';
+import { modelFor } from '../agent/model.ts';
+import { checkAgentOrder } from '../agent/order.ts';
+import { programFor } from '../agent/program.ts';
+import { readAgentPolicy } from '../agent/read-policy.ts';
+import { offersOf } from '../plan.ts';
+import { AgentEvents } from './agent-events.ts';
+import type { SuiteSettings } from './settings.ts';
+import { CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
+
+/** An agent's program, and what is the same in all its attempts. */
+export interface CliAgent {
+  readonly order: Omit<AgentOrder, 'task'>;
+  readonly side: Side;
+  readonly launcher: () => Promise<Launcher>;
+  /** Where its runs are kept. */
+  readonly home: string;
+  /** Who signs their seals. */
+  readonly signer: Signer | undefined;
+  readonly settings: SuiteSettings;
+}
+
+/** An agent that is asked by its own command line: every attempt is a run of its own, on a clone of its own. */
+export function agentTarget(agent: CliAgent): Target {
+  return {
+    async ask({ one, signal }: Question): Promise<Told> {
+      const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
+      try {
+        const answer = await runAgent(
+          { ...agent.order, task: taskOf(one) },
+          {
+            launcher: await agent.launcher(),
+            home: agent.home,
+            signer: agent.signer,
+            signal,
+            onEvent: line => events.take(line),
+          },
+        );
+        const { plan, judgement, completedAtMs } = answer.run;
+        return {
+          latencyMs: completedAtMs - plan.startedAtMs,
+          runId: answer.place.id,
+          outcome: judged(answer, one.id, events, agent),
+          ...(isStatus(judgement.apiStatus) && { httpStatus: judgement.apiStatus }),
+        };
+      } catch (error) {
+        if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
+        // What is wrong with one task is a matter of its case alone.
+        if (error instanceof Fault && error.code === 'usage')
+          return { latencyMs: 0, outcome: { ok: false, class: 'other', message: error.message, mayRetry: false } };
+        throw error;
+      }
+    },
+    // Each attempt listens to the signal of its question.
+    cancel: () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** The text of a case, and what goes with it. */
+function taskOf({ input }: SuiteCase): string {
+  if (input.context === undefined) return input.user;
+  return `${input.user}\n\nThis goes with it, as JSON:\n${canonicalize(input.context)}`;
+}
+
+function judged({ run }: AgentAnswer, id: string, events: AgentEvents, agent: CliAgent): Told['outcome'] {
+  const { termination, reason, finalText, reported } = run.judgement;
+  if (reason === 'cancelled') return CANCELLED;
+  const said = Buffer.from(finalText ?? '');
+  const body = { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} };
+  const failed = (failure: Omit<Failed, 'ok' | 'body'>): Failed => ({
+    ...failure,
+    ok: false,
+    ...(said.length > 0 && said.length <= agent.settings.bodyBytesMax && { body }),
+  });
+  if (termination !== 'completed') return failed(failureOf(run.judgement));
+  const bytes = Buffer.from(
+    JSON.stringify({
+      ...(replyIn(said) ?? { final_output: { content_type: 'text', content: finalText ?? '' } }),
+      events: events.list,
+      usage: reported,
+      ...(events.leftOut > 0 && { events_left_out: events.leftOut }),
+    }),
+  );
+  const answer = readReply(bytes, id, agent.side, agent.settings.bodyBytesMax);
+  return answer.ok
+    ? { ok: true, reply: answer.reply, masked: 0, bytes: bytes.length }
+    : failed({ ...answer, mayRetry: false });
+}
+
+/** Last words that are a reply as an agent over HTTP gives one. What the agent did is ours to say all the same. */
+function replyIn(said: Buffer): object | undefined {
+  const reading = readJson(said, { bytesMax: said.length });
+  if (!reading.ok || typeof reading.value !== 'object' || reading.value === null) return undefined;
+  return Object.hasOwn(reading.value, 'final_output') ? reading.value : undefined;
+}
+
+/** An agent may say any number. */
+function isStatus(status: number | null): status is number {
+  return status !== null && Number.isInteger(status) && status >= 100 && status <= 999;
+}
+
+/** How an agent ended, in the six classes of failures. */
+function failureOf({ reason, detail, apiStatus: status }: AgentAnswer['run']['judgement']): Omit<Failed, 'ok'> {
+  const isAnswered = isStatus(status);
+  const errorClass = isAnswered ? 'http_error' : (CLASSES[reason] ?? 'other');
+  const mayRetry = isAnswered ? [408, 425, 429].includes(status) || status >= 500 : RETRIED.has(errorClass);
+  return {
+    class: errorClass,
+    message: printable(clip(detail ?? 'The agent did not complete its work.', MESSAGE_BYTES_MAX).text),
+    errorName: reason.toUpperCase(),
+    mayRetry,
+  };
+}
+
+const MESSAGE_BYTES_MAX = 1_000;
+
+const CLASSES: Readonly<Partial<Record<Reason, Failed['class']>>> = {
+  api_error: 'network_error',
+  wall_clock: 'timeout',
+  stalled: 'timeout',
+  incomplete_stream: 'schema_mismatch',
+  protocol_error: 'schema_mismatch',
+  schema_missing: 'schema_mismatch',
+};
+
+const RETRIED: ReadonlySet<Failed['class']> = new Set(['timeout', 'network_error']);
+
+/** Who would be asked, and under which bounds; refused where it could not be. */
+export async function namedAgent(
+  order: Omit<AgentOrder, 'task'>,
+  around: AgentAround,
+): Promise<{ readonly target: SuiteTarget; readonly effective: Effective }> {
+  const whole = { ...order, task: 'any' };
+  const adapter = checkAgentOrder(whole);
+  const { bounds } = boundFor(whole, adapter, offersOf(await around.launcher.machine()));
+  modelFor(whole, adapter);
+  const policy = readAgentPolicy(order.policy, order.cwd);
+  await cleanSourceAt(order.dir, order.allowDirty === true);
+  const { version, sha256 } = await programFor(whole, adapter, around);
+  const { sandbox, isolation } = bounds;
+  return {
+    target: {
+      kind: 'agent',
+      name: adapter.agent,
+      version,
+      sha256,
+      policy: policy.name,
+      policy_sha256: policy.sha256,
+      sandbox,
+      isolation,
+    },
+    // Its model is reached through a door, so bytes leave the sandbox.
+    effective: { ...bounds, network: 'open' },
+  };
+}

@@ -1,0 +1,182 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { contentHash } from '../base/hash.ts';
+import type { SuiteTarget } from '../contracts/suite/index.ts';
+import type { SuitePlan } from '../evidence/suite-run.ts';
+import type { Requested } from '../policy/bounds.ts';
+import type { AgentOrder } from '../run/agent/order.ts';
+import type { SuiteOrder } from '../run/suite/plan.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import type { Going, RunSuiteOptions } from './run-suite.ts';
+import { checkedUrl, checkHeader } from './suite-words.ts';
+
+/** Who is asked, as the plan of a run names it. */
+export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> {
+  const { request, agent } = plan;
+  const { settingsFrom } = await import('../run/suite/settings.ts');
+  const settings = settingsFrom(request.settings);
+  if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
+  return agent ? agentFor(plan, agent, going, settings) : scriptFor(plan, going, settings);
+}
+
+async function httpFor(
+  target: SuiteTarget & { kind: 'http' },
+  { request }: SuitePlan,
+  { headers = [], secrets = {} }: Going,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const { httpTarget } = await import('../run/suite/http-target.ts');
+  for (const header of headers) checkHeader(header);
+  return httpTarget({
+    url: target.url,
+    side: request.version,
+    runId: request.run_id,
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+    secrets: [...headers.map(({ value }) => value), ...Object.values(secrets)],
+    redirects: target.redirects,
+    settings,
+  });
+}
+
+async function scriptFor(
+  { request, script, bounds }: SuitePlan,
+  { secrets = {}, home, signer }: Going,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const { run_id: runId, version: side, target } = request;
+  const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
+    import('../run/suite/script-target.ts'),
+    import('./run-script.ts'),
+  ]);
+  const sha256 = script === null ? undefined : await hashOf(script);
+  if (script === null || target.kind !== 'script' || sha256 !== target.sha256) {
+    throw new Fault('script_changed', 'The script is not the one that the run began with.');
+  }
+  const { attemptsIn } = await import('../evidence/runs.ts');
+  const kept = attemptsIn(home);
+  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home: kept, signer, bounds, secrets, settings });
+}
+
+async function agentFor(
+  { request }: SuitePlan,
+  where: NonNullable<SuitePlan['agent']>,
+  { secrets = {}, environment = {}, home, signer }: Going,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const { version: side, target } = request;
+  const [{ agentTarget, namedAgent }, { attemptsIn }, { sharedLauncher }] = await Promise.all([
+    import('../run/suite/agent-target.ts'),
+    import('../evidence/runs.ts'),
+    import('./run-script.ts'),
+  ]);
+  const kept = attemptsIn(home);
+  const agent = target.kind === 'agent' ? target.name : '';
+  const order = { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) };
+  const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
+  if (contentHash(now) !== request.target_sha256)
+    throw new Fault('agent_changed', 'The agent or its policy is not the one that the run began with.');
+  return agentTarget({ order, side, launcher: sharedLauncher, home: kept, signer, settings });
+}
+
+function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeoutMs' | 'idleMs'> {
+  return { timeoutMs, idleMs };
+}
+
+async function hashOf(script: string): Promise<string | undefined> {
+  const [{ readRegular }, { bytesHash }] = await Promise.all([import('../base/regular.ts'), import('../base/hash.ts')]);
+  const bytes = readRegular(script, SCRIPT_BYTES_MAX);
+  return bytes && bytesHash(bytes);
+}
+
+const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
+
+type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'bounds' | 'effective'>;
+
+/** Whom the options name, looked at before anything is made. */
+export async function whomToAsk(
+  options: RunSuiteOptions,
+  settings: SuiteSettings,
+  home: string,
+  cwd: string,
+): Promise<Whom> {
+  const { baseUrl, script, agent, policy, dir, bounds } = options;
+  if ([baseUrl, script, agent].filter(one => one !== undefined).length > 1)
+    throw new Fault(
+      'usage',
+      'Ask one of an address (--base-url), a script (--script) and an agent (--agent), not more.',
+    );
+  if (agent === undefined && (policy !== undefined || dir !== undefined))
+    throw new Fault('usage', 'A policy and a folder are of use only with an agent: --agent claude or codex.');
+  if (script !== undefined) return scriptNamed(options, settings, cwd);
+  if (agent === undefined) return httpNamed(options);
+  if (Object.keys(bounds ?? {}).length > 0)
+    throw new Fault('usage', 'Bounds of a script are of no use with an agent: its policy has them.');
+  return agentNamed({ ...options, agent }, settings, home, cwd);
+}
+
+function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
+  for (const header of headers) checkHeader(header);
+  if (baseUrl === undefined)
+    throw new Fault(
+      'usage',
+      'Say whom to ask: an agent by its address (--base-url, baseUrl) or by its name (--agent, agent), or a script (--script, script).',
+    );
+  const target: SuiteTarget = {
+    kind: 'http',
+    url: checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)]),
+    header_names: headers.map(({ name }) => name).sort(),
+    redirects,
+  };
+  return { target, script: null, bounds: {}, effective: undefined };
+}
+
+async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
+  const script = path.resolve(cwd, options.script as string);
+  const [{ checkOrder }, { offersOf }, { effectiveBounds }, { profileOf }, { sharedLauncher }] = await Promise.all([
+    import('../run/order.ts'),
+    import('../run/plan.ts'),
+    import('../policy/bounds.ts'),
+    import('./profile.ts'),
+    import('./run-script.ts'),
+  ]);
+  const { profile, ...asked } = options.bounds ?? {};
+  const bounds: Requested = {
+    ...asked,
+    ...(profile !== undefined && { profile: profileOf(profile) }),
+    timeoutMs: settings.timeoutMs,
+  };
+  checkOrder({ script, bounds, secrets: options.secrets ?? {} });
+  const effective = effectiveBounds(bounds, offersOf(await (await sharedLauncher()).machine()));
+  const sha256 = await hashOf(script);
+  if (sha256 === undefined) throw new Fault('usage', 'The script is not a regular file of at most 64 MiB.');
+  const target: SuiteTarget = {
+    kind: 'script',
+    name: path.basename(script),
+    sha256,
+    bytes: statSync(script).size,
+    sandbox: effective.sandbox,
+    isolation: effective.isolation,
+  };
+  return { target, script, bounds, effective };
+}
+
+async function agentNamed(
+  { agent, policy = 'read-only', dir = '.', secrets = {}, environment = {} }: RunSuiteOptions & { agent: string },
+  settings: SuiteSettings,
+  home: string,
+  cwd: string,
+): Promise<Whom> {
+  const [{ namedAgent }, { attemptsIn }, { sharedLauncher }] = await Promise.all([
+    import('../run/suite/agent-target.ts'),
+    import('../evidence/runs.ts'),
+    import('./run-script.ts'),
+  ]);
+  const where = { dir: path.resolve(cwd, dir), policy, cwd };
+  const named = await namedAgent(
+    { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
+    { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },
+  );
+  return { ...named, script: null, agent: where, bounds: {} };
+}

@@ -1,0 +1,175 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ModelIo, modelIo } from '../../src/contracts/intent/index.ts';
+import { check } from '../../src/contracts/check.ts';
+import { reproduce } from '../../src/tool/reproduce.ts';
+import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
+import { closeLauncher } from '../../src/tool/run-script.ts';
+import { placeAgent } from '../agents/place-agent.ts';
+import { proctor, temporaryFolder } from '../support.ts';
+import { canonicalPart, node, ran, saidIn, strictTroubles, toldOf } from './world.ts';
+
+/** The agents, as somebody has them who put stand-ins on the PATH. */
+const bin = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
+beforeAll(() => {
+  for (const agent of ['claude', 'codex'] as const) placeAgent(agent, bin);
+});
+afterAll(async () => {
+  rmSync(bin, { recursive: true, force: true });
+  await closeLauncher();
+});
+
+const PLAN = { commands: [node('console.log("hello")')] };
+const environment = {
+  PATH: `${bin}:${process.env['PATH']}`,
+  ANTHROPIC_API_KEY: 'sk-a-key-of-nobody',
+  // Nobody listens there, and the stand-ins ask nobody.
+  ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
+  OPENAI_API_KEY: 'sk-a-key-of-nobody',
+  OPENAI_BASE_URL: 'http://127.0.0.1:9',
+};
+
+/** A goal that makes a stand-in answer with this. */
+const goalFor = (answer: unknown): { goal: string } => {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  return { goal: `Say hello (DO=final:${Buffer.from(text).toString('base64url')} of course)` };
+};
+
+async function planned(intent: object, options: Partial<RunIntentOptions> = {}) {
+  const cwd = options.cwd ?? temporaryFolder();
+  const recording = path.join(cwd, 'plan.json');
+  const more = { policy: 'dev', modelMode: 'record', recording, planner: 'claude', environment, cwd } as const;
+  return { cwd, recording, answer: await ran(intent, { ...more, ...options }) };
+}
+
+/** What became of one that must fail, and what was left of it. */
+async function refused(intent: object, options: Partial<RunIntentOptions> = {}) {
+  const cwd = temporaryFolder();
+  const told = await planned(intent, { cwd, ...options }).then(() => 'nothing', toldOf);
+  return { told, isRecorded: existsSync(path.join(cwd, 'plan.json')), runs: runsIn(cwd) };
+}
+
+const runsIn = (cwd: string, lane = 'agent'): string[] => {
+  const folder = path.join(cwd, '.proctor', 'runs', lane);
+  return existsSync(folder) ? readdirSync(folder) : [];
+};
+
+describe.each(['claude', 'codex'] as const)('a goal that %s plans', planner => {
+  test('is done as it says, recorded, and comes out the same from the recording without it', async () => {
+    const intent = goalFor(PLAN);
+    const { cwd, recording, answer } = await planned(intent, { planner });
+    const { result, folder, internal, plannedBy } = answer;
+    expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'record', decision: { accepted: true } });
+    expect(saidIn(folder)).toBe('hello\n');
+    expect(internal.model_io_path).toBe(recording);
+    const session = JSON.parse(readFileSync(recording, 'utf8')) as ModelIo;
+    expect(check(modelIo, session, { strict: true, internal: false })).toMatchObject({ violations: [], advice: [] });
+    expect(session).toMatchObject({
+      adapter_id: planner === 'claude' ? 'claude_cli@2.1.325' : 'codex_cli@0.166.0',
+      mode: 'record',
+      interactions: [{ i: 0, response_content: JSON.stringify(PLAN), tokens_input: expect.any(Number) as never }],
+    });
+    expect(readFileSync(path.join(folder, 'model_io.json'))).toEqual(readFileSync(recording));
+
+    expect(runsIn(cwd)).toEqual([plannedBy?.runId]);
+    expect(plannedBy).toMatchObject({ termination: 'completed', changes: { files: 0 } });
+    expect(await strictTroubles(plannedBy?.folder ?? '')).toEqual([]);
+
+    const again = await ran(intent, { policy: 'dev', modelMode: 'replay', recording, planner, cwd });
+    expect(again.plannedBy).toBe(null);
+    expect(runsIn(cwd)).toHaveLength(1);
+    const { model_mode: now, ...rest } = JSON.parse(canonicalPart(again.result)) as Record<string, unknown>;
+    expect(now).toBe('replay');
+    expect({ ...rest, model_mode: 'record' }).toEqual(JSON.parse(canonicalPart(result)));
+    expect(await reproduce(folder, { cwd: temporaryFolder() })).toMatchObject({ same: true, first: undefined });
+  });
+});
+
+test('what a model says in a fence is taken out of it, and stands in the recording as it was said', async () => {
+  const said = `\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\`\n`;
+  const { answer, recording } = await planned(goalFor(said));
+  expect(answer.result.decision.accepted).toBe(true);
+  expect((JSON.parse(readFileSync(recording, 'utf8')) as ModelIo).interactions[0]?.response_content).toBe(said);
+});
+
+test.each([
+  ['has commands already', { goal: 'Say hello', ...PLAN }, 'BUNDLE'],
+  ['must be asked about first', { goal: 'Say <what>' }, 'CLARIFY'],
+  ['is refused anyway', { goal: 'Say hello', network: true }, 'REFUSE'],
+])('nobody is asked where an intent %s', async (_, intent, kind) => {
+  const warnings: string[] = [];
+  const { cwd, recording, answer } = await planned(intent, { onWarning: sentence => warnings.push(sentence) });
+  expect(answer.result).toMatchObject({ kernel_result_kind: kind, model_mode: 'none' });
+  expect(answer.internal.model_io_path).toBeUndefined();
+  expect(warnings).toEqual([expect.stringMatching(/^The planner was not asked: /)]);
+  expect([existsSync(recording), runsIn(cwd)]).toEqual([false, []]);
+});
+
+test.each<[string, object, string]>([
+  ['is prose', goalFor('Sure! Here it is: {}'), 'RUN_E007: What the model answered is not one JSON object.'],
+  [
+    'asks for more than a plan may',
+    goalFor({ ...PLAN, network: true }),
+    'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+  ],
+])('an answer that %s is a fault, with the evidence of who gave it, and no recording', async (_, intent, told) => {
+  expect(await refused(intent)).toMatchObject({ told, isRecorded: false, runs: [expect.any(String)] });
+});
+
+test('a planner that does not complete its work is a fault that says how it ended', async () => {
+  const { told, isRecorded, runs } = await refused({ goal: 'DO=api_error:500 now' });
+  expect(told).toBe(
+    `RUN_E007: The planner claude has not come to an end that counts: error (api_error). proctor show ${runs[0]} tells more.`,
+  );
+  expect(isRecorded).toBe(false);
+});
+
+test('nobody is asked whose answer could not be kept, or who is not there', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(path.join(cwd, 'plan.json'), 'mine');
+  expect(await planned(goalFor(PLAN), { cwd }).catch(toldOf)).toBe(
+    'RUN_E007: There is a file in the place of the recording. A recording replaces none.',
+  );
+  expect(readFileSync(path.join(cwd, 'plan.json'), 'utf8')).toBe('mine');
+  const nowhere = path.join(cwd, 'nowhere', 'plan.json');
+  expect((await refused(goalFor(PLAN), { recording: nowhere })).told).toMatch(
+    /^RUN_E007: The folder .* does not exist/,
+  );
+  const { told, runs } = await refused(goalFor(PLAN), { environment: { ...environment, PATH: '/nowhere' } });
+  expect(told).toMatch(/^RUN_E007: There is no program called claude on the PATH/);
+  expect(runs).toEqual([]);
+  expect((await refused(goalFor(PLAN), { environment: { PATH: bin } })).told).toBe(
+    'RUN_E007: ANTHROPIC_API_KEY is not set, so claude has no way to a model.',
+  );
+});
+
+test.each<[string, Partial<RunIntentOptions>, string]>([
+  [
+    'without a model mode',
+    { modelMode: 'none', recording: undefined as never },
+    'RUN_E007: A planner is of use only with',
+  ],
+  ['that nobody knows', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
+  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record needs somebody to ask'],
+  ['under strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
+  ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record needs a recording'],
+])('a planner %s is an error', async (_, options, told) => {
+  expect((await refused({ goal: 'g' }, options)).told).toContain(told);
+});
+
+test('on the command line, standard output has the result alone, and what the planner does stands beside it', () => {
+  const cwd = temporaryFolder();
+  writeFileSync(path.join(cwd, 'goal.json'), JSON.stringify({ goal: `${goalFor(PLAN).goal} DO=tested too` }));
+  const record = ['--policy', 'dev', '--planner', 'claude', '--model-mode', 'record', '--recording', 'plan.json'];
+  const { code, stdout, stderr } = proctor(['run', 'intent', 'goal.json', ...record], { cwd, env: environment });
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'record' });
+  expect(stderr).toMatch(
+    /Bash npm test[^]*planned {3}by claude 2\.1\.325, claude-opus-5-5: \.proctor\/runs\/agent\/agent_/,
+  );
+  const { code: failed, stdout: error } = proctor(['run', 'intent', 'goal.json', ...record], { cwd, env: environment });
+  expect(failed).toBe(2);
+  expect(JSON.parse(error)).toMatchObject({ code: 'RUN_E007', details: { reason: 'recording_unusable' } });
+});

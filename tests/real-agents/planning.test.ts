@@ -1,0 +1,56 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import type { RunResult } from '../../src/contracts/run-result/index.ts';
+import { FINAL_TEXT } from '../agents/scenarios.ts';
+import { type Agent, agentsFolder, expectInOrder, KEY, world } from './world.ts';
+
+const AGENTS: readonly Agent[] = ['claude', 'codex'];
+
+describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
+  test('plans a goal, and the plan comes out the same without it', async () => {
+    const made = await world();
+    writeFileSync(path.join(made.cwd, 'goal.json'), JSON.stringify({ goal: 'Say hello, by SCENARIO=plan' }));
+    const planned = async (mode: string): Promise<RunResult> => {
+      const flags = ['--policy', 'dev', '--mode', 'execute-sandbox', '--model-mode', mode, '--recording', 'plan.json'];
+      const run = await made.with(agent, 'run', 'intent', 'goal.json', '--planner', agent, ...flags);
+      expect(run.code, run.stderr).toBe(0);
+      expect(run.stderr).toContain('planned by a model');
+      return JSON.parse(run.stdout) as RunResult;
+    };
+    const recorded = await planned('record');
+    expect(made.api.asked.map(({ scenario }) => scenario)).toEqual(['plan']);
+    expect(readFileSync(path.join(made.cwd, 'plan.json'), 'utf8')).not.toContain(KEY);
+    await made.api.close();
+    const replayed = await planned('replay');
+    expect(replayed).toEqual({
+      ...recorded,
+      model_mode: 'replay',
+      run_id: replayed.run_id,
+      started_at: replayed.started_at,
+      completed_at: replayed.completed_at,
+    });
+    await expectInOrder(made);
+  });
+
+  test('answers the cases of a suite', async () => {
+    const made = await world();
+    const cases = [
+      { id: 'says', input: { user: 'SCENARIO=say' }, expected: { equals: FINAL_TEXT, max_steps: 0 } },
+      { id: 'runs', input: { user: 'SCENARIO=fail' }, expected: { contains: FINAL_TEXT, max_steps: 1 } },
+      { id: 'fails', input: { user: 'SCENARIO=e401' } },
+    ];
+    writeFileSync(path.join(made.cwd, 'cases.json'), JSON.stringify(cases));
+    const flags = ['--policy', 'edit', '--dir', made.repository, '--as', 'new', '--retries', '0', '--json'];
+    const run = await made.with(agent, 'run', 'suite', 'cases.json', '--agent', agent, ...flags);
+    const answer = JSON.parse(run.stdout) as { folder: string; runs: readonly object[] };
+    expect(answer.runs, run.stderr).toMatchObject([{ cases_completed: 2, cases_failed: 1, not_passed: ['fails'] }]);
+    const artifact = (id: string): CaseArtifact =>
+      JSON.parse(readFileSync(path.join(made.cwd, answer.folder, `${id}.json`), 'utf8')) as CaseArtifact;
+    expect(artifact('runs').events?.map(({ type }) => type)).toEqual(['tool_call', 'tool_result']);
+    expect(artifact('fails').runner_failure).toMatchObject({ class: 'http_error', status: 401 });
+    const { code, stdout } = await made.proctor('verify', answer.folder);
+    expect(code, stdout).toBe(0);
+  });
+});

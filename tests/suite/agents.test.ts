@@ -1,0 +1,223 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SuiteRequest } from '../../src/contracts/suite/index.ts';
+import { resendCase } from '../../src/tool/resend.ts';
+import { resumeSuite } from '../../src/tool/resume-suite.ts';
+import { closeLauncher } from '../../src/tool/run-script.ts';
+import { runSuite } from '../../src/tool/run-suite.ts';
+import { placeAgent } from '../agents/place-agent.ts';
+import { repositoryFolder } from '../agents/place.ts';
+import { proctor, temporaryFolder } from '../support.ts';
+import { expectValid, ranSuite } from './support.ts';
+
+const bin = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
+beforeAll(() => {
+  for (const agent of ['claude', 'codex'] as const) placeAgent(agent, bin);
+});
+afterAll(async () => {
+  rmSync(bin, { recursive: true, force: true });
+  await closeLauncher();
+});
+
+const environment = {
+  PATH: `${bin}:${process.env['PATH']}`,
+  ANTHROPIC_API_KEY: 'sk-a-key-of-nobody',
+  // Nobody listens there, and the stand-ins ask nobody.
+  ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
+  OPENAI_API_KEY: 'sk-a-key-of-nobody',
+  OPENAI_BASE_URL: 'http://127.0.0.1:9',
+};
+
+const asked = (id: string, user: string, expected: object = {}) => ({ id, input: { user }, expected });
+const saying = (reply: unknown): string => `DO=final:${Buffer.from(JSON.stringify(reply)).toString('base64url')}`;
+
+const requestIn = (bytes: (href: string) => Buffer): SuiteRequest =>
+  JSON.parse(bytes('evidence/request.json').toString()) as SuiteRequest;
+
+describe('an agent that a suite asks by its command line', () => {
+  test('answers each case in a run of its own, and what it did can be judged', async () => {
+    const cwd = temporaryFolder();
+    const cases = [
+      asked('tested', 'Run the tests: DO=tested', {
+        contains: 'Done.',
+        tool_sequence: ['Bash'],
+        max_steps: 1,
+        max_cost_usd: 0.01,
+        max_latency_ms: 60_000,
+      }),
+      asked('busy', 'DO=lines:6', { max_steps: 2, max_cost_usd: 0.001 }),
+      asked('failing', 'DO=failed_command'),
+      asked('proposing', saying(PROPOSAL), { action_required: ['issue_refund'], contains: 'A refund' }),
+      asked('json', saying({ total: 3 }), { json_path: [{ path: '$.total', equals: 3 }] }),
+    ];
+    const dir = repositoryFolder();
+    const suite = { agent: 'claude', environment, cwd, dir, timeoutMs: 60_000, concurrency: 2 };
+    const { artifact, folder, run, bytes, result } = await ranSuite(cases, suite);
+    const [judged] = result.runs;
+    expect([judged?.judged?.passed, judged?.notPassed]).toEqual([4, ['busy']]);
+    expect(artifact('tested').events).toEqual([
+      { type: 'tool_call', ts: expect.any(Number), call_id: 'call_1', tool: 'Bash', args: expect.any(Object) },
+      {
+        type: 'tool_result',
+        ts: expect.any(Number),
+        call_id: 'call_1',
+        status: 'ok',
+        latency_ms: expect.any(Number),
+        payload_summary: '12 tests passed\n',
+      },
+    ]);
+    expect(artifact('tested').agent_fields).toMatchObject({ usage: { cost_usd: expect.any(Number), turns: 2 } });
+    expect(artifact('failing').events?.[1]).toMatchObject({ type: 'tool_result', status: 'error' });
+    expect(artifact('proposing')).toMatchObject({
+      proposed_actions: [{ action_type: 'issue_refund' }],
+      final_output: { content: 'A refund is proposed.' },
+      events: [],
+    });
+    expect(run.base_url).toBe('agent:claude');
+    expect(requestIn(bytes).target).toMatchObject({ kind: 'agent', version: '2.1.325', policy: 'read-only' });
+    await expectValid(folder);
+    const runs = path.join(cwd, '.proctor', 'attempts', 'runs', 'agent');
+    const named = cases.map(({ id }) => artifact(id).attempts?.[0]?.run_id);
+    expect(new Set(named)).toEqual(new Set(readdirSync(runs)));
+    for (const id of readdirSync(runs)) await expectValid(path.join(runs, id));
+    await expect(resendCase({ run: folder, caseId: 'tested', cwd })).rejects.toThrow('Run the suite again with --only');
+  });
+
+  test('fails as any other does', async () => {
+    const cases = [
+      asked('broken', 'DO=exit:3'),
+      asked('overloaded', 'DO=api_error:529'),
+      asked('hanging', 'DO=hang'),
+      asked('cut', 'DO=no_result'),
+      asked('nothing', ''),
+      asked('wrong', saying({ case_id: 'another', final_output: { content_type: 'text', content: 'x' } })),
+    ];
+    const { artifact, folder } = await ranSuite(cases, {
+      agent: 'codex',
+      environment,
+      timeoutMs: 3_000,
+      concurrency: 3,
+    });
+    const failures = Object.fromEntries(cases.map(({ id }) => [id, artifact(id).runner_failure]));
+    expect(failures).toMatchObject({
+      broken: { class: 'other', error_name: 'EXIT_NONZERO', url: 'agent:codex' },
+      overloaded: { class: 'http_error', status: 529 },
+      hanging: { class: 'timeout' },
+      cut: { class: 'schema_mismatch', error_name: 'INCOMPLETE_STREAM' },
+      nothing: { class: 'other', error_message: 'The task is empty: say what the agent is to do.' },
+      wrong: { class: 'schema_mismatch', error_message: 'case_id is that of another case.' },
+    });
+    await expectValid(folder);
+  });
+
+  test('has a large result of a tool beside its artifact, and no more events than an answer may have', async () => {
+    const { artifact, folder, bytes } = await ranSuite([asked('large', 'DO=tested DO=lines:400')], {
+      agent: 'claude',
+      environment,
+      timeoutMs: 60_000,
+      bodyBytesMax: 20_000,
+      payloadInlineBytesMax: 10,
+    });
+    const { events = [], agent_fields } = artifact('large');
+    const [, result] = events;
+    expect(result).toMatchObject({ type: 'tool_result', payload_asset_href: 'assets/large.event-1.payload_summary' });
+    expect(bytes('assets/large.event-1.payload_summary').toString()).toBe('12 tests passed\n');
+    expect(events.length + Number(agent_fields?.['events_left_out'])).toBe(402);
+    expect(events.length).toBeGreaterThan(20);
+    await expectValid(folder);
+  });
+
+  test('is another target under another policy, or as another program', async () => {
+    const targets = [];
+    for (const [agent, policy] of [
+      ['claude', 'read-only'],
+      ['claude', 'edit'],
+      ['codex', 'edit'],
+    ] as const) {
+      const { bytes } = await ranSuite([asked('a', 'DO=say')], { agent, policy, environment, timeoutMs: 60_000 });
+      targets.push(requestIn(bytes).target_sha256);
+    }
+    expect(new Set(targets).size).toBe(3);
+  });
+});
+
+describe('an agent that cannot be asked', () => {
+  test.each<[string, object, RegExp]>([
+    ['that nobody knows', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
+    [
+      'that is not installed',
+      { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },
+      /no program called claude/,
+    ],
+    ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
+    ['beside a script', { agent: 'claude', script: 'a.py' }, /not more/],
+    ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /its policy has them/],
+    ['under a policy that is none', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
+    ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /only with an agent/],
+  ])('is refused before anything is made: one %s', async (_, options, message) => {
+    const cwd = temporaryFolder();
+    await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
+    expect(readdirSync(cwd).filter(name => name !== 'cases.json' && name !== '.proctor')).toEqual([]);
+  });
+
+  test('is refused where its folder has changes that it would not see', async () => {
+    const dir = repositoryFolder();
+    writeFileSync(path.join(dir, 'README.md'), 'changed');
+    await expect(ranSuite(['a'], { agent: 'claude', environment, dir })).rejects.toThrow('not committed');
+  });
+});
+
+test('a suite that was stopped in the middle goes on with the same agent, and with no other', async () => {
+  const cwd = temporaryFolder();
+  const stop = new AbortController();
+  const cases = [asked('first', 'DO=say'), asked('second', 'DO=say'), asked('third', 'DO=say')];
+  writeFileSync(path.join(cwd, 'cases.json'), JSON.stringify(cases));
+  const { runs } = await runSuite({
+    cases: 'cases.json',
+    as: 'new',
+    agent: 'claude',
+    environment,
+    cwd,
+    runId: 'stopped',
+    concurrency: 1,
+    signal: stop.signal,
+    onProgress: () => stop.abort(),
+  });
+  expect(runs[0]).toMatchObject({ ok: 1, isOpen: true });
+  const other = temporaryFolder();
+  writeFileSync(placeAgent('claude', other), '\n// changed\n', { flag: 'a' });
+  const going = { cwd, variable: () => undefined };
+  const changed = { ...going, environment: { ...environment, PATH: `${other}:${process.env['PATH']}` } };
+  await expect(resumeSuite('stopped', changed)).rejects.toThrow('not the one that the run began with');
+  const resumed = await resumeSuite('stopped', { ...going, environment });
+  expect(resumed.runs[0]).toMatchObject({ ok: 3, failed: 0, isOpen: false });
+});
+
+test('on the command line it is a flag as any other', () => {
+  const cwd = temporaryFolder();
+  writeFileSync(path.join(cwd, 'cases.yaml'), '- id: hello\n  input: { user: "DO=tested" }\n');
+  const args = ['run', 'suite', 'cases.yaml', '--agent', 'claude', '--policy', 'read-only', '--as', 'baseline'];
+  const { code, stderr } = proctor(args, { cwd, env: environment });
+  expect(code, stderr).toBe(0);
+  expect(stderr).toMatch(/all answered {2}baseline {2}1 of 1 case/);
+  expect(proctor(['show', 'latest'], { cwd }).stdout).toContain('the agent claude 2.1.325, policy read-only, ');
+  expect(proctor(['list'], { cwd }).stdout).toContain('agent:claude');
+});
+
+const PROPOSAL = {
+  final_output: { content_type: 'text', content: 'A refund is proposed.' },
+  proposed_actions: [
+    {
+      action_id: 'a1',
+      action_type: 'issue_refund',
+      tool_name: 'refunds.create',
+      params: {},
+      risk_level: 'low',
+      risk_tags: [],
+      evidence_refs: [],
+    },
+  ],
+  events: [{ type: 'tool_call', ts: 1, call_id: 'invented', tool: 'orders.get', args: {} }],
+};
