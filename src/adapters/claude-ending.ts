@@ -5,23 +5,39 @@ export interface ClaudeEnding extends Pick<AgentReading, 'finalText' | 'failure'
   readonly terminal: NonNullable<AgentReading['terminal']>;
 }
 
+/** What the lines before the last one said. */
+export interface ClaudeBefore {
+  readonly isUnauthenticated: boolean;
+  /** An answer of a certain form was asked for. */
+  readonly isStructured: boolean;
+}
+
 /**
  * What the last line of Claude means. Neither its `subtype` nor the exit code can be believed alone: an API error is
  * of subtype success, and an interrupt ends with 0. So all its words must agree before it is a success.
  */
-export function endingOf(said: Said, isUnauthenticated: boolean): ClaudeEnding {
+export function endingOf(said: Said, { isUnauthenticated, isStructured }: ClaudeBefore): ClaudeEnding {
   const subtype = textIn(said.subtype) ?? '';
   const why = textIn(said.terminal_reason) ?? 'completed';
   const finalText = textIn(said.result) ?? null;
-  const ok = said.is_error === false && subtype === 'success' && why === 'completed';
-  const word = brief(why === 'completed' ? subtype : why, 128);
+  const isFine = said.is_error === false && subtype === 'success' && why === 'completed';
+  // It is told once to give its answer the form that was asked for, then it gives up, and calls that a success.
+  const isUnformed = isFine && isStructured && said.structured_output === undefined;
+  const ok = isFine && !isUnformed;
+  const word = brief(isUnformed ? 'no_structured_output' : why === 'completed' ? subtype : why, 128);
   return {
     terminal: { ok, word: ok ? 'completed' : word },
     finalText,
-    failure: ok ? null : failureOf(said, subtype, why, isUnauthenticated),
+    failure: ok ? null : isUnformed ? UNFORMED : failureOf(said, subtype, why, isUnauthenticated),
     usage: usageOf(said),
   };
 }
+
+const UNFORMED: NonNullable<AgentReading['failure']> = {
+  reason: 'schema_missing',
+  status: null,
+  detail: 'The answer does not have the form that was asked for.',
+};
 
 function failureOf(said: Said, subtype: string, why: string, isUnauthenticated: boolean): AgentReading['failure'] {
   const status = statusIn(said.api_error_status);

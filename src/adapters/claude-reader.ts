@@ -14,6 +14,8 @@ export function claudeProtocol(): Protocol {
   /** What the API last refused, while nothing has got on since. */
   let trouble: { reason: Reason; status: number | null; detail: string } | null = null;
   let isUnauthenticated = false;
+  /** It has a tool for an answer of a form that was asked for, which it has only where one was. */
+  let isStructured = false;
 
   function system(said: Said, number: number): LineReading | undefined {
     const subtype = textIn(said.subtype);
@@ -21,6 +23,7 @@ export function claudeProtocol(): Protocol {
       case 'init':
         session = nameIn(said.session_id) ?? session;
         model = nameIn(said.model) ?? model;
+        isStructured = listIn(said.tools).includes('StructuredOutput');
         return alive({ kind: 'note', level: 'info', text: initText(said) });
       case 'permission_denied': {
         const reason = textIn(said.decision_reason) ?? textIn(said.message) ?? textIn(said.decision_reason_type);
@@ -81,7 +84,7 @@ export function claudeProtocol(): Protocol {
       }
     }
     session = nameIn(said.session_id) ?? session;
-    ending = endingOf(said, isUnauthenticated);
+    ending = endingOf(said, { isUnauthenticated, isStructured });
     const body = ending.finalText === null ? null : clipped(ending.finalText);
     events.push({ kind: 'usage', usage: ending.usage }, { kind: 'final', ok: ending.terminal.ok, body });
     return { events, sign: 'terminal' };

@@ -137,7 +137,8 @@ const GOLDEN: Record<string, Golden> = {
   },
   'schema-missing': {
     told: ['alive note', 'progress message', 'progress message', 'progress message', END],
-    terminal: [true, 'completed'],
+    terminal: [false, 'no_structured_output'],
+    failure: ['schema_missing', null, 'The answer does not have the form that was asked for.'],
     final: '{"ok":true}',
     usage: TWO_TURNS,
   },
