@@ -13,6 +13,13 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     .option('--prompt-ref <name>', 'where the text of the task comes from, for the evidence: prompts/implement@3')
     .option('--dir <folder>', 'the folder to work on; the agent gets a private clone of it (default: .)')
     .option('--policy <name>', 'what it may do: read-only, edit, open or a file', 'read-only')
+    .option('--allow-path <path>', 'only this may be changed, of what the policy allows; may be repeated', collect)
+    .option('--forbid-path <path>', 'this may not be changed, either; may be repeated', collect)
+    .option(
+      '--forbid <operation>',
+      'this may not be done, either: commit, push, delete, force or configure; may be repeated',
+      (word: string, words: readonly string[] | undefined) => collect(operation(word), words),
+    )
     .option('--timeout <time>', 'how long it may take (default: 10m)', duration)
     .option('--idle-timeout <time>', 'how long it may not get on (default: 2m)', duration)
     .option('--model <name>', 'which model, as the agent calls it')
@@ -34,6 +41,13 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
       ended(await runAgentCommand(flags));
     });
 }
+
+function operation(word: string): string {
+  if (OPERATIONS.includes(word)) return word;
+  throw new InvalidArgumentError(`It takes one of ${OPERATIONS.join(', ')}.`);
+}
+
+const OPERATIONS: readonly string[] = ['commit', 'push', 'delete', 'force', 'configure'];
 
 function dollars(text: string): number {
   if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It takes a sum such as 0.50 or 3.');

@@ -21,6 +21,9 @@ export interface RunAgentFlags {
   readonly promptRef?: string;
   readonly dir?: string;
   readonly policy: string;
+  readonly allowPath?: readonly string[];
+  readonly forbidPath?: readonly string[];
+  readonly forbid?: readonly string[];
   readonly timeout?: number;
   readonly idleTimeout?: number;
   readonly model?: string;
@@ -81,9 +84,18 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     agent: flags.agent,
     task: taskOf(flags),
     policy: flags.policy,
+    overrides: overridesOf(flags),
     modelMode: flags.modelMode,
     secrets: variables(flags.secret ?? [], false),
     environment: process.env,
+  };
+}
+
+function overridesOf({ allowPath, forbidPath, forbid }: RunAgentFlags): NonNullable<RunAgentOptions['overrides']> {
+  return {
+    allowed_paths: allowPath ? [...allowPath] : null,
+    forbidden_paths: forbidPath ? [...forbidPath] : null,
+    forbidden_operations: forbid ? [...forbid] : null,
   };
 }
 

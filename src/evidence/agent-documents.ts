@@ -131,6 +131,7 @@ function outcomeOf({ plan, capture, judgement }: AgentRun): AgentOutcome {
       memory_peak_bytes: capture.memoryPeakBytes ?? null,
       forks_denied: capture.forksDenied ?? null,
     },
+    survivors: capture.survivors ?? null,
   };
 }
 

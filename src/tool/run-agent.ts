@@ -21,6 +21,8 @@ export interface RunAgentOptions {
   readonly dir?: string;
   /** `read-only`, `edit`, `open` or the file of a policy; `read-only`, if not said. */
   readonly policy?: string;
+  /** What is tighter for this run than the policy has it. What would be looser is refused. */
+  readonly overrides?: NonNullable<AgentOrder['overrides']>;
   readonly timeoutMs?: number;
   readonly idleMs?: number;
   readonly model?: string;
@@ -138,6 +140,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   promptReference: true,
   dir: true,
   policy: true,
+  overrides: true,
   timeoutMs: true,
   idleMs: true,
   model: true,

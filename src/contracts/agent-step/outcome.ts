@@ -63,6 +63,8 @@ const shape = record({
   /** The clocks of agents. */
   clocks: record({ timeout_ms: count(), idle_timeout_ms: count(), tool_idle_timeout_ms: count(), grace_ms: count() }),
   usage: usageShape,
+  /** Processes that could not be ended; null where nobody can count them. */
+  survivors: z.nullable(count()),
 });
 
 export type AgentOutcome = z.infer<typeof shape>;
@@ -160,8 +162,13 @@ const rules = [
     asks: [
       'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
+      'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
     ],
-    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage'],
+    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage', 'survivors'],
+    reads: ['reason'],
+    *check({ survivors, reason }) {
+      if (reason === 'orphan_left' && !survivors) yield must('survivors', 'must be counted where some are the reason');
+    },
     breach: outcome => ({ ...outcome, usage: { ...outcome.usage, cpu_ms: -1 } }),
   }),
 ];
@@ -222,5 +229,6 @@ export const agentOutcome: Contract = {
     limits: { pids: 512, idle_timeout_ms: null, open_files: 1_024 },
     clocks: { timeout_ms: 600_000, idle_timeout_ms: 120_000, tool_idle_timeout_ms: 600_000, grace_ms: 10_000 },
     usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
+    survivors: 0,
   } satisfies AgentOutcome,
 };

@@ -28,7 +28,7 @@ export interface Bound {
 export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: readonly Offer[]): Bound {
   const { policy } = readAgentPolicy(order.policy, order.cwd);
   const requested = requestedFrom(SYSTEM_SETTINGS, policy);
-  const { effective, appliedOverrides, notes } = effectivePolicy(requested);
+  const { effective, appliedOverrides, notes } = effectivePolicy(requested, order.overrides);
   const { timeoutMs, idleMs, maxTurns, maxCostUsd } = order;
   const asked = Object.fromEntries(
     Object.entries({ timeoutMs, idleMs, maxTurns, maxCostUsd }).filter(([, value]) => value !== undefined),

@@ -2,7 +2,9 @@ import { AGENTS, agentNamed } from '../../adapters/agents.ts';
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { didYouMean } from '../../base/nearest.ts';
+import { unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
+import type { Overrides } from '../../policy/agent-policy.ts';
 import { checkVariable } from '../order.ts';
 
 /** What a caller wants an agent to do. */
@@ -14,6 +16,8 @@ export interface AgentOrder {
   readonly dir: string;
   /** A built-in policy by name, or the file of another. */
   readonly policy: string;
+  /** What is tighter for this run than its policy has it. */
+  readonly overrides?: Overrides;
   readonly timeoutMs?: number;
   readonly idleMs?: number;
   readonly model?: string;
@@ -46,8 +50,13 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
   for (const name of Object.keys(order.secrets ?? {})) checkVariable(name);
   if (order.promptReference !== undefined && !/^[^\p{Cc}\p{Cs}]{1,500}$/u.test(order.promptReference))
     throw new Fault('usage', 'The reference of the prompt must be a text of 1 to 500 characters.');
-  if (order.model !== undefined && !/^[\w.:/@-][\w.:/@ -]{0,199}$/.test(order.model))
+  if (order.model !== undefined && !/^\w[\w.:/@ -]{0,199}$/.test(order.model))
     throw new Fault('usage', 'The model is no name that an agent could take.');
+  const { allowed_paths, forbidden_paths } = order.overrides ?? {};
+  for (const path of [...(allowed_paths ?? []), ...(forbidden_paths ?? [])]) {
+    const trouble = unsafePath(path);
+    if (trouble) throw new Fault('usage', `"${printable(path)}" is no path below the folder: it ${trouble}.`);
+  }
   const { modelMode = 'live', recording } = order;
   if (modelMode === 'live' && recording !== undefined)
     throw new Fault('usage', 'A recording is of use only with --model-mode record or replay.');

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { AGENTS } from '../../src/adapters/agents.ts';
+import type { AgentAdapter } from '../../src/adapters/agent.ts';
+import { boundFor, clocksOf } from '../../src/run/agent/bound.ts';
+import { type AgentOrder, checkAgentOrder } from '../../src/run/agent/order.ts';
+
+const [claude, codex] = AGENTS as [AgentAdapter, AgentAdapter];
+const OFFERS = [{ sandbox: 'process', isolation: 'strict', lacks: [] }] as const;
+const order = (parts: Partial<AgentOrder>): AgentOrder => ({
+  agent: 'claude',
+  task: 'Do it.',
+  dir: '.',
+  policy: 'edit',
+  environment: {},
+  cwd: '.',
+  ...parts,
+});
+const bound = (parts: Partial<AgentOrder>, adapter = claude) => boundFor(order(parts), adapter, OFFERS);
+
+describe('what bounds an agent', () => {
+  test('is the policy', () => {
+    expect(bound({}).effective).toMatchObject({ execution_posture: 'workspace_write', network_posture: 'deny' });
+    expect(bound({}).bounds).toMatchObject({ network: 'blocked', sandbox: 'process' });
+    expect(bound({ policy: 'open' }).bounds.network).toBe('open');
+    expect(bound({ policy: 'open' }, codex).effective.network_posture).toBe('allow');
+  });
+
+  test('is tighter where the run wants it so, and the summary says where', () => {
+    const overrides = {
+      allowed_paths: ['src/a', 'docs'],
+      forbidden_paths: ['src/a/b'],
+      forbidden_operations: ['commit'],
+    };
+    const { effective, requested, summary } = bound({ overrides });
+    expect(effective).toMatchObject({ allowed_paths: ['docs', 'src/a'], forbidden_paths: ['src/a/b'] });
+    expect(effective.forbidden_operations).toEqual(['commit', 'force', 'push']);
+    expect(requested.forbidden_operations).toEqual(['push', 'force']);
+    expect(summary.appliedOverrides.map(({ dimension }) => dimension)).toEqual([
+      'allowed_paths',
+      'forbidden_paths',
+      'forbidden_operations',
+    ]);
+  });
+
+  test('is never looser', () => {
+    expect(() => bound({ policy: 'read-only', overrides: { execution_posture: 'workspace_write' } })).toThrow(
+      'execution_posture cannot be loosened from read_only to workspace_write',
+    );
+  });
+
+  test('is refused where nobody can enforce it', () => {
+    expect(() => bound({ maxCostUsd: 1 }, codex)).toThrow('codex has no limit on cost');
+    expect(() => bound({ policy: 'open', overrides: { forbidden_operations: ['push'] } })).toThrow('push');
+  });
+
+  test('has three clocks', () => {
+    expect(clocksOf(bound({ timeoutMs: 300_000, idleMs: 90_000 }))).toEqual({
+      timeout_ms: 300_000,
+      idle_timeout_ms: 90_000,
+      tool_idle_timeout_ms: 300_000,
+      grace_ms: 10_000,
+    });
+  });
+});
+
+describe('an order', () => {
+  test.each<[string, Partial<AgentOrder>, string]>([
+    ['of no agent', { agent: 'claud' }, 'There is no agent "claud". Did you mean "claude"? There are: claude, codex.'],
+    ['without a task', { task: ' \n' }, 'The task is empty: say what the agent is to do.'],
+    ['with a task of a megabyte', { task: 'x'.repeat(1_000_000) }, 'The task is too long: 1000000 bytes'],
+    ['with half a character', { task: 'a\ud800' }, 'The task holds a zero byte or half a character.'],
+    [
+      'with a path that climbs',
+      { overrides: { allowed_paths: ['../x'] } },
+      '"../x" is no path below the folder: it climbs',
+    ],
+    [
+      'with a variable for credentials',
+      { secrets: { OPENAI_KEY: 'x' } },
+      'The variable OPENAI_KEY may not enter a run',
+    ],
+    ['with a recording that nobody needs', { recording: 'x' }, 'A recording is of use only with'],
+    ['that needs a recording', { modelMode: 'replay' }, 'The model mode replay needs a recording'],
+    ['with a model that is a flag', { model: '--help' }, 'The model is no name'],
+    ['with a reference of two lines', { promptReference: 'a\nb' }, 'The reference of the prompt must be'],
+  ])('%s is refused', (_, parts, sentence) => {
+    expect(() => checkAgentOrder(order(parts))).toThrow(sentence);
+  });
+});
