@@ -11,37 +11,13 @@ import { refuseUnknown } from './options.ts';
 import { sharedLauncher } from './run-script.ts';
 
 /** What an agent is to do, and within which bounds. What is not said takes its default. */
-export interface RunAgentOptions {
-  /** `claude` or `codex`. */
-  readonly agent: string;
-  readonly task: string;
-  /** Where the text of the task comes from, for whoever reads the evidence: `prompts/implement@3`. */
-  readonly promptReference?: string;
+export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
   /** The folder that the agent works on a private clone of. The working folder, if not said. */
   readonly dir?: string;
   /** `read-only`, `edit`, `open` or the file of a policy; `read-only`, if not said. */
   readonly policy?: string;
-  /** What is tighter for this run than the policy has it. What would be looser is refused. */
-  readonly overrides?: NonNullable<AgentOrder['overrides']>;
-  readonly timeoutMs?: number;
-  readonly idleMs?: number;
-  readonly model?: string;
-  readonly maxTurns?: number;
-  readonly maxCostUsd?: number;
-  /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */
-  readonly secrets?: Readonly<Record<string, string>>;
-  /** Whether the model answers now, answers and is recorded, or a recording answers; `live`, if not said. */
-  readonly modelMode?: 'live' | 'record' | 'replay';
-  /** The file of the recording. */
-  readonly recording?: string;
-  /** Refused where there is no way to a model; else it runs, and ends as it may. */
-  readonly needsModel?: boolean;
-  /** Also a version of the agent that nobody has tried. */
-  readonly allowUntestedVersion?: boolean;
-  /** Also where the folder has changes that are not committed, which the agent then does not see. */
-  readonly allowDirty?: boolean;
   /** The environment in which the program and the key of the model are looked up. Nothing of it reaches the agent. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: AgentOrder['environment'];
   /** The file of the key that the seal is signed with; else that of `.proctor`, if it has one. */
   readonly signingKey?: string;
   /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */

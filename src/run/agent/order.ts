@@ -9,28 +9,35 @@ import { checkVariable } from '../order.ts';
 
 /** What a caller wants an agent to do. */
 export interface AgentOrder {
+  /** `claude` or `codex`. */
   readonly agent: string;
   readonly task: string;
+  /** Where the text of the task comes from, for whoever reads the evidence: `prompts/implement@3`. */
   readonly promptReference?: string;
   /** The folder that the agent gets a private clone of. */
   readonly dir: string;
-  /** A built-in policy by name, or the file of another. */
+  /** `read-only`, `edit`, `open` or the file of a policy. */
   readonly policy: string;
-  /** What is tighter for this run than its policy has it. */
+  /** What is tighter for this run than the policy has it. What would be looser is refused. */
   readonly overrides?: Overrides;
   readonly timeoutMs?: number;
   readonly idleMs?: number;
   readonly model?: string;
   readonly maxTurns?: number;
   readonly maxCostUsd?: number;
+  /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Whether the model answers now, answers and is recorded, or a recording answers; `live`, if not said. */
   readonly modelMode?: 'live' | 'record' | 'replay';
+  /** The file of the recording. */
   readonly recording?: string;
-  /** Refused where there is no way to a model, rather than run in vain. */
+  /** Refused where there is no way to a model; else it runs, and ends as it may. */
   readonly needsModel?: boolean;
+  /** Also a version of the agent that nobody has tried. */
   readonly allowUntestedVersion?: boolean;
+  /** Also where the folder has changes that are not committed, which the agent then does not see. */
   readonly allowDirty?: boolean;
-  /** Where the program and the key of the model are looked up. */
+  /** Where the program and the key of the model are looked up. Nothing of it reaches the agent. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where files that are named are looked for. */
   readonly cwd: string;
