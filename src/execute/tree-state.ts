@@ -55,9 +55,9 @@ export async function stateOf(
   clone: Clone,
   top: string,
   limits: TreeLimits,
+  base: ReadonlyMap<string, BaseEntry>,
   tracked: ReadonlySet<string>,
 ): Promise<TreeState> {
-  const base = await filesOf(clone.trusted, clone.baseSha);
   const found = await entriesIn(top, base, limits.entriesMax);
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
   const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
