@@ -10,7 +10,7 @@ import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
 import { pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
-import { type BaseEntry, filesOf, listed, stateOf, type TreeLimits } from './tree-state.ts';
+import { type BaseEntry, filesIn, listed, stateOf, type TreeLimits } from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
   readonly diffBytesMax: number;
@@ -37,10 +37,8 @@ export async function takeChanges(
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
-  const [base, touched] = await Promise.all([
-    filesOf(clone.trusted, clone.baseSha),
-    gitFolder === 'kept' ? touchedIndex(clone, gitDir) : new Map<string, BaseEntry>(),
-  ]);
+  const base = filesIn(clone.baseFiles);
+  const touched = gitFolder === 'kept' ? await touchedIndex(clone, gitDir) : new Map<string, BaseEntry>();
   const index = touched ?? base;
   const state = await stateOf(clone, workTree, limits, base, new Set(index.keys()));
   const { baseSha, trusted } = clone;

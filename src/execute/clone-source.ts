@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { type Answer, askGit, git, gitFailed, type Setting } from './git.ts';
+import { type Answer, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 /** The user's repository, as far as a clone needs to know it. */
 export interface Source {
@@ -34,13 +34,8 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
   if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
-  const ask = (...args: string[]): Promise<Answer> => askGit(args, { cwd: folder, asUser: true });
-  // Every start of git costs more than its answer, so it is asked for much at once.
-  const [found, settings, refs] = await Promise.all([
-    ask('rev-parse', ...FACTS),
-    settingsAt(folder),
-    ask('for-each-ref', '--format=%(HEAD)%(refname)', `--count=${BRANCHES_MAX}`, 'refs/heads'),
-  ]);
+  const asking: Asking = { cwd: folder, asUser: true };
+  const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [Answer, Answer, Answer];
   if (found.stdout.length === 0) {
     if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
     return undefined;
@@ -50,7 +45,7 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
   if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is a part of .git, not of the work tree.');
   const head = rest.at(-1);
   if (found.code !== 0 || head === undefined) {
-    const isBorn = (await ask('rev-parse', '--verify', '--quiet', 'HEAD')).code === 0;
+    const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;
     throw new Fault(
       'usage',
       isBorn
@@ -58,10 +53,11 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
         : 'The repository has no commit yet. Commit something first.',
     );
   }
-  if (refs.code !== 0) throw gitFailed(['for-each-ref'], refs.stderr);
+  if (refs.code !== 0) throw gitFailed(BRANCHES, refs.stderr);
   const branches = lineOf(refs.stdout)
     .split('\n')
     .filter(line => line !== '');
+  const settings = namesIn(configured);
   const gitDir = rest.slice(0, -1).join('\n');
   const objects = path.join(gitDir, 'objects');
   return {
@@ -80,6 +76,7 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
 
 /** One line each, but for the folder: its name may hold what ends a line. So it is the last but one. */
 const FACTS = [
+  'rev-parse',
   '--is-bare-repository',
   '--is-inside-work-tree',
   '--is-shallow-repository',
@@ -103,7 +100,7 @@ function lastFolders(folder: string, count: number): string {
   return count === 0 ? '.' : realpathSync(folder).split('/').slice(-count).join('/');
 }
 
-const BRANCHES_MAX = 10_000;
+const BRANCHES = ['for-each-ref', '--format=%(HEAD)%(refname)', '--count=10000', 'refs/heads'];
 
 /** Without the one line feed that git ends an answer with. */
 function lineOf(answer: Buffer): string {
@@ -170,15 +167,13 @@ export async function topOf(folder: string): Promise<string | undefined> {
 
 /** Settings that leave no filter anything to run, whatever attributes name it. */
 export async function filtersOff(folder: string): Promise<Setting[]> {
-  return withoutFilters(await settingsAt(folder));
+  return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
 }
 
 /** The names of the settings of filters, and of those by which objects may lie elsewhere. */
-async function settingsAt(folder: string): Promise<string[]> {
-  const { stdout } = await askGit(['config', '-z', '--name-only', '--get-regexp', '^(filter|extensions|remote)\\.'], {
-    cwd: folder,
-    asUser: true,
-  });
+const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
+
+function namesIn({ stdout }: Answer): string[] {
   return stdout.toString().split('\0');
 }
 

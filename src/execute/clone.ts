@@ -6,8 +6,9 @@ import type { ContentHash } from '../base/hash.ts';
 import { copyFolder } from './clone-copy.ts';
 import { packed } from './clone-objects.ts';
 import { type Source, sourceAt, type Uncommitted, uncommittedIn } from './clone-source.ts';
-import { type Asking, git } from './git.ts';
+import { type Answer, askGits, type Asking, git, gitFailed } from './git.ts';
 import { commitOf } from './tree-import.ts';
+import { listingOf } from './tree-state.ts';
 import { isForOthers } from './readable.ts';
 
 /** The tree that an agent gets for itself, and what we know of it that nothing inside can change. */
@@ -27,6 +28,8 @@ export interface Clone {
   readonly protectedRefs: readonly string[];
   /** The folder to start in, below the top; `.` for the top. */
   readonly startIn: string;
+  /** All files of base, as git lists them. */
+  readonly baseFiles: Buffer;
   /** Of the index as it was laid out. */
   readonly indexSha256: ContentHash | undefined;
   /** What the sandbox must show, read-only. */
@@ -91,14 +94,10 @@ async function cloned(
   const branch = branchFor(options.runId, current);
   const baseRef = current ?? 'HEAD';
   const refs = [branch, ...(current === undefined ? [] : [current])].map(name => `refs/heads/${name}`);
-  const looking = uncommittedIn(folder, source);
-  // Whoever waits for it hears of its failure; nobody does if we fail first.
-  looking.catch(() => undefined);
   const gitDir = makeGitDir(tree, { format, branch, refs, baseSha: head });
-  await git(['read-tree', head], indexed(trusted, gitDir));
-  const uncommitted = await looking;
-  if (!options.allowDirty) refuseDirty(uncommitted);
-  await checkOut(trusted, tree);
+  const looking = uncommittedIn(folder, source);
+  const opened = looking.then(found => (options.allowDirty ? undefined : refuseDirty(found)));
+  const baseFiles = await checkOut(trusted, tree, head, opened);
   if (isOwn) await packed(source, gitDir);
   else writeFileSync(path.join(gitDir, 'objects', 'info', 'alternates'), `${OBJECTS_INSIDE}\n`);
   startFolder(tree, source.below);
@@ -111,7 +110,8 @@ async function cloned(
     protectedRefs: source.branches,
     startIn: source.below,
     mounts: isOwn ? [] : [{ source: source.objects, target: OBJECTS_INSIDE }],
-    notes: notesOf(uncommitted),
+    notes: notesOf(await looking),
+    baseFiles,
   };
 }
 
@@ -146,6 +146,7 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
   const refs = [branch, BASE_BRANCH].map(name => `refs/heads/${name}`);
   const gitDir = makeGitDir(tree, { format: 'sha1', branch, refs, baseSha });
   await git(['read-tree', baseSha], indexed(trusted, gitDir));
+  const baseFiles = await git(listingOf(baseSha), { gitDir: trusted });
   await packed({ gitDir: trusted, head: baseSha, isShallow: false }, gitDir);
   return {
     kind: 'copy',
@@ -157,6 +158,7 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
     startIn: '.',
     mounts: [],
     notes,
+    baseFiles,
   };
 }
 
@@ -233,10 +235,17 @@ function makeTrusted(trusted: string, source: Source | undefined): void {
 const ATTRIBUTES_OFF =
   '* !text !eol !crlf !ident !filter !diff !merge !whitespace !working-tree-encoding !conflict-marker-size\n';
 
-/** The files as they are in the index, byte for byte. */
-async function checkOut(trusted: string, tree: string): Promise<void> {
-  const asking = indexed(trusted, path.join(tree, '.git'));
-  await git(['checkout-index', '--all', '--force', '--quiet'], { ...asking, workTree: tree, cwd: tree });
+/**
+ * Lays out the files as they are in the commit, byte for byte, once they may be; returns what there is. The index is made
+ * meanwhile.
+ */
+async function checkOut(trusted: string, tree: string, head: string, opened: Promise<void>): Promise<Buffer> {
+  const steps = [['read-tree', head], ['checkout-index', '--all', '--force', '--quiet'], listingOf(head)];
+  const asking = { ...indexed(trusted, path.join(tree, '.git')), workTree: tree, cwd: tree };
+  const answers = await askGits(steps, asking, { before: 1, opened });
+  for (const [index, { code, stderr }] of answers.entries())
+    if (code !== 0) throw gitFailed(steps[index] as string[], stderr);
+  return (answers.at(-1) as Answer).stdout;
 }
 
 /** Our git dir, with the index of another. */
