@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Changes } from '../contracts/agent-step/changes.ts';
+import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import { commitsOf } from './agent-commits.ts';
 import { gitFolderOf, refChanges, refsIn } from './agent-refs.ts';
@@ -9,7 +10,7 @@ import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
 import { pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
-import { type BaseEntry, filesOf, listed, stateOf, type TreeLimits } from './tree-state.ts';
+import { type BaseEntry, filesIn, listed, stateOf, type TreeLimits } from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
   readonly diffBytesMax: number;
@@ -36,8 +37,10 @@ export async function takeChanges(
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
-  const index = gitFolder === 'kept' ? await indexOf(clone, gitDir) : new Map<string, BaseEntry>();
-  const state = await stateOf(clone, workTree, limits, new Set(index.keys()));
+  const base = filesIn(clone.baseFiles);
+  const touched = gitFolder === 'kept' ? await touchedIndex(clone, gitDir) : new Map<string, BaseEntry>();
+  const index = touched ?? base;
+  const state = await stateOf(clone, workTree, limits, base, new Set(index.keys()));
   const { baseSha, trusted } = clone;
   const isSame = state.put.length === 0 && state.deleted.length === 0;
   const final = isSame
@@ -70,9 +73,9 @@ export async function takeChanges(
     rewritten: commits.rewritten,
     gitFolder,
     gitConfigChanged: gitFolder !== 'kept' || isOtherConfig(gitDir, config, clone),
-    hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed) : [],
+    hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed, clone) : [],
     nested: state.nested.map(folder => pathText(folder).path),
-    submodules: await submodulesOf(clone, index, state.submodules),
+    submodules: submodulesOf(base, index, state.submodules),
     linksOut: state.linksOut.map(link => pathText(link).path),
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
@@ -83,10 +86,14 @@ export async function takeChanges(
 const textOf = (entry: { readonly path: string }): string => pathText(entry.path).path;
 const CONFIG_BYTES_MAX = 1024 * 1024;
 
-/** What the agent has told its git to track. A copy is read, and only for names; empty where it cannot be. */
-async function indexOf(clone: Clone, gitDir: string): Promise<Map<string, BaseEntry>> {
+/**
+ * What the agent has told its git to track; undefined where it is what it was given. A copy is read, and only for names;
+ * empty where it cannot be.
+ */
+async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, BaseEntry> | undefined> {
   const bytes = readRegular(path.join(gitDir, 'index'), INDEX_BYTES_MAX);
   if (!bytes) return new Map();
+  if (bytesHash(bytes) === clone.indexSha256) return undefined;
   const copy = path.join(path.dirname(clone.trusted), 'agent-index');
   writeFileSync(copy, bytes);
   const { code, stdout } = await askGit(['ls-files', '--stage', '-z'], {
@@ -110,12 +117,18 @@ function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: C
 }
 
 /** Our clone has no hook, so all there are were made. */
-async function hooksOf(gitDir: string, config: Buffer | undefined, changed: Changes['changed']): Promise<string[]> {
+async function hooksOf(
+  gitDir: string,
+  config: Buffer | undefined,
+  changed: Changes['changed'],
+  { format }: Clone,
+): Promise<string[]> {
   const folder = path.join(gitDir, 'hooks');
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   const names = stat?.isDirectory() ? readdirSync(folder, 'latin1').filter(name => !name.endsWith('.sample')) : [];
   const made = stat && !stat.isDirectory() ? ['.git/hooks'] : names.map(name => `.git/hooks/${pathText(name).path}`);
-  if (!config) return made.slice(0, HOOKS_MAX);
+  // As we wrote it, it names no other folder.
+  if (!config || config.toString() === configFor(format)) return made.slice(0, HOOKS_MAX);
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-all', 'core.hooksPath'];
   const { stdout } = await askGit(args, { input: config });
   const roots = stdout
@@ -130,14 +143,13 @@ async function hooksOf(gitDir: string, config: Buffer | undefined, changed: Chan
 
 const HOOKS_MAX = 1_000;
 
-async function submodulesOf(
-  clone: Clone,
+function submodulesOf(
+  files: ReadonlyMap<string, BaseEntry>,
   index: ReadonlyMap<string, BaseEntry>,
   filled: readonly string[],
-): Promise<Changes['submodules']> {
+): Changes['submodules'] {
   const pointed = [...index].filter(isModule);
-  if (pointed.length === 0 && filled.length === 0) return [];
-  const base = new Map([...(await filesOf(clone.trusted, clone.baseSha))].filter(isModule));
+  const base = new Map([...files].filter(isModule));
   const moved = pointed.filter(([at, { sha }]) => base.get(at)?.sha !== sha);
   const paths = [...new Set([...moved.map(([at]) => at), ...filled])].slice(0, HOOKS_MAX);
   return paths.map(at => ({

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { type Answer, askGit, git, type Setting } from './git.ts';
+import { type Answer, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 /** The user's repository, as far as a clone needs to know it. */
 export interface Source {
@@ -18,6 +18,12 @@ export interface Source {
   readonly isShallow: boolean;
   /** Some of its objects lie in another repository, or on a server. */
   readonly isScattered: boolean;
+  /** The names of settings that decide how it may be read. */
+  readonly settings: readonly string[];
+}
+
+/** What of a work tree is not in the commit it is at. */
+export interface Uncommitted {
   /** Tracked files that differ from HEAD. */
   readonly changed: number;
   readonly untracked: number;
@@ -28,19 +34,18 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
   if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
-  const ask = (...args: string[]): Promise<Answer> => askGit(args, { cwd: folder, asUser: true });
-  const found = await ask('rev-parse', '--is-bare-repository', '--is-inside-work-tree');
-  if (found.code !== 0) {
+  const asking: Asking = { cwd: folder, asUser: true };
+  const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [Answer, Answer, Answer];
+  if (found.stdout.length === 0) {
     if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
     return undefined;
   }
-  const [isBare, isInside] = found.stdout.toString().split('\n');
+  const [isBare, isInside, isShallow, format, up = '', ...rest] = lineOf(found.stdout).split('\n');
   if (isBare === 'true') throw new Fault('usage', 'The folder to work in is a bare repository, without files.');
   if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is a part of .git, not of the work tree.');
-  const said = async (...args: string[]): Promise<string> => lineOf(await git(args, { cwd: folder, asUser: true }));
-  const head = await ask('rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
-  if (head.code !== 0) {
-    const isBorn = (await ask('rev-parse', '--verify', '--quiet', 'HEAD')).code === 0;
+  const head = rest.at(-1);
+  if (found.code !== 0 || head === undefined) {
+    const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;
     throw new Fault(
       'usage',
       isBorn
@@ -48,32 +53,54 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
         : 'The repository has no commit yet. Commit something first.',
     );
   }
-  const [gitDir, branch, branches, prefix, format, isShallow, promisor, changes] = await Promise.all([
-    said('rev-parse', '--path-format=absolute', '--git-common-dir'),
-    ask('symbolic-ref', '--quiet', '--short', 'HEAD'),
-    said('for-each-ref', '--format=%(refname)', `--count=${BRANCHES_MAX}`, 'refs/heads'),
-    said('rev-parse', '--show-prefix'),
-    said('rev-parse', '--show-object-format'),
-    said('rev-parse', '--is-shallow-repository'),
-    ask('config', '--get-regexp', String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`),
-    changesIn(folder),
-  ]);
+  if (refs.code !== 0) throw gitFailed(BRANCHES, refs.stderr);
+  const branches = lineOf(refs.stdout)
+    .split('\n')
+    .filter(line => line !== '');
+  const settings = namesIn(configured);
+  const gitDir = rest.slice(0, -1).join('\n');
   const objects = path.join(gitDir, 'objects');
   return {
     gitDir,
     objects,
-    head: lineOf(head.stdout),
-    branch: branch.code === 0 ? lineOf(branch.stdout) : undefined,
-    branches: branches.split('\n').filter(name => name !== ''),
-    below: prefix.replace(/\/$/, '') || '.',
+    head,
+    branch: branches.find(line => line.startsWith('*'))?.slice('*refs/heads/'.length) ?? (await branchAt(folder)),
+    branches: branches.map(line => line.slice(1)),
+    below: lastFolders(folder, up.split('/').length - 1),
     format: format === 'sha256' ? 'sha256' : 'sha1',
     isShallow: isShallow === 'true',
-    isScattered: hasText(path.join(objects, 'info', 'alternates')) || promisor.code === 0,
-    ...changes,
+    isScattered: hasText(path.join(objects, 'info', 'alternates')) || settings.some(key => PROMISOR.test(key)),
+    settings,
   };
 }
 
-const BRANCHES_MAX = 10_000;
+/** One line each, but for the folder: its name may hold what ends a line. So it is the last but one. */
+const FACTS = [
+  'rev-parse',
+  '--is-bare-repository',
+  '--is-inside-work-tree',
+  '--is-shallow-repository',
+  '--show-object-format',
+  '--show-cdup',
+  '--path-format=absolute',
+  '--git-common-dir',
+  '--verify',
+  '--quiet',
+  'HEAD^{commit}',
+];
+
+/** Asked where HEAD is on none of the branches that were listed: it may be detached, or there are too many. */
+async function branchAt(folder: string): Promise<string | undefined> {
+  const { code, stdout } = await askGit(['symbolic-ref', '--quiet', 'HEAD'], { cwd: folder, asUser: true });
+  return code === 0 ? /^refs\/heads\/(.+)$/.exec(lineOf(stdout))?.[1] : undefined;
+}
+
+/** The path of a folder below one that lies so many above it. */
+function lastFolders(folder: string, count: number): string {
+  return count === 0 ? '.' : realpathSync(folder).split('/').slice(-count).join('/');
+}
+
+const BRANCHES = ['for-each-ref', '--format=%(HEAD)%(refname)', '--count=10000', 'refs/heads'];
 
 /** Without the one line feed that git ends an answer with. */
 function lineOf(answer: Buffer): string {
@@ -95,8 +122,9 @@ function hasText(file: string): boolean {
   }
 }
 
-async function changesIn(folder: string): Promise<{ changed: number; untracked: number }> {
-  const entries = await statusOf(folder);
+/** Counts what an agent will not see. */
+export async function uncommittedIn(folder: string, { settings }: Source): Promise<Uncommitted> {
+  const entries = await statusOf(folder, withoutFilters(settings));
   return {
     changed: entries.filter(isTracked).length,
     untracked: entries.filter(entry => entry.startsWith('? ') && !/(?:^\? |\/)\.proctor\/$/.test(entry)).length,
@@ -106,7 +134,7 @@ async function changesIn(folder: string): Promise<{ changed: number; untracked: 
 /** Tracked files that differ from HEAD, as bytes from the top of the repository. */
 export async function changedPaths(folder: string): Promise<string[]> {
   // Before the path: eight words of an entry, ten of one in conflict.
-  return (await statusOf(folder)).filter(isTracked).map(entry =>
+  return (await statusOf(folder, await filtersOff(folder))).filter(isTracked).map(entry =>
     entry
       .split(' ')
       .slice(entry.startsWith('u') ? 10 : 8)
@@ -119,7 +147,7 @@ function isTracked(entry: string): boolean {
 }
 
 /** Looks at the user's work tree without running what its settings ask for, and without writing to its index. */
-async function statusOf(folder: string): Promise<string[]> {
+async function statusOf(folder: string, settings: readonly Setting[]): Promise<string[]> {
   const args = [
     'status',
     '--porcelain=v2',
@@ -128,7 +156,6 @@ async function statusOf(folder: string): Promise<string[]> {
     '--ignore-submodules=all',
     '--no-renames',
   ];
-  const settings = await filtersOff(folder);
   return (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
 }
 
@@ -140,14 +167,20 @@ export async function topOf(folder: string): Promise<string | undefined> {
 
 /** Settings that leave no filter anything to run, whatever attributes name it. */
 export async function filtersOff(folder: string): Promise<Setting[]> {
-  const { stdout } = await askGit(['config', '-z', '--name-only', '--get-regexp', '^filter\\.'], {
-    cwd: folder,
-    asUser: true,
-  });
-  const names = stdout
-    .toString()
-    .split('\0')
-    .flatMap(key => /^(filter\..+)\.[^.]+$/s.exec(key)?.[1] ?? []);
+  return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
+}
+
+/** The names of the settings of filters, and of those by which objects may lie elsewhere. */
+const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
+
+function namesIn({ stdout }: Answer): string[] {
+  return stdout.toString().split('\0');
+}
+
+const PROMISOR = /^(?:extensions\.partialclone|remote\..*\.promisor)$/s;
+
+function withoutFilters(settings: readonly string[]): Setting[] {
+  const names = settings.flatMap(key => /^(filter\..+)\.[^.]+$/s.exec(key)?.[1] ?? []);
   return [...new Set(names)].flatMap((name): Setting[] => [
     [`${name}.clean`, ''],
     [`${name}.smudge`, ''],

@@ -1,11 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { fileHash } from '../base/file-hash.ts';
+import type { ContentHash } from '../base/hash.ts';
 import { copyFolder } from './clone-copy.ts';
 import { packed } from './clone-objects.ts';
-import { type Source, sourceAt } from './clone-source.ts';
-import { git } from './git.ts';
+import { type Source, sourceAt, type Uncommitted, uncommittedIn } from './clone-source.ts';
+import { type Answer, askGits, type Asking, git, gitFailed } from './git.ts';
 import { commitOf } from './tree-import.ts';
+import { listingOf } from './tree-state.ts';
 import { isForOthers } from './readable.ts';
 
 /** The tree that an agent gets for itself, and what we know of it that nothing inside can change. */
@@ -25,6 +28,10 @@ export interface Clone {
   readonly protectedRefs: readonly string[];
   /** The folder to start in, below the top; `.` for the top. */
   readonly startIn: string;
+  /** All files of base, as git lists them. */
+  readonly baseFiles: Buffer;
+  /** Of the index as it was laid out. */
+  readonly indexSha256: ContentHash | undefined;
   /** What the sandbox must show, read-only. */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   readonly staged: readonly string[];
@@ -49,29 +56,26 @@ export interface CloneOptions {
 export async function cloneFor(folder: string, stage: string, options: CloneOptions): Promise<Clone> {
   const tree = path.join(stage, options.readOnly ? 'work' : 'roots');
   const trusted = path.join(stage, 'trusted.git');
-  const source = await cleanSourceAt(folder, options.allowDirty);
+  const source = await sourceAt(folder);
   try {
     // Made for programs that have no tree of their own.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
-    await makeTrusted(trusted, source);
-    const made = source ? await cloned(source, tree, trusted, options) : await copied(folder, tree, trusted, options);
+    makeTrusted(trusted, source);
+    const made = source
+      ? await cloned(source, folder, tree, trusted, options)
+      : await copied(folder, tree, trusted, options);
     // Not by name: what is mounted by its own name is followed, where it is a link.
-    return { ...made, tree, trusted, staged: [] };
+    return { ...made, tree, trusted, indexSha256: fileHash(path.join(tree, '.git', 'index')), staged: [] };
   } catch (cause) {
     if (cause instanceof Fault && cause.code !== 'git_failed') throw cause;
     throw new Fault('clone_failed', 'The folder could not be copied for the agent.', { cause });
   }
 }
 
-/** The repository that a folder lies in; undefined where there is none. Refuses one with changes that an agent would not see. */
-export async function cleanSourceAt(folder: string, allowDirty: boolean): Promise<Source | undefined> {
+/** Refuses a folder that could not be cloned, before anything is made. */
+export async function checkSource(folder: string, allowDirty: boolean): Promise<void> {
   const source = await sourceAt(folder);
-  if (!source || source.changed === 0 || allowDirty) return source;
-  const them = source.changed === 1 ? '1 file has' : `${source.changed} files have`;
-  throw new Fault(
-    'usage',
-    `The work tree has changes that are not committed: ${them} to be committed or stashed first.`,
-  );
+  if (source && !allowDirty) refuseDirty(await uncommittedIn(folder, source));
 }
 
 function removeEmpty(folder: string): void {
@@ -81,17 +85,25 @@ function removeEmpty(folder: string): void {
 /** Where the user's objects are seen inside. */
 const OBJECTS_INSIDE = '/agent/objects';
 
-type Made = Omit<Clone, 'tree' | 'trusted' | 'staged'>;
+type Made = Omit<Clone, 'tree' | 'trusted' | 'staged' | 'indexSha256'>;
 
-async function cloned(source: Source, tree: string, trusted: string, options: CloneOptions): Promise<Made> {
+async function cloned(
+  source: Source,
+  folder: string,
+  tree: string,
+  trusted: string,
+  options: CloneOptions,
+): Promise<Made> {
   const { head, format, branch: current } = source;
   const isOwn =
     options.selfContained === true || source.isShallow || source.isScattered || !isForOthers(source.objects);
   const branch = branchFor(options.runId, current);
   const baseRef = current ?? 'HEAD';
   const refs = [branch, ...(current === undefined ? [] : [current])].map(name => `refs/heads/${name}`);
-  const gitDir = await makeGitDir(tree, { format, branch, refs, baseSha: head });
-  await checkOut(trusted, tree, head);
+  const gitDir = makeGitDir(tree, { format, branch, refs, baseSha: head });
+  const looking = uncommittedIn(folder, source);
+  const opened = looking.then(found => (options.allowDirty ? undefined : refuseDirty(found)));
+  const baseFiles = await checkOut(trusted, tree, head, opened);
   if (isOwn) await packed(source, gitDir);
   else writeFileSync(path.join(gitDir, 'objects', 'info', 'alternates'), `${OBJECTS_INSIDE}\n`);
   startFolder(tree, source.below);
@@ -104,11 +116,21 @@ async function cloned(source: Source, tree: string, trusted: string, options: Cl
     protectedRefs: source.branches,
     startIn: source.below,
     mounts: isOwn ? [] : [{ source: source.objects, target: OBJECTS_INSIDE }],
-    notes: notesOf(source),
+    notes: notesOf(await looking),
+    baseFiles,
   };
 }
 
-function notesOf({ changed, untracked }: Source): string[] {
+function refuseDirty({ changed }: Uncommitted): void {
+  if (changed === 0) return;
+  const them = changed === 1 ? '1 file has' : `${changed} files have`;
+  throw new Fault(
+    'usage',
+    `The work tree has changes that are not committed: ${them} to be committed or stashed first.`,
+  );
+}
+
+function notesOf({ changed, untracked }: Uncommitted): string[] {
   return [
     ...(changed > 0 ? [`The agent does not see ${many(changed, 'change')} that ${are(changed)} not committed.`] : []),
     ...(untracked > 0
@@ -128,8 +150,9 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
   const branch = branchFor(runId, BASE_BRANCH);
   const baseSha = await commitOf(trusted, tree, { message: 'the folder as it was', deleted: [], put: entries });
   const refs = [branch, BASE_BRANCH].map(name => `refs/heads/${name}`);
-  const gitDir = await makeGitDir(tree, { format: 'sha1', branch, refs, baseSha });
-  await git(['read-tree', baseSha], { gitDir: trusted, env: { GIT_INDEX_FILE: path.join(gitDir, 'index') } });
+  const gitDir = makeGitDir(tree, { format: 'sha1', branch, refs, baseSha });
+  await git(['read-tree', baseSha], indexed(trusted, gitDir));
+  const baseFiles = await git(listingOf(baseSha), { gitDir: trusted });
   await packed({ gitDir: trusted, head: baseSha, isShallow: false }, gitDir);
   return {
     kind: 'copy',
@@ -141,6 +164,7 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
     startIn: '.',
     mounts: [],
     notes,
+    baseFiles,
   };
 }
 
@@ -151,20 +175,25 @@ function branchFor(runId: string, current: string | undefined): string {
   return current === 'proctor' ? `proctor-${runId}` : `proctor/${runId}`;
 }
 
-/** A git dir that has no file but those git needs: no template, no hook, no remote. */
-async function makeGitDir(
+/** The git dir of a tree: with a branch of its own, but no hook and no remote. */
+function makeGitDir(
   tree: string,
   made: { format: 'sha1' | 'sha256'; branch: string; refs: readonly string[]; baseSha: string },
-): Promise<string> {
+): string {
   const gitDir = path.join(tree, '.git');
   const { format, branch, refs, baseSha } = made;
-  await git(['init', '--quiet', '--template=', `--object-format=${format}`, tree]);
-  writeFileSync(path.join(gitDir, 'config'), configFor(format));
-  mkdirSync(path.join(gitDir, 'objects', 'info'), { recursive: true });
-  // Written by hand: git would look for the commit, and its objects are not here yet.
+  writeGitDir(gitDir, branch, configFor(format));
+  // By hand: git would look for the commit, and its objects are not here yet.
   writeFileSync(path.join(gitDir, 'packed-refs'), packedRefs(refs, baseSha));
-  writeFileSync(path.join(gitDir, 'HEAD'), `ref: refs/heads/${branch}\n`);
   return gitDir;
+}
+
+/** The least that git takes for a git dir. It would make no other, and takes as long as for all that we ask of it. */
+function writeGitDir(gitDir: string, branch: string, config: string): void {
+  for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
+    mkdirSync(path.join(gitDir, folder), { recursive: true });
+  writeFileSync(path.join(gitDir, 'config'), config);
+  writeFileSync(path.join(gitDir, 'HEAD'), `ref: refs/heads/${branch}\n`);
 }
 
 function packedRefs(refs: readonly string[], baseSha: string): string {
@@ -178,14 +207,8 @@ function byBytes(a: string, b: string): number {
 
 /** The settings that every clone has: commits work, and nothing is collected that we want to see afterwards. */
 export function configFor(format: 'sha1' | 'sha256'): string {
-  const isPlain = format === 'sha1';
   return [
-    '[core]',
-    `\trepositoryformatversion = ${isPlain ? 0 : 1}`,
-    '\tfilemode = true',
-    '\tbare = false',
-    '\tlogallrefupdates = true',
-    ...(isPlain ? [] : ['[extensions]', `\tobjectformat = ${format}`]),
+    ...coreFor(format, false),
     '[user]',
     '\tname = proctor-agent',
     '\temail = agent@proctor.invalid',
@@ -195,24 +218,45 @@ export function configFor(format: 'sha1' | 'sha256'): string {
   ].join('\n');
 }
 
+function coreFor(format: 'sha1' | 'sha256', isBare: boolean): string[] {
+  const isPlain = format === 'sha1';
+  return [
+    '[core]',
+    `\trepositoryformatversion = ${isPlain ? 0 : 1}`,
+    '\tfilemode = true',
+    `\tbare = ${isBare}`,
+    ...(isBare ? [] : ['\tlogallrefupdates = true']),
+    ...(isPlain ? [] : ['[extensions]', `\tobjectformat = ${format}`]),
+  ];
+}
+
 /** A bare git dir that reads the objects of the user, and in which no attribute of any tree means anything. */
-async function makeTrusted(trusted: string, source: Source | undefined): Promise<void> {
-  await git(['init', '--quiet', '--bare', '--template=', `--object-format=${source?.format ?? 'sha1'}`, trusted]);
-  mkdirSync(path.join(trusted, 'info'), { recursive: true });
+function makeTrusted(trusted: string, source: Source | undefined): void {
+  writeGitDir(trusted, BASE_BRANCH, `${coreFor(source?.format ?? 'sha1', true).join('\n')}\n`);
+  mkdirSync(path.join(trusted, 'info'));
   writeFileSync(path.join(trusted, 'info', 'attributes'), ATTRIBUTES_OFF);
-  if (!source) return;
-  mkdirSync(path.join(trusted, 'objects', 'info'), { recursive: true });
-  writeFileSync(path.join(trusted, 'objects', 'info', 'alternates'), `${JSON.stringify(source.objects)}\n`);
+  if (source) writeFileSync(path.join(trusted, 'objects', 'info', 'alternates'), `${JSON.stringify(source.objects)}\n`);
 }
 
 const ATTRIBUTES_OFF =
   '* !text !eol !crlf !ident !filter !diff !merge !whitespace !working-tree-encoding !conflict-marker-size\n';
 
-/** The files as they are in the commit, byte for byte. */
-async function checkOut(trusted: string, tree: string, head: string): Promise<void> {
-  const asking = { gitDir: trusted, env: { GIT_INDEX_FILE: path.join(tree, '.git', 'index') }, timeoutMs: CHECKOUT_MS };
-  await git(['read-tree', head], asking);
-  await git(['checkout-index', '--all', '--force', '--quiet'], { ...asking, workTree: tree, cwd: tree });
+/**
+ * Lays out the files as they are in the commit, byte for byte, once they may be; returns what there is. The index is made
+ * meanwhile.
+ */
+async function checkOut(trusted: string, tree: string, head: string, opened: Promise<void>): Promise<Buffer> {
+  const steps = [['read-tree', head], ['checkout-index', '--all', '--force', '--quiet'], listingOf(head)];
+  const asking = { ...indexed(trusted, path.join(tree, '.git')), workTree: tree, cwd: tree };
+  const answers = await askGits(steps, asking, { before: 1, opened });
+  for (const [index, { code, stderr }] of answers.entries())
+    if (code !== 0) throw gitFailed(steps[index] as string[], stderr);
+  return (answers.at(-1) as Answer).stdout;
+}
+
+/** Our git dir, with the index of another. */
+function indexed(trusted: string, gitDir: string): Asking {
+  return { gitDir: trusted, env: { GIT_INDEX_FILE: path.join(gitDir, 'index') }, timeoutMs: CHECKOUT_MS };
 }
 
 const CHECKOUT_MS = 600_000;

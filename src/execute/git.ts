@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { Fault } from '../base/fault.ts';
+import { signal } from './processes.ts';
 import { PATH_FOLDERS } from './programs.ts';
+import { quoted } from './sandboxes/holder.ts';
 
 /** How git is asked. Nothing of the environment reaches it but what stands here. */
 export interface Asking {
@@ -42,8 +45,88 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   const { code, stderr } = await ended(child);
-  if (bytes > bytesMax) throw new Fault('git_failed', 'Git had more to say about the work tree than can be read.');
+  if (bytes > bytesMax) throw tooMuch();
   return { code, stdout: Buffer.concat(chunks), stderr };
+}
+
+/** Where a series waits: a question is asked only when somebody says so, and else neither it nor those after it. */
+export interface Gate {
+  readonly before: number;
+  readonly opened: Promise<void>;
+}
+
+/**
+ * Asks several questions alike, one after the other, by one process. To start one takes longer than most answers: whoever
+ * forks copies the map of all its memory.
+ */
+export async function askGits(
+  questions: readonly (readonly string[])[],
+  asking: Asking = {},
+  gate?: Gate,
+): Promise<Answer[]> {
+  const { bytesMax = BYTES_MAX, timeoutMs = TIMEOUT_MS } = asking;
+  // Nobody can have it in an answer.
+  const mark = randomBytes(16).toString('hex');
+  const steps = questions.map((args, index) =>
+    [
+      ...(index === gate?.before ? ['read -r go || exit 0'] : []),
+      `git ${args.map(quoted).join(' ')} </dev/null`,
+      `code=$?; echo "${mark} $code"; [ $code != ${NOT_FOUND} ] || exit ${NOT_FOUND}`,
+    ].join('\n'),
+  );
+  const child = startShell(`${MEMORY_BOUND}\n${steps.join('\n')}`, [], asking, true);
+  const kill = (): void => void (child.pid !== undefined && signal(-child.pid, 'SIGKILL'));
+  const timer = setTimeout(kill, timeoutMs);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) kill();
+    else chunks.push(chunk);
+  });
+  child.stdin?.on('error', () => undefined);
+  const opened = gate?.opened.then(
+    () => void child.stdin?.end('go\n'),
+    (error: unknown) => {
+      child.stdin?.end();
+      throw error;
+    },
+  );
+  if (!opened) child.stdin?.end();
+  try {
+    // It has ended in any case when this returns, and writes nowhere any more.
+    const [end, open] = await Promise.allSettled([ended(child), opened]);
+    if (open.status === 'rejected') throw open.reason;
+    if (end.status === 'rejected') throw end.reason;
+    if (bytes > bytesMax) throw tooMuch();
+    return answersIn(Buffer.concat(chunks), mark, { ...end.value, count: questions.length });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Those that it did not come to have the code of the whole. */
+function answersIn(
+  said: Buffer,
+  mark: string,
+  { code, stderr, count }: { code: number; stderr: string; count: number },
+): Answer[] {
+  const answers: Answer[] = [];
+  for (let from = 0, at = said.indexOf(mark); at !== -1; at = said.indexOf(mark, from)) {
+    const end = said.indexOf('\n', at);
+    answers.push({
+      code: Number(said.toString('latin1', at + mark.length, end)),
+      stdout: said.subarray(from, at),
+      stderr,
+    });
+    from = end + 1;
+  }
+  while (answers.length < count) answers.push({ code: code || KILLED, stdout: Buffer.alloc(0), stderr });
+  return answers;
+}
+
+function tooMuch(): Fault {
+  return new Fault('git_failed', 'Git had more to say about the work tree than can be read.');
 }
 
 /** What git says where it can be trusted to have an answer. */
@@ -62,10 +145,16 @@ export function gitFailed(args: readonly string[], stderr: string): Fault {
  * sets the bound of memory, since node cannot.
  */
 export function startGit(args: readonly string[], asking: Asking): ChildProcess {
+  return startShell(`${MEMORY_BOUND}; exec git "$@"`, args, asking, false);
+}
+
+/** `isGroup`: whoever ends it must end those that it has started, too. */
+function startShell(script: string, args: readonly string[], asking: Asking, isGroup: boolean): ChildProcess {
   const { gitDir, workTree, cwd = '/', settings = [], asUser, timeoutMs = TIMEOUT_MS } = asking;
   const all = [...SAFE, ...(asUser ? [] : RAW), ...settings];
-  return spawn('/bin/sh', ['-c', BOUNDED, 'git', ...args], {
+  return spawn('/bin/sh', ['-c', script, 'git', ...args], {
     cwd,
+    detached: isGroup,
     env: {
       ...ENV,
       // Not as arguments, where a key may hold no equals sign.
@@ -106,7 +195,7 @@ const NOT_FOUND = 127;
 const KILLED = 137;
 
 /** A system without this bound has to do without it. */
-const BOUNDED = `ulimit -v ${4 * 1024 * 1024} 2>/dev/null; exec git "$@"`;
+const MEMORY_BOUND = `ulimit -v ${4 * 1024 * 1024} 2>/dev/null`;
 
 const SAFE: readonly Setting[] = [
   // As root, neither the user's repository nor the stage of a run are our own.

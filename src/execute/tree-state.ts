@@ -1,6 +1,5 @@
 import type { FileChange, LeftOut } from '../contracts/agent-step/changes.ts';
 import type { Clone } from './clone.ts';
-import { git } from './git.ts';
 import { ignoredAmong } from './ignored.ts';
 import { pathText, type TreeEntry } from './tree.ts';
 import { collisionsOf, entriesIn, leadsOut } from './tree-entries.ts';
@@ -34,9 +33,12 @@ export interface BaseEntry {
   readonly sha: string;
 }
 
-/** All files of a commit. */
-export async function filesOf(gitDir: string, commit: string): Promise<Map<string, BaseEntry>> {
-  const listing = await git(['ls-tree', '-r', '-z', '--full-tree', commit], { gitDir });
+/** What git is asked for all files of a commit. */
+export function listingOf(commit: string): string[] {
+  return ['ls-tree', '-r', '-z', '--full-tree', commit];
+}
+
+export function filesIn(listing: Buffer): Map<string, BaseEntry> {
   return listed(listing, /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s);
 }
 
@@ -55,9 +57,9 @@ export async function stateOf(
   clone: Clone,
   top: string,
   limits: TreeLimits,
+  base: ReadonlyMap<string, BaseEntry>,
   tracked: ReadonlySet<string>,
 ): Promise<TreeState> {
-  const base = await filesOf(clone.trusted, clone.baseSha);
   const found = await entriesIn(top, base, limits.entriesMax);
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
   const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Changes } from '../../src/contracts/agent-step/changes.ts';
 import { type ChangeLimits, takeChanges } from '../../src/execute/changes.ts';
 import { type Clone, cloneFor, type CloneOptions } from '../../src/execute/clone.ts';
@@ -36,14 +37,31 @@ export function put(folder: string, files: Record<string, string | Uint8Array>):
 /** A repository of a user's, on `main`, with one commit. */
 export function repository(files: Record<string, string | Uint8Array> = FILES): string {
   const folder = path.join(temporaryFolder(), 'project');
-  mkdirSync(folder);
   // The user of a run gets through to it.
   chmodSync(path.dirname(folder), 0o755);
-  git(folder, 'init', '-q', '-b', 'main');
+  // Most begin with the same, and to copy it is quicker than to ask git for it.
+  if (files === FILES && usual !== undefined) cpSync(usual, folder, { recursive: true });
+  else begin(folder, files);
+  return folder;
+}
+
+let usual: string | undefined;
+
+beforeAll(() => {
+  usual = path.join(mkdtempSync(path.join(tmpdir(), 'proctor-test-')), 'usual');
+  begin(usual, FILES);
+});
+
+afterAll(() => {
+  if (usual !== undefined) rmSync(path.dirname(usual), { recursive: true, force: true });
+});
+
+function begin(folder: string, files: Record<string, string | Uint8Array>): void {
+  mkdirSync(folder);
+  git(folder, 'init', '-q', '-b', 'main', '--template=');
   put(folder, files);
   git(folder, 'add', '-A', '-f');
   git(folder, 'commit', '-q', '-m', 'first');
-  return folder;
 }
 
 const FILES = {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -95,6 +96,23 @@ describe('a clone', () => {
     const detached = await given(folder);
     expect(detached.clone.baseRef).toBe('HEAD');
     expect(await detached.took()).toMatchObject({ refs: [], branchMoved: false, changed: [] });
+  });
+
+  test('of a folder whose name is two lines, on a branch that a tag and another branch are called like', async () => {
+    const folder = repository();
+    const named = path.join(path.dirname(folder), 'two\n/lines');
+    mkdirSync(path.dirname(named));
+    renameSync(folder, named);
+    put(named, { 'a\n/b/c': 'c\n' });
+    git(named, 'add', '-A');
+    git(named, 'commit', '-q', '-m', 'second');
+    git(named, 'tag', 'main');
+    git(named, 'update-ref', 'refs/heads/HEAD', 'HEAD~1');
+    const { clone, took } = await given(path.join(named, 'a\n/b'), { selfContained: false });
+    expect(clone).toMatchObject({ baseRef: 'main', baseSha: git(named, 'rev-parse', 'refs/heads/main') });
+    expect(clone).toMatchObject({ startIn: 'a\n/b', protectedRefs: ['refs/heads/HEAD', 'refs/heads/main'] });
+    expect(clone.mounts).toEqual([{ source: path.join(named, '.git/objects'), target: '/agent/objects' }]);
+    expect(await took()).toMatchObject({ changed: [], refs: [] });
   });
 
   test('of a repository with SHA-256', async () => {

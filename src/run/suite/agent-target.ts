@@ -7,7 +7,7 @@ import { printable } from '../../base/printable.ts';
 import type { Reason } from '../../contracts/agent-step/reading.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { cleanSourceAt } from '../../execute/clone.ts';
+import { checkSource } from '../../execute/clone.ts';
 import type { Launcher } from '../../execute/launch.ts';
 import type { Effective } from '../../policy/bounds.ts';
 import { type AgentAnswer, type AgentAround, type AgentOrder, runAgent } from '../agent/agent.ts';
@@ -149,7 +149,7 @@ export async function namedAgent(
   const { bounds } = boundFor(whole, adapter, offersOf(await around.launcher.machine()));
   modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
-  await cleanSourceAt(order.dir, order.allowDirty === true);
+  await checkSource(order.dir, order.allowDirty === true);
   const { version, sha256 } = await programFor(whole, adapter, around);
   const { sandbox, isolation } = bounds;
   return {
