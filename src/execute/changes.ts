@@ -1,25 +1,29 @@
-import { lstatSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import { readRegular } from '../base/regular.ts';
 import { commitsOf } from './agent-commits.ts';
-import { gitFolderOf, refChanges, refsIn } from './agent-refs.ts';
+import { gitFolderOf, refChanges, type Refs, refsIn } from './agent-refs.ts';
 import { type Clone, configFor } from './clone.ts';
 import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
-import { pathText } from './tree.ts';
+import { namesIn, pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
 import { type BaseEntry, filesOf, listed, stateOf, type TreeLimits } from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
   readonly diffBytesMax: number;
+  readonly refsMax: number;
 }
 
 export const CHANGE_LIMITS: ChangeLimits = {
   diffBytesMax: 64 * 1024 * 1024,
+  refsMax: 10_000,
   entriesMax: 1_000_000,
   fileBytesMax: 64 * 1024 * 1024,
   totalBytesMax: 1024 ** 3,
+  readBytesMax: 4 * 1024 ** 3,
+  pathUnitsMax: 128 * 1024 * 1024,
 };
 
 /**
@@ -36,6 +40,7 @@ export async function takeChanges(
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
+  if (gitFolder === 'kept') openFolders(gitDir);
   const index = gitFolder === 'kept' ? await indexOf(clone, gitDir) : new Map<string, BaseEntry>();
   const state = await stateOf(clone, workTree, limits, new Set(index.keys()));
   const { baseSha, trusted } = clone;
@@ -45,12 +50,13 @@ export async function takeChanges(
     : await commitOf(trusted, workTree, { from: baseSha, message: 'the tree as the agent left it', ...state });
   const diff = await writeDiff(trusted, [baseSha, final], out, { bytesMax: limits.diffBytesMax, missed: state.missed });
 
-  const now = gitFolder === 'kept' ? refsIn(gitDir, clone.branch) : new Map<string, string | null>();
-  const refs = refChanges(clone, now);
+  const now: Refs = gitFolder === 'kept' ? refsIn(gitDir, clone, limits.refsMax) : { found: new Map(), isCut: false };
+  const refs = refChanges(clone, now.found);
   const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
-  const own = now.get(`refs/heads/${clone.branch}`) ?? null;
+  const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
   const commits =
     gitFolder === 'kept' ? await commitsOf(clone, gitDir, tips, own) : { listed: [], total: null, rewritten: false };
+  const total = now.isCut ? null : commits.total;
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
     kind: clone.kind,
@@ -64,7 +70,7 @@ export async function takeChanges(
       bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
       paths: state.ignored.map(textOf),
     },
-    commits: { listed: commits.listed, total: commits.total },
+    commits: { listed: commits.listed, total },
     refs,
     branchMoved: refs.some(({ isProtected }) => isProtected),
     rewritten: commits.rewritten,
@@ -76,7 +82,7 @@ export async function takeChanges(
     linksOut: state.linksOut.map(link => pathText(link).path),
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
-    notes: notesOf(gitFolder, commits.total),
+    notes: notesOf(gitFolder, total),
   };
 }
 
@@ -104,16 +110,39 @@ const INDEX_MS = 30_000;
 /** Also settings that would count beside the file that we wrote. */
 function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: Clone): boolean {
   if (config?.toString() !== configFor(format)) return true;
-  return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(
-    name => lstatSync(path.join(gitDir, name), { throwIfNoEntry: false }) !== undefined,
+  return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(name =>
+    isThere(path.join(gitDir, name)),
   );
+}
+
+/** Where nobody can say, since something else than a folder is on the way, something is. No link is followed. */
+function isThere(file: string): boolean {
+  try {
+    const above = lstatSync(path.dirname(file), { throwIfNoEntry: false });
+    if (!above?.isDirectory()) return above !== undefined;
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+/** Rights that were taken away from us in a tree of ours are taken back. */
+function openFolders(gitDir: string): void {
+  for (const name of ['', 'info', 'objects', 'hooks', 'refs']) {
+    const folder = path.join(gitDir, name);
+    try {
+      if (lstatSync(folder).isDirectory()) chmodSync(folder, 0o700);
+    } catch {
+      // Not there, or no folder is on the way: whoever looks for it finds that out.
+    }
+  }
 }
 
 /** Our clone has no hook, so all there are were made. */
 async function hooksOf(gitDir: string, config: Buffer | undefined, changed: Changes['changed']): Promise<string[]> {
   const folder = path.join(gitDir, 'hooks');
   const stat = lstatSync(folder, { throwIfNoEntry: false });
-  const names = stat?.isDirectory() ? readdirSync(folder, 'latin1').filter(name => !name.endsWith('.sample')) : [];
+  const names = stat?.isDirectory() ? (namesIn(folder, true) ?? []).filter(name => !name.endsWith('.sample')) : [];
   const made = stat && !stat.isDirectory() ? ['.git/hooks'] : names.map(name => `.git/hooks/${pathText(name).path}`);
   if (!config) return made.slice(0, HOOKS_MAX);
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-all', 'core.hooksPath'];

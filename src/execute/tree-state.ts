@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { FileChange, LeftOut } from '../contracts/agent-step/changes.ts';
 import type { Clone } from './clone.ts';
 import { git } from './git.ts';
@@ -24,10 +25,16 @@ export interface TreeState {
 
 export interface TreeLimits {
   readonly entriesMax: number;
+  /** Of all paths together: half a million in the deepest of folders are more than memory holds. */
+  readonly pathUnitsMax: number;
   readonly fileBytesMax: number;
   /** Of all new and changed files. */
   readonly totalBytesMax: number;
+  /** Of all files that are looked into. More than a disk has room for; but a file with holes takes none. */
+  readonly readBytesMax: number;
 }
+
+const TURN_BYTES = 16 * 1024 * 1024;
 
 export interface BaseEntry {
   readonly mode: string;
@@ -58,7 +65,7 @@ export async function stateOf(
   tracked: ReadonlySet<string>,
 ): Promise<TreeState> {
   const base = await filesOf(clone.trusted, clone.baseSha);
-  const found = await entriesIn(top, base, limits.entriesMax);
+  const found = await entriesIn(top, base, limits);
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
   const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
   const kept = found.files.filter(entry => !hidden.has(entry.path));
@@ -67,10 +74,14 @@ export async function stateOf(
   const put: TreeEntry[] = [];
   const changed: FileChange[] = [];
   let bytes = 0;
+  let read = 0;
   let missed = 0;
   for (const entry of kept) {
     const before = base.get(entry.path);
-    const isLarge = entry.bytes > limits.fileBytesMax;
+    const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
+    // Whoever else works in this process gets a turn.
+    if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
+    if (!isLarge) read += entry.bytes;
     const sha = isLarge ? undefined : blobName(top, entry, clone.format);
     const mode = modeOf(entry);
     if (before && sha === before.sha && mode === before.mode) continue;
