@@ -9,7 +9,7 @@ import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
 import { namesIn, pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
-import { type BaseEntry, filesOf, listed, stateOf, type TreeLimits } from './tree-state.ts';
+import { type BaseEntry, isModule, listed, stateOf, type TreeLimits, type TreeState } from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
   readonly diffBytesMax: number;
@@ -78,7 +78,7 @@ export async function takeChanges(
     gitConfigChanged: gitFolder !== 'kept' || isOtherConfig(gitDir, config, clone),
     hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed) : [],
     nested: state.nested.map(folder => pathText(folder).path),
-    submodules: await submodulesOf(clone, index, state.submodules),
+    submodules: submodulesOf(state, index),
     linksOut: state.linksOut.map(link => pathText(link).path),
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
@@ -159,25 +159,20 @@ async function hooksOf(gitDir: string, config: Buffer | undefined, changed: Chan
 
 const HOOKS_MAX = 1_000;
 
-async function submodulesOf(
-  clone: Clone,
+function submodulesOf(
+  { modules: base, submodules: filled }: TreeState,
   index: ReadonlyMap<string, BaseEntry>,
-  filled: readonly string[],
-): Promise<Changes['submodules']> {
+): Changes['submodules'] {
   const pointed = [...index].filter(isModule);
-  if (pointed.length === 0 && filled.length === 0) return [];
-  const base = new Map([...(await filesOf(clone.trusted, clone.baseSha))].filter(isModule));
   const moved = pointed.filter(([at, { sha }]) => base.get(at)?.sha !== sha);
-  const paths = [...new Set([...moved.map(([at]) => at), ...filled])].slice(0, HOOKS_MAX);
+  // An index that cannot be read says nothing of any.
+  const gone = [...base.keys()].filter(at => index.size > 0 && !index.has(at));
+  const paths = [...new Set([...moved.map(([at]) => at), ...gone, ...filled])].slice(0, HOOKS_MAX);
   return paths.map(at => ({
     path: pathText(at).path,
     from: base.get(at)?.sha ?? null,
     to: index.get(at)?.sha ?? null,
   }));
-}
-
-function isModule([, { mode }]: [string, BaseEntry]): boolean {
-  return mode === '160000';
 }
 
 function notesOf(gitFolder: Changes['gitFolder'], commits: number | null): string[] {

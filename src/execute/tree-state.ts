@@ -14,6 +14,8 @@ export interface TreeState {
   readonly changed: readonly FileChange[];
   readonly ignored: readonly TreeEntry[];
   readonly nested: readonly string[];
+  /** All submodules of base. */
+  readonly modules: ReadonlyMap<string, BaseEntry>;
   /** Submodules that are not the empty folders they were, and paths that are none. */
   readonly submodules: readonly string[];
   readonly linksOut: readonly string[];
@@ -42,9 +44,13 @@ export interface BaseEntry {
 }
 
 /** All files of a commit. */
-export async function filesOf(gitDir: string, commit: string): Promise<Map<string, BaseEntry>> {
+async function filesOf(gitDir: string, commit: string): Promise<Map<string, BaseEntry>> {
   const listing = await git(['ls-tree', '-r', '-z', '--full-tree', commit], { gitDir });
   return listed(listing, /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s);
+}
+
+export function isModule([, { mode }]: readonly [string, BaseEntry]): boolean {
+  return mode === '160000';
 }
 
 export function listed(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
@@ -111,6 +117,7 @@ export async function stateOf(
     changed: changed.sort((a, b) => (a.path < b.path ? -1 : 1)),
     ignored: found.files.filter(entry => hidden.has(entry.path)),
     nested: found.nested,
+    modules: new Map([...base].filter(isModule)),
     submodules: found.submodules,
     linksOut: put.filter(entry => entry.kind === 'link' && leadsOut(top, entry)).map(({ path: at }) => at),
     collisions: collisionsOf(put, kept),

@@ -263,6 +263,17 @@ describe('what an agent did', () => {
     expect(changes.leftOut).toEqual([{ path: 'sub/file', why: 'in_submodule', bytes: 1 }]);
   });
 
+  test('is seen where a submodule was taken away', async () => {
+    const inner = repository();
+    const folder = repository();
+    git(folder, 'submodule', '--quiet', 'add', inner, 'sub');
+    git(folder, 'commit', '-q', '-m', 'sub');
+    const { tree, took } = await given(folder);
+    expect((await took()).submodules).toEqual([]);
+    git(tree, 'rm', '-q', '--cached', 'sub');
+    expect((await took()).submodules).toEqual([{ path: 'sub', from: git(inner, 'rev-parse', 'HEAD'), to: null }]);
+  });
+
   test('that is too much is cut between two files, and says so', async () => {
     const { tree, took } = await given(repository());
     for (const name of ['a', 'b', 'c']) put(tree, { [name]: `${name}\n`.repeat(500) });
