@@ -1,9 +1,12 @@
-import { copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Commit } from '../contracts/agent-step/changes.ts';
 import { clip } from '../base/clip.ts';
+import { monotonicMs } from '../base/clock.ts';
+import { readRegular } from '../base/regular.ts';
 import type { Clone } from './clone.ts';
 import { askGit, type Asking } from './git.ts';
+import { namesIn } from './tree.ts';
 
 export interface Commits {
   readonly listed: readonly Commit[];
@@ -83,25 +86,22 @@ function readLog(log: Buffer): Commit[] {
 async function copyObjects(clone: Clone, from: string, to: string): Promise<boolean> {
   mkdirSync(path.join(to, 'pack'), { recursive: true });
   // Those that we gave it hold nothing that we do not have.
-  const given = new Set(namesIn(path.join(clone.tree, '.git', 'objects', 'pack')));
+  const given = new Set(namesOf(path.join(clone.tree, '.git', 'objects', 'pack')));
+  const until = monotonicMs() + PACKS_MS;
   let bytes = 0;
   let files = 0;
   let isWhole = true;
-  for (const folder of namesIn(from).filter(name => /^(?:[0-9a-f]{2}|pack)$/.test(name))) {
+  for (const folder of namesOf(from).filter(name => /^(?:[0-9a-f]{2}|pack)$/.test(name))) {
     const wanted = folder === 'pack' ? /^pack-[0-9a-f]{40,64}\.pack$/ : /^[0-9a-f]{38}(?:[0-9a-f]{24})?$/;
     mkdirSync(path.join(to, folder), { recursive: true });
-    for (const name of namesIn(path.join(from, folder)).filter(each => wanted.test(each) && !given.has(each))) {
-      const stat = lstatSync(path.join(from, folder, name));
-      bytes += stat.size;
-      if (!stat.isFile() || bytes > OBJECT_BYTES_MAX || ++files > OBJECT_FILES_MAX) {
-        isWhole = false;
-        continue;
-      }
+    for (const name of namesOf(path.join(from, folder)).filter(each => wanted.test(each) && !given.has(each))) {
       const copy = path.join(to, folder, name);
-      copyFileSync(path.join(from, folder, name), copy);
-      if (folder === 'pack')
-        isWhole =
-          (await askGit(['index-pack', copy], { gitDir: clone.trusted, timeoutMs: COMMITS_MS })).code === 0 && isWhole;
+      const room = ++files > OBJECT_FILES_MAX ? 0 : OBJECT_BYTES_MAX - bytes;
+      const copied = room > 0 ? copyRegular(path.join(from, folder, name), copy, room) : undefined;
+      bytes += copied ?? 0;
+      const isRead =
+        copied !== undefined && (folder !== 'pack' || (await isIndexed(clone, copy, until - monotonicMs())));
+      isWhole &&= isRead;
     }
   }
   return isWhole;
@@ -109,9 +109,25 @@ async function copyObjects(clone: Clone, from: string, to: string): Promise<bool
 
 const OBJECT_BYTES_MAX = 512 * 1024 * 1024;
 const OBJECT_FILES_MAX = 100_000;
+/** For all packs together, however many there are. */
+const PACKS_MS = 60_000;
+
+/** How many bytes were copied; undefined where it is no file, or one that is too large. */
+function copyRegular(from: string, to: string, bytesMax: number): number | undefined {
+  const bytes = readRegular(from, bytesMax);
+  if (!bytes) return undefined;
+  writeFileSync(to, bytes);
+  return bytes.length;
+}
+
+/** A pack that cannot be indexed in time is not read. */
+async function isIndexed({ trusted }: Clone, pack: string, leftMs: number): Promise<boolean> {
+  if (leftMs <= 0) return false;
+  return (await askGit(['index-pack', pack], { gitDir: trusted, timeoutMs: Math.ceil(leftMs) })).code === 0;
+}
 
 /** The names in a folder that is no link. */
-function namesIn(folder: string): string[] {
+function namesOf(folder: string): string[] {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-  return readdirSync(folder);
+  return namesIn(folder, true) ?? [];
 }

@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import type { RefChange } from '../contracts/agent-step/changes.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Clone } from './clone.ts';
+import { namesIn } from './tree.ts';
 
 /** What became of the `.git` of a tree. */
 export function gitFolderOf(top: string): 'kept' | 'gone' | 'replaced' {
@@ -11,26 +12,45 @@ export function gitFolderOf(top: string): 'kept' | 'gone' | 'replaced' {
   return stat.isDirectory() ? 'kept' : 'replaced';
 }
 
-/**
- * All refs of a git dir that somebody else wrote, read by ourselves and without following a link: full name to object,
- * or to null where it names none. `HEAD` is among them only where it is not on the branch of the run.
- */
-export function refsIn(gitDir: string, branch: string): Map<string, string | null> {
-  const raw = new Map<string, string>();
-  for (const line of textOf(path.join(gitDir, 'packed-refs'), PACKED_BYTES_MAX).split('\n')) {
-    const [, sha, name] = /^([0-9a-f]{40,64}) (refs\/.+)$/.exec(line) ?? [];
-    if (sha !== undefined && name !== undefined && raw.size < REFS_MAX) raw.set(name, sha);
-  }
-  for (const name of looseIn(gitDir))
-    if (raw.size < REFS_MAX) raw.set(name, textOf(path.join(gitDir, name), REF_BYTES_MAX));
-  const head = textOf(path.join(gitDir, 'HEAD'), REF_BYTES_MAX);
-  if (head.trim() !== `ref: refs/heads/${branch}`) raw.set('HEAD', head);
-  return new Map([...raw.keys()].map(name => [name, resolved(raw, name)]));
+/** The refs of a git dir: full name to object, or to null where it names none. */
+export interface Refs {
+  readonly found: ReadonlyMap<string, string | null>;
+  /** There are more than are read. Those that were there before are read in any case. */
+  readonly isCut: boolean;
 }
 
-const REFS_MAX = 10_000;
+/**
+ * All refs of a git dir that somebody else wrote, read by ourselves and without following a link. `HEAD` is among them
+ * only where it is not on the branch of the run.
+ */
+export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
+  const raw = new Map<string, string>();
+  const known = new Set([...refsBefore(clone), ...clone.protectedRefs]);
+  let isCut = false;
+  const take = (name: string, text: () => string): void => {
+    if (known.has(name) || raw.size < refsMax) raw.set(name, text());
+    else isCut = true;
+  };
+  for (const line of textOf(path.join(gitDir, 'packed-refs'), PACKED_BYTES_MAX).split('\n')) {
+    const [, sha, name] = /^([0-9a-f]{40,64}) (refs\/.+)$/.exec(line) ?? [];
+    if (sha !== undefined && name !== undefined) take(name, () => sha);
+  }
+  for (const name of looseIn(gitDir, known, refsMax)) {
+    if (name === undefined) isCut = true;
+    else take(name, () => textOf(path.join(gitDir, name), REF_BYTES_MAX));
+  }
+  const head = textOf(path.join(gitDir, 'HEAD'), REF_BYTES_MAX);
+  if (head.trim() !== `ref: refs/heads/${clone.branch}`) raw.set('HEAD', head);
+  return { found: new Map([...raw.keys()].map(name => [name, resolved(raw, name)])), isCut };
+}
+
 const REF_BYTES_MAX = 4_096;
 const PACKED_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Those that the clone was made with. */
+function refsBefore({ branch, baseRef }: Clone): string[] {
+  return [branch, ...(baseRef === 'HEAD' ? [] : [baseRef])].map(name => `refs/heads/${name}`);
+}
 
 function textOf(file: string, bytesMax: number): string {
   return readRegular(file, bytesMax)?.toString() ?? '';
@@ -43,35 +63,41 @@ function resolved(raw: ReadonlyMap<string, string>, name: string): string | null
   return text !== undefined && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text) ? text : null;
 }
 
-function looseIn(gitDir: string): string[] {
-  const names: string[] = [];
+/**
+ * The names of refs that have a file of their own. Of more than can be read, only those that are known are looked for, and
+ * undefined says that there are others: who hides a branch behind thousands does not hide it.
+ */
+function* looseIn(gitDir: string, known: ReadonlySet<string>, refsMax: number): Generator<string | undefined> {
+  const ways = new Set([...known].flatMap(foldersOf));
   const pending = ['refs'];
   for (let folder = pending.pop(), seen = 0; folder !== undefined; folder = pending.pop()) {
-    if (lstatSync(path.join(gitDir, folder), { throwIfNoEntry: false })?.isDirectory() !== true) continue;
-    for (const entry of entriesOf(path.join(gitDir, folder))) {
-      if (++seen > REFS_MAX) return names;
-      const name = `${folder}/${entry.name}`;
-      if (entry.isDirectory() && name.length < NAME_CHARS_MAX) pending.push(name);
-      else if (!entry.name.endsWith('.lock')) names.push(name);
+    const place = path.join(gitDir, folder);
+    if (!isFolder(place)) continue;
+    for (const each of namesIn(place, true) ?? []) {
+      const name = `${folder}/${Buffer.from(each, 'latin1').toString()}`;
+      const isTooMany = ++seen > refsMax;
+      if (isTooMany && !known.has(name) && !ways.has(name)) yield undefined;
+      else if (name.length < NAME_CHARS_MAX && isFolder(path.join(gitDir, name))) pending.push(name);
+      else if (!name.endsWith('.lock')) yield name;
     }
   }
-  return names;
+}
+
+function foldersOf(name: string): string[] {
+  const names = name.split('/');
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'));
 }
 
 const NAME_CHARS_MAX = 2_000;
 
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+function isFolder(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** What is other than it was when the clone was made. */
 export function refChanges(clone: Clone, now: ReadonlyMap<string, string | null>): RefChange[] {
   const own = `refs/heads/${clone.branch}`;
-  const before = new Set([own, ...(clone.baseRef === 'HEAD' ? [] : [`refs/heads/${clone.baseRef}`])]);
+  const before = new Set(refsBefore(clone));
   const guarded = new Set(clone.protectedRefs.filter(name => name !== own));
   const isProtected = (name: string): boolean => guarded.has(name);
   const seen = [...now].flatMap(([name, sha]): RefChange[] => {

@@ -17,9 +17,12 @@ export interface Application {
  * Brings a diff into a work tree: all of it, or nothing. What is committed and staged there stays as it is, and nothing
  * that the user or the diff has configured runs.
  */
-export async function applyDiff(diff: Uint8Array, dir: string, { fromTop, isTrial }: Application): Promise<void> {
+export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial }: Application): Promise<void> {
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) {
     throw new Fault('usage', 'The folder to apply the diff in is not there, or is no folder.');
+  }
+  if (MOVES.some(line => diff.includes(line))) {
+    throw notApplied('The diff takes a file from elsewhere, which no diff of a run does.');
   }
   const folder = realpathSync(dir);
   const repository = await topOf(folder);
@@ -46,6 +49,12 @@ export async function applyDiff(diff: Uint8Array, dir: string, { fromTop, isTria
   // It has looked at every file before: what stops it now is the disk, or somebody who works there, too.
   if (code !== 0) throw notApplied('Git stopped in the middle. Look at what it did before you try again.', stderr);
 }
+
+/**
+ * Lines that make git read a file which it names nowhere else, and be it outside of the tree. Lines of content begin with
+ * other characters, and binary data holds no space.
+ */
+const MOVES = ['\ncopy from ', '\nrename from ', '\nrename old '];
 
 /** The paths that git would write to, as it reads them itself. */
 async function pathsIn(asking: Asking): Promise<string[]> {

@@ -1,26 +1,30 @@
-import { lstatSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import { commitsOf } from './agent-commits.ts';
-import { gitFolderOf, refChanges, refsIn } from './agent-refs.ts';
+import { gitFolderOf, refChanges, type Refs, refsIn } from './agent-refs.ts';
 import { type Clone, configFor } from './clone.ts';
 import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
-import { pathText } from './tree.ts';
+import { namesIn, pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
-import { type BaseEntry, filesIn, listed, stateOf, type TreeLimits } from './tree-state.ts';
+import { type BaseEntry, filesIn, isModule, listed, stateOf, type TreeLimits, type TreeState } from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
   readonly diffBytesMax: number;
+  readonly refsMax: number;
 }
 
 export const CHANGE_LIMITS: ChangeLimits = {
   diffBytesMax: 64 * 1024 * 1024,
+  refsMax: 10_000,
   entriesMax: 1_000_000,
   fileBytesMax: 64 * 1024 * 1024,
   totalBytesMax: 1024 ** 3,
+  readBytesMax: 4 * 1024 ** 3,
+  pathUnitsMax: 128 * 1024 * 1024,
 };
 
 /**
@@ -37,6 +41,7 @@ export async function takeChanges(
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
+  if (gitFolder === 'kept') openFolders(gitDir);
   const base = filesIn(clone.baseFiles);
   const touched = gitFolder === 'kept' ? await touchedIndex(clone, gitDir) : new Map<string, BaseEntry>();
   const index = touched ?? base;
@@ -48,12 +53,13 @@ export async function takeChanges(
     : await commitOf(trusted, workTree, { from: baseSha, message: 'the tree as the agent left it', ...state });
   const diff = await writeDiff(trusted, [baseSha, final], out, { bytesMax: limits.diffBytesMax, missed: state.missed });
 
-  const now = gitFolder === 'kept' ? refsIn(gitDir, clone.branch) : new Map<string, string | null>();
-  const refs = refChanges(clone, now);
+  const now: Refs = gitFolder === 'kept' ? refsIn(gitDir, clone, limits.refsMax) : { found: new Map(), isCut: false };
+  const refs = refChanges(clone, now.found);
   const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
-  const own = now.get(`refs/heads/${clone.branch}`) ?? null;
+  const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
   const commits =
     gitFolder === 'kept' ? await commitsOf(clone, gitDir, tips, own) : { listed: [], total: null, rewritten: false };
+  const total = now.isCut ? null : commits.total;
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
     kind: clone.kind,
@@ -67,7 +73,7 @@ export async function takeChanges(
       bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
       paths: state.ignored.map(textOf),
     },
-    commits: { listed: commits.listed, total: commits.total },
+    commits: { listed: commits.listed, total },
     refs,
     branchMoved: refs.some(({ isProtected }) => isProtected),
     rewritten: commits.rewritten,
@@ -75,11 +81,11 @@ export async function takeChanges(
     gitConfigChanged: gitFolder !== 'kept' || isOtherConfig(gitDir, config, clone),
     hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed, clone) : [],
     nested: state.nested.map(folder => pathText(folder).path),
-    submodules: submodulesOf(base, index, state.submodules),
+    submodules: submodulesOf(state, index),
     linksOut: state.linksOut.map(link => pathText(link).path),
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
-    notes: notesOf(gitFolder, commits.total),
+    notes: notesOf(gitFolder, total),
   };
 }
 
@@ -111,9 +117,32 @@ const INDEX_MS = 30_000;
 /** Also settings that would count beside the file that we wrote. */
 function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: Clone): boolean {
   if (config?.toString() !== configFor(format)) return true;
-  return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(
-    name => lstatSync(path.join(gitDir, name), { throwIfNoEntry: false }) !== undefined,
+  return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(name =>
+    isThere(path.join(gitDir, name)),
   );
+}
+
+/** Where nobody can say, since something else than a folder is on the way, something is. No link is followed. */
+function isThere(file: string): boolean {
+  try {
+    const above = lstatSync(path.dirname(file), { throwIfNoEntry: false });
+    if (!above?.isDirectory()) return above !== undefined;
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+/** Rights that were taken away from us in a tree of ours are taken back. */
+function openFolders(gitDir: string): void {
+  for (const name of ['', 'info', 'objects', 'hooks', 'refs']) {
+    const folder = path.join(gitDir, name);
+    try {
+      if (lstatSync(folder).isDirectory()) chmodSync(folder, 0o700);
+    } catch {
+      // Not there, or no folder is on the way: whoever looks for it finds that out.
+    }
+  }
 }
 
 /** Our clone has no hook, so all there are were made. */
@@ -125,7 +154,7 @@ async function hooksOf(
 ): Promise<string[]> {
   const folder = path.join(gitDir, 'hooks');
   const stat = lstatSync(folder, { throwIfNoEntry: false });
-  const names = stat?.isDirectory() ? readdirSync(folder, 'latin1').filter(name => !name.endsWith('.sample')) : [];
+  const names = stat?.isDirectory() ? (namesIn(folder, true) ?? []).filter(name => !name.endsWith('.sample')) : [];
   const made = stat && !stat.isDirectory() ? ['.git/hooks'] : names.map(name => `.git/hooks/${pathText(name).path}`);
   // As we wrote it, it names no other folder.
   if (!config || config.toString() === configFor(format)) return made.slice(0, HOOKS_MAX);
@@ -144,23 +173,19 @@ async function hooksOf(
 const HOOKS_MAX = 1_000;
 
 function submodulesOf(
-  files: ReadonlyMap<string, BaseEntry>,
+  { modules: base, submodules: filled }: TreeState,
   index: ReadonlyMap<string, BaseEntry>,
-  filled: readonly string[],
 ): Changes['submodules'] {
   const pointed = [...index].filter(isModule);
-  const base = new Map([...files].filter(isModule));
   const moved = pointed.filter(([at, { sha }]) => base.get(at)?.sha !== sha);
-  const paths = [...new Set([...moved.map(([at]) => at), ...filled])].slice(0, HOOKS_MAX);
+  // An index that cannot be read says nothing of any.
+  const gone = [...base.keys()].filter(at => index.size > 0 && !index.has(at));
+  const paths = [...new Set([...moved.map(([at]) => at), ...gone, ...filled])].slice(0, HOOKS_MAX);
   return paths.map(at => ({
     path: pathText(at).path,
     from: base.get(at)?.sha ?? null,
     to: index.get(at)?.sha ?? null,
   }));
-}
-
-function isModule([, { mode }]: [string, BaseEntry]): boolean {
-  return mode === '160000';
 }
 
 function notesOf(gitFolder: Changes['gitFolder'], commits: number | null): string[] {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Masker, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import { apiError } from './api-error.ts';
@@ -25,6 +26,8 @@ export interface Answer {
   readonly body: AsyncIterable<Buffer> | Iterable<Buffer>;
   /** Where it is no answer of the model: why not. */
   readonly problem?: string;
+  /** How often something was masked in it until now. */
+  readonly masked?: () => number;
   /** Told of every piece before it is sent, and once of the end. */
   readonly keep?: (chunk: Buffer) => void;
   readonly over?: (isWhole: boolean) => void;
@@ -42,9 +45,10 @@ export interface Answerer {
 export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, secrets: Needles): Answerer {
   if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, secrets);
   const upstream = new Upstream(mode.upstream, limits);
-  if (mode.kind === 'live') return new Live(upstream, api, LIVE);
+  const key = needlesOf(mode.upstream.key === undefined ? [] : [mode.upstream.key]);
+  if (mode.kind === 'live') return new Live(upstream, api, LIVE, key);
   const recorder = new Recorder(mode.file, { ...mode.header, api }, limits.recordingBytesMax);
-  return new Taped(new Live(upstream, api, RECORDED), recorder, secrets);
+  return new Taped(new Live(upstream, api, RECORDED, key), recorder, secrets);
 }
 
 /** An error of ours, in the words of the API. */
@@ -60,21 +64,25 @@ class Live implements Answerer {
   readonly #upstream: Upstream;
   readonly #api: Api;
   readonly #passed: RegExp;
+  readonly #key: Needles;
 
-  constructor(upstream: Upstream, api: Api, passed: RegExp) {
+  constructor(upstream: Upstream, api: Api, passed: RegExp, key: Needles) {
     this.#upstream = upstream;
     this.#api = api;
     this.#passed = passed;
+    this.#key = key;
   }
 
   async answer(asking: Asking): Promise<Answer | undefined> {
     try {
       const { statusCode, headers, body } = await this.#upstream.ask(asking);
+      const masker = new Masker(this.#key);
       const passed = Object.entries(headers).filter(([name, value]) => value !== undefined && this.#passed.test(name));
       return {
         status: statusCode,
-        headers: Object.fromEntries(passed.map(([name, value]) => [name, [value].flat().join(', ')])),
-        body,
+        headers: Object.fromEntries(passed.map(([name, value]) => [name, this.#safe([value].flat().join(', '))])),
+        body: withoutKey(body, masker),
+        masked: () => masker.masked,
       };
     } catch (error) {
       if (asking.signal.aborted) return undefined;
@@ -83,9 +91,23 @@ class Live implements Answerer {
     }
   }
 
+  #safe(text: string): string {
+    return new Masker(this.#key).whole(Buffer.from(text, 'latin1')).toString('latin1');
+  }
+
   async close(): Promise<undefined> {
     await this.#upstream.close();
   }
+}
+
+/** Some servers say in their answers who asked. Whoever is inside must not learn the key from them. */
+async function* withoutKey(body: AsyncIterable<Buffer>, masker: Masker): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    const safe = masker.take(chunk);
+    if (safe.length > 0) yield safe;
+  }
+  const rest = masker.end();
+  if (rest.length > 0) yield rest;
 }
 
 /** Headers of an answer that an agent gets to see. */
@@ -120,7 +142,7 @@ class Taped implements Answerer {
     return undefined;
   }
 
-  #tape(seq: number, { status, headers }: Answer): Required<Pick<Answer, 'keep' | 'over'>> {
+  #tape(seq: number, { status, headers, masked: before }: Answer): Required<Pick<Answer, 'keep' | 'over'>> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     return {
@@ -137,7 +159,7 @@ class Taped implements Answerer {
         this.#heldBytes -= bytes;
         const { body, masked } = keptBytes(Buffer.concat(chunks), this.#secrets, !complete);
         const content_type = typeOf(headers['content-type']);
-        this.#recorder.response(seq, { status, content_type, body, complete }, masked);
+        this.#recorder.response(seq, { status, content_type, body, complete }, masked + (before?.() ?? 0));
       },
     };
   }

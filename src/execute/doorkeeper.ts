@@ -170,7 +170,7 @@ function isPlainPath(url: string): boolean {
 }
 
 const PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+\/?$/;
-const QUERY = /^[!-~]*$/;
+const QUERY = /^[!"$-~]*$/;
 const CLIMBS = /\/(?:\.|%2e){1,2}(?:\/|$)|%(?:2f|5c|00)/i;
 const URL_UNITS_MAX = 8_192;
 

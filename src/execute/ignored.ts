@@ -20,13 +20,7 @@ export async function ignoredAmong(
   rmSync(folder, { recursive: true, force: true });
   try {
     mkdirSync(folder);
-    for (const file of files) {
-      mkdirSync(placeIn(folder, path.posix.dirname(file.path)), { recursive: true });
-      writeFileSync(
-        placeIn(folder, file.path),
-        Buffer.concat(Array.from(contentOf(top, file), chunk => Buffer.from(chunk))),
-      );
-    }
+    for (const file of files) layOut(folder, top, file);
     const { code, stdout } = await askGit(['check-ignore', '-z', '--stdin', '--no-index'], {
       gitDir,
       workTree: folder,
@@ -41,6 +35,17 @@ export async function ignoredAmong(
     return new Set(found.map(entry => entry.slice(HERE.length)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** One that lies too deep for a folder of ours hides nothing. */
+function layOut(folder: string, top: string, file: TreeEntry): void {
+  try {
+    const bytes = Buffer.concat(Array.from(contentOf(top, file), chunk => Buffer.from(chunk)));
+    mkdirSync(placeIn(folder, path.posix.dirname(file.path)), { recursive: true });
+    writeFileSync(placeIn(folder, file.path), bytes);
+  } catch {
+    // What it would hide is seen.
   }
 }
 

@@ -3,7 +3,7 @@ import type { LeftOut } from '../contracts/agent-step/changes.ts';
 import { nameKey } from '../base/path.ts';
 import { isGitName, nameOf, pathText, type TreeEntry, walk } from './tree.ts';
 import { contentOf } from './tree-import.ts';
-import type { BaseEntry } from './tree-state.ts';
+import type { BaseEntry, TreeLimits } from './tree-state.ts';
 
 /** What lies in a tree, sorted by what can be done with it. */
 export interface Entries {
@@ -23,7 +23,7 @@ export interface Entries {
 export async function entriesIn(
   top: string,
   base: ReadonlyMap<string, BaseEntry>,
-  entriesMax: number,
+  { entriesMax, pathUnitsMax }: TreeLimits,
 ): Promise<Entries> {
   const files: TreeEntry[] = [];
   const nested: string[] = [];
@@ -31,11 +31,15 @@ export async function entriesIn(
   const closed: string[] = [];
   const submodules = new Set<string>();
   let count = 0;
+  let units = 0;
+  let isCut = false;
   const modules = [...base].flatMap(([path, { mode }]) => (mode === '160000' ? [`${path}/`] : []));
   for await (const entry of walk(top, { isEntered, isOurs: true })) {
     const { path, kind, bytes } = entry;
     if (path === '.git') continue;
-    if (++count > entriesMax) break;
+    units += path.length;
+    isCut = ++count > entriesMax || units > pathUnitsMax;
+    if (isCut) break;
     if (nameOf(path) === '.git') {
       nested.push(posix.dirname(path));
       continue;
@@ -50,7 +54,6 @@ export async function entriesIn(
     else if (module !== undefined) leave('in_submodule');
     else files.push(entry);
   }
-  const isCut = count > entriesMax;
   files.sort(byPath);
   return {
     files,

@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { FileChange, LeftOut } from '../contracts/agent-step/changes.ts';
 import type { Clone } from './clone.ts';
 import { ignoredAmong } from './ignored.ts';
@@ -12,6 +13,8 @@ export interface TreeState {
   readonly changed: readonly FileChange[];
   readonly ignored: readonly TreeEntry[];
   readonly nested: readonly string[];
+  /** All submodules of base. */
+  readonly modules: ReadonlyMap<string, BaseEntry>;
   /** Submodules that are not the empty folders they were, and paths that are none. */
   readonly submodules: readonly string[];
   readonly linksOut: readonly string[];
@@ -23,10 +26,16 @@ export interface TreeState {
 
 export interface TreeLimits {
   readonly entriesMax: number;
+  /** Of all paths together: half a million in the deepest of folders are more than memory holds. */
+  readonly pathUnitsMax: number;
   readonly fileBytesMax: number;
   /** Of all new and changed files. */
   readonly totalBytesMax: number;
+  /** Of all files that are looked into. More than a disk has room for; but a file with holes takes none. */
+  readonly readBytesMax: number;
 }
+
+const TURN_BYTES = 16 * 1024 * 1024;
 
 export interface BaseEntry {
   readonly mode: string;
@@ -40,6 +49,10 @@ export function listingOf(commit: string): string[] {
 
 export function filesIn(listing: Buffer): Map<string, BaseEntry> {
   return listed(listing, /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s);
+}
+
+export function isModule([, { mode }]: readonly [string, BaseEntry]): boolean {
+  return mode === '160000';
 }
 
 export function listed(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
@@ -60,7 +73,7 @@ export async function stateOf(
   base: ReadonlyMap<string, BaseEntry>,
   tracked: ReadonlySet<string>,
 ): Promise<TreeState> {
-  const found = await entriesIn(top, base, limits.entriesMax);
+  const found = await entriesIn(top, base, limits);
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
   const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
   const kept = found.files.filter(entry => !hidden.has(entry.path));
@@ -69,10 +82,14 @@ export async function stateOf(
   const put: TreeEntry[] = [];
   const changed: FileChange[] = [];
   let bytes = 0;
+  let read = 0;
   let missed = 0;
   for (const entry of kept) {
     const before = base.get(entry.path);
-    const isLarge = entry.bytes > limits.fileBytesMax;
+    const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
+    // Whoever else works in this process gets a turn.
+    if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
+    if (!isLarge) read += entry.bytes;
     const sha = isLarge ? undefined : blobName(top, entry, clone.format);
     const mode = modeOf(entry);
     if (before && sha === before.sha && mode === before.mode) continue;
@@ -102,6 +119,7 @@ export async function stateOf(
     changed: changed.sort((a, b) => (a.path < b.path ? -1 : 1)),
     ignored: found.files.filter(entry => hidden.has(entry.path)),
     nested: found.nested,
+    modules: new Map([...base].filter(isModule)),
     submodules: found.submodules,
     linksOut: put.filter(entry => entry.kind === 'link' && leadsOut(top, entry)).map(({ path: at }) => at),
     collisions: collisionsOf(put, kept),

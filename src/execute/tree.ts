@@ -47,7 +47,8 @@ export async function* walk(top: string, { isEntered, isOurs }: Walking): AsyncG
   }
 }
 
-function namesIn(folder: Buffer, isOurs: boolean): string[] | undefined {
+/** The names in a folder, one character for each byte; undefined where it cannot be read, or is none. A link is followed. */
+export function namesIn(folder: Buffer | string, isOurs: boolean): string[] | undefined {
   try {
     return listed(folder);
   } catch (error) {
@@ -61,7 +62,7 @@ function namesIn(folder: Buffer, isOurs: boolean): string[] | undefined {
   }
 }
 
-function listed(folder: Buffer): string[] {
+function listed(folder: Buffer | string): string[] {
   return readdirSync(folder, { encoding: 'buffer' })
     .map(name => name.toString('latin1'))
     .sort();

@@ -58,7 +58,7 @@ const OPTIONS: Record<keyof ApplyOptions, true> = { dir: true, check: true, anyw
 const STEP = 'evidence/steps/agent';
 
 /** What a sealed folder says of the changes, where they may be applied. */
-async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Uint8Array }> {
+async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Buffer }> {
   const [{ documentIn }, { agentResult, policySummary }, { workspaceStatus }, { readRegular }] = await Promise.all([
     import('../evidence/read.ts'),
     import('../contracts/agent-step/index.ts'),

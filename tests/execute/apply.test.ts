@@ -197,6 +197,19 @@ describe('a diff that somebody made up', () => {
     expect(existsSync(path.join(folder, file))).toBe(false);
   });
 
+  test.each(['copy', 'rename'])('takes no file from elsewhere by a %s', async does => {
+    const folder = repository();
+    const outside = temporaryFolder();
+    put(outside, { secret: 'of this machine\n' });
+    for (const from of [path.relative(folder, path.join(outside, 'secret')), '.git/config', 'readme.md']) {
+      const diff = `diff --git a/${from} b/got\nsimilarity index 100%\n${does} from ${from}\n${does} to got\n`;
+      expect(await applied(diff, folder)).toBe('The diff takes a file from elsewhere, which no diff of a run does.');
+    }
+    expect(await applied(adding('new').replace('+x', '+x\n+copy from a').replace('+1 ', '+1,2 '), folder)).toBe(
+      'applied',
+    );
+  });
+
   test('makes no link that it then goes through, and is no text of another kind', async () => {
     const folder = repository();
     const outside = temporaryFolder();

@@ -263,6 +263,17 @@ describe('what an agent did', () => {
     expect(changes.leftOut).toEqual([{ path: 'sub/file', why: 'in_submodule', bytes: 1 }]);
   });
 
+  test('is seen where a submodule was taken away', async () => {
+    const inner = repository();
+    const folder = repository();
+    git(folder, 'submodule', '--quiet', 'add', inner, 'sub');
+    git(folder, 'commit', '-q', '-m', 'sub');
+    const { tree, took } = await given(folder);
+    expect((await took()).submodules).toEqual([]);
+    git(tree, 'rm', '-q', '--cached', 'sub');
+    expect((await took()).submodules).toEqual([{ path: 'sub', from: git(inner, 'rev-parse', 'HEAD'), to: null }]);
+  });
+
   test('that is too much is cut between two files, and says so', async () => {
     const { tree, took } = await given(repository());
     for (const name of ['a', 'b', 'c']) put(tree, { [name]: `${name}\n`.repeat(500) });
@@ -283,6 +294,71 @@ describe('what an agent did', () => {
     expect(pathsOf(changes)).toEqual(['add huge']);
     expect(changes.diff.cut).toMatchObject({ why: 'file_bytes' });
     expect(changes.leftOut).toEqual([{ path: 'huge', why: 'too_large', bytes: 1024 ** 4 }]);
+  });
+
+  test('that is read is bounded, also where files have holes, and so are all names together', async () => {
+    const { tree, took } = await given(repository());
+    for (const name of ['x', 'y', 'z']) {
+      put(tree, { [name]: '' });
+      truncateSync(path.join(tree, name), 1024 ** 2);
+    }
+    const holes = await took({ ...CHANGE_LIMITS, readBytesMax: 2.5 * 1024 ** 2 });
+    expect(holes.leftOut).toEqual([{ path: 'z', why: 'too_large', bytes: 1024 ** 2 }]);
+    expect(holes.diff.cut).toMatchObject({ why: 'file_bytes' });
+    const names = await took({ ...CHANGE_LIMITS, pathUnitsMax: 12 });
+    expect(names.diff.cut).toMatchObject({ why: 'entries' });
+  });
+
+  test('is not hidden behind thousands of refs, be they packed or not', async () => {
+    const folder = repository();
+    git(folder, 'branch', 'deep/release');
+    const { clone, tree, took } = await given(folder);
+    git(tree, 'commit', '-q', '--allow-empty', '-m', 'moved');
+    const head = git(tree, 'rev-parse', 'HEAD');
+    const many = Array.from({ length: 21 }, (_, index) => `refs/a/${index}`);
+    const packed = path.join(tree, '.git/packed-refs');
+    writeFileSync(packed, `${readFileSync(packed, 'utf8')}${many.map(name => `${clone.baseSha} ${name}\n`).join('')}`);
+    for (const name of many) mkdirSync(path.join(tree, '.git', name.replace('/a/', '/z/')), { recursive: true });
+    put(tree, { '.git/refs/heads/main': `${head}\n`, '.git/refs/heads/deep/release': `${head}\n` });
+    const { refs, commits, branchMoved, notes } = await took({ ...CHANGE_LIMITS, refsMax: 20 });
+    expect(refs.filter(({ isProtected }) => isProtected)).toEqual([
+      { name: 'refs/heads/deep/release', change: 'new', sha: head, isProtected: true },
+      { name: 'refs/heads/main', change: 'moved', sha: head, isProtected: true },
+    ]);
+    expect({ branchMoved, total: commits.total }).toEqual({ branchMoved: true, total: null });
+    expect(notes).toEqual(['Not all commits of the agent could be read.']);
+  });
+
+  test('is found where a .gitignore lies too deep, and where .git is made of something else', async () => {
+    const { tree, took } = await given(repository());
+    const name = 'd'.repeat(200);
+    let below = '';
+    while (tree.length + below.length < 3_800) below += `${name}/`;
+    below += `${'e'.repeat(4_094 - `${tree}/${below}/.gitignore`.length)}/`;
+    put(tree, { [`${below}.gitignore`]: '*.log\n', [`${below}x.log`]: 'x' });
+    for (const each of ['info', 'hooks', 'objects', 'refs'])
+      rmSync(path.join(tree, '.git', each), { recursive: true, force: true });
+    put(tree, { '.git/info': 'a file', '.git/hooks': 'a file', '.git/refs': 'a file' });
+    symlinkSync('objects', path.join(tree, '.git/objects'));
+    const changes = await took();
+    expect(pathsOf(changes)).toEqual([`add ${below}.gitignore`, `add ${below}x.log`]);
+    expect(changes).toMatchObject({ gitConfigChanged: true, hooks: ['.git/hooks'] });
+  });
+
+  test('changes nothing behind a link in the place of a folder of .git', async () => {
+    const { tree, took } = await given(repository());
+    const outside = temporaryFolder();
+    mkdirSync(path.join(outside, 'info'));
+    put(outside, { 'info/attributes': 'x', 'info/http-alternates': 'x', 'heads/stolen': 'x' });
+    chmodSync(path.join(outside, 'info'), 0o755);
+    chmodSync(outside, 0o751);
+    for (const each of ['info', 'objects', 'refs']) {
+      rmSync(path.join(tree, '.git', each), { recursive: true, force: true });
+      symlinkSync(outside, path.join(tree, '.git', each));
+    }
+    const { refs } = await took();
+    expect(refs).toEqual([]);
+    expect([outside, path.join(outside, 'info')].map(each => statSync(each).mode & 0o777)).toEqual([0o751, 0o755]);
   });
 
   test('turns a file into a folder, a folder into a link, and a link into a file', async () => {

@@ -31,6 +31,19 @@ describe('a door to a live model', () => {
     });
   });
 
+  test('tells nobody the key, although the model API does', async () => {
+    const api = await fakeApi(({ headers }, response) => {
+      const told = String(headers['x-api-key']);
+      response.writeHead(401, { 'content-type': 'text/plain', 'request-id': `of ${told}` });
+      response.write(`No such key: ${told.slice(0, 9)}`, () => setTimeout(() => response.end(`${told.slice(9)}.`), 20));
+    });
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const got = await send(opened, { headers: { 'x-http-method-override': 'DELETE' } });
+    expect(got).toMatchObject({ status: 401, body: 'No such key: [masked].' });
+    expect(got.headers['request-id']).toBe('of [masked]');
+    expect(api.seen[0]?.headers).not.toHaveProperty('x-http-method-override');
+  });
+
   test('takes the token as a bearer, too, and gives the key in that form', async () => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const opened = await door(

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -157,9 +157,10 @@ describe('a recording', () => {
     const folder = temporaryFolder();
     const quiet = await door({ ...mode, file: path.join(folder, 'quiet.json') });
     expect(await quiet.close()).toMatchObject({ exchanges: 0 });
-    // Where a file lies, no folder for a door can be made.
-    const nowhere = door({ ...mode, file: path.join(folder, 'none.json') }, { at: { kind: 'socket', stage: file } });
-    await expect(nowhere).rejects.toThrow();
+    const stage = temporaryFolder();
+    mkdirSync(path.join(stage, 'door', 'model.sock'), { recursive: true });
+    const nowhere = door({ ...mode, file: path.join(folder, 'none.json') }, { at: { kind: 'socket', stage } });
+    await expect(nowhere).rejects.toThrow('could not be opened');
     expect(readdirSync(folder)).toEqual([]);
   });
 });
