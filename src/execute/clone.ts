@@ -70,7 +70,7 @@ export async function cleanSourceAt(folder: string, allowDirty: boolean): Promis
   const them = source.changed === 1 ? '1 file has' : `${source.changed} files have`;
   throw new Fault(
     'usage',
-    `The work tree has changes that are not committed: ${them} to be committed or stashed first.`,
+    `The work tree has changes that are not committed: ${them} to be committed or stashed first. With --allow-dirty the agent works on the last commit, and does not see them.`,
   );
 }
 
