@@ -170,7 +170,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
   const name = agent.family.replace('_cli', '');
   const lines = [
     '',
-    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
+    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? ', which nobody here has tried' : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...violations
       .slice(0, SHOWN_MAX)
