@@ -10,7 +10,7 @@ export async function applyCommand(
   { json, ...flags }: { dir?: string; check?: true; anyway?: true; json?: true },
 ): Promise<number> {
   return told(json, async signal => {
-    const { runId, applied, changed, notes } = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
+    const { runId, applied, changed, notes, fromClone } = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
     if (json) {
       stdout.write(`${printableJson({ ok: true, run_id: runId, applied, changed, notes })}\n`);
       return;
@@ -28,7 +28,9 @@ export async function applyCommand(
         ...shown.map(({ path, change }) => `  ${SIGNS[change]} ${printable(path)}`),
         ...(more > 0 ? [`  and ${more} more`] : []),
         ...notes.map(note => `  ${paint('faint', printable(note))}`),
-        ...(applied ? [paint('faint', '  Nothing is committed: look at it with git status and git diff.')] : []),
+        ...(applied && fromClone
+          ? [paint('faint', '  Nothing is committed: look at it with git status and git diff.')]
+          : []),
         '',
       ].join('\n'),
     );

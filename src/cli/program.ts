@@ -11,7 +11,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
   let exit = 0;
   const program = new Command('proctor')
     .description(
-      'Runs scripts, intents and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify offline, and says whether the new version of an agent is worse than the old one.',
+      'Runs agents, scripts, intents and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify offline, and says whether the new version of an agent is worse than the old one.',
     )
     .version(version)
     .addHelpText('after', EXAMPLES)
@@ -141,6 +141,8 @@ function usageText({ code, message }: CommanderError): string {
 const EXAMPLES = `
 Examples:
   proctor run script report.py --input data.csv --timeout 30s
+  proctor run agent --agent claude --task "add a test for parse()" --policy edit
+  proctor apply latest                      bring home what the agent changed
   proctor run intent intent.json --policy strict --mode execute-sandbox > run.json
   proctor reproduce latest                  does the same come out again, byte for byte?
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline

@@ -9,7 +9,7 @@ import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { tellRefusal } from './refusal.ts';
-import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
+import { endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
@@ -123,6 +123,11 @@ function isFine({ termination, violations }: AgentRunResult): boolean {
   return termination === 'completed' && violations.length === 0;
 }
 
+/** As `proctor apply` sees it: a tool that was denied did nothing. */
+function isToApply({ termination, violations }: AgentRunResult): boolean {
+  return termination === 'completed' && !violations.some(({ hard }) => hard);
+}
+
 function shownText(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
@@ -157,13 +162,15 @@ function asJson(result: AgentRunResult): object {
 }
 
 function summary(result: AgentRunResult, paint: Paint): string {
-  const { termination, reason, message, agent, runner, violations, changes, policy } = result;
+  const { termination, reason, agent, runner, violations, changes, policy } = result;
+  // What ended it may be a violation, and is told there, with its class.
+  const message = violations.some(one => one.message === result.message) ? null : result.message;
   const mark = isFine(result) ? paint('good', '✓') : paint('bad', '✗');
   const why = reason === 'ok' ? '' : ` (${reason})`;
   const name = agent.family.replace('_cli', '');
   const lines = [
     '',
-    `${mark} ${paint('strong', termination)}${why}  ${name} ${printable(agent.version)}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
+    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? ', which nobody here has tried' : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...violations
       .slice(0, SHOWN_MAX)
@@ -181,18 +188,23 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  limits    ${limitsText(runner, result.limits, result.enforcement.memory)}`,
         ]),
     `  used      ${usedText(result)}`,
-    ...result.warnings.map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
+    ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,
     `  evidence  ${printable(path.relative(process.cwd(), result.folder))}`,
     paint(
       'faint',
-      `            ${sealedText(result.keyId)} · proctor show latest${changes && changes.files > 0 && isFine(result) ? ' · proctor apply latest' : ''}`,
+      `            ${sealedText(result.keyId)} · proctor show latest${changes && changes.files > 0 && isToApply(result) ? ' · proctor apply latest' : ''}`,
     ),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 const SHOWN_MAX = 10;
+
+/** Of an agent that did its task, and was held back on the way. */
+function againstText({ termination, violations }: AgentRunResult): string {
+  return termination === 'completed' && violations.length > 0 ? ', against its policy' : '';
+}
 
 function usedText({ reported, modelAccess }: AgentRunResult): string {
   const { turns, input_tokens, output_tokens, cost_usd } = reported;

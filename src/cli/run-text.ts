@@ -34,8 +34,15 @@ export function sandboxText(
   return `${sandbox.backend}, ${sandbox.isolation_level}: ${parts.join(', ')}${proof}`;
 }
 
+/** Warnings of a record that no other line tells. */
+export function isNews(warning: string): boolean {
+  return warning !== MODEL_ONLY;
+}
+
+const MODEL_ONLY = 'network: model endpoint only';
+
 function networkText(warnings: readonly string[]): string {
-  return warnings.includes('network: model endpoint only') ? 'network only to the model' : 'network open';
+  return warnings.includes(MODEL_ONLY) ? 'network only to the model' : 'network open';
 }
 
 /** What a run was allowed. */

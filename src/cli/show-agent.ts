@@ -3,7 +3,7 @@ import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, policyLines, workspaceLines } from './agent-text.ts';
 import type { Paint } from './paint.ts';
-import { endingText, limitsText, sandboxText, signedText } from './run-text.ts';
+import { endingText, isNews, limitsText, sandboxText, signedText } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { counted, durationText, shortText, sizeText } from './units.ts';
 
@@ -85,15 +85,16 @@ function nameOf({ family, version }: Pick<Outcome['agent'], 'family' | 'version'
   return `${family.replace(/_cli$/, '')} ${printable(version)}`;
 }
 
-function headLines({ place, request, metadata }: ShownAgent, outcome: Outcome, paint: Paint): string[] {
+function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Outcome, paint: Paint): string[] {
   const { termination, reason, detail, agent, ending, api_status } = outcome;
   const isGood = termination === 'completed';
-  const mark = isGood ? paint('good', '✓') : paint('bad', '✗');
+  const isAgainst = isGood && (policy?.violations.length ?? 0) > 0;
+  const mark = isGood && !isAgainst ? paint('good', '✓') : paint('bad', '✗');
   const why = isGood ? '' : `  ${reason.replaceAll('_', ' ')}${api_status === null ? '' : ` (${api_status})`}`;
   const untested = agent.untested ? paint('note', '  a version that nobody here has tried') : '';
   const took = Date.parse(metadata?.ended_at ?? '') - Date.parse(metadata?.started_at ?? '');
   return [
-    `${mark} ${paint('strong', termination.replace('_', ' '))}  ${nameOf(agent)}${why}${untested}`,
+    `${mark} ${paint('strong', termination.replace('_', ' '))}${isAgainst ? ', against its policy' : ''}  ${nameOf(agent)}${why}${untested}`,
     ...(detail === null ? [] : [`  ${printable(shortText(detail, DETAIL_UNITS_MAX))}`]),
     `  run       ${printable(place.id)}`,
     ...(request ? [`  task      ${taskText(request.rendered_task_text)}`] : []),
@@ -177,7 +178,9 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
     ...observed
       .filter(({ held }) => !held)
       .map(({ what, note }) => `    tried     ${paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`),
-    ...(runner?.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
+    ...(runner?.warnings ?? [])
+      .filter(isNews)
+      .map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { printable } from '../base/printable.ts';
 import type { Moment, Timeline } from '../tool/timeline.ts';
 import type { Paint } from './paint.ts';
+import { inWorkFolder } from './transcript-text.ts';
 import { counted, durationText, shortText } from './units.ts';
 
 /** What an agent did, a line each, and which calls were denied. */
@@ -33,7 +34,7 @@ export function timelineLines({ moments, omitted, calls, denials }: Timeline, pa
 const WIDE: ReadonlySet<Moment['what']> = new Set(['pause', 'final', 'trouble', 'retry']);
 const REASON_UNITS_MAX = 120;
 const ABOUT_UNITS_MAX = 72;
-const TOOL_UNITS_MAX = 16;
+const TOOL_UNITS_MAX = 20;
 
 function nameOf(tool: string): string {
   return printable(shortText(tool, TOOL_UNITS_MAX));
@@ -45,7 +46,7 @@ function momentLine(moment: Moment, clock: string, width: number, paint: Paint):
   if (what === 'pause') return `${''.padEnd(8)}  ${paint('note', `· ${durationText(tookMs ?? 0)} without a word`)}`;
   if (what === 'final')
     return `${at}  ${state === 'ok' ? paint('good', '✓') : paint('bad', '✗')} ${state === 'ok' ? 'says that it is done' : 'says that it failed'}`;
-  const text = printable(shortText(plain(about), ABOUT_UNITS_MAX));
+  const text = printable(shortText(inWorkFolder(about), ABOUT_UNITS_MAX));
   if (what === 'retry') {
     const during = tookMs ? `, again for ${durationText(tookMs)}` : '';
     return `${at}  ${paint('note', '↻')} the model did not answer: ${text}${during}`;
@@ -77,11 +78,6 @@ function endOf({ what, state, tookMs, exitCode }: Moment, paint: Paint): string 
 }
 
 const LONG_MS = 1_000;
-
-/** The work folder inside is `/work`, which every path would begin with. */
-function plain(about: string): string {
-  return about.startsWith('/work/') ? about.slice('/work/'.length) : about;
-}
 
 /** Of a run that was over in a moment, moments count. */
 const SHORT_MS = 60_000;

@@ -14,12 +14,12 @@ function saidBy(line: TranscriptLine, paint: Paint): string | undefined {
     case 'message':
       return line.role === 'assistant' ? short(line.body.text) : undefined;
     case 'tool_call':
-      return `${paint('strong', printable(line.tool))} ${short(line.command?.text ?? line.path ?? line.input.text)}`;
+      return `${paint('strong', printable(line.tool))} ${short(line.command?.text ?? inWorkFolder(line.path ?? line.input.text))}`;
     case 'tool_result':
       if (line.ok) return undefined;
       return `${paint('bad', '✗')} ${line.exit_code === null ? '' : `exit ${line.exit_code}: `}${short(line.output.text)}`;
     case 'file_change':
-      return `${paint('good', line.change)} ${printable(line.path)}`;
+      return `${paint('good', line.change)} ${printable(inWorkFolder(line.path))}`;
     case 'denial':
       return `${paint('bad', 'denied')} ${printable(line.tool)}: ${short(line.reason)}`;
     case 'retry':
@@ -29,6 +29,11 @@ function saidBy(line: TranscriptLine, paint: Paint): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** The work folder inside is `/work`, which every path would begin with. */
+export function inWorkFolder(text: string): string {
+  return text.startsWith('/work/') ? text.slice('/work/'.length) : text;
 }
 
 /** The first line that says something, as much of it as fits beside the time. */

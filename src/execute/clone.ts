@@ -126,7 +126,7 @@ function refuseDirty({ changed }: Uncommitted): void {
   const them = changed === 1 ? '1 file has' : `${changed} files have`;
   throw new Fault(
     'usage',
-    `The work tree has changes that are not committed: ${them} to be committed or stashed first.`,
+    `The work tree has changes that are not committed: ${them} to be committed or stashed first. With --allow-dirty the agent works on the last commit, and does not see them.`,
   );
 }
 

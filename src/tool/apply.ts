@@ -20,6 +20,8 @@ export interface AppliedRun {
   readonly runId: string;
   /** False where there was nothing to do, or nothing but to look. */
   readonly applied: boolean;
+  /** The agent worked on a clone of a repository, and not on a copy of a folder. */
+  readonly fromClone: boolean;
   readonly changed: WorkspaceStatus['changed'];
   /** What was not brought along, or should be looked at. */
   readonly notes: readonly string[];
@@ -46,11 +48,12 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
     throw new Fault('not_valid', `${printable(runId)} is not applied, because it does not verify: ${trouble}`);
   }
   const { status, diff } = await readChanges(folder, anyway);
-  const notes = notesOf(status);
-  if (status.changed.total === 0) return { runId, applied: false, changed: status.changed, notes };
+  const fromClone = status.kind === 'clone';
+  const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
+  if (status.changed.total === 0) return { ...answer, applied: false };
   const dir = path.resolve(cwd, options.dir ?? '.');
-  await applyDiff(diff, dir, { fromTop: status.kind === 'clone', isTrial: check });
-  return { runId, applied: !check, changed: status.changed, notes };
+  await applyDiff(diff, dir, { fromTop: fromClone, isTrial: check });
+  return { ...answer, applied: !check };
 }
 
 const OPTIONS: Record<keyof ApplyOptions, true> = { dir: true, check: true, anyway: true, cwd: true, signal: true };

@@ -73,10 +73,12 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   checkOptions(options);
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
-  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }] = await Promise.all([
+  // The launcher starts while the rest is loaded.
+  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
     import('../evidence/runs.ts'),
     import('../judge/judge-agent.ts'),
+    sharedLauncher(),
   ]);
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
@@ -89,7 +91,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
     ...(asked.recording !== undefined && { recording: path.resolve(cwd, asked.recording) }),
   };
   const answer = await run(order, {
-    launcher: await sharedLauncher(),
+    launcher,
     home,
     signer,
     ledger: ledgerOf(home, onWarning),

@@ -101,7 +101,15 @@ describe('a step', () => {
   ])('%s', (_, facts, expected) => {
     const { termination, reason, apiStatus, detail } = terminationOf({ ...FACTS, ...facts });
     expect([termination, reason, ...(apiStatus === null ? [] : [apiStatus])].join(' ')).toBe(expected);
-    const outcome = { ...(agentOutcome.example as object), termination, reason, detail, api_status: apiStatus };
+    const survivors = facts.survivors ?? 0;
+    const outcome = {
+      ...(agentOutcome.example as object),
+      termination,
+      reason,
+      detail,
+      api_status: apiStatus,
+      survivors,
+    };
     expect(check(agentOutcome, outcome, { strict: true, internal: false }).violations).toEqual([]);
   });
 });

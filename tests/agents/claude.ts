@@ -1,4 +1,6 @@
 /** A program that behaves as Claude does, as far as anybody outside can see. The task says what it does; see deeds.ts. */
+import { execSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { printLine } from './stream.ts';
 import type { Call, Tongue } from './tongue.ts';
@@ -77,7 +79,24 @@ const claude: Tongue = {
   },
 };
 
-act(claude, {});
+act(claude, {
+  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
+  model: async () => {
+    const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
+    const answer = await fetch(`${env.ANTHROPIC_BASE_URL}/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': execSync(apiKeyHelper, { encoding: 'utf8' }).trim() },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello?' }], stream: true }),
+    });
+    const said = await answer.text();
+    claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
+  },
+});
+
+interface Settings {
+  readonly apiKeyHelper: string;
+  readonly env: { readonly ANTHROPIC_BASE_URL: string };
+}
 
 function line(fields: object): void {
   printLine({ ...fields, session_id, uuid: '00000000-0000-4000-8000-000000000001' });

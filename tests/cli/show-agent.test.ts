@@ -109,6 +109,12 @@ describe('proctor show', () => {
     await expectValid(folder);
   });
 
+  test('marks a run as bad that was completed against its policy, as running it did', async () => {
+    const violation = { class: 'native_policy_block', message: 'Write was denied.', hard: false } as const;
+    const { cwd } = await placeWith({ policy: { violations: [violation] } });
+    expect(proctor(['show'], { cwd }).stdout).toMatch(/^✗ completed, against its policy {2}claude 2\.1\.325\n/);
+  });
+
   test('lets nothing of the agent move the cursor', async () => {
     const evil = '\u001b[2J\u202e\u0007\r';
     const events: Happening[] = [

@@ -123,6 +123,11 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toContain('sandbox\n1000\n');
   });
 
+  test('nobody waits for names to be looked up, since nobody can answer', async () => {
+    const { out } = await inside({ argv: shell('cat /etc/resolv.conf') });
+    expect(out).toBe('options timeout:0 attempts:1\n');
+  });
+
   test('nothing can be written outside the work folder and two temporary ones', async () => {
     const places = [
       '/',

@@ -177,7 +177,7 @@ describe('a clone', () => {
     put(folder, { 'readme.md': 'changed\n', new: 'n', '.proctor/runs/x': 'x' });
     expect(await refusal(folder)).toMatchObject({
       code: 'usage',
-      message: expect.stringContaining('changes that are not committed') as string,
+      message: expect.stringMatching(/changes that are not committed: 1 file .* --allow-dirty/) as string,
     });
     const { clone, tree } = await given(folder, { allowDirty: true });
     expect(readFileSync(path.join(tree, 'readme.md'), 'utf8')).toBe('hello\n');

@@ -17,7 +17,7 @@ export function rootFor(job: Job, disk: string): string[] {
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],
-    ETC.flatMap(file => ['--ro-bind', path.join(stage, 'etc', file), `/etc/${file}`]),
+    ETC.flatMap(file => madeFor(file, job)),
     // Without a size, each of these may take half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ['--proc', '/proc'],
@@ -94,9 +94,18 @@ export const ETC_FILES = {
   passwd: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n',
   group: 'sandbox:x:1000:\n',
   hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+  // Without a network nobody answers, and some libraries wait five seconds for that: Codex at the end of every run.
+  'resolv.conf': 'options timeout:0 attempts:1\n',
 } as const;
 
 const ETC = Object.keys(ETC_FILES);
+
+/** Where names can be looked up, the machine's own file says by whom. */
+function madeFor(file: string, { stage, network }: Job): string[] {
+  if (network === 'open' && NAMES_OF_HOSTS.includes(`/etc/${file}`)) return [];
+  return ['--ro-bind', path.join(stage, 'etc', file), `/etc/${file}`];
+}
+
 const NAMES_OF_HOSTS = [
   '/etc/resolv.conf',
   '/etc/nsswitch.conf',

@@ -16,7 +16,7 @@ import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { offersOf } from '../plan.ts';
 import { type Around, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
-import { modelFor, type ModelAccess, openWay, type Way } from './model.ts';
+import { modelFor, type ModelAccess, openWay, type Way, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { type Bound, boundFor } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
@@ -87,7 +87,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     sessionId: model.session ?? newSessionId(),
     around,
   };
-  if (model.kind === 'none') around.onWarning?.(model.why);
+  for (const warning of warningsOf(model, adapter)) around.onWarning?.(warning);
   const free = await takeSlot(around);
   let stage: string | undefined;
   let way: Way | undefined;

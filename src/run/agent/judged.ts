@@ -45,7 +45,8 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     apiStatus: ended.apiStatus,
     finalText: reading.finalText,
     session: reading.session,
-    model: reading.model,
+    // Not every agent tells; then it is the one that it was given.
+    model: reading.model ?? ready.order.model ?? null,
     reported: reading.usage,
     lines: reading.lines,
     events: seen.events,

@@ -38,6 +38,19 @@ export function modelFor(
   return modelMode === 'record' ? { kind: 'record', upstream, file: recording as string } : { kind: 'live', upstream };
 }
 
+/** What the caller should know of the way to the model. */
+export function warningsOf(model: ModelAccess, { api }: AgentAdapter): string[] {
+  if (model.kind === 'none') return [model.why];
+  if (model.kind === 'replay' || (model.upstream.key ?? '').length >= KEY_UNITS_MIN) return [];
+  const recorded = model.kind === 'record' ? ', and what is recorded may not be had again' : '';
+  return [
+    `The key in ${api.keyVariable} is so short that it is masked in the midst of other words${recorded}. Take a longer one.`,
+  ];
+}
+
+/** Placeholders that people give to a model without a key are words: "any", "none", "test". */
+const KEY_UNITS_MIN = 8;
+
 /** What nobody may read anywhere: the key of the model and the secrets of the caller. */
 export function secretsOf({ order, model }: Pick<Ready, 'order' | 'model'>): string[] {
   const key = model.kind === 'live' || model.kind === 'record' ? model.upstream.key : undefined;

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { gitIn } from '../agents/git.ts';
+import { startModelApi } from '../agents/model-api.ts';
+import { agentFolder, repositoryFolder } from '../agents/place.ts';
+import { placeAgent } from '../agents/place-agent.ts';
+import { ROOT, temporaryFolder } from '../support.ts';
+
+const page = readFileSync(path.join(ROOT, 'docs', 'agents.md'), 'utf8');
+
+/** A block of the page: what it is written in, and its text. */
+const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm;
+/** What the stand-ins do where the page gives an agent a task. */
+const DEEDS = 'DO=model DO=write';
+
+test('the page about agents shows commands that work, and what is then to be read', async () => {
+  const api = await startModelApi();
+  const { folder, sh } = world(api.url);
+  const typed = [...page.matchAll(BLOCK)].flatMap(({ 1: language, 2: text = '' }) => {
+    if (language !== 'yaml') return language === 'console' ? shown(text) : alone(text);
+    writeFileSync(path.join(folder, 'docs-only.yaml'), text);
+    return [];
+  });
+  for (const { command, exit, said } of typed) {
+    const answer = await sh(command);
+    expect({ command, exit: answer.exit }, answer.said).toEqual({ command, exit });
+    if (said !== undefined) expect({ command, said: told(answer.said) }).toEqual({ command, said: told(said) });
+    // What was brought home would be in the way of the next.
+    gitIn(folder, 'clean', '-q', '--force', 'hello.txt');
+  }
+  expect(typed.length).toBeGreaterThan(9);
+  await api.close();
+});
+
+interface Typed {
+  readonly command: string;
+  readonly exit: number;
+  readonly said?: string;
+}
+
+/** What is typed in a block, how it ends, and what is then to be read. */
+function shown(text: string): Typed[] {
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map(part => {
+      const [command = '', ...said] = part.split('\n');
+      const [, exit = '0'] = /# exit code (\d+)$/.exec(command) ?? [];
+      return { command, exit: Number(exit), said: said.join('\n') };
+    });
+}
+
+/** Commands of which only their end is promised. */
+function alone(text: string): Typed[] {
+  return text
+    .trim()
+    .split('\n')
+    .map(command => ({ command, exit: 0 }));
+}
+
+/** A repository in which `proctor` is a command, and both agents are stand-ins. */
+function world(url: string) {
+  const folder = repositoryFolder({ 'README.md': 'A project.\n', 'task.md': 'Look around.\n' });
+  // Nobody minds what this page leaves there: what an agent does not see is warned of.
+  writeFileSync(path.join(folder, '.git', 'info', 'exclude'), 'docs-only.yaml\nrun.json\n');
+  const bin = agentFolder('claude');
+  placeAgent('codex', bin);
+  const program = path.join(bin, 'proctor');
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${path.join(ROOT, 'dist', 'proctor.js')}' "$@"\n`);
+  chmodSync(program, 0o755);
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    HOME: temporaryFolder(),
+    PATH: `${bin}:${process.env['PATH']}`,
+    ANTHROPIC_API_KEY: 'a-key-of-nobody',
+    OPENAI_API_KEY: 'a-key-of-nobody',
+    ANTHROPIC_BASE_URL: url,
+    OPENAI_BASE_URL: `${url}/v1`,
+  };
+  const sh = async (command: string): Promise<{ exit: unknown; said: string }> => {
+    const done = command.replace(/(--task "[^"]*)"/, `$1 ${DEEDS}"`);
+    const child = spawn('sh', ['-c', `{ ${done}\n} 2>&1`], { cwd: folder, env, timeout: 60_000 });
+    child.stdin.end();
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const [exit] = await once(child, 'close');
+    return { exit, said };
+  };
+  return { folder, sh };
+}
+
+/** Without what differs from run to run. */
+function told(text: string): string {
+  return text
+    .replace(/agent_\d{8}_\d{6}_[0-9a-f]{12}/g, '<run id>')
+    .replace(/^ +\d+\.\ds /gm, '<time> ')
+    .replace(/exit 0, [\d.]+ m?s$/gm, 'exit 0, <time>');
+}
