@@ -12,7 +12,7 @@ export interface ClaudeEnding extends Pick<AgentReading, 'finalText' | 'failure'
 export function endingOf(said: Said, isUnauthenticated: boolean): ClaudeEnding {
   const subtype = textIn(said.subtype) ?? '';
   const why = textIn(said.terminal_reason) ?? 'completed';
-  const finalText = textIn(said.result) ?? null;
+  const finalText = textIn(said.result)?.toWellFormed() ?? null;
   const ok = said.is_error === false && subtype === 'success' && why === 'completed';
   const word = brief(why === 'completed' ? subtype : why, 128);
   return {

@@ -1,5 +1,6 @@
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { instantText, systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
 import { bytesHash } from '../../base/hash.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
@@ -29,6 +30,8 @@ export function modelFor(
   }
   const key = environment[keyVariable];
   if (!key) {
+    if (modelMode === 'record')
+      throw new Fault('no_key', `${keyVariable} is not set, so there is no model whose answers could be recorded.`);
     const why = `${keyVariable} is not set, so ${adapter.agent} has no way to a model.`;
     return { kind: 'none', why };
   }
