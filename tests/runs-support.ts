@@ -55,7 +55,7 @@ export class Place {
   }
 
   runFolders(): string[] {
-    return ['script', 'intent'].flatMap(lane => {
+    return ['script', 'intent', 'agent'].flatMap(lane => {
       const root = path.join(this.cwd, '.proctor', 'runs', lane);
       return existsSync(root) ? readdirSync(root).map(id => path.join(root, id)) : [];
     });

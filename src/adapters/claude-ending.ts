@@ -19,7 +19,7 @@ export interface ClaudeBefore {
 export function endingOf(said: Said, { isUnauthenticated, isStructured }: ClaudeBefore): ClaudeEnding {
   const subtype = textIn(said.subtype) ?? '';
   const why = textIn(said.terminal_reason) ?? 'completed';
-  const finalText = textIn(said.result) ?? null;
+  const finalText = textIn(said.result)?.toWellFormed() ?? null;
   const isFine = said.is_error === false && subtype === 'success' && why === 'completed';
   // It is told once to give its answer the form that was asked for, then it gives up, and calls that a success.
   const isUnformed = isFine && isStructured && said.structured_output === undefined;

@@ -50,7 +50,7 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
   }
 
   function completed(item: Said, number: number): LineReading | undefined {
-    const text = textIn(item.text) ?? '';
+    const text = textIn(item.text)?.toWellFormed() ?? '';
     switch (item.type) {
       case 'agent_message':
         itemBegan();

@@ -27,10 +27,16 @@ export class LineCutter {
     if (from < piece.length) this.#hold(piece.subarray(from));
   }
 
-  /** What came after the last line feed; null if that is more than so many bytes. */
-  rest(bytesMax: number): Buffer | null {
-    if (this.#isSkipping || this.#heldBytes > bytesMax) return null;
-    return Buffer.concat(this.#held, this.#heldBytes);
+  /**
+   * The first byte and the last bytes of what came after the last line feed; undefined if that is nothing, or too long for
+   * a line already. Asked after every piece, so it never copies the whole.
+   */
+  rest(bytesMax: number): { readonly first: number; readonly tail: Buffer } | undefined {
+    const first = this.#held[0]?.[0];
+    if (first === undefined) return undefined;
+    let from = this.#held.length;
+    for (let bytes = 0; from > 0 && bytes < bytesMax; ) bytes += (this.#held[--from] as Buffer).length;
+    return { first, tail: Buffer.concat(this.#held.slice(from)).subarray(-bytesMax) };
   }
 
   /** The stream is over: what has no line feed after it is a line all the same. */
@@ -51,8 +57,11 @@ export class LineCutter {
       this.#heldBytes = 0;
       return;
     }
+    if (bytes.length === 0) return;
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
+    // Each piece holds more memory than its bytes, and a line may come letter by letter.
+    if (this.#held.length > PIECES_MAX) this.#held = [Buffer.concat(this.#held, this.#heldBytes)];
   }
 
   #pass(line: (bytes: Buffer | null) => void): void {
@@ -66,3 +75,4 @@ export class LineCutter {
 }
 
 const LINE_FEED = 0x0a;
+const PIECES_MAX = 1_024;

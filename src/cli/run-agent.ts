@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
@@ -103,15 +104,35 @@ function taskOf({ task, taskFile }: RunAgentFlags): string {
   if ((task === undefined) === (taskFile === undefined))
     throw new Fault('usage', 'Say what the agent is to do, with either --task or --task-file.');
   if (task !== undefined) return task;
+  const shown = `The task file ${printable(path.basename(taskFile as string))}`;
+  const bytes = bytesIn(taskFile as string, shown);
+  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is larger than any task.`);
+  if (!isUtf8(bytes)) throw new Fault('usage', `${shown} is not text in UTF-8.`);
+  return new TextDecoder().decode(bytes);
+}
+
+/** One byte more than a task may have, at most: who pipes into us may never end. A FIFO is not waited for. */
+function bytesIn(file: string, shown: string): Buffer {
+  const bytes = Buffer.alloc(TASK_BYTES_MAX + 1);
+  let fd: number | undefined;
   try {
-    const bytes = readFileSync(taskFile === '-' ? 0 : (taskFile as string));
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (file !== '-' && !statSync(file).isFile()) throw new Fault('usage', `${shown} is no file.`);
+    fd = file === '-' ? 0 : openSync(file, 'r');
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(fd, bytes, length, bytes.length - length, null);
+    }
+    return bytes.subarray(0, length);
   } catch (cause) {
-    const shown = printable(path.basename(taskFile as string));
-    const why = cause instanceof TypeError ? 'is not text in UTF-8' : 'cannot be read';
-    throw new Fault('usage', `The task file ${shown} ${why}.`, { cause });
+    if (cause instanceof Fault) throw cause;
+    throw new Fault('usage', `${shown} cannot be read.`, { cause });
+  } finally {
+    if (fd !== undefined && fd !== 0) closeSync(fd);
   }
 }
+
+/** Far more than is taken, so that whoever gives too much is told how much it is. */
+const TASK_BYTES_MAX = 8 * 1024 * 1024;
 
 function show(line: TranscriptLine, paint: Paint): void {
   const text = eventText(line, paint);

@@ -108,6 +108,25 @@ export class Onlooker {
   }
 }
 
+/** The same for one who is told in the same turn. */
+export class Listener<Told> {
+  readonly tell: ((told: Told) => void) | undefined;
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(listen: ((told: Told) => void) | undefined) {
+    this.tell =
+      listen &&
+      (told => {
+        if (this.failure) return;
+        try {
+          listen(told);
+        } catch (error) {
+          this.failure = { error };
+        }
+      });
+  }
+}
+
 /** A fault of ours must not leave a run open, and must not be told as the program's. */
 async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Sealing): Promise<void> {
   const fault =

@@ -40,6 +40,11 @@ const reading = (parts: Partial<AgentReading>): Pick<EndFacts, 'reading'> => ({ 
 describe('a step', () => {
   test.each<[string, Partial<EndFacts>, string]>([
     ['that ended well', {}, 'completed ok'],
+    [
+      'that stayed after its last line, and went as we came',
+      { stoppedFor: { reason: 'stalled', detail: 'It stayed.' } },
+      'killed_idle stalled',
+    ],
     ['with an exit code', { ending: { how: 'exited', code: 1 } }, 'error exit_nonzero'],
     ['without its last line', reading({ terminal: null }), 'error incomplete_stream'],
     ['whose last line is no success', reading({ terminal: { ok: false, word: 'aborted' } }), 'error protocol_error'],

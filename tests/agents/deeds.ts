@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { bounds } from './deeds-at-bounds.ts';
 import { repository } from './deeds-in-repository.ts';
 import { callOf, type Deed, uses } from './scene.ts';
@@ -45,6 +45,8 @@ const telling: Readonly<Record<string, Deed>> = {
     print(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0xc3, 0x28, 0x22, 0x7d, 0x0a]));
   },
   not_json: () => print('Segmentation fault (not really)\n{"type":"assistant",\n[]\nnull\n"text"\n'),
+  /** A file of its folder, byte for byte, as if it were its own words. */
+  print_file: (_scene, file = 'lines.txt') => print(readFileSync(file)),
   on_stderr: (_scene, text = 'a_word_on_stderr') => print(`${text}\n`, 2),
   /** What is around it, as one line of a file. */
   look: () => appendFileSync('seen.json', `${JSON.stringify(surroundings())}\n`),

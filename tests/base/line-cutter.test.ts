@@ -42,9 +42,18 @@ describe('a stream in pieces', () => {
     const cutter = new LineCutter(8);
     cutter.take(Buffer.from('a\nPassw'), () => undefined);
     cutter.take(Buffer.from('ord'), () => undefined);
-    expect(cutter.rest(8)?.toString()).toBe('Password');
-    expect(cutter.rest(7)).toBeNull();
+    expect(cutter.rest(8)?.tail.toString()).toBe('Password');
+    expect(cutter.rest(4)?.tail.toString()).toBe('word');
+    expect(cutter.rest(4)?.first).toBe('P'.charCodeAt(0));
     cutter.take(Buffer.from('!'), () => undefined);
-    expect(cutter.rest(8)).toBeNull();
+    expect(cutter.rest(8)).toBeUndefined();
+  });
+
+  test('takes a line that comes letter by letter', () => {
+    const cutter = new LineCutter(10_000);
+    const lines: (string | undefined)[] = [];
+    for (let letter = 0; letter < 5_000; letter++) cutter.take(Buffer.from('x'), () => undefined);
+    cutter.take(Buffer.from('\n'), line => lines.push(line?.toString()));
+    expect(lines).toEqual(['x'.repeat(5_000)]);
   });
 });

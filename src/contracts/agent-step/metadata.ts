@@ -167,7 +167,7 @@ export const metadata: Contract = {
   shape,
   rules: [version, termination, paths, times, identified],
   unknownKeys: AG.AG16.id,
-  programText: ['runner_record_absent'],
+  programText: ['runner_record_absent', 'workspace_context.base_ref'],
   beyond: ['whether the commits it names exist'],
   bytesMax: 16 * MIB,
   example,

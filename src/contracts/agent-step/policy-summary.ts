@@ -194,6 +194,7 @@ export const policySummary: Contract = {
     'capability_notes',
     'applied_overrides[].note',
     'violations[].message',
+    'violations[].path',
     'violations[].operation',
     'enforcement_notes',
   ],

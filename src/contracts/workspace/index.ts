@@ -238,7 +238,21 @@ export const workspaceStatus: Contract = {
   shape,
   rules,
   unknownKeys: 'WS1',
-  programText: ['commits.listed[].subject', 'notes'],
+  // Names of files and branches are the agent's and the user's, whatever they look like.
+  programText: [
+    'base.ref',
+    'changed.listed[].path',
+    'ignored.listed',
+    'left_out.listed[].path',
+    'commits.listed[].subject',
+    'refs.listed[].name',
+    'hooks.listed',
+    'nested_repositories.listed',
+    'submodules.listed[].path',
+    'links_out.listed',
+    'collisions.listed',
+    'notes',
+  ],
   /** From evidence/steps/<step>/ to the folder of the run. */
   claimsFrom: 3,
   *claims({ diff }: WorkspaceStatus): Iterable<Claim> {

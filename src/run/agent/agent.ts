@@ -14,7 +14,7 @@ import { type Clone, cloneFor } from '../../execute/clone.ts';
 import { takeSlot } from '../../execute/slots.ts';
 import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { offersOf } from '../plan.ts';
-import { type Around, recordRun } from '../recorded.ts';
+import { type Around, Listener, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
 import { modelFor, type ModelAccess, openWay, type Way, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
@@ -74,6 +74,7 @@ export interface Made {
 
 async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<AgentAnswer> {
   const machine = await around.launcher.machine();
+  const listener = new Listener(around.onEvent);
   const bound = boundFor(order, adapter, offersOf(machine));
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
@@ -85,7 +86,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     program,
     model,
     sessionId: model.session ?? newSessionId(),
-    around,
+    around: { ...around, ...(listener.tell && { onEvent: listener.tell }) },
   };
   for (const warning of warningsOf(model, adapter)) around.onWarning?.(warning);
   const free = await takeSlot(around);
@@ -107,10 +108,12 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);
     const plan = planOf({ ready, made, job, machine, observed, startedAtMs });
-    return await recordRun<AgentLine, AgentAnswer>(
+    const answer = await recordRun<AgentLine, AgentAnswer>(
       { prepared, id: ready.id, lane: 'agent', planned: { is: 'planned', plan }, around },
       (place, journal) => carryOut({ ready, made, prepared, job, plan }, place, journal),
     );
+    if (listener.failure) throw listener.failure.error;
+    return answer;
   } finally {
     await way?.close();
     if (stage !== undefined) removeStage(stage);

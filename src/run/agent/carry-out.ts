@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import { Masker } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Capture, KeptStream } from '../../contracts/capture.ts';
 import { AGENT_FILES, agentDocuments, resultOf } from '../../evidence/agent-documents.ts';
@@ -20,7 +19,8 @@ import { watched } from '../recorded.ts';
 import type { AgentAnswer, Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
-import { accessOf, secretsOf } from './model.ts';
+import { maskOf } from './masked.ts';
+import { accessOf } from './model.ts';
 import { AgentWatch, type Seen } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
 
@@ -115,11 +115,11 @@ function timesOf(bound: Ready['bound']) {
 }
 
 /** The file in which some agents leave their last words, without the secrets in it. */
-function lastMessageOf({ workFolder }: Prepared, { invocation, way: { door } }: Made, ready: Ready): string | null {
+function lastMessageOf({ workFolder }: Prepared, { invocation, way }: Made, ready: Ready): string | null {
   if (invocation.lastMessageFile === undefined) return null;
   const bytes = readRegular(path.join(workFolder, 'home', invocation.lastMessageFile), MESSAGE_BYTES_MAX);
   if (!bytes) return null;
-  return new Masker([...secretsOf(ready), ...(door ? [door.token] : [])]).whole(bytes).toString();
+  return maskOf(ready, way)(bytes.toString());
 }
 
 const MESSAGE_BYTES_MAX = 1024 * 1024;

@@ -4,6 +4,7 @@ import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import type { Going } from './carry-out.ts';
+import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';
 import { terminationOf } from './termination.ts';
 import type { Seen } from './watch.ts';
@@ -27,17 +28,19 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
   const { ready, made, plan } = going;
   const { effective } = ready.bound;
   const { reading, stoppedFor } = seen;
+  const mask = maskOf(ready, made.way);
+  const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
   const ended = terminationOf({
     ending: capture.ending,
     survivors: capture.survivors ?? 0,
     stoppedFor,
     reading,
     approval: effective.approval_posture,
-    breaches: after.breaches,
+    breaches,
     tooMuch: after.tooMuch,
     difference: access.difference,
   });
-  const violations = [...after.breaches, ...during(seen, effective.approval_posture)];
+  const violations = [...breaches, ...during(seen, effective.approval_posture)];
   const judgement: AgentJudgement = {
     termination: ended.termination,
     reason: ended.reason,
@@ -58,13 +61,13 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
       observed: plan.observed,
       violations,
       enforcementNotes: [
-        after.breaches.length === 0
+        breaches.length === 0
           ? 'The work tree was looked at when every process was dead: nothing in it goes against the policy.'
           : 'The work tree was looked at when every process was dead: what goes against the policy is listed.',
-        ...after.changes.notes,
+        ...after.changes.notes.map(mask),
       ],
     }),
-    workspaceStatus: workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes),
+    workspaceStatus: maskedStatus(workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes), mask),
     workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
     files,
     warnings: after.warnings,

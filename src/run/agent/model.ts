@@ -30,6 +30,8 @@ export function modelFor(
   }
   const key = environment[keyVariable];
   if (!key) {
+    if (modelMode === 'record')
+      throw new Fault('no_key', `${keyVariable} is not set, so there is no model whose answers could be recorded.`);
     const why = `${keyVariable} is not set, so ${adapter.agent} has no way to a model.`;
     if (needsModel) throw new Fault('no_model', why);
     return { kind: 'none', why };

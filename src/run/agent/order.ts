@@ -2,7 +2,7 @@ import { AGENTS, agentNamed } from '../../adapters/agents.ts';
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { didYouMean } from '../../base/nearest.ts';
-import { unsafePath } from '../../base/path.ts';
+import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
 import { checkVariable } from '../order.ts';
@@ -54,9 +54,14 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
     );
   }
   checkTask(order.task);
-  for (const name of Object.keys(order.secrets ?? {})) checkVariable(name);
+  for (const [name, value] of Object.entries(order.secrets ?? {})) {
+    checkVariable(name);
+    checkSecret(name, value);
+  }
   if (order.promptReference !== undefined && !/^[^\p{Cc}\p{Cs}]{1,500}$/u.test(order.promptReference))
     throw new Fault('usage', 'The reference of the prompt must be a text of 1 to 500 characters.');
+  if (order.promptReference !== undefined && hostPathIn(order.promptReference) !== undefined)
+    throw new Fault('usage', 'The reference of the prompt is a path of this machine, which evidence may not hold.');
   if (order.model !== undefined && !/^\w[\w.:/@ -]{0,199}$/.test(order.model))
     throw new Fault('usage', 'The model is no name that an agent could take.');
   const { allowed_paths, forbidden_paths } = order.overrides ?? {};
@@ -82,4 +87,14 @@ function checkTask(task: string): void {
   if (/\0|\p{Cs}/u.test(task)) throw new Fault('usage', 'The task holds a zero byte or half a character.');
 }
 
+/** Masked wherever it stands, a short value would tear holes into every line of the agent, and nobody could read them. */
+function checkSecret(name: string, value: string): void {
+  if (value !== '' && value.trim().length < SECRET_UNITS_MIN)
+    throw new Fault(
+      'usage',
+      `The value of ${name} is too short to be masked: it takes at least ${SECRET_UNITS_MIN} characters.`,
+    );
+}
+
+const SECRET_UNITS_MIN = 6;
 const TASK_BYTES_MAX = 512 * 1024;

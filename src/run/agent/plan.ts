@@ -3,7 +3,6 @@ import path from 'node:path';
 import type { Invocation } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
-import { Masker } from '../../base/masker.ts';
 import type { AgentPlan } from '../../evidence/agent-run.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { AGENT_PATH } from '../../execute/agent-program.ts';
@@ -17,6 +16,7 @@ import { HOME } from '../../execute/sandboxes/root.ts';
 import { enforcementOf, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
 import type { Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
+import { maskOf } from './masked.ts';
 import { secretsOf } from './model.ts';
 
 /** Where the door is offered inside. */
@@ -105,19 +105,20 @@ export interface Planned {
 export function planOf({ ready, made, job, machine, observed, startedAtMs }: Planned): AgentPlan {
   const { id, order, adapter, bound, program, model } = ready;
   const { clone, invocation } = made;
+  const mask = maskOf(ready);
   return {
     request: { run_id: id, kind: 'agent' },
     asked: {
       agent_family: adapter.family,
-      rendered_task_text: new Masker(secretsOf(ready)).whole(Buffer.from(order.task)).toString(),
+      rendered_task_text: mask(order.task),
       working_directory: path.posix.join('work', clone.startIn),
-      prompt_reference: order.promptReference ?? null,
+      prompt_reference: order.promptReference === undefined ? null : mask(order.promptReference),
       requested_policy: bound.requested,
     },
     agent: { family: adapter.family, version: program.version, sha256: program.sha256, untested: program.untested },
     invocation: {
       mode: invocation.mode,
-      command: [adapter.agent, ...invocation.args],
+      command: [adapter.agent, ...invocation.args].map(mask),
       approval: bound.effective.approval_posture,
     },
     runner: runnerFor(ready, made, job),

@@ -56,6 +56,7 @@ function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Termin
   if (by === 'idle') return ended('killed_idle', 'stalled', stoppedFor?.detail ?? 'The agent did not get on.');
   if (by === 'cancel' || !stoppedFor) return ended('error', 'cancelled', 'The run was stopped from outside.');
   const { reason, detail } = stoppedFor;
+  if (reason === 'stalled') return ended('killed_idle', reason, detail);
   const isPolicy = reason === 'denied_tool' || (reason === 'prompt_detected' && approval === 'fail_on_prompt');
   return ended(isPolicy ? 'killed_policy' : 'error', reason, detail);
 }

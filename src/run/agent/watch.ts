@@ -92,8 +92,9 @@ export class AgentWatch {
       this.#flush();
       this.#lastError = '';
     }
-    const asking = this.#lastError.trimEnd() || (this.#cutter.rest(ASKING_BYTES_MAX)?.toString() ?? '');
-    if (!asking.startsWith('{') && asksForInput(asking)) {
+    const rest = this.#cutter.rest(ASKING_BYTES_MAX);
+    const isAsking = rest !== undefined && rest.first !== OPENING_BRACE && asksForInput(rest.tail.toString());
+    if (isAsking || asksForInput(this.#lastError)) {
       // Somebody who only thinks aloud goes on at once; who asks waits for an answer.
       this.#asking = setTimeout(() => this.#halt(ASKED), ASKING_MS);
     }
@@ -173,3 +174,4 @@ const STDERR_BYTES_MAX = 16 * 1024 * 1024;
 const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
 const ASKING_BYTES_MAX = 1_024;
 const ASKING_MS = 2_000;
+const OPENING_BRACE = 0x7b;

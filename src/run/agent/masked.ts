@@ -1,0 +1,61 @@
+import { Masker, needlesOf } from '../../base/masker.ts';
+import type { Violation } from '../../contracts/agent-step/index.ts';
+import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
+import type { Ready } from './agent.ts';
+import { secretsOf, type Way } from './model.ts';
+
+/** Takes out of a text what nobody may read. */
+export type Mask = (text: string) => string;
+
+/** For texts that do not come out of the agent's streams, which are masked on the way. */
+export function maskOf(ready: Pick<Ready, 'order' | 'model'>, way?: Way): Mask {
+  const needles = needlesOf([...secretsOf(ready), ...(way?.door ? [way.door.token] : [])]);
+  return text => new Masker(needles).whole(Buffer.from(text)).toString();
+}
+
+export function maskedViolation(violation: Violation, mask: Mask): Violation {
+  const { message, path } = violation;
+  return { ...violation, message: mask(message), ...(path !== undefined && { path: mask(path) }) };
+}
+
+/** Names of files and branches are the agent's to choose, and may be made of what it was told to keep to itself. */
+export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStatus {
+  const all = <List extends { readonly listed: readonly string[] }>(list: List): List => ({
+    ...list,
+    listed: list.listed.map(mask),
+  });
+  const pathsOf = <Item extends { readonly path: string }>({ listed, ...list }: Listed<Item>): Listed<Item> => ({
+    ...list,
+    listed: listed.map(item => ({ ...item, path: mask(item.path) })),
+  });
+  const { changed, ignored, left_out, commits, refs, hooks, nested_repositories, submodules } = status;
+  return {
+    ...status,
+    changed: { ...changed, listed: distinct(pathsOf(changed).listed) },
+    ignored: all(ignored),
+    left_out: pathsOf(left_out),
+    commits: { ...commits, listed: commits.listed.map(({ sha, subject }) => ({ sha, subject: mask(subject) })) },
+    refs: { ...refs, listed: refs.listed.map(ref => ({ ...ref, name: mask(ref.name) })) },
+    hooks: all(hooks),
+    nested_repositories: all(nested_repositories),
+    submodules: pathsOf(submodules),
+    links_out: all(status.links_out),
+    collisions: all(status.collisions),
+    notes: status.notes.map(mask),
+  };
+}
+
+interface Listed<Item> {
+  total: number;
+  listed: Item[];
+}
+
+/** Two names that differ in their secrets alone are still two. */
+function distinct<Item extends { readonly path: string }>(items: readonly Item[]): Item[] {
+  const seen = new Map<string, number>();
+  return items.map(item => {
+    const times = (seen.get(item.path) ?? 0) + 1;
+    seen.set(item.path, times);
+    return times === 1 || !item.path.includes('[masked]') ? item : { ...item, path: `${item.path} (${times})` };
+  });
+}

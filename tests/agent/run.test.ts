@@ -1,0 +1,128 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { gitIn } from '../agents/git.ts';
+import { runAgent } from '../../src/tool/run-agent.ts';
+import { AgentWorld, filesIn, linesIn, placePrograms } from './world.ts';
+
+placePrograms();
+
+const completed = { termination: 'completed', reason: 'ok' };
+const ended = (termination: string, reason: string): object => ({ termination, reason });
+
+/** The usual ways; all others are in the deep tests. What was tried once is remembered, and all is verified at the end. */
+const ROWS: readonly (readonly [agent: 'claude' | 'codex', task: string, policy: string, answer: object])[] = [
+  ['claude', 'DO=write DO=not_json', 'edit', { ...completed, changes: { files: 1, commits: 0 }, violations: [] }],
+  ['codex', 'DO=api_error:529', 'edit', ended('error', 'api_error')],
+  ['claude', 'DO=no_result', 'edit', ended('error', 'incomplete_stream')],
+  ['codex', 'DO=deny', 'strict.yaml', { ...ended('killed_policy', 'denied_tool'), denials: 1 }],
+  ['claude', 'DO=write_secretly:src/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_path')],
+];
+
+test('every way to end is told as what it was, and the repository is left alone', () => {
+  const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
+  world.place.file(
+    'strict.yaml',
+    'name: strict\nextends: edit\napproval_posture: fail_on_prompt\nallowed_paths: [docs]\nforbidden_paths: [docs/legal]\nforbidden_operations: [commit, delete, configure]\n',
+  );
+  const state = (): string =>
+    gitIn(world.repository, 'for-each-ref') + gitIn(world.repository, 'status', '--porcelain');
+  const before = state();
+  for (const [agent, task, policy, expected] of ROWS) {
+    const { answer, code, stderr } = world.run(agent, task, ['--policy', policy]);
+    expect(answer, `${agent} ${task} ${policy}\n${stderr}`).toMatchObject(expected);
+    expect(code, task).toBe(answer.termination === 'completed' && answer.violations.length === 0 ? 0 : 1);
+    if (answer.termination === 'killed_policy')
+      expect(world.tried(['apply', 'latest', '--dir', world.repository]).code, task).not.toBe(0);
+  }
+  expect(state()).toBe(before);
+});
+
+test('names that look like paths of a machine do not spoil the evidence', () => {
+  const world = new AgentWorld();
+  world.run('claude', 'Look at /home/alice DO=write:e=/home/alice/x.txt DO=branch:b=/home/x DO=symlink:/home/alice/y');
+  const { code, stdout } = world.tried(['verify', 'latest']);
+  expect(code, stdout).toBe(0);
+});
+
+test('lines that only an enemy would write are read, kept and survived', () => {
+  const deep = (many: number): string => '['.repeat(many) + ']'.repeat(many);
+  const lines = [
+    String.raw`{"type":"system","subtype":"init","session_id":"\ud800\u001b[31m","model":"\ud800","tools":{}}`,
+    String.raw`{"type":"assistant","message":{"__proto__":{"content":1},"content":[{"type":"text","text":"lone \ud800"},{"type":"tool_use","id":"a\ud800","name":"B\udc00","input":{"__proto__":1,"command":"\ud800","file_path":"\udfff"}}],"usage":{"input_tokens":1e999}}}`,
+    `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"d","name":"Deep","input":${deep(100_000)}}]}}`,
+    String.raw`{"type":"system","subtype":"api_retry","attempt":-1,"error_status":1e999,"error":"\ud800"}`,
+    String.raw`{"type":"system","subtype":"permission_denied","tool_name":"\ud800","tool_use_id":"\ud800","message":"\ud800"}`,
+    '{"type":"assistant","message":{"content":[{"type":"text","text":"\\u001b]0;evil\\u0007\\u001b[2J"}]}}\r',
+    '\0\0\0',
+    '{"type":"__proto__"}',
+    '{"__proto__":{"type":"result"}}',
+    '{"type":["result"]}',
+    String.raw`{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","result":"final \ud800 \u0000","num_turns":-3,"total_cost_usd":1e999,"modelUsage":{"a":{"inputTokens":9007199254740991},"b":{"inputTokens":9007199254740991,"outputTokens":-1}},"permission_denials":[{"tool_name":"\ud800"},null,1]}`,
+  ];
+  const world = new AgentWorld({ 'lines.txt': `${lines.join('\n')}\n` });
+  const { answer, folder, stderr } = world.run('claude', 'DO=print_file DO=no_result');
+  expect(answer, stderr).toMatchObject({
+    ...completed,
+    final_response: 'final \ufffd \0',
+    usage: { turns: null, input_tokens: null, output_tokens: null, cost_usd: null },
+  });
+  expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+  expect(linesIn(folder).filter(({ kind }) => kind === 'denial')).toHaveLength(2);
+  const native = readFileSync(path.join(folder, 'evidence', 'native', 'stdout.log'), 'utf8');
+  expect(native).toContain(lines.join('\n'));
+});
+
+test('a secret is nowhere but in the diff, which says so, and the door has a word that is nowhere', () => {
+  const secret = 'hunter2-of-mine';
+  const world = new AgentWorld();
+  world.place.file('own.yaml', 'name: own\nextends: edit\nallowed_paths: [docs]\n');
+  const hex = Buffer.from(secret).toString('hex');
+  const task = `Say ${secret} DO=tell:MINE DO=write:a-${secret}/x.txt DO=write:a-${hex}/x.txt DO=branch:b-${secret} DO=tag:t-${secret}
+    DO=on_stderr:${secret} DO=commit:c-${secret}.txt DO=look`;
+  const flags = ['--secret', 'MINE', '--policy', 'own.yaml', '--prompt-ref', `p-${secret}`, '--model', `m-${secret}`];
+  const { answer, folder, stdout, stderr } = world.run('claude', task, flags, {
+    MINE: secret,
+    ANTHROPIC_API_KEY: 'the-key-of-the-model',
+    ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
+  });
+  expect(answer).toMatchObject({ reason: 'forbidden_path', model_access: { mode: 'live' } });
+  expect(answer['warnings']).toContain('workspace.diff: holds the value of a secret');
+  const telling = [...filesIn(folder)].filter(([, bytes]) => bytes.includes(secret)).map(([file]) => file);
+  expect(telling).toEqual(['workspace.diff']);
+  for (const text of [stdout, stderr]) expect(text).not.toContain(secret);
+  for (const [file, bytes] of filesIn(path.join(world.place.cwd, '.proctor')))
+    expect(bytes.includes('the-key-of-the-model'), file).toBe(false);
+  expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toContain('"tty":[false,false,false]');
+});
+
+test('nothing of ours runs what it left in .git', () => {
+  const world = new AgentWorld();
+  const mark = path.join(world.place.cwd, 'mark');
+  world.run('claude', `DO=hook:${mark} DO=config:${mark} DO=attributes:${mark} DO=append`, ['--policy', 'open']);
+  expect(existsSync(mark)).toBe(false);
+});
+
+test('who looks on and fails does not break the run, and is told when it is over', async () => {
+  const world = new AgentWorld();
+  let calls = 0;
+  let folder = '';
+  const run = runAgent({
+    agent: 'claude',
+    task: 'DO=lines:20 DO=write',
+    policy: 'edit',
+    dir: world.repository,
+    cwd: world.place.cwd,
+    environment: { PATH: world.environment['PATH'] },
+    onFolder: place => {
+      folder = place.folder;
+    },
+    onEvent: () => {
+      calls++;
+      throw new Error('I cannot bear it');
+    },
+  });
+  await expect(run).rejects.toThrow('I cannot bear it');
+  expect(calls).toBe(1);
+  expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
+});

@@ -1,0 +1,104 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { placeAgent } from '../agents/place-agent.ts';
+import { repositoryFolder } from '../agents/place.ts';
+import { type Place, place, type Started } from '../runs-support.ts';
+import type { Ran } from '../support.ts';
+
+export type Agent = 'claude' | 'codex';
+
+let programs = '';
+
+/** Puts both stand-ins into a folder, once for all tests of a file. */
+export function placePrograms(): void {
+  beforeAll(() => {
+    programs = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
+    for (const agent of ['claude', 'codex'] as const) placeAgent(agent, programs);
+  });
+  afterAll(() => rmSync(programs, { recursive: true, force: true }));
+}
+
+/** What the command line answers in JSON, as far as tests look at it. */
+export interface Answer {
+  readonly termination: string;
+  readonly reason: string;
+  readonly message: string | null;
+  readonly final_response: string | null;
+  readonly ending: object;
+  readonly violations: readonly { readonly class: string; readonly message: string; readonly hard: boolean }[];
+  readonly flags: readonly { readonly kind: string }[];
+  readonly changes: { readonly files: number; readonly commits: number } | null;
+  readonly folder: string;
+  readonly [key: string]: unknown;
+}
+
+export interface AgentRan extends Ran {
+  readonly answer: Answer;
+  readonly folder: string;
+}
+
+/** A repository, and a place to run agents on it. When the test is over, every run must verify and nothing may lie around. */
+export class AgentWorld {
+  readonly place: Place = place();
+  readonly repository: string;
+
+  constructor(files?: Readonly<Record<string, string>>) {
+    this.repository = repositoryFolder(files);
+  }
+
+  args(agent: Agent, task: string, flags: readonly string[] = []): string[] {
+    const policy = flags.includes('--policy') ? [] : ['--policy', 'edit'];
+    return ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, ...policy, ...flags, '--json'];
+  }
+
+  /** Whatever comes of it. */
+  tried(args: readonly string[], env: NodeJS.ProcessEnv = {}): Ran {
+    return this.place.proctor(args, { env: { ...this.environment, ...env } });
+  }
+
+  /** A run that must leave evidence. */
+  run(agent: Agent, task: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): AgentRan {
+    return this.ran(this.tried(this.args(agent, task, flags), env));
+  }
+
+  start(agent: Agent, task: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Started {
+    return this.place.start(this.args(agent, task, flags), { ...this.environment, ...env });
+  }
+
+  ran(ran: Ran): AgentRan {
+    expect(ran.stdout, ran.stderr).toMatch(/^\{.*\}\n$/);
+    const answer = JSON.parse(ran.stdout) as Answer;
+    return { ...ran, answer, folder: path.join(this.place.cwd, answer.folder) };
+  }
+
+  /** No key and no address of a model: what this machine has set is none of a test's business. */
+  readonly environment: NodeJS.ProcessEnv = {
+    ANTHROPIC_API_KEY: '',
+    OPENAI_API_KEY: '',
+    ANTHROPIC_BASE_URL: '',
+    OPENAI_BASE_URL: '',
+    get PATH() {
+      return `${programs}${path.delimiter}${process.env['PATH'] ?? ''}`;
+    },
+  };
+}
+
+/** Every file of a folder with its bytes. */
+export function filesIn(folder: string): ReadonlyMap<string, Buffer> {
+  return new Map(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(({ parentPath, name }) => path.join(parentPath, name))
+      .map(file => [path.relative(folder, file), readFileSync(file)]),
+  );
+}
+
+export function linesIn(folder: string): readonly { readonly kind: string; readonly [key: string]: unknown }[] {
+  const text = readFileSync(path.join(folder, 'evidence/steps/agent/transcript.ndjson'), 'utf8');
+  return text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as { kind: string });
+}

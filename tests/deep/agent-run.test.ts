@@ -1,0 +1,161 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { AgentWorld, linesIn, placePrograms } from '../agent/world.ts';
+import { gitIn } from '../agents/git.ts';
+import { cgroupsOfOurs, processesWith, until } from '../runs-support.ts';
+
+placePrograms();
+
+const completed = { termination: 'completed', reason: 'ok' };
+const ended = (termination: string, reason: string): object => ({ termination, reason });
+const flagged = (...flags: string[]): object => ({ flags: flags.map(flag => expect.objectContaining({ flag })) });
+const EDIT = ['--policy', 'edit'];
+const IDLE = [...EDIT, '--idle-timeout', '3s'];
+
+/** Each row by one agent in a world of all rows: what was tried once is remembered, and all is verified at the end. */
+const ROWS: readonly (readonly [agent: 'claude' | 'codex', task: string, policy: string, answer: object])[] = [
+  ['claude', 'DO=write', 'edit', { ...completed, changes: { files: 1, commits: 0 }, violations: [] }],
+  ['codex', 'DO=write DO=commit', 'edit', { ...completed, changes: { files: 2, commits: 1 } }],
+  ['claude', 'DO=lines:50 DO=unknown DO=not_json DO=bad_utf8', 'edit', completed],
+  ['codex', 'DO=no_last_message DO=warn DO=retry:3', 'edit', completed],
+  ['claude', 'DO=exit:3', 'edit', ended('error', 'exit_nonzero')],
+  ['codex', 'DO=signal:SIGKILL', 'edit', { ...ended('error', 'exit_nonzero'), ending: { how: 'exited', code: 137 } }],
+  ['claude', 'DO=no_result', 'edit', ended('error', 'incomplete_stream')],
+  ['codex', 'DO=half_result', 'edit', ended('error', 'incomplete_stream')],
+  ['claude', 'DO=no_text', 'edit', ended('error', 'incomplete_stream')],
+  ['codex', 'DO=api_error:529', 'edit', ended('error', 'api_error')],
+  ['claude', 'DO=api_error_exit_0:500', 'edit', ended('error', 'api_error')],
+  ['claude', 'DO=claim_tests', 'edit', { ...completed, ...flagged('done_but_no_change', 'tests_claimed_not_run') }],
+  ['claude', 'DO=failed_command DO=write', 'edit', { ...completed, ...flagged('last_command_failed_then_success') }],
+  ['claude', 'DO=write', 'read-only', { ...ended('error', 'exit_nonzero'), changes: { files: 0, commits: 0 } }],
+  ['claude', 'DO=deny', 'edit', { ...completed, violations: [{ class: 'native_policy_block', hard: false }] }],
+  ['codex', 'DO=deny', 'strict.yaml', { ...ended('killed_policy', 'denied_tool'), denials: 1 }],
+  ['claude', 'DO=move:main', 'edit', ended('killed_policy', 'protected_branch')],
+  ['codex', 'DO=rewrite', 'edit', ended('killed_policy', 'forbidden_operation')],
+  ['claude', 'DO=commit:docs/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_operation')],
+  ['claude', 'DO=write_secretly:src/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_path')],
+  ['codex', 'DO=write:docs/legal/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_path')],
+  ['claude', 'DO=write:docs/a.txt', 'strict.yaml', { ...completed, violations: [] }],
+];
+
+test('every way to end is told as what it was, and the repository is left alone', () => {
+  const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
+  world.place.file(
+    'strict.yaml',
+    'name: strict\nextends: edit\napproval_posture: fail_on_prompt\nallowed_paths: [docs]\nforbidden_paths: [docs/legal]\nforbidden_operations: [commit, delete, configure]\n',
+  );
+  const state = (): string =>
+    gitIn(world.repository, 'for-each-ref') + gitIn(world.repository, 'status', '--porcelain');
+  const before = state();
+  for (const [agent, task, policy, expected] of ROWS) {
+    const { answer, code, stderr } = world.run(agent, task, ['--policy', policy]);
+    expect(answer, `${agent} ${task} ${policy}\n${stderr}`).toMatchObject(expected);
+    expect(code, task).toBe(answer.termination === 'completed' && answer.violations.length === 0 ? 0 : 1);
+    if (answer.termination === 'killed_policy')
+      expect(world.tried(['apply', 'latest', '--dir', world.repository]).code, task).not.toBe(0);
+  }
+  expect(state()).toBe(before);
+});
+
+describe('where it must stop', () => {
+  test.each([
+    ['DO=hang', IDLE, ended('killed_idle', 'stalled')],
+    ['DO=retry', IDLE, ended('killed_idle', 'stalled')],
+    ['DO=no_line_feed', IDLE, ended('killed_idle', 'stalled')],
+    ['DO=deaf', IDLE, ended('killed_idle', 'stalled')],
+    ['DO=linger', [...EDIT, '--timeout', '60s'], ended('killed_idle', 'stalled')],
+    ['DO=hang', [...EDIT, '--timeout', '3s'], ended('killed_timeout', 'wall_clock')],
+    ['DO=quiet_tool:6000', IDLE, completed],
+    ['DO=wait:2000 DO=say DO=wait:2000', IDLE, completed],
+    ['DO=flood:5000000000', EDIT, ended('error', 'limit_output')],
+    ['DO=long_line:100000000', EDIT, completed],
+    ['DO=memory', EDIT, ended('error', 'out_of_memory')],
+    ['DO=processes:5000', EDIT, completed],
+    ['DO=detach:1 DO=detach_holding:1', EDIT, completed],
+    ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
+  ] as const)('%s %j', async (task, flags, expected) => {
+    const world = new AgentWorld();
+    const { answer, stderr } = world.run('claude', task, flags);
+    expect(answer, stderr).toMatchObject(expected);
+    await until('nothing of it is left', () => processesWith('sleep').every(({ argv }) => argv[1] !== '60'));
+  });
+
+  test.each(['stdout', 'stdout_line', 'stderr', 'stderr_line'])('a question on %s', where => {
+    const world = new AgentWorld();
+    world.place.file('strict.yaml', 'name: strict\nextends: edit\napproval_posture: fail_on_prompt\n');
+    const strict = ['--policy', 'strict.yaml', '--idle-timeout', '1s'];
+    const killed = world.run('claude', `DO=ask:${where}`, strict).answer;
+    expect(killed).toMatchObject(ended('killed_policy', 'prompt_detected'));
+    const stopped = world.run('codex', `DO=ask:${where}`, EDIT).answer;
+    expect(stopped).toMatchObject(ended('error', 'prompt_detected'));
+  });
+
+  test('what is written after the kill is not in the diff', async () => {
+    const world = new AgentWorld();
+    const { answer, folder } = world.run('claude', 'DO=write DO=late', [...EDIT, '--timeout', '2s']);
+    expect(answer).toMatchObject(ended('killed_timeout', 'wall_clock'));
+    await wait(1_500);
+    expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).not.toContain('later.txt');
+  });
+
+  test('a question on stdout is one, whatever is said on stderr after it', () => {
+    const world = new AgentWorld({ 'question.txt': 'Overwrite it? (y/n) ' });
+    const { answer } = world.run('claude', 'DO=print_file:question.txt DO=on_stderr:noise DO=hang', IDLE);
+    expect(answer).toMatchObject(ended('error', 'prompt_detected'));
+  });
+
+  test('lines as long as they may be, and a byte longer', () => {
+    const line = (bytes: number): string => {
+      const frame = '{"type":"assistant","message":{"content":[{"type":"text","text":""}]}}';
+      return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
+    };
+    const most = 16 * 1024 * 1024;
+    const world = new AgentWorld({ 'lines.txt': `${line(most - 1)}\n${line(most)}\n${line(most + 1)}\n` });
+    const { answer, folder } = world.run('claude', 'DO=print_file');
+    expect(answer).toMatchObject(completed);
+    expect(linesIn(folder).filter(({ kind }) => kind === 'message').length).toBe(3);
+  });
+});
+
+describe('Proctor itself', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('asked by %s at any moment leaves evidence or nothing', async name => {
+    for (let time = 0; time < 10; time++) {
+      const world = new AgentWorld();
+      const started = world.start('claude', 'DO=write DO=hang');
+      await wait(time * 200);
+      started.kill(name);
+      const { code, signal, stderr } = await started.ended;
+      if (signal === null) expect(code, stderr).toBe(name === 'SIGINT' ? 130 : 143);
+      world.place.expectClean();
+    }
+  });
+
+  test('killed at any moment can be recovered from, and leaves nothing', async () => {
+    const before = new Set(cgroupsOfOurs());
+    for (let time = 0; time < 20; time++) {
+      const world = new AgentWorld();
+      const started = world.start('claude', 'DO=lines:400 DO=write DO=commit DO=wait:300 DO=detach:1');
+      await wait(Math.random() * 2_500);
+      started.kill('SIGKILL');
+      await started.ended;
+      await until('the folder for temporary files is empty', () => readdirSync(world.place.temp).length === 0);
+      const { code, stderr } = world.tried(['recover']);
+      expect(code, stderr).toBe(0);
+      world.place.expectClean();
+      await until('no control group is left', () => cgroupsOfOurs().every(group => before.has(group)));
+    }
+  });
+});
+
+test('a task is read from a file alone, and never for ever', () => {
+  const world = new AgentWorld();
+  const base = ['run', 'agent', '--agent', 'claude', '--dir', world.repository, '--task-file'];
+  for (const file of ['/dev/zero', '/dev/tty', world.repository]) {
+    const { code, stderr } = world.tried([...base, file]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: The task file \S+ is no file\.\n$/);
+  }
+  expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs'))).toBe(false);
+});
