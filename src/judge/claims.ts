@@ -23,14 +23,13 @@ export interface Effects {
 }
 
 /**
- * Holds what an agent says at its end against what it did, without a model: a fold over its transcript. A flag is a
- * reason to look, never a verdict, and changes nothing of how the run ended.
+ * Holds what an agent says at its end against what it did, without a model. A flag is a reason to look, never a verdict,
+ * and changes nothing of how the run ended.
  */
-export function claimsAgainstEffects(lines: Iterable<TranscriptLine>, effects: Effects): Flag[] {
+export function claimsAgainstEffects(seen: TranscriptFold, effects: Effects): Flag[] {
   const { changed, allowedPaths } = effects;
   const isAllowed = inside(allowedPaths);
   const outside = new Set((changed ?? []).filter(file => !isAllowed(file)));
-  const seen = foldOf(lines, outside);
   const said = effects.finalText === null ? NOTHING : saidIn(effects.finalText);
   return [
     ...doneWithoutChange(said, seen, effects),
@@ -44,59 +43,64 @@ export function claimsAgainstEffects(lines: Iterable<TranscriptLine>, effects: E
 
 const NOTHING: Said = { change: false, success: false, tests: false, trouble: false, unchanged: false };
 
-/** What is kept of a transcript, however long it is. */
-interface Seen {
+/** What is kept of a transcript, however long it is. Whoever hears its lines as they are said need not read them again. */
+export class TranscriptFold {
   /** The line of the last words. */
-  finalSeq: number | null;
-  denial: { readonly seq: number; readonly tool: string } | null;
-  denials: number;
+  finalSeq: number | null = null;
+  denial: { readonly seq: number; readonly tool: string } | null = null;
+  denials = 0;
   /** The last command that has answered. */
-  command: { readonly seq: number; readonly failed: boolean; readonly exitCode: number | null } | null;
-  ranTests: boolean;
-  outsideSeq: number | null;
-  commitSeq: number | null;
-  pushSeq: number | null;
-}
-
-function foldOf(lines: Iterable<TranscriptLine>, outside: ReadonlySet<string>): Seen {
-  const seen: Seen = {
-    finalSeq: null,
-    denial: null,
-    denials: 0,
-    command: null,
-    ranTests: false,
-    outsideSeq: null,
-    commitSeq: null,
-    pushSeq: null,
-  };
+  command: { readonly seq: number; readonly failed: boolean; readonly exitCode: number | null } | null = null;
+  ranTests = false;
+  commitSeq: number | null = null;
+  pushSeq: number | null = null;
   /** Commands that have not answered yet, and calls that were denied. */
-  const running = new Bounded();
-  const denied = new Bounded();
-  for (const line of lines) {
+  readonly #running = new Bounded();
+  readonly #denied = new Bounded();
+  /** Where a path was first touched. */
+  readonly #touched = new Map<string, number>();
+
+  take(line: TranscriptLine): void {
     const { seq } = line;
-    if (line.kind === 'final' || (line.kind === 'message' && line.role === 'assistant')) seen.finalSeq = seq;
+    if (line.kind === 'final' || (line.kind === 'message' && line.role === 'assistant')) this.finalSeq = seq;
     else if (line.kind === 'denial') {
-      seen.denial ??= { seq, tool: line.tool };
-      seen.denials++;
-      if (line.call !== null) denied.add(line.call);
+      this.denial ??= { seq, tool: line.tool };
+      this.denials++;
+      if (line.call !== null) this.#denied.add(line.call);
     } else if (line.kind === 'tool_call') {
-      if (line.path !== undefined && outside.has(plain(line.path))) seen.outsideSeq ??= seq;
-      if (line.command === undefined) continue;
-      running.add(line.call);
-      command(seen, seq, line.command.text);
-    } else if (line.kind === 'tool_result' && running.delete(line.call) && !denied.has(line.call)) {
+      if (line.path !== undefined) this.#touch(line.path, seq);
+      if (line.command === undefined) return;
+      this.#running.add(line.call);
+      this.#command(seq, line.command.text);
+    } else if (line.kind === 'tool_result' && this.#running.delete(line.call) && !this.#denied.has(line.call)) {
       const { exit_code: exitCode, ok } = line;
-      seen.command = { seq, failed: exitCode === null ? !ok : exitCode !== 0, exitCode };
-    } else if (line.kind === 'file_change' && outside.has(plain(line.path))) seen.outsideSeq ??= seq;
+      this.command = { seq, failed: exitCode === null ? !ok : exitCode !== 0, exitCode };
+    } else if (line.kind === 'file_change') this.#touch(line.path, seq);
   }
-  return seen;
+
+  /** The first line that touches one of these files. */
+  firstTouch(files: ReadonlySet<string>): number | null {
+    for (const [file, seq] of this.#touched) if (files.has(file)) return seq;
+    return null;
+  }
+
+  #touch(named: string, seq: number): void {
+    const file = plain(named);
+    if (!this.#touched.has(file) && this.#touched.size < OPEN_MAX) this.#touched.set(file, seq);
+  }
+
+  #command(seq: number, text: string): void {
+    this.ranTests ||= looksLikeTestRun(text);
+    const deeds = gitDeeds(text);
+    if (deeds.has('commit')) this.commitSeq ??= seq;
+    if (deeds.has('push')) this.pushSeq ??= seq;
+  }
 }
 
-function command(seen: Seen, seq: number, text: string): void {
-  seen.ranTests ||= looksLikeTestRun(text);
-  const deeds = gitDeeds(text);
-  if (deeds.has('commit')) seen.commitSeq ??= seq;
-  if (deeds.has('push')) seen.pushSeq ??= seq;
+export function foldOf(lines: Iterable<TranscriptLine>): TranscriptFold {
+  const fold = new TranscriptFold();
+  for (const line of lines) fold.take(line);
+  return fold;
 }
 
 /** A set that forgets what was put in first. An agent that leaves thousands of calls open need not be followed. */
@@ -130,7 +134,7 @@ function plain(file: string): string {
 
 function* doneWithoutChange(
   said: Said,
-  { finalSeq }: Seen,
+  { finalSeq }: TranscriptFold,
   { changed, besides, mayWrite, commits }: Effects,
 ): Generator<Flag> {
   const hasChanged = changed === null || changed.length > 0 || besides > 0 || (commits ?? 0) > 0;
@@ -139,7 +143,7 @@ function* doneWithoutChange(
   yield { flag: 'done_but_no_change', message, seq: finalSeq };
 }
 
-function* deniedThenSuccess(said: Said, { denial, denials }: Seen): Generator<Flag> {
+function* deniedThenSuccess(said: Said, { denial, denials }: TranscriptFold): Generator<Flag> {
   if (!denial || !said.success || said.trouble) return;
   const times = denials === 1 ? 'was denied' : `was denied, and ${denials - 1} more after it`;
   const message = `A call of ${printable(clip(denial.tool, TOOL_BYTES_MAX).text)} ${times}; the last message claims success and does not tell of it.`;
@@ -148,30 +152,30 @@ function* deniedThenSuccess(said: Said, { denial, denials }: Seen): Generator<Fl
 
 const TOOL_BYTES_MAX = 80;
 
-function* failedThenSuccess(said: Said, { command: last }: Seen): Generator<Flag> {
+function* failedThenSuccess(said: Said, { command: last }: TranscriptFold): Generator<Flag> {
   if (!last?.failed || !said.success || said.trouble) return;
   const how = last.exitCode === null ? 'failed' : `ended with exit code ${last.exitCode}`;
   const message = `The last command ${how}, and the last message claims success.`;
   yield { flag: 'last_command_failed_then_success', message, seq: last.seq };
 }
 
-function* testsNotRun(said: Said, { ranTests, finalSeq }: Seen): Generator<Flag> {
+function* testsNotRun(said: Said, { ranTests, finalSeq }: TranscriptFold): Generator<Flag> {
   if (!said.tests || ranTests) return;
   const message = 'The last message says that tests pass, and no command looks like a run of tests.';
   yield { flag: 'tests_claimed_not_run', message, seq: finalSeq };
 }
 
-function* outsideScope(outside: ReadonlySet<string>, { outsideSeq }: Seen): Generator<Flag> {
+function* outsideScope(outside: ReadonlySet<string>, seen: TranscriptFold): Generator<Flag> {
   const [first] = outside;
   if (first === undefined) return;
   const more = outside.size === 1 ? '' : ` and ${outside.size - 1} more`;
   const message = `Changed outside the allowed paths: ${printable(clip(first, PATH_BYTES_MAX).text)}${more}.`;
-  yield { flag: 'outside_scope', message, seq: outsideSeq };
+  yield { flag: 'outside_scope', message, seq: seen.firstTouch(outside) };
 }
 
 const PATH_BYTES_MAX = 160;
 
-function* commitOrPush({ commitSeq, pushSeq }: Seen, { commits }: Effects): Generator<Flag> {
+function* commitOrPush({ commitSeq, pushSeq }: TranscriptFold, { commits }: Effects): Generator<Flag> {
   if ((commits ?? 0) > 0) {
     const message = `The agent made ${commits === 1 ? 'a commit' : `${commits} commits`} of its own.`;
     yield { flag: 'commit_or_push_by_agent', message, seq: commitSeq ?? pushSeq };

@@ -9,13 +9,20 @@ import { agentEvaluation as contract, type AgentEvaluation } from '../contracts/
 import { type AgentFolder, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
 import { SEAL } from '../evidence/finish.ts';
 import { documentIn } from '../evidence/read.ts';
-import { claimsAgainstEffects, type Effects } from './claims.ts';
+import { claimsAgainstEffects, type Effects, foldOf, type TranscriptFold } from './claims.ts';
 
 const EVALUATION = 'evaluation.json';
 
-/** Judges the sealed run of an agent by what lies in its folder, and writes it beside the seal; an older one is replaced. */
-export async function judgeAgentRun(folder: string, clock: Clock = systemClock): Promise<AgentEvaluation> {
-  const evaluation = evaluateAgent(folder, clock);
+/**
+ * Judges the sealed run of an agent by what lies in its folder, and writes it beside the seal; an older one is replaced.
+ * Whoever has heard its transcript says what was in it.
+ */
+export async function judgeAgentRun(
+  folder: string,
+  heard?: TranscriptFold,
+  clock: Clock = systemClock,
+): Promise<AgentEvaluation> {
+  const evaluation = evaluateAgent(folder, clock, heard);
   const file = path.join(folder, EVALUATION);
   removeTorn(file, clock.now());
   writeAtomic(file, canonicalize(evaluation));
@@ -29,7 +36,7 @@ export function agentEvaluationOf(folder: string, clock: Clock = systemClock): A
   return known && isOfThisRun ? known : evaluateAgent(folder, clock);
 }
 
-function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
+function evaluateAgent(folder: string, clock: Clock, heard?: TranscriptFold): AgentEvaluation {
   const run = readAgentFolder(folder);
   const sealSha256 = fileHash(path.join(folder, SEAL));
   if (sealSha256 === undefined)
@@ -42,7 +49,7 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
     generated_at: instantText(clock.now()),
     judge_version: VERSION,
     seal_sha256: sealSha256,
-    flags: claimsAgainstEffects(transcriptLines(folder), effectsIn(run)),
+    flags: claimsAgainstEffects(heard ?? foldOf(transcriptLines(folder)), effectsIn(run)),
   };
 }
 

@@ -73,11 +73,13 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   checkOptions(options);
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
-  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }] = await Promise.all([
+  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }, { TranscriptFold }] = await Promise.all([
     import('../run/agent/agent.ts'),
     import('../evidence/runs.ts'),
     import('../judge/judge-agent.ts'),
+    import('../judge/claims.ts'),
   ]);
+  const heard = new TranscriptFold();
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
   const order: AgentOrder = {
@@ -94,12 +96,15 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
     signer,
     ledger: ledgerOf(home, onWarning),
     ...(signal && { signal }),
-    ...(onEvent && { onEvent }),
+    onEvent: line => {
+      heard.take(line);
+      onEvent?.(line);
+    },
     ...(onWait && { onWait }),
     ...(onFolder && { onFolder }),
     ...(onWarning && { onWarning }),
   });
-  const { flags } = await judgeAgentRun(answer.place.folder);
+  const { flags } = await judgeAgentRun(answer.place.folder, heard);
   return { ...resultOf(answer), flags, keyId: signer?.keyId ?? null };
 }
 

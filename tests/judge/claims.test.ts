@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
-import { claimsAgainstEffects, type Effects } from '../../src/judge/claims.ts';
+import { claimsAgainstEffects, type Effects, foldOf } from '../../src/judge/claims.ts';
 import { saidIn } from '../../src/judge/said.ts';
 import { gitDeeds, looksLikeTestRun } from '../../src/judge/test-run.ts';
 import { type Happening, text, transcriptOf } from '../evidence/agent-world.ts';
@@ -24,7 +24,7 @@ function linesOf(events: readonly Happening[]): TranscriptLine[] {
 
 /** The flags and where they point to. */
 function flagsOf(events: readonly Happening[], effects: Partial<Effects>): string[] {
-  const flags = claimsAgainstEffects(linesOf(events), { ...WELL, ...effects });
+  const flags = claimsAgainstEffects(foldOf(linesOf(events)), { ...WELL, ...effects });
   return flags.map(({ flag, seq }) => `${flag} ${seq}`);
 }
 
@@ -212,7 +212,7 @@ describe('what an agent says against what it did', () => {
   test('is told in words that anybody may read, whatever the agent calls its files', () => {
     const changed = ['home/me/.ssh/AKIAABCDEFGHIJKLMNOP', `${'x'.repeat(5_000)}\u001b[2J`];
     for (const file of changed) {
-      const [flag] = claimsAgainstEffects([], { ...WELL, changed: [file], allowedPaths: ['src'] });
+      const [flag] = claimsAgainstEffects(foldOf([]), { ...WELL, changed: [file], allowedPaths: ['src'] });
       expect(Buffer.byteLength(flag?.message ?? '')).toBeLessThanOrEqual(300);
       expect(flag?.message).not.toMatch(/\u001b|AKIA/);
     }
