@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { Fault } from '../base/fault.ts';
+import { newToken } from '../base/ids.ts';
 import { signal } from './processes.ts';
 import { PATH_FOLDERS } from './programs.ts';
 import { quoted } from './sandboxes/holder.ts';
@@ -66,7 +66,7 @@ export async function askGits(
 ): Promise<Answer[]> {
   const { bytesMax = BYTES_MAX, timeoutMs = TIMEOUT_MS } = asking;
   // Nobody can have it in an answer.
-  const mark = randomBytes(16).toString('hex');
+  const mark = newToken();
   const steps = questions.map((args, index) =>
     [
       ...(index === gate?.before ? ['read -r go || exit 0'] : []),
