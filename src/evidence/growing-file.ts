@@ -37,7 +37,8 @@ export class GrowingFile {
 
   /** What is in it is on the disk, and nothing more will be. */
   end(): Stored {
-    told(() => fdatasyncSync(this.#fd));
+    // An empty one has nothing to be lost.
+    if (this.#bytes > 0) told(() => fdatasyncSync(this.#fd));
     closeSync(this.#fd);
     return { sha256: `sha256:${this.#hash.digest('hex')}`, bytes: this.#bytes };
   }

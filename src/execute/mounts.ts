@@ -20,7 +20,10 @@ export async function reachable(mounts: readonly Mount[], stage: string): Promis
   return reached;
 }
 
-/** Whether everybody can get there and read it. Of a folder, its own entries stand for all that is in them. */
+/**
+ * Whether everybody can get there and read it. Of a folder, its own entries stand for all that is in them, but for hidden
+ * ones: in a folder of packages those are caches of other programs, and for one of them all packages would be copied.
+ */
 function isOpen(source: string): boolean {
   for (let folder = path.dirname(source); ; folder = path.dirname(folder)) {
     if ((statSync(folder).mode & OTHERS.enter) === 0) return false;
@@ -29,7 +32,8 @@ function isOpen(source: string): boolean {
   const stat = statSync(source);
   if (!isOpenItself(stat)) return false;
   if (!stat.isDirectory()) return true;
-  return readdirSync(source).every(name => {
+  const shown = readdirSync(source).filter(name => !name.startsWith('.'));
+  return shown.every(name => {
     const entry = lstatSync(path.join(source, name));
     return entry.isSymbolicLink() || isOpenItself(entry);
   });
