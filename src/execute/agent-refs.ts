@@ -39,6 +39,7 @@ export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
     if (name === undefined) isCut = true;
     else take(name, () => textOf(path.join(gitDir, name), REF_BYTES_MAX));
   }
+  for (const name of headsOfOthers(gitDir)) take(name, () => textOf(path.join(gitDir, name), REF_BYTES_MAX));
   const head = textOf(path.join(gitDir, 'HEAD'), REF_BYTES_MAX);
   if (head.trim() !== `ref: refs/heads/${clone.branch}`) raw.set('HEAD', head);
   return { found: new Map([...raw.keys()].map(name => [name, resolved(raw, name)])), isCut };
@@ -81,6 +82,16 @@ function* looseIn(gitDir: string, known: ReadonlySet<string>, refsMax: number): 
       else if (!name.endsWith('.lock')) yield name;
     }
   }
+}
+
+/** Each further work tree of a repository has a HEAD of its own. */
+function headsOfOthers(gitDir: string): string[] {
+  const folder = path.join(gitDir, 'worktrees');
+  const names = isFolder(folder) ? (namesIn(folder, true) ?? []) : [];
+  return names
+    .map(name => `worktrees/${Buffer.from(name, 'latin1').toString()}`)
+    .filter(name => isFolder(path.join(gitDir, name)))
+    .map(name => `${name}/HEAD`);
 }
 
 function foldersOf(name: string): string[] {

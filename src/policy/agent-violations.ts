@@ -1,3 +1,4 @@
+import { nameKey } from '../base/path.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import { inside } from '../contracts/agent-step/paths.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
@@ -56,7 +57,9 @@ function operations(changes: Changes, { forbidden_operations }: EffectivePolicy)
 }
 
 function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
-  const isAllowed = inside(policy.allowed_paths);
+  const isAllowedHere = inside(policy.allowed_paths);
+  // Where a backslash is a letter of a name, what looks like a folder before it is none.
+  const isAllowed = (path: string): boolean => isAllowedHere(path) && isAllowedHere(path.replaceAll('\\', '%5C'));
   const isForbidden = inside(policy.forbidden_paths);
   // Some systems do not tell such names apart, and the files may be taken there.
   const isForbiddenThere = inside(policy.forbidden_paths.map(folded));
@@ -83,8 +86,9 @@ function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
   return bounded(found, 'forbidden_path');
 }
 
+/** Without what follows a colon, and points and spaces at the end of a name, which some systems drop. */
 function folded(path: string): string {
-  return path.normalize('NFC').toLowerCase();
+  return nameKey(path).replace(/:[^/]*|[. ]+(?=\/|$)/g, '');
 }
 
 function violation(kind: TreeViolation['class'], message: string): TreeViolation {

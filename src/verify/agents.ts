@@ -11,6 +11,7 @@ import type {
   StepManifest,
 } from '../contracts/agent-step/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import { inside } from '../contracts/agent-step/paths.ts';
 import type { Role } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
@@ -145,6 +146,8 @@ function* disagreements(run: Run, outcome: Written<AgentOutcome>): Generator<Dis
   if (policy && metadata && policy.value.effective.approval_posture !== metadata.value.approval_posture)
     yield [metadata.file, 'approval_posture', 'is not the effective one of the policy summary'];
   if (policy) yield* unpunished(policy, outcome.value);
+  if (policy && workspace) yield* untold(policy, workspace.value);
+  if (policy) yield* unlikePolicy(policy, run);
 }
 
 const UNLIKE = 'is not the one of the outcome';
@@ -194,6 +197,31 @@ function* unpunished({ file, value }: Written<PolicySummary>, outcome: AgentOutc
     yield [file, 'violations', 'hold a hard one that makes a step killed_policy'];
   else if (hard.size > 0 && termination === 'completed')
     yield [file, 'violations', 'hold a hard one, and the step completed'];
+}
+
+/** What the status of the work tree shows to be against the policy is a violation, and is told as one. */
+function* untold({ file, value }: Written<PolicySummary>, status: WorkspaceStatus): Generator<Disagreement> {
+  const told = new Set(value.violations.map(violation => violation.class));
+  if (status.refs.listed.some(ref => ref.protected) && !told.has('protected_branch_violation'))
+    yield [file, 'violations', 'hold none for the protected branch that was changed'];
+  const { execution_posture, allowed_paths, forbidden_paths } = value.effective;
+  const isAllowed = execution_posture === 'read_only' ? () => false : inside(allowed_paths);
+  const isForbidden = inside(forbidden_paths);
+  const against = status.changed.listed.find(({ path: at }) => isForbidden(at) || !isAllowed(at));
+  if (against && !told.has('forbidden_path'))
+    yield [file, 'violations', 'hold none for a path that was changed and is not allowed'];
+}
+
+/** The policy that was asked for, and what the runner says of its sandbox. */
+function* unlikePolicy({ file, value }: Written<PolicySummary>, run: Run): Generator<Disagreement> {
+  const { 'agent-request': request, runner } = run;
+  if (request && canonicalize(request.value.requested_policy) !== canonicalize(value.requested))
+    yield [file, 'requested', 'is not the policy that the request asks for'];
+  const { execution_posture, network_posture } = value.effective;
+  if (runner && execution_posture === 'read_only' && (runner.value.write_roots?.length ?? 0) > 0)
+    yield [runner.file, 'write_roots', 'hold a place, although the effective policy lets nothing be written'];
+  if (runner && network_posture === 'allow' && runner.value.sandbox.network_blocked)
+    yield [runner.file, 'sandbox.network_blocked', 'is true, although the effective policy allows the network'];
 }
 
 /** Which violations a reason of killed_policy tells of. */

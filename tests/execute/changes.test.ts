@@ -329,6 +329,17 @@ describe('what an agent did', () => {
     expect(notes).toEqual(['Not all commits of the agent could be read.']);
   });
 
+  test('is seen on the HEAD of a further work tree', async () => {
+    const { tree, took } = await given(repository());
+    const other = path.join(temporaryFolder(), 'other');
+    git(tree, 'worktree', 'add', '-q', '--detach', other);
+    git(other, 'commit', '-q', '--allow-empty', '-m', 'elsewhere');
+    const { refs, commits } = await took();
+    const sha = git(other, 'rev-parse', 'HEAD');
+    expect(refs).toEqual([{ name: 'worktrees/other/HEAD', change: 'new', sha, isProtected: false }]);
+    expect(commits).toEqual({ total: 1, listed: [{ sha, subject: 'elsewhere' }] });
+  });
+
   test('is found where a .gitignore lies too deep, and where .git is made of something else', async () => {
     const { tree, took } = await given(repository());
     const name = 'd'.repeat(200);

@@ -66,6 +66,23 @@ describe('an agent breaks its policy', () => {
       { allowed_paths: ['src'] },
       ['forbidden_path srcs/a.ts', 'forbidden_path package.json'],
     ],
+    [
+      'beside an allowed folder, with a name that looks like a path into it',
+      wrote('src\\a.ts', 'src/b\\c.ts'),
+      { allowed_paths: ['src'] },
+      ['forbidden_path src\\a.ts'],
+    ],
+    [
+      'with another spelling of a forbidden name',
+      wrote('docs/STRASSE', 'docs/legal.md.', 'docs/Legal.md /x', 'docs/legal.md::$DATA', 'docs/legal.mdx'),
+      { forbidden_paths: ['docs/Straße', 'docs/legal.md'] },
+      [
+        'forbidden_path docs/STRASSE',
+        'forbidden_path docs/legal.md.',
+        'forbidden_path docs/Legal.md /x',
+        'forbidden_path docs/legal.md::$DATA',
+      ],
+    ],
     ['with anything where nothing is', wrote('a'), { allowed_paths: [] }, ['forbidden_path a']],
     ['with anything under read_only', wrote('a'), { execution_posture: 'read_only' }, ['forbidden_path a']],
     [

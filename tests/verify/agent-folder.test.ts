@@ -11,6 +11,7 @@ import {
   agentFiles,
   agentFolder,
   EVENTS,
+  planOf,
   policyOf,
   type Told,
   transcriptOf,
@@ -181,6 +182,41 @@ describe('FD12', () => {
       'a work tree of another run',
       { [STATUS]: { run_id: 'agent_20260403_101500_000000000000' } },
       [`${STATUS}#run_id`],
+    ],
+    [
+      'another policy than was asked for',
+      { 'evidence/request.json': { 'requested_policy.network_posture': 'allow' } },
+      [`${POLICY}#requested`],
+    ],
+    [
+      'a changed path that nobody was told of',
+      { [POLICY]: { 'effective.forbidden_paths': ['src/generated', 'src/parse.ts'] } },
+      [`${POLICY}#violations`],
+    ],
+    [
+      'a change where nothing may be changed',
+      { [POLICY]: { 'effective.execution_posture': 'read_only', 'effective.allowed_paths': [] } },
+      [`${POLICY}#violations`, 'evidence/runner.json#write_roots'],
+      { plan: { runner: { ...(planOf().runner as object), write_roots: ['.'] } as never } },
+    ],
+    [
+      'a protected branch that nobody was told of',
+      {
+        [STATUS]: {
+          'refs.total': 1,
+          'refs.listed': [{ name: 'refs/heads/main', change: 'moved', sha: null, protected: true }],
+          branch_moved: true,
+        },
+      },
+      [`${POLICY}#violations`],
+    ],
+    [
+      'a network that is said to be blocked',
+      {
+        'evidence/request.json': { 'requested_policy.network_posture': 'allow' },
+        [POLICY]: { 'requested.network_posture': 'allow', 'effective.network_posture': 'allow' },
+      },
+      ['evidence/runner.json#sandbox.network_blocked'],
     ],
     ['fewer events', { 'evidence/outcome.json': { events: 9 } }, ['evidence/outcome.json#events']],
     ['a line that is missing', { [TRANSCRIPT]: transcriptOf(EVENTS).replace(/^.*\n/, '') }, [`${TRANSCRIPT}:1#seq`]],

@@ -66,7 +66,7 @@ export interface Commit {
 }
 
 export interface RefChange {
-  /** `HEAD`, or from `refs/` on. */
+  /** `HEAD`, or from `refs/` on; that of a further work tree is `worktrees/<name>/HEAD`. */
   readonly name: string;
   readonly change: 'new' | 'moved' | 'deleted';
   /** Where it is now; null where it is gone or names no object. */
