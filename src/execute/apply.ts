@@ -11,13 +11,15 @@ export interface Application {
   readonly fromTop: boolean;
   /** Only say whether it would work. */
   readonly isTrial: boolean;
+  /** The commit that the diff starts from, which a repository must have to take it. */
+  readonly base?: string;
 }
 
 /**
  * Brings a diff into a work tree: all of it, or nothing. What is committed and staged there stays as it is, and nothing
  * that the user or the diff has configured runs.
  */
-export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial }: Application): Promise<void> {
+export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial, base }: Application): Promise<void> {
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) {
     throw new Fault('usage', 'The folder to apply the diff in is not there, or is no folder.');
   }
@@ -35,6 +37,7 @@ export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial }:
     env: { GIT_CEILING_DIRECTORIES: path.dirname(top) },
     settings: [...(await filtersOff(top)), ['apply.whitespace', 'nowarn'], ['apply.ignoreWhitespace', 'no']],
   };
+  if (base !== undefined && repository !== undefined) await refuseStranger(repository, base);
   const paths = await pathsIn(asking);
   const touched = new Set(paths);
   for (const at of paths) {
@@ -55,6 +58,15 @@ export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial }:
  * other characters, and binary data holds no space.
  */
 const MOVES = ['\ncopy from ', '\nrename from ', '\nrename old '];
+
+/** A diff may fit by chance where it was never meant to go. */
+async function refuseStranger(repository: string, base: string): Promise<void> {
+  const { code } = await askGit(['cat-file', '-e', `${base}^{commit}`], { cwd: repository, asUser: true });
+  if (code === 0) return;
+  throw notApplied(
+    'The repository here does not have the commit that the agent worked on: it may be another one. Use --dir to name the right one, or --anyway.',
+  );
+}
 
 /** The paths that git would write to, as it reads them itself. */
 async function pathsIn(asking: Asking): Promise<string[]> {

@@ -52,7 +52,11 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
   if (status.changed.total === 0) return { ...answer, applied: false };
   const dir = path.resolve(cwd, options.dir ?? '.');
-  await applyDiff(diff, dir, { fromTop: fromClone, isTrial: check });
+  await applyDiff(diff, dir, {
+    fromTop: fromClone,
+    isTrial: check,
+    ...(fromClone && !anyway && { base: status.base.sha }),
+  });
   return { ...answer, applied: !check };
 }
 

@@ -57,6 +57,17 @@ describe('proctor apply', () => {
     });
   });
 
+  test('takes no repository for the one that the agent worked on, only because the diff fits', async () => {
+    const { home } = await agentRun();
+    const other = repository({ 'readme.md': 'hello\n', 'src/a.ts': 'one\n', other: '' });
+    const refused = proctor(['apply', RUN, '--dir', other], { cwd: home });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('does not have the commit that the agent worked on');
+    expect(textOf(other, 'src/a.ts')).toBe('one\n');
+    expect(proctor(['apply', RUN, '--dir', other, '--anyway'], { cwd: home }).code).toBe(0);
+    expect(textOf(other, 'src/a.ts')).toBe('two\n');
+  });
+
   test('has nothing to do where nothing changed', async () => {
     const { home } = await agentRun({ files: {} });
     const { code, stdout } = proctor(['apply', RUN], { cwd: home });
