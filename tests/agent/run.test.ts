@@ -126,3 +126,30 @@ test('who looks on and fails does not break the run, and is told when it is over
   expect(calls).toBe(1);
   expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
 });
+
+test('what cannot be run is refused in a sentence, and leaves nothing', () => {
+  const world = new AgentWorld();
+  const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
+    [['--task', ' '], 'The task is empty: say what the agent is to do.'],
+    [['--task', 'x', '--task-file', 'y'], 'Say what the agent is to do, with either --task or --task-file.'],
+    [['--task-file', '/dev/zero'], 'The task file zero is no file.'],
+    [['--task', 'x', '--prompt-ref', '/home/alice/p'], 'The reference of the prompt is a path of this machine'],
+    [['--task', 'x', '--secret', 'PIN'], 'The value of PIN is too short to be masked', { PIN: '123' }],
+    [['--task', 'x', '--recording', 'r.json'], 'A recording is of use only with'],
+    [
+      ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
+      'ANTHROPIC_API_KEY is not set, so there is no',
+    ],
+    [['--task', 'x'], 'ANTHROPIC_API_KEY holds a character that no key has.', { ANTHROPIC_API_KEY: 'a-key-of-mine\n' }],
+    [['--task', 'x'], 'There is no program called claude on the PATH.', { PATH: '/nowhere:.:' }],
+  ];
+  for (const [flags, sentence, env] of refused) {
+    const { code, stderr } = world.tried(
+      ['run', 'agent', '--agent', 'claude', '--dir', world.repository, ...flags],
+      env,
+    );
+    expect(stderr).toContain(`error: ${sentence}`);
+    expect(code, sentence).toBe(2);
+  }
+  expect(world.place.runFolders()).toEqual([]);
+});
