@@ -73,7 +73,7 @@ test('lines that only an enemy would write are read, kept and survived', () => {
   expect(native).toContain(lines.join('\n'));
 });
 
-test('a secret is nowhere but in the diff, which says so, and the door has a word that is nowhere', () => {
+test('a secret is nowhere but in the diff, which says so, and the key of the model is nowhere', () => {
   const secret = 'hunter2-of-mine';
   const world = new AgentWorld();
   world.place.file('own.yaml', 'name: own\nextends: edit\nallowed_paths: [docs]\n');
