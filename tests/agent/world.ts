@@ -21,7 +21,7 @@ export function placePrograms(): void {
 }
 
 /** What the command line answers in JSON, as far as tests look at it. */
-export interface Answer {
+interface Answer {
   readonly termination: string;
   readonly reason: string;
   readonly message: string | null;
