@@ -73,7 +73,7 @@ test('lines that only an enemy would write are read, kept and survived', () => {
   expect(native).toContain(lines.join('\n'));
 });
 
-test('a secret is nowhere but in the diff, which says so, and the door has a word that is nowhere', () => {
+test('a secret is nowhere but in the diff, which says so, and the key of the model is nowhere', () => {
   const secret = 'hunter2-of-mine';
   const world = new AgentWorld();
   world.place.file('own.yaml', 'name: own\nextends: edit\nallowed_paths: [docs]\n');
@@ -125,4 +125,31 @@ test('who looks on and fails does not break the run, and is told when it is over
   await expect(run).rejects.toThrow('I cannot bear it');
   expect(calls).toBe(1);
   expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
+});
+
+test('what cannot be run is refused in a sentence, and leaves nothing', () => {
+  const world = new AgentWorld();
+  const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
+    [['--task', ' '], 'The task is empty: say what the agent is to do.'],
+    [['--task', 'x', '--task-file', 'y'], 'Say what the agent is to do, with either --task or --task-file.'],
+    [['--task-file', '/dev/zero'], 'The task file zero is no file.'],
+    [['--task', 'x', '--prompt-ref', '/home/alice/p'], 'The reference of the prompt is a path of this machine'],
+    [['--task', 'x', '--secret', 'PIN'], 'The value of PIN is too short to be masked', { PIN: '123' }],
+    [['--task', 'x', '--recording', 'r.json'], 'A recording is of use only with'],
+    [
+      ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
+      'ANTHROPIC_API_KEY is not set, so there is no',
+    ],
+    [['--task', 'x'], 'ANTHROPIC_API_KEY holds a character that no key has.', { ANTHROPIC_API_KEY: 'a-key-of-mine\n' }],
+    [['--task', 'x'], 'There is no program called claude on the PATH.', { PATH: '/nowhere:.:' }],
+  ];
+  for (const [flags, sentence, env] of refused) {
+    const { code, stderr } = world.tried(
+      ['run', 'agent', '--agent', 'claude', '--dir', world.repository, ...flags],
+      env,
+    );
+    expect(stderr).toContain(`error: ${sentence}`);
+    expect(code, sentence).toBe(2);
+  }
+  expect(world.place.runFolders()).toEqual([]);
 });

@@ -12,6 +12,8 @@ const completed = { termination: 'completed', reason: 'ok' };
 const ended = (termination: string, reason: string): object => ({ termination, reason });
 const flagged = (...flags: string[]): object => ({ flags: flags.map(flag => expect.objectContaining({ flag })) });
 const EDIT = ['--policy', 'edit'];
+/** A number that is nobody else's on this machine. */
+const SLEEP = String(300_000 + process.pid);
 const IDLE = [...EDIT, '--idle-timeout', '3s'];
 
 /** Each row by one agent in a world of all rows: what was tried once is remembered, and all is verified at the end. */
@@ -73,13 +75,14 @@ describe('where it must stop', () => {
     ['DO=long_line:100000000', EDIT, completed],
     ['DO=memory', EDIT, ended('error', 'out_of_memory')],
     ['DO=processes:5000', EDIT, completed],
-    ['DO=detach:1 DO=detach_holding:1', EDIT, completed],
+    [`DO=detach:${SLEEP} DO=detach_holding:${SLEEP}`, EDIT, completed],
+    [`DO=detach:${SLEEP} DO=deaf`, IDLE, ended('killed_idle', 'stalled')],
     ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
-  ] as const)('%s %j', async (task, flags, expected) => {
+  ] as const)('%s %j', (task, flags, expected) => {
     const world = new AgentWorld();
     const { answer, stderr } = world.run('claude', task, flags);
     expect(answer, stderr).toMatchObject(expected);
-    await until('nothing of it is left', () => processesWith('sleep').every(({ argv }) => argv[1] !== '60'));
+    expect(processesWith(SLEEP)).toEqual([]);
   });
 
   test.each(['stdout', 'stdout_line', 'stderr', 'stderr_line'])('a question on %s', where => {
@@ -92,12 +95,13 @@ describe('where it must stop', () => {
     expect(stopped).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('what is written after the kill is not in the diff', async () => {
+  test('the diff is taken when nobody is left to write', () => {
     const world = new AgentWorld();
-    const { answer, folder } = world.run('claude', 'DO=write DO=late', [...EDIT, '--timeout', '2s']);
+    const task = `DO=write DO=detach:20 DO=detach_holding:${SLEEP} DO=hang`;
+    const { answer, folder } = world.run('claude', task, [...EDIT, '--timeout', '2s']);
     expect(answer).toMatchObject(ended('killed_timeout', 'wall_clock'));
-    await wait(1_500);
-    expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).not.toContain('later.txt');
+    expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toMatch(/hello\.txt(?![\s\S]*late\.txt)/);
+    expect(processesWith(SLEEP)).toEqual([]);
   });
 
   test('a question on stdout is one, whatever is said on stderr after it', () => {

@@ -109,10 +109,14 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
   }
 }
 
+/** Where an agent may be silent for as long as it may run, it is the wall clock that ends it, and this one comes later. */
 function timesOf(bound: Ready['bound']) {
-  const { grace_ms: graceMs, idle_timeout_ms: idleMs, tool_idle_timeout_ms: toolIdleMs } = clocksOf(bound);
-  return { graceMs, idleMs, toolIdleMs };
+  const { timeout_ms, grace_ms: graceMs, idle_timeout_ms, tool_idle_timeout_ms } = clocksOf(bound);
+  const after = (ms: number): number => (ms < timeout_ms ? ms : timeout_ms + WALL_CLOCK_FIRST_MS);
+  return { graceMs, idleMs: after(idle_timeout_ms), toolIdleMs: after(tool_idle_timeout_ms) };
 }
+
+const WALL_CLOCK_FIRST_MS = 10_000;
 
 /** The file in which some agents leave their last words, without the secrets in it. */
 function lastMessageOf({ workFolder }: Prepared, { invocation, way }: Made, ready: Ready): string | null {

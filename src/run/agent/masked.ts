@@ -35,7 +35,7 @@ export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStat
     ignored: all(ignored),
     left_out: pathsOf(left_out),
     commits: { ...commits, listed: commits.listed.map(({ sha, subject }) => ({ sha, subject: mask(subject) })) },
-    refs: { ...refs, listed: refs.listed.map(ref => Object.assign({}, ref, { name: mask(ref.name) })) },
+    refs: { ...refs, listed: refs.listed.map(({ name, ...ref }) => Object.assign(ref, { name: mask(name) })) },
     hooks: all(hooks),
     nested_repositories: all(nested_repositories),
     submodules: pathsOf(submodules),

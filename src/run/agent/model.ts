@@ -36,6 +36,8 @@ export function modelFor(
     if (needsModel) throw new Fault('no_model', why);
     return { kind: 'none', why };
   }
+  // It goes out as a header; a line feed that came along from a file would make every request fail.
+  if (/[^\u0021-\u007e]/.test(key)) throw new Fault('usage', `${keyVariable} holds a character that no key has.`);
   const upstream = { url: environment[urlVariable] || defaultUrl, key, keyHeader };
   return modelMode === 'record' ? { kind: 'record', upstream, file: recording as string } : { kind: 'live', upstream };
 }
