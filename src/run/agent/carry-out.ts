@@ -20,7 +20,7 @@ import type { AgentAnswer, Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
 import { maskOf } from './masked.ts';
-import { accessOf } from './model.ts';
+import { accessOf, secretsOf } from './model.ts';
 import { AgentWatch, type Seen } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
 
@@ -87,6 +87,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
       stderr: path.join(folder, AGENT_FILES.stderr),
     },
     clocks: { graceMs, idleMs, toolIdleMs },
+    secrets: secretsOf(ready),
     stop: by => prepared.stop(by),
     onEvent: around.onEvent,
   });

@@ -1,6 +1,7 @@
 import { asksForInput } from '../../adapters/prompt.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import { LineCutter } from '../../base/line-cutter.ts';
+import { Masker } from '../../base/masker.ts';
 import type {
   AgentReader,
   AgentReading,
@@ -25,6 +26,8 @@ export interface Watching {
   readonly reader: AgentReader;
   readonly keeping: Keeping;
   readonly clocks: ClockLimits;
+  /** Masked in the transcript, too: a line may spell in JSON what its bytes do not show. */
+  readonly secrets: readonly string[];
   readonly stop: (by: StoppedBy) => void;
   readonly onEvent: ((line: TranscriptLine) => void) | undefined;
 }
@@ -48,6 +51,7 @@ export interface Seen {
  */
 export class AgentWatch {
   readonly #watching: Watching;
+  readonly #masker: Masker;
   readonly #clocks: AgentClocks;
   readonly #files: Readonly<Record<keyof Keeping, GrowingFile>>;
   readonly #cutter = new LineCutter(LINE_BYTES_MAX);
@@ -64,6 +68,7 @@ export class AgentWatch {
 
   constructor(watching: Watching) {
     this.#watching = watching;
+    this.#masker = new Masker(watching.secrets);
     const { transcript, stdout, stderr } = watching.keeping;
     this.#files = {
       transcript: new GrowingFile(transcript, TRANSCRIPT_BYTES_MAX),
@@ -138,7 +143,7 @@ export class AgentWatch {
 
   #flush(): void {
     if (this.#held === '') return;
-    const isWhole = this.#files.transcript.write(Buffer.from(this.#held));
+    const isWhole = this.#files.transcript.write(this.#masker.whole(Buffer.from(this.#held)));
     this.#held = '';
     if (!isWhole) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
   }

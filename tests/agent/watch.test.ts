@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import type { AgentAdapter } from '../../src/adapters/agent.ts';
+import { AGENTS } from '../../src/adapters/agents.ts';
+import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
+import { AgentWatch } from '../../src/run/agent/watch.ts';
+import { temporaryFolder } from '../support.ts';
+
+function watching(secrets: readonly string[] = []) {
+  const folder = temporaryFolder();
+  const keeping = {
+    transcript: path.join(folder, 'transcript.ndjson'),
+    stdout: path.join(folder, 'stdout.log'),
+    stderr: path.join(folder, 'stderr.log'),
+  };
+  const heard: TranscriptLine[] = [];
+  const [adapter] = AGENTS as [AgentAdapter];
+  const watch = new AgentWatch({
+    reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined, maxCostUsd: undefined }),
+    keeping,
+    clocks: { idleMs: 60_000, toolIdleMs: 60_000, graceMs: 60_000 },
+    secrets,
+    stop: () => undefined,
+    onEvent: line => void heard.push(line),
+  });
+  return { watch, heard, textOf: (file: keyof typeof keeping) => readFileSync(keeping[file], 'utf8') };
+}
+
+const SAID =
+  '{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"the word is \\u0068unter2-hunter2"}]}}\n';
+
+test('what the agent says is told before the piece that brings it is taken, wherever it is broken', () => {
+  const { watch, heard } = watching();
+  watch.take('stdout', Buffer.from(SAID.slice(0, 40)));
+  expect(heard).toEqual([]);
+  watch.take('stdout', Buffer.from(SAID.slice(40)));
+  expect(heard.map(({ kind, seq, native_line }) => ({ kind, seq, native_line }))).toEqual([
+    { kind: 'message', seq: 1, native_line: 1 },
+  ]);
+  watch.end({ lastMessage: null });
+});
+
+test('a secret that is spelt otherwise in the bytes does not stand in the transcript', () => {
+  const { watch, textOf } = watching(['hunter2-hunter2']);
+  watch.take('stdout', Buffer.from(SAID));
+  const { events, files } = watch.end({ lastMessage: null });
+  expect(events).toBe(1);
+  expect(textOf('transcript')).toContain('the word is ');
+  expect(textOf('transcript')).not.toContain('hunter2');
+  expect(files.transcript.bytes).toBe(Buffer.byteLength(textOf('transcript')));
+  expect(JSON.parse(textOf('transcript'))).toMatchObject({ kind: 'message' });
+});
