@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['tests/real-agents/setup.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    fileParallelism: false,
+    // An agent waits for its model more than it works.
+    maxWorkers: 2,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/agents.json' }]],
   },
 });

@@ -5,10 +5,14 @@ import { gitIn } from '../agents/git.ts';
 import { FINAL_TEXT } from '../agents/scenarios.ts';
 import { type Agent, agentsFolder, expectInOrder, KEY, processesOf, until, world } from './world.ts';
 
-const AGENTS: readonly Agent[] = ['claude', 'codex'];
-const EDIT = ['--policy', 'edit'];
+export const EDIT = ['--policy', 'edit'];
 
-describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
+/** What every agent is asked to do, and to leave undone, each in a file of its own so that both are tried at once. */
+export function tryReal(agent: Agent): void {
+  describe.runIf(agentsFolder !== '')(`the real ${agent}`, () => behaviours(agent));
+}
+
+function behaviours(agent: Agent): void {
   test('writes a file in its clone, and the repository stays as it was', async () => {
     const made = await world();
     const before = gitIn(made.repository, 'status', '--porcelain', '--branch');
@@ -154,22 +158,4 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
     expect(timeless(again.transcript)).toEqual(timeless(first.transcript));
     await expectInOrder(made);
   });
-});
-
-describe.runIf(agentsFolder !== '')('without a key', () => {
-  test('claude says so, and ends', async () => {
-    const made = await world();
-    const run = await made.run('claude', 'SCENARIO=write', EDIT, null);
-    expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'auth_missing' });
-    expect(made.api.asked).toEqual([]);
-    await expectInOrder(made);
-  });
-
-  test('codex would wait for ever, and is stopped', async () => {
-    const made = await world();
-    const run = await made.run('codex', 'SCENARIO=write', [...EDIT, '--idle-timeout', '8s'], null);
-    expect(run.answer, run.stderr).toMatchObject({ termination: 'killed_idle', reason: 'stalled' });
-    expect(made.api.asked).toEqual([]);
-    await expectInOrder(made);
-  });
-});
+}

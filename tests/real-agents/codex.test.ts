@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { EDIT, tryReal } from './behaviours.ts';
+import { agentsFolder, expectInOrder, world } from './world.ts';
+
+tryReal('codex');
+
+test.runIf(agentsFolder !== '')('without a key, codex would wait for ever, and is stopped', async () => {
+  const made = await world();
+  const run = await made.run('codex', 'SCENARIO=write', [...EDIT, '--idle-timeout', '8s'], null);
+  expect(run.answer, run.stderr).toMatchObject({ termination: 'killed_idle', reason: 'stalled' });
+  expect(made.api.asked).toEqual([]);
+  await expectInOrder(made);
+});
