@@ -125,10 +125,10 @@ describe('where it must stop', () => {
 
 describe('Proctor itself', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('asked by %s at any moment leaves evidence or nothing', async name => {
-    for (let time = 0; time < 10; time++) {
+    for (let time = 0; time < 5; time++) {
       const world = new AgentWorld();
       const started = world.start('claude', 'DO=write DO=hang');
-      await wait(time * 200);
+      await wait(time * 400);
       started.kill(name);
       const { code, signal, stderr } = await started.ended;
       if (signal === null) expect(code, stderr).toBe(name === 'SIGINT' ? 130 : 143);
@@ -138,15 +138,18 @@ describe('Proctor itself', () => {
 
   test('killed at any moment can be recovered from, and leaves nothing', async () => {
     const before = new Set(cgroupsOfOurs());
-    for (let time = 0; time < 20; time++) {
+    for (let time = 0; time < 10; time++) {
       const world = new AgentWorld();
       const started = world.start('claude', 'DO=lines:400 DO=write DO=commit DO=wait:300 DO=detach:1');
       await wait(Math.random() * 2_500);
       started.kill('SIGKILL');
       await started.ended;
-      await until('the folder for temporary files is empty', () => readdirSync(world.place.temp).length === 0);
-      const { code, stderr } = world.tried(['recover']);
-      expect(code, stderr).toBe(0);
+      // Who is killed while it makes a clone leaves a part of it, and git may still be at work on that.
+      await until('nothing of the run is left', () => {
+        const { code, stderr } = world.tried(['recover']);
+        expect(code, stderr).toBe(0);
+        return readdirSync(world.place.temp).length === 0;
+      });
       world.place.expectClean();
       await until('no control group is left', () => cgroupsOfOurs().every(group => before.has(group)));
     }
