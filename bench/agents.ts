@@ -7,16 +7,15 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as rest } from 'node:timers/promises';
 import { writeAtomic } from '../src/base/atomic.ts';
-import { runAgent } from '../src/tool/run-agent.ts';
+import { runAgent, type RunAgentOptions } from '../src/tool/run-agent.ts';
 import { closeLauncher, runScript } from '../src/tool/run-script.ts';
 import { gitIn } from '../tests/agents/git.ts';
 import { placeAgent } from '../tests/agents/place-agent.ts';
 import { streamFigures, turnFigures } from './agent-stream.ts';
+import { medians } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 15);
-const REST_MS = 80;
 const OVERHEAD_BOUND = 1.5;
 const PARSE_BOUND = 0.25;
 const RSS_BOUND = 1.25;
@@ -42,7 +41,8 @@ writeAtomic(
 const isSlow = Object.values(streams).some(
   ({ ofBareParse, lateRssOfEarly }) => ofBareParse < PARSE_BOUND || lateRssOfEarly > RSS_BOUND,
 );
-if (overhead.ofBare > OVERHEAD_BOUND || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode = 1;
+const isHeavy = overhead.ofBare > OVERHEAD_BOUND || overhead.withDoor > OVERHEAD_BOUND;
+if (isHeavy || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode = 1;
 
 /** A stand-in that prints 1,000 lines: alone, and in a run; beside a script in a run that does nothing. */
 async function overheadFigures() {
@@ -62,7 +62,7 @@ async function overheadFigures() {
     `echo '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json\n`,
   );
   const environment = { PATH: `${bin}:/usr/bin:/bin` };
-  const times = await interleaved({
+  const ways = {
     bare: async () => {
       const child = spawn(program, [], { cwd: dir, stdio: ['pipe', 'pipe', 'inherit'] });
       child.stdin.end(TASK);
@@ -74,41 +74,30 @@ async function overheadFigures() {
       const { status, message } = await runScript({ script, profile: 'dev', cwd });
       if (status !== 'succeeded') throw new Error(message ?? 'no reason');
     },
-    run: async () => {
-      const { termination, message } = await runAgent({
+    run: () => completed({ agent: 'claude', task: TASK, policy: 'edit', dir, environment, cwd }),
+    // Nobody is asked anything: this is what it costs that somebody could be.
+    door: () =>
+      completed({
         agent: 'claude',
         task: TASK,
         policy: 'edit',
         dir,
-        environment,
+        environment: { ...environment, ANTHROPIC_API_KEY: 'a-key-of-nobody', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' },
         cwd,
-      });
-      if (termination !== 'completed') throw new Error(`${termination}: ${message ?? 'no reason'}`);
-    },
-  });
-  const { bare = 1, sandbox = 0, run = 0 } = times;
+      }),
+  };
+  const times = await medians(ways, ROUNDS);
+  const { bare = 1, sandbox = 0, run = 0, door = 0 } = times;
   const ofBare = Number(((run - sandbox) / bare).toFixed(2));
+  const withDoor = Number(((door - sandbox) / bare).toFixed(2));
   line('a run, without what its sandbox costs / the agent alone', ofBare, `(bound ${OVERHEAD_BOUND})`);
-  return { ofBare, ms: times };
+  line('the same, with a door to its model', withDoor, `(bound ${OVERHEAD_BOUND})`);
+  return { ofBare, withDoor, ms: times };
 }
 
-/** Medians. Each way once per round, so that what else the machine does falls on all of them alike. */
-async function interleaved(ways: Readonly<Record<string, () => Promise<void>>>): Promise<Record<string, number>> {
-  const times = new Map<string, number[]>(Object.keys(ways).map(name => [name, []]));
-  for (let round = -3; round < ROUNDS; round++) {
-    for (const [name, way] of Object.entries(ways)) {
-      // What the last way left to be done must not fall on this one.
-      await rest(REST_MS);
-      const began = performance.now();
-      await way();
-      if (round >= 0) times.get(name)?.push(performance.now() - began);
-    }
-  }
-  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)]));
-}
-
-function median(values: readonly number[]): number {
-  return Number((values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0).toFixed(2));
+async function completed(options: RunAgentOptions): Promise<void> {
+  const { termination, message } = await runAgent(options);
+  if (termination !== 'completed') throw new Error(`${termination}: ${message ?? 'no reason'}`);
 }
 
 function line(what: string, value: number, bound: string): void {

@@ -5,16 +5,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { setTimeout as rest } from 'node:timers/promises';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { canonicalize } from '../src/base/canonical.ts';
 import { bytesHash } from '../src/base/hash.ts';
 import { readJson } from '../src/base/json.ts';
 import { runIntent, type RunIntentOptions } from '../src/tool/run-intent.ts';
 import { closeLauncher, runScript } from '../src/tool/run-script.ts';
+import { medians } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 15);
-const REST_MS = 80;
 const PLAN_BOUND = 3;
 const EXECUTION_BOUND = 1.5;
 const MB = 1_000_000;
@@ -59,11 +58,14 @@ async function planFigures() {
     for (const size of SIZES_MB)
       writeFileSync(fileOf(size), JSON.stringify({ goal: 'Keep all of it', ...intentOf(size * MB) }));
     const plan = (size: number) => () => decided({ intent: fileOf(size), policy: 'default', cwd });
-    const { least = 1, whole = 0 } = await interleaved({
-      least: async () => leastOf(readFileSync(fileOf(1))),
-      whole: plan(1),
-    });
-    const times = await interleaved(Object.fromEntries(SIZES_MB.map(size => [size, plan(size)])));
+    const { least = 1, whole = 0 } = await medians(
+      {
+        least: async () => leastOf(readFileSync(fileOf(1))),
+        whole: plan(1),
+      },
+      ROUNDS,
+    );
+    const times = await medians(Object.fromEntries(SIZES_MB.map(size => [size, plan(size)])), ROUNDS);
     const of1Mb = times['1'] ?? 1;
     const perMb = Object.fromEntries(
       SIZES_MB.slice(1).map(size => [size, ratio((times[size] ?? 0) / size, of1Mb)] as const),
@@ -86,13 +88,16 @@ async function executionFigures() {
     script,
     `echo '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json\n`,
   );
-  const times = await interleaved({
-    script: async () => {
-      const { status, message } = await runScript({ script, profile: 'dev', cwd });
-      if (status !== 'succeeded') throw new Error(message ?? 'no reason');
+  const times = await medians(
+    {
+      script: async () => {
+        const { status, message } = await runScript({ script, profile: 'dev', cwd });
+        if (status !== 'succeeded') throw new Error(message ?? 'no reason');
+      },
+      intent: () => decided({ intent, policy: 'dev', mode: 'execute-sandbox', cwd }),
     },
-    intent: () => decided({ intent, policy: 'dev', mode: 'execute-sandbox', cwd }),
-  });
+    ROUNDS,
+  );
   const ofScript = ratio(times['intent'] ?? 0, times['script'] ?? 1);
   line('execution of nothing / complete run of a script that does nothing', ofScript, `(bound ${EXECUTION_BOUND})`);
   return { ofScript, ms: times };
@@ -107,25 +112,6 @@ function leastOf(bytes: Buffer): string {
 async function decided(options: RunIntentOptions): Promise<void> {
   const { result } = await runIntent(options);
   if (!result.decision.accepted) throw new Error(result.decision.reasons.join(' '));
-}
-
-/** Medians. Each way once per round, so that what else the machine does falls on all of them alike. */
-async function interleaved(ways: Readonly<Record<string, () => Promise<unknown>>>): Promise<Record<string, number>> {
-  const times = new Map<string, number[]>(Object.keys(ways).map(name => [name, []]));
-  for (let round = -3; round < ROUNDS; round++) {
-    for (const [name, way] of Object.entries(ways)) {
-      // What the last way left to be done must not fall on this one.
-      await rest(REST_MS);
-      const began = performance.now();
-      await way();
-      if (round >= 0) times.get(name)?.push(performance.now() - began);
-    }
-  }
-  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)]));
-}
-
-function median(values: readonly number[]): number {
-  return Number((values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0).toFixed(2));
 }
 
 function ratio(value: number, to: number): number {

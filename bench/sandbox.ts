@@ -3,16 +3,15 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { setTimeout as rest } from 'node:timers/promises';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { ingestOutput } from '../src/evidence/ingest/output.ts';
 import { openLauncher } from '../src/execute/launch.ts';
 import { makeStage, removeStage } from '../src/execute/workspace.ts';
 import { ends } from '../src/policy/caps.ts';
 import { runScript } from '../src/run/script.ts';
+import { interleaved } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 60);
-const REST_MS = 80;
 // On the disk of the project, as a user's runs would be.
 const folder = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -98,20 +97,11 @@ const strict = async (): Promise<void> => {
   if (isRoot && plan.runner.sandbox.isolation_level !== 'strict') throw new Error('not strict');
 };
 
-/** Each way once per round, so that what else the machine does falls on all of them alike. */
-async function interleaved(
+/** The middle and the slow end of each way. */
+async function percentiles(
   ways: Record<string, () => Promise<unknown>>,
 ): Promise<Record<string, { p50: number; p95: number }>> {
-  const times = new Map<string, number[]>(Object.keys(ways).map(name => [name, []]));
-  for (let round = -3; round < ROUNDS; round++) {
-    for (const [name, way] of Object.entries(ways)) {
-      // What the last way left to be done must not fall on this one.
-      await rest(REST_MS);
-      const began = performance.now();
-      await way();
-      if (round >= 0) times.get(name)?.push(performance.now() - began);
-    }
-  }
+  const times = await interleaved(ways, ROUNDS);
   return Object.fromEntries(
     [...times].map(([name, all]) => {
       const sorted = all.sort((a, b) => a - b);
@@ -135,7 +125,7 @@ for (const [name, [program = '', ...args]] of Object.entries(PROGRAMS)) {
 }
 ways['complete strict run'] = strict;
 await strict();
-const times = await interleaved(ways);
+const times = await percentiles(ways);
 
 for (const [name, { p50, p95 }] of Object.entries(times)) {
   console.log(`${name.padEnd(28)} p50 ${p50.toFixed(2).padStart(8)} ms   p95 ${p95.toFixed(2).padStart(8)} ms`);

@@ -1,3 +1,4 @@
+import { Fault } from '../base/fault.ts';
 import { printableJson } from '../base/printable.ts';
 import { stderr, stdout } from './out.ts';
 
@@ -10,6 +11,13 @@ interface Refusal {
 export function tellRefusal({ code, message }: Refusal, isJson: boolean): void {
   if (isJson) writeRefusal({ code, message });
   stderr.write(`error: ${message}\n`);
+}
+
+/** The exit code of a run that failed because somebody stopped it, which is told; any other failure goes on. */
+export function exitOfStopped(error: unknown, exit: number | undefined, isJson: boolean): number {
+  if (exit === undefined || !(error instanceof Fault)) throw error;
+  tellRefusal(error, isJson);
+  return exit;
 }
 
 /** The one document that whoever asked for JSON gets in the place of an answer. */

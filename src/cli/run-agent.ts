@@ -9,7 +9,7 @@ import { closeLauncher } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { tellRefusal } from './refusal.ts';
+import { exitOfStopped } from './refusal.ts';
 import { endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
@@ -56,10 +56,7 @@ export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
     }
     return interrupt.exit() ?? (isFine(result) ? 0 : 1);
   } catch (error) {
-    const exit = interrupt.exit();
-    if (exit === undefined || !(error instanceof Fault)) throw error;
-    tellRefusal(error, flags.json === true);
-    return exit;
+    return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
     interrupt.end();

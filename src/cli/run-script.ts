@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import { closeLauncher, runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
@@ -7,7 +6,7 @@ import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
-import { tellRefusal } from './refusal.ts';
+import { exitOfStopped } from './refusal.ts';
 import { counted, durationText, sizeText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -61,10 +60,7 @@ export async function runScriptCommand(
     else stderr.write(summary(result, script, flags, paint));
     return interrupt.exit() ?? (result.status === 'succeeded' ? 0 : 1);
   } catch (error) {
-    const exit = interrupt.exit();
-    if (exit === undefined || !(error instanceof Fault)) throw error;
-    tellRefusal(error, flags.json === true);
-    return exit;
+    return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
     interrupt.end();

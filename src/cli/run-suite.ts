@@ -11,7 +11,7 @@ import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { ProgressLine, watchedColumns } from './progress.ts';
 import { sealedText } from './run-text.ts';
-import { tellRefusal } from './refusal.ts';
+import { exitOfStopped } from './refusal.ts';
 import { wordFor } from './show-suite.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
@@ -74,10 +74,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     return interrupt.exit() ?? (isWhole ? 0 : 1);
   } catch (error) {
     progress.end();
-    const exit = interrupt.exit();
-    if (exit === undefined || !(error instanceof Fault)) throw error;
-    tellRefusal(error, flags.json === true);
-    return exit;
+    return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
     interrupt.end();

@@ -12,7 +12,7 @@ export interface Commits {
   readonly listed: readonly Commit[];
   /** Null where not all of them can be read. */
   readonly total: number | null;
-  /** The branch of the run does not hold base any more, as far as anybody can tell. */
+  /** The branch of the run does not hold base any more, or nobody can tell whether it does. */
   readonly rewritten: boolean;
 }
 

@@ -249,7 +249,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(read.inFlight).toBe(1_000);
   });
 
-  test('that tells of very many denials is counted, and listed as far as anyone reads', () => {
+  test('that tells of 3,000 denials has all of them counted, and the first 1,000 listed', () => {
     const denial = (id: number) =>
       ({
         claude: { type: 'system', subtype: 'permission_denied', tool_name: 'X', tool_use_id: `c${id}`, message: 'no' },

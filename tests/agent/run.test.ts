@@ -1,17 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { gitIn } from '../agents/git.ts';
+import { repositoryFolder } from '../agents/place.ts';
+import { recording } from '../../src/contracts/recording/index.ts';
 import { runAgent } from '../../src/tool/run-agent.ts';
-import { AgentWorld, filesIn, linesIn, placePrograms } from './world.ts';
+import { AgentWorld, completed, ended, expectAll, filesIn, linesIn, placePrograms, type Row } from './world.ts';
 
 placePrograms();
 
-const completed = { termination: 'completed', reason: 'ok' };
-const ended = (termination: string, reason: string): object => ({ termination, reason });
-
 /** The usual ways; all others are in the deep tests. What was tried once is remembered, and all is verified at the end. */
-const ROWS: readonly (readonly [agent: 'claude' | 'codex', task: string, policy: string, answer: object])[] = [
+const ROWS: readonly Row[] = [
   ['claude', 'DO=write DO=not_json', 'edit', { ...completed, changes: { files: 1, commits: 0 }, violations: [] }],
   ['codex', 'DO=api_error:529', 'edit', ended('error', 'api_error')],
   ['claude', 'DO=no_result', 'edit', ended('error', 'incomplete_stream')],
@@ -19,24 +17,7 @@ const ROWS: readonly (readonly [agent: 'claude' | 'codex', task: string, policy:
   ['claude', 'DO=write_secretly:src/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_path')],
 ];
 
-test('every way to end is told as what it was, and the repository is left alone', () => {
-  const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
-  world.place.file(
-    'strict.yaml',
-    'name: strict\nextends: edit\napproval_posture: fail_on_prompt\nallowed_paths: [docs]\nforbidden_paths: [docs/legal]\nforbidden_operations: [commit, delete, configure]\n',
-  );
-  const state = (): string =>
-    gitIn(world.repository, 'for-each-ref') + gitIn(world.repository, 'status', '--porcelain');
-  const before = state();
-  for (const [agent, task, policy, expected] of ROWS) {
-    const { answer, code, stderr } = world.run(agent, task, ['--policy', policy]);
-    expect(answer, `${agent} ${task} ${policy}\n${stderr}`).toMatchObject(expected);
-    expect(code, task).toBe(answer.termination === 'completed' && answer.violations.length === 0 ? 0 : 1);
-    if (answer.termination === 'killed_policy')
-      expect(world.tried(['apply', 'latest', '--dir', world.repository]).code, task).not.toBe(0);
-  }
-  expect(state()).toBe(before);
-});
+test('every way to end is told as what it was, and the repository is left alone', () => expectAll(ROWS));
 
 test('names that look like paths of a machine do not spoil the evidence', () => {
   const world = new AgentWorld();
@@ -129,6 +110,15 @@ test('who looks on and fails does not break the run, and is told when it is over
 
 test('what cannot be run is refused in a sentence, and leaves nothing', () => {
   const world = new AgentWorld();
+  const { place } = world;
+  const dirty = repositoryFolder();
+  writeFileSync(path.join(dirty, 'README.md'), 'changed\n');
+  place.file('broken/.git', 'no repository\n');
+  place.file('recorded.json', JSON.stringify({ ...(recording.example as object), agent_family: 'codex_cli' }));
+  place.file('long.md', 'x'.repeat(1_000_000));
+  place.file('contrary.yaml', 'name: contrary\nexecution_posture: read_only\nallowed_paths: [docs]\n');
+  place.file('other/claude', "#!/bin/sh\necho '9.9.9 (Claude Code)'\n");
+  chmodSync(path.join(place.cwd, 'other', 'claude'), 0o755);
   const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
     [['--task', ' '], 'The task is empty: say what the agent is to do.'],
     [['--task', 'x', '--task-file', 'y'], 'Say what the agent is to do, with either --task or --task-file.'],
@@ -142,6 +132,22 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     ],
     [['--task', 'x'], 'ANTHROPIC_API_KEY holds a character that no key has.', { ANTHROPIC_API_KEY: 'a-key-of-mine\n' }],
     [['--task', 'x'], 'There is no program called claude on the PATH.', { PATH: '/nowhere:.:' }],
+    [
+      ['--task', 'x'],
+      'claude is version 9.9.9, and understood are',
+      { PATH: `${path.join(place.cwd, 'other')}:/usr/bin:/bin` },
+    ],
+    [['--task-file', 'long.md'], 'The task is too long: 1000000 bytes'],
+    [['--task', 'x', '--dir', dirty], 'The work tree has changes that are not committed: 1 file has'],
+    [['--task', 'x', '--dir', 'broken'], 'The folder to work in has a .git that git cannot read.'],
+    [
+      ['--task', 'x', '--policy', 'contrary.yaml'],
+      'The agent policy is not valid:\n  line 3: allowed_paths allows writing where execution_posture is "read_only".',
+    ],
+    [
+      ['--task', 'x', '--model-mode', 'replay', '--recording', 'recorded.json'],
+      'recorded.json is a recording of Codex, and cannot be replayed for Claude',
+    ],
   ];
   for (const [flags, sentence, env] of refused) {
     const { code, stderr } = world.tried(

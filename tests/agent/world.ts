@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { gitIn } from '../agents/git.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { repositoryFolder } from '../agents/place.ts';
 import { type Place, place, type Started } from '../runs-support.ts';
@@ -102,3 +103,37 @@ export function linesIn(folder: string): readonly { readonly kind: string; reado
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as { kind: string });
 }
+
+/** What a stand-in is told, under which policy, and what comes of it. */
+export type Row = readonly [agent: Agent, task: string, policy: string, answer: object];
+
+export const completed = { termination: 'completed', reason: 'ok' };
+
+export function ended(termination: string, reason: string): object {
+  return { termination, reason };
+}
+
+/** Runs them all on one repository, which they leave as it was; none that broke its policy can be applied. */
+export function expectAll(rows: readonly Row[]): void {
+  const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
+  world.place.file('strict.yaml', STRICT);
+  const state = (): string =>
+    gitIn(world.repository, 'for-each-ref') + gitIn(world.repository, 'status', '--porcelain');
+  const before = state();
+  for (const [agent, task, policy, expected] of rows) {
+    const { answer, code, stderr } = world.run(agent, task, ['--policy', policy]);
+    expect(answer, `${agent} ${task} ${policy}\n${stderr}`).toMatchObject(expected);
+    expect(code, task).toBe(answer.termination === 'completed' && answer.violations.length === 0 ? 0 : 1);
+    if (answer.termination === 'killed_policy')
+      expect(world.tried(['apply', 'latest', '--dir', world.repository]).code, task).not.toBe(0);
+  }
+  expect(state()).toBe(before);
+}
+
+const STRICT = `name: strict
+extends: edit
+approval_posture: fail_on_prompt
+allowed_paths: [docs]
+forbidden_paths: [docs/legal]
+forbidden_operations: [commit, delete, configure]
+`;

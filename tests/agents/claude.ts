@@ -1,4 +1,4 @@
-/** A program that behaves as Claude does, as far as anybody outside can see. The task says what it does; see deeds.ts. */
+/** A program with the version, the input and the stream of Claude. The task says what it does; see deeds.ts. */
 import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';

@@ -1,4 +1,4 @@
-/** A program that behaves as Codex does, as far as anybody outside can see. The task says what it does; see deeds.ts. */
+/** A program with the version, the input, the stream and the last-message file of Codex. The task says what it does; see deeds.ts. */
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { print, printLine } from './stream.ts';

@@ -94,7 +94,7 @@ function sse(event: Event): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Both APIs tell of an error in the same form, as far as anybody reads it. */
+/** Both APIs have `error.type` and `error.message`, and both agents read no more of it. */
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ type: 'error', error: { type, message } }));

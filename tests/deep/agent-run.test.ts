@@ -2,14 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { AgentWorld, linesIn, placePrograms } from '../agent/world.ts';
-import { gitIn } from '../agents/git.ts';
+import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
 import { cgroupsOfOurs, processesWith, until } from '../runs-support.ts';
 
 placePrograms();
 
-const completed = { termination: 'completed', reason: 'ok' };
-const ended = (termination: string, reason: string): object => ({ termination, reason });
 const flagged = (...flags: string[]): object => ({ flags: flags.map(flag => expect.objectContaining({ flag })) });
 const EDIT = ['--policy', 'edit'];
 /** A number that is nobody else's on this machine. */
@@ -17,7 +14,7 @@ const SLEEP = String(300_000 + process.pid);
 const IDLE = [...EDIT, '--idle-timeout', '3s'];
 
 /** Each row by one agent in a world of all rows: what was tried once is remembered, and all is verified at the end. */
-const ROWS: readonly (readonly [agent: 'claude' | 'codex', task: string, policy: string, answer: object])[] = [
+const ROWS: readonly Row[] = [
   ['claude', 'DO=write', 'edit', { ...completed, changes: { files: 1, commits: 0 }, violations: [] }],
   ['codex', 'DO=write DO=commit', 'edit', { ...completed, changes: { files: 2, commits: 1 } }],
   ['claude', 'DO=lines:50 DO=unknown DO=not_json DO=bad_utf8', 'edit', completed],
@@ -42,24 +39,7 @@ const ROWS: readonly (readonly [agent: 'claude' | 'codex', task: string, policy:
   ['claude', 'DO=write:docs/a.txt', 'strict.yaml', { ...completed, violations: [] }],
 ];
 
-test('every way to end is told as what it was, and the repository is left alone', () => {
-  const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
-  world.place.file(
-    'strict.yaml',
-    'name: strict\nextends: edit\napproval_posture: fail_on_prompt\nallowed_paths: [docs]\nforbidden_paths: [docs/legal]\nforbidden_operations: [commit, delete, configure]\n',
-  );
-  const state = (): string =>
-    gitIn(world.repository, 'for-each-ref') + gitIn(world.repository, 'status', '--porcelain');
-  const before = state();
-  for (const [agent, task, policy, expected] of ROWS) {
-    const { answer, code, stderr } = world.run(agent, task, ['--policy', policy]);
-    expect(answer, `${agent} ${task} ${policy}\n${stderr}`).toMatchObject(expected);
-    expect(code, task).toBe(answer.termination === 'completed' && answer.violations.length === 0 ? 0 : 1);
-    if (answer.termination === 'killed_policy')
-      expect(world.tried(['apply', 'latest', '--dir', world.repository]).code, task).not.toBe(0);
-  }
-  expect(state()).toBe(before);
-});
+test('every way to end is told as what it was, and the repository is left alone', () => expectAll(ROWS));
 
 describe('where it must stop', () => {
   test.each([

@@ -11,12 +11,13 @@ import type { RunPlace } from '../../evidence/runs.ts';
 import { removeAfter } from '../../execute/abandoned.ts';
 import { observe } from '../../execute/canary.ts';
 import { type Clone, cloneFor } from '../../execute/clone.ts';
+import type { Door } from '../../execute/door.ts';
 import { takeSlot } from '../../execute/slots.ts';
 import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { offersOf } from '../plan.ts';
 import { type Around, Listener, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
-import { modelFor, type ModelAccess, openWay, type Way, warningsOf } from './model.ts';
+import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { type Bound, boundFor } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
@@ -68,7 +69,8 @@ export interface Ready {
 export interface Made {
   readonly stage: string;
   readonly clone: Clone;
-  readonly way: Way;
+  /** The way to the model, if there is one. Nobody is harmed who closes it twice. */
+  readonly door: Door | undefined;
   readonly invocation: Invocation;
 }
 
@@ -91,7 +93,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
   for (const warning of warningsOf(model, adapter)) around.onWarning?.(warning);
   const free = await takeSlot(around);
   let stage: string | undefined;
-  let way: Way | undefined;
+  let door: Door | undefined;
   try {
     stage = makeStage(ready.id);
     const startedAtMs = systemClock.now();
@@ -101,9 +103,9 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       readOnly: bound.effective.execution_posture === 'read_only',
     });
     for (const note of clone.notes) around.onWarning?.(note);
-    way = await openWay(ready, stage);
-    const invocation = layOut(ready, { stage, clone, way });
-    const made: Made = { stage, clone, way, invocation };
+    door = await openDoorFor(ready, stage);
+    const invocation = layOut(ready, { stage, clone, door });
+    const made: Made = { stage, clone, door, invocation };
     const job = await jobFor(ready, made);
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);
@@ -115,7 +117,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     if (listener.failure) throw listener.failure.error;
     return answer;
   } finally {
-    await way?.close();
+    await door?.close();
     if (stage !== undefined) removeStage(stage);
     free();
   }

@@ -50,8 +50,8 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // Who cannot close it any more is dead; what is left of it goes all the same.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
-  await made.way.close();
-  const access = accessOf(ready, made.way);
+  await made.door?.close();
+  const access = accessOf(ready, made.door);
   const files: AgentFiles = { ...seen.files, diff: after.diff };
   const { judgement, violations } = judged({ going, capture, seen, after, access, files });
   // The clock of the machine may have been set back meanwhile.
@@ -120,11 +120,11 @@ function timesOf(bound: Ready['bound']) {
 const WALL_CLOCK_FIRST_MS = 10_000;
 
 /** The file in which some agents leave their last words, without the secrets in it. */
-function lastMessageOf({ workFolder }: Prepared, { invocation, way }: Made, ready: Ready): string | null {
+function lastMessageOf({ workFolder }: Prepared, { invocation, door }: Made, ready: Ready): string | null {
   if (invocation.lastMessageFile === undefined) return null;
   const bytes = readRegular(path.join(workFolder, 'home', invocation.lastMessageFile), MESSAGE_BYTES_MAX);
   if (!bytes) return null;
-  return maskOf(ready, way)(bytes.toString());
+  return maskOf(ready, door)(bytes.toString());
 }
 
 const MESSAGE_BYTES_MAX = 1024 * 1024;

@@ -28,7 +28,7 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
   const { ready, made, plan } = going;
   const { effective } = ready.bound;
   const { reading, stoppedFor } = seen;
-  const mask = maskOf(ready, made.way);
+  const mask = maskOf(ready, made.door);
   const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
   const ended = terminationOf({
     ending: capture.ending,
@@ -93,7 +93,7 @@ function during({ reading, stoppedFor }: Seen, approval: string): Violation[] {
 }
 
 function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'] {
-  const problem = made.way.door?.stats().problem;
+  const problem = made.door?.stats().problem;
   return [
     ...(problem === undefined ? [] : [{ level: 'warning' as const, code: 'model_api', detail: problem }]),
     ...(reading.lines.broken > 0

@@ -2,14 +2,15 @@ import { Masker, needlesOf } from '../../base/masker.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import type { Ready } from './agent.ts';
-import { secretsOf, type Way } from './model.ts';
+import type { Door } from '../../execute/door.ts';
+import { secretsOf } from './model.ts';
 
 /** Takes out of a text what nobody may read. */
 export type Mask = (text: string) => string;
 
 /** For texts that do not come out of the agent's streams, which are masked on the way. */
-export function maskOf(ready: Pick<Ready, 'order' | 'model'>, way?: Way): Mask {
-  const needles = needlesOf([...secretsOf(ready), ...(way?.door ? [way.door.token] : [])]);
+export function maskOf(ready: Pick<Ready, 'order' | 'model'>, door?: Door): Mask {
+  const needles = needlesOf([...secretsOf(ready), ...(door ? [door.token] : [])]);
   return text => new Masker(needles).whole(Buffer.from(text)).toString();
 }
 

@@ -61,27 +61,8 @@ export function secretsOf({ order, model }: Pick<Ready, 'order' | 'model'>): str
   return [...(key === undefined ? [] : [key]), ...Object.values(order.secrets ?? {})];
 }
 
-/** The way to the model, if there is one. */
-export interface Way {
-  readonly door: Door | undefined;
-  /** Ends what goes through it. Nobody is harmed who closes it twice. */
-  close(): Promise<void>;
-}
-
 /** Opens the only way out: a socket that the sandbox sees, or a port where it has our network anyway. */
-export async function openWay(ready: Ready, stage: string): Promise<Way> {
-  const door = await openDoorFor(ready, stage);
-  let closing: Promise<unknown> | undefined;
-  return {
-    door,
-    async close() {
-      closing ??= door?.close();
-      await closing;
-    },
-  };
-}
-
-async function openDoorFor(ready: Ready, stage: string): Promise<Door | undefined> {
+export async function openDoorFor(ready: Ready, stage: string): Promise<Door | undefined> {
   const { model, adapter, bound, order, program, sessionId } = ready;
   if (model.kind === 'none') return undefined;
   const isOpen = bound.effective.network_posture === 'allow';
@@ -102,7 +83,7 @@ async function openDoorFor(ready: Ready, stage: string): Promise<Door | undefine
 }
 
 /** What went through a door that is closed. */
-export function accessOf({ model }: Ready, { door }: Way): AgentOutcome['model_access'] {
+export function accessOf({ model }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
   if (!door || model.kind === 'none')
     return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null };
   const { requests, failures } = door.stats();

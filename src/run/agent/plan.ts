@@ -23,10 +23,7 @@ import { secretsOf } from './model.ts';
 const DOOR_PORT = 8417;
 
 /** Translates the order for the agent, and puts what it needs for it in place. */
-export function layOut(
-  ready: Ready,
-  { stage, clone, way: { door } }: Pick<Made, 'stage' | 'clone' | 'way'>,
-): Invocation {
+export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' | 'clone' | 'door'>): Invocation {
   const { adapter, order, bound, program, sessionId } = ready;
   const invocation = adapter.invoke({
     version: program.version,
@@ -55,7 +52,7 @@ export function layOut(
 const STDIN = 'stdin';
 
 /** The program to run. */
-export async function jobFor(ready: Ready, { stage, clone, way: { door }, invocation }: Made): Promise<Job> {
+export async function jobFor(ready: Ready, { stage, clone, door, invocation }: Made): Promise<Job> {
   const { id, order, bound, program } = ready;
   const isBehindDoor = door?.socket !== undefined;
   const argv = [program.argv0, ...invocation.args];
@@ -153,7 +150,7 @@ export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: s
   };
 }
 
-function runnerFor({ bound, model }: Ready, { way: { door } }: Made, job: Job): AgentPlan['runner'] {
+function runnerFor({ bound, model }: Ready, { door }: Made, job: Job): AgentPlan['runner'] {
   if (bound.limits.timeoutMs > RECORD_MS_MAX)
     return 'A runner record can state no timeout of more than 10 minutes, and this run has one.';
   // Through a door to a live model, bytes leave the sandbox.
