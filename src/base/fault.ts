@@ -23,3 +23,11 @@ export function codeOf(error: unknown): string {
   const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
 }
+
+/** What people can mend of that which keeps us from writing, as the end of a sentence; nothing, where it is something else. */
+export function fullDisk(cause: unknown): string {
+  return FULL.has(codeOf(cause)) ? ': the disk is full' : '';
+}
+
+/** No room at all, and no more for this user. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

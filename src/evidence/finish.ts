@@ -15,7 +15,7 @@ import { createHash, type Hash } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { instantText } from '../base/clock.ts';
-import { Fault } from '../base/fault.ts';
+import { Fault, fullDisk } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { sealPieces } from '../contracts/seal/envelope.ts';
 import type { Signer } from '../contracts/seal/signature.ts';
@@ -93,7 +93,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault('write_failed', 'The evidence of the run could not be written.', { cause });
+    throw new Fault('write_failed', `The evidence of the run could not be written${fullDisk(cause)}.`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { Fault } from '../base/fault.ts';
+import { Fault, fullDisk } from '../base/fault.ts';
 import type { Stored } from './agent-run.ts';
 
 /** A file of a run that is written while the run lives, up to a size, and hashed on the way. */
@@ -48,6 +48,6 @@ function told<Value>(act: () => Value): Value {
   try {
     return act();
   } catch (cause) {
-    throw new Fault('write_failed', 'The evidence of the run could not be written.', { cause });
+    throw new Fault('write_failed', `The evidence of the run could not be written${fullDisk(cause)}.`, { cause });
   }
 }

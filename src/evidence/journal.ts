@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, fdatasyncSync, lstatSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { monotonicMs } from '../base/clock.ts';
-import { Fault } from '../base/fault.ts';
+import { Fault, fullDisk } from '../base/fault.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
 
@@ -149,6 +149,6 @@ function told<Value>(act: () => Value): Value {
   try {
     return act();
   } catch (cause) {
-    throw new Fault('journal_failed', 'The journal of the run could not be written.', { cause });
+    throw new Fault('journal_failed', `The journal of the run could not be written${fullDisk(cause)}.`, { cause });
   }
 }

@@ -60,8 +60,8 @@ export async function recordRun<Line, Answer>(
   } catch (error) {
     await prepared.close().catch(() => undefined);
     await sweep(prepared.leftovers);
-    if (place) await completeAfter(error, place, around);
-    throw error;
+    const isWhole = !place || (await completeAfter(error, place, around));
+    throw isWhole || !(error instanceof Fault) ? error : left(error);
   }
 }
 
@@ -127,8 +127,8 @@ export class Listener<Told> {
   }
 }
 
-/** A fault of ours must not leave a run open, and must not be told as the program's. */
-async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Sealing): Promise<void> {
+/** A fault of ours must not leave a run open, and must not be told as the program's. False where it stays open. */
+async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Sealing): Promise<boolean> {
   const fault =
     error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
   try {
@@ -141,7 +141,14 @@ async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Seal
       detail: `${fault.message} ${causeText(fault.cause)}`,
     };
     await recoverRun(folder, systemClock.now(), sealingOf(sealing), because);
+    return true;
   } catch {
     // The journal is still there, and `proctor recover` will try again.
+    return false;
   }
+}
+
+/** The fault of a run whose folder could not be completed, either: on a full disk, nothing can be. */
+function left({ code, message, cause }: Fault): Fault {
+  return new Fault(code, `${message} What there is of the run is kept, and proctor recover completes it.`, { cause });
 }

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
 import { cgroupsOfOurs, processesWith, until } from '../runs-support.ts';
 
@@ -12,6 +13,8 @@ const EDIT = ['--policy', 'edit'];
 /** A number that is nobody else's on this machine. */
 const SLEEP = String(300_000 + process.pid);
 const IDLE = [...EDIT, '--idle-timeout', '3s'];
+/** Long enough for a slow machine to start a program, and to get on. */
+const PATIENT = [...EDIT, '--idle-timeout', '10s'];
 
 /** Each row by one agent in a world of all rows: what was tried once is remembered, and all is verified at the end. */
 const ROWS: readonly Row[] = [
@@ -49,17 +52,18 @@ describe('where it must stop', () => {
     ['DO=deaf', IDLE, ended('killed_idle', 'stalled')],
     ['DO=linger', [...EDIT, '--timeout', '60s'], ended('killed_idle', 'stalled')],
     ['DO=hang', [...EDIT, '--timeout', '3s'], ended('killed_timeout', 'wall_clock')],
-    ['DO=quiet_tool:6000', IDLE, completed],
-    ['DO=wait:2000 DO=say DO=wait:2000', IDLE, completed],
+    ['DO=quiet_tool:15000', PATIENT, completed],
+    ['DO=say DO=wait:3000 '.repeat(5), PATIENT, completed],
     ['DO=flood:5000000000', EDIT, ended('error', 'limit_output')],
     ['DO=long_line:100000000', EDIT, completed],
-    ['DO=memory', EDIT, ended('error', 'out_of_memory')],
+    ['DO=memory', ['--policy', 'small.yaml'], ended('error', 'out_of_memory')],
     ['DO=processes:5000', EDIT, completed],
     [`DO=detach:${SLEEP} DO=detach_holding:${SLEEP}`, EDIT, completed],
     [`DO=detach:${SLEEP} DO=deaf`, IDLE, ended('killed_idle', 'stalled')],
     ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
   ] as const)('%s %j', (task, flags, expected) => {
     const world = new AgentWorld();
+    world.place.file('small.yaml', 'name: small\nextends: edit\nlimits:\n  memory_bytes: 536870912\n');
     const { answer, stderr } = world.run('claude', task, flags);
     expect(answer, stderr).toMatchObject(expected);
     expect(processesWith(SLEEP)).toEqual([]);
@@ -68,8 +72,7 @@ describe('where it must stop', () => {
   test.each(['stdout', 'stdout_line', 'stderr', 'stderr_line'])('a question on %s', where => {
     const world = new AgentWorld();
     world.place.file('strict.yaml', 'name: strict\nextends: edit\napproval_posture: fail_on_prompt\n');
-    const strict = ['--policy', 'strict.yaml', '--idle-timeout', '1s'];
-    const killed = world.run('claude', `DO=ask:${where}`, strict).answer;
+    const killed = world.run('claude', `DO=ask:${where}`, ['--policy', 'strict.yaml']).answer;
     expect(killed).toMatchObject(ended('killed_policy', 'prompt_detected'));
     const stopped = world.run('codex', `DO=ask:${where}`, EDIT).answer;
     expect(stopped).toMatchObject(ended('error', 'prompt_detected'));
@@ -77,16 +80,19 @@ describe('where it must stop', () => {
 
   test('the diff is taken when nobody is left to write', () => {
     const world = new AgentWorld();
-    const task = `DO=write DO=detach:20 DO=detach_holding:${SLEEP} DO=hang`;
-    const { answer, folder } = world.run('claude', task, [...EDIT, '--timeout', '2s']);
+    const task = `DO=write DO=detach_holding:${SLEEP} DO=late`;
+    const { answer, folder } = world.run('claude', task, [...EDIT, '--timeout', '10s']);
     expect(answer).toMatchObject(ended('killed_timeout', 'wall_clock'));
-    expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toMatch(/hello\.txt(?![\s\S]*late\.txt)/);
+    // What it wrote when it was asked to end is seen, too.
+    const diff = readFileSync(path.join(folder, 'workspace.diff'), 'utf8');
+    expect(diff).toContain('+hello from the agent\n');
+    expect(diff).toContain('+written after the kill\n');
     expect(processesWith(SLEEP)).toEqual([]);
   });
 
   test('a question on stdout is one, whatever is said on stderr after it', () => {
     const world = new AgentWorld({ 'question.txt': 'Overwrite it? (y/n) ' });
-    const { answer } = world.run('claude', 'DO=print_file:question.txt DO=on_stderr:noise DO=hang', IDLE);
+    const { answer } = world.run('claude', 'DO=print_file:question.txt DO=on_stderr:noise DO=hang', EDIT);
     expect(answer).toMatchObject(ended('error', 'prompt_detected'));
   });
 
@@ -133,6 +139,31 @@ describe('Proctor itself', () => {
       world.place.expectClean();
       await until('no control group is left', () => cgroupsOfOurs().every(group => before.has(group)));
     }
+  });
+});
+
+describe('a disk that is full', () => {
+  test.for([16, 64, 96, 3_072])('with %i KiB is told as what it is, and the run can be completed', (kib, context) => {
+    context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
+    const world = new AgentWorld();
+    const home = path.join(world.place.cwd, '.proctor');
+    mkdirSync(home, { mode: 0o755 });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
+    onTestFinished(() => void execFileSync('umount', [home]));
+    const { code, stdout, stderr } = world.tried(world.args('claude', 'DO=write DO=lines:20000'));
+    expect(code, stderr).toBe(2);
+    expect(stdout).toMatch(/^\{"ok":false,.*: the disk is full\./);
+    // Of a run that could not even be begun, nothing is left.
+    expect(stdout.includes('proctor recover completes it')).toBe(world.place.runFolders().length > 0);
+    expect(stderr).not.toMatch(/ENOSPC|\n\s+at /);
+    execFileSync('mount', ['-o', 'remount,size=64m', home]);
+    const recovered = world.tried(['recover']);
+    expect(recovered.code, recovered.stderr).toBe(0);
+    world.place.expectClean();
+    for (const folder of world.place.runFolders())
+      expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(
+        ended('error', 'interrupted'),
+      );
   });
 });
 

@@ -161,7 +161,10 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
         onFolder: place => put(place.folder, 'evidence/final-state.txt/in-the-way', ''),
       },
     );
-    expect(answer).toMatchObject({ code: 'write_failed' });
+    expect(answer).toMatchObject({
+      code: 'write_failed',
+      message: expect.stringMatching(/could not be written\. .* proctor recover completes it\.$/) as string,
+    });
     rmSync(path.join(folder, 'evidence/final-state.txt'), { recursive: true });
     expect(await recoverRun(folder, Date.now(), { signer: undefined })).toBe('recovered');
     await expectValid(folder);
