@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { AgentAdapter } from '../../src/adapters/agent.ts';
 import { AGENTS } from '../../src/adapters/agents.ts';
 import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
 import { AgentWatch } from '../../src/run/agent/watch.ts';
 import { temporaryFolder } from '../support.ts';
 
-function watching(secrets: readonly string[] = []) {
+function watching(secrets: readonly string[] = [], idleMs = 60_000) {
   const folder = temporaryFolder();
   const keeping = {
     transcript: path.join(folder, 'transcript.ndjson'),
@@ -15,16 +15,17 @@ function watching(secrets: readonly string[] = []) {
     stderr: path.join(folder, 'stderr.log'),
   };
   const heard: TranscriptLine[] = [];
+  const stopped: string[] = [];
   const [adapter] = AGENTS as [AgentAdapter];
   const watch = new AgentWatch({
     reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined, maxCostUsd: undefined }),
     keeping,
-    clocks: { idleMs: 60_000, toolIdleMs: 60_000, graceMs: 60_000 },
+    clocks: { idleMs, toolIdleMs: 60_000, graceMs: 60_000 },
     secrets,
-    stop: () => undefined,
+    stop: by => void stopped.push(by),
     onEvent: line => void heard.push(line),
   });
-  return { watch, heard, textOf: (file: keyof typeof keeping) => readFileSync(keeping[file], 'utf8') };
+  return { watch, heard, stopped, textOf: (file: keyof typeof keeping) => readFileSync(keeping[file], 'utf8') };
 }
 
 const SAID =
@@ -50,4 +51,32 @@ test('a secret that is spelt otherwise in the bytes does not stand in the transc
   expect(textOf('transcript')).not.toContain('hunter2');
   expect(files.transcript.bytes).toBe(Buffer.byteLength(textOf('transcript')));
   expect(JSON.parse(textOf('transcript'))).toMatchObject({ kind: 'message' });
+});
+
+test.each([
+  ['who asks is not one who does not get on, also where the patience for that is shorter', 1_000, 'stdout'],
+  ['who asks on stderr, neither', 1_000, 'stderr'],
+  ['who asks is not waited for until it should have got on', 60_000, 'stdout'],
+] as const)('%s', (_, idleMs, stream) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { watch, stopped } = watching([], idleMs);
+  watch.take(stream, Buffer.from('Do you want to make this edit? (y/n) '));
+  vi.advanceTimersByTime(Math.min(idleMs - 1, 1_999));
+  expect(stopped).toEqual([]);
+  vi.advanceTimersByTime(2);
+  expect(stopped).toEqual(['policy']);
+  expect(watch.end({ lastMessage: null }).stoppedFor).toMatchObject({ reason: 'prompt_detected' });
+});
+
+test('who asks and goes on at once is left alone', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { watch, stopped } = watching();
+  watch.take('stderr', Buffer.from('Continue? '));
+  watch.take('stderr', Buffer.from('yes\n'));
+  watch.take('stdout', Buffer.from(SAID));
+  vi.advanceTimersByTime(10_000);
+  expect(stopped).toEqual([]);
+  expect(watch.end({ lastMessage: null }).stoppedFor).toBeUndefined();
 });
