@@ -8,6 +8,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A second is too little where others use the machine as well.
+    expect: { poll: { timeout: 20_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/check.json' }]],
   },
 });

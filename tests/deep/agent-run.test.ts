@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
-import { cgroupsOfOurs, processesWith, until } from '../runs-support.ts';
+import { cgroupsOfOurs, groupsLeft, processesWith, until } from '../runs-support.ts';
 
 placePrograms();
 
@@ -137,7 +137,7 @@ describe('Proctor itself', () => {
         return readdirSync(world.place.temp).length === 0;
       });
       world.place.expectClean();
-      await until('no control group is left', () => cgroupsOfOurs().every(group => before.has(group)));
+      await until('no control group is left', () => groupsLeft(before).length === 0);
     }
   });
 });

@@ -156,11 +156,11 @@ describe('a model that fails', () => {
       'encoding',
     ],
     ['no answer', (r: Parameters<typeof events>[0]) => void r.destroy(), 'failed (UND_ERR_SOCKET)'],
-    ['silence', () => undefined, 'did not begin'],
+    ['silence', () => undefined, 'did not begin', { headersMs: 300 }],
   ] as const;
-  test.each(answers)('with %s is told in the words of the API', async (_, answer, says) => {
+  test.each(answers)('with %s is told in the words of the API', async (_, answer, says, limits?: object) => {
     const api = await fakeApi((_, response) => answer(response));
-    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { headersMs: 300 } });
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, limits && { limits });
     const got = await send(opened);
     expect(got.status).toBe(502);
     expect(errorIn(got.body)).toContain(says);
@@ -189,21 +189,19 @@ describe('a model that fails', () => {
 
   test.each([
     ['hangs up', (r: Parameters<typeof events>[0]) => setTimeout(() => r.destroy(), 20), 'failed'],
-    ['falls silent', () => undefined, 'fell silent'],
+    ['falls silent', () => undefined, 'fell silent', { idleMs: 300 }],
     [
       'does not end',
       (r: Parameters<typeof events>[0]) => setTimeout(() => r.write('x'.repeat(2_000)), 20),
       'more than 1000 bytes',
+      { answerBytesMax: 1_000 },
     ],
-  ] as const)('and %s in the middle of an answer breaks it off', async (_, next, says) => {
+  ] as const)('and %s in the middle of an answer breaks it off', async (_, next, says, limits?: object) => {
     const api = await fakeApi((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: first\n\n', () => next(response));
     });
-    const opened = await door(
-      { kind: 'live', upstream: upstream(api.url) },
-      { limits: { idleMs: 300, answerBytesMax: 1_000 } },
-    );
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, limits && { limits });
     const got = await send(opened);
     expect(got).toMatchObject({ status: 200, body: 'data: first\n\n', isCut: true });
     expect(opened.stats()).toMatchObject({ failures: 1, problem: expect.stringContaining(says) as string });
@@ -248,7 +246,8 @@ describe('a door that is attacked', () => {
     const said = await Promise.all([raw(socket, head), raw(socket, `${head}content-length: 9\r\n\r\nhalf`)]);
     expect(said).toEqual([expect.stringMatching(/408/), expect.stringMatching(/^(?:$|HTTP\/1\.1 408)/)]);
     expect(api.seen).toEqual([]);
-    expect((await send(opened)).status).toBe(200);
+    // One that is whole may be too slow as well, on a machine that is.
+    await expect.poll(async () => (await send(opened).catch(() => ({ status: 0 }))).status).toBe(200);
   });
 
   test('answers pipelined requests in order, and only so many at once', async () => {

@@ -130,6 +130,7 @@ describe('a recording', () => {
     const opened = await door(mode);
     await send(opened, { body: ask('a') });
     const hanging = send(opened, { body: ask('hang') }).catch(() => undefined);
+    await expect.poll(() => api.seen.length).toBe(2);
     await send(opened, { body: ask('b') });
     // As it lies on the disk at this moment, with the beginning of a line.
     const left = path.join(temporaryFolder(), 'recording.json');

@@ -103,7 +103,7 @@ function behaviours(agent: Agent): void {
 
   test('is stopped where the model falls silent', async () => {
     const made = await world();
-    const run = await made.run(agent, 'SCENARIO=silent', [...EDIT, '--idle-timeout', '5s']);
+    const run = await made.run(agent, 'SCENARIO=silent', [...EDIT, '--idle-timeout', '20s']);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'killed_idle', reason: 'stalled' });
     expect(made.api.asked.length).toBeGreaterThan(0);
     await expectInOrder(made);
