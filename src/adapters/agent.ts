@@ -68,6 +68,8 @@ export interface AgentAdapter {
   knows(version: string): boolean;
   /** What is known, in words: `2.1.197 to 2.1.x`. */
   readonly knownVersions: string;
+  /** The command that installs a version that is known. */
+  readonly install: string;
   /** Arguments that try the agent's own sandbox; undefined if it has none. It works where they end with 0. */
   readonly sandboxProbe: readonly string[] | undefined;
   invoke(call: AgentCall): Invocation;

@@ -33,6 +33,7 @@ export const claudeCli: AgentAdapter = {
   versionIn: text => /^(\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40}) \(Claude Code\)/m.exec(text)?.[1],
   knows: version => rowOf(CLAUDE_ROWS, version) !== undefined,
   knownVersions: '2.1.190 to 2.1.209, and 2.1.300 to 2.1.x',
+  install: 'npm install --global @anthropic-ai/claude-code@2.1',
   sandboxProbe: undefined,
   invoke: invokeClaude,
   reader: options => agentReader(claudeProtocol(), options),

@@ -33,6 +33,7 @@ export const codexCli: AgentAdapter = {
   versionIn: text => /^codex-cli (\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40})\s*$/m.exec(text)?.[1],
   knows: version => rowOf(CODEX_ROWS, version) !== undefined,
   knownVersions: '0.166.x',
+  install: 'npm install --global @openai/codex@0.166',
   // Its shell starts only if its sandbox does.
   sandboxProbe: ['sandbox', '--', '/bin/sh', '-c', 'exit 0'],
   invoke: invokeCodex,

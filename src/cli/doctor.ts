@@ -1,28 +1,56 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
-import { diagnose, type SandboxDiagnosis } from '../tool/doctor.ts';
+import { diagnose, type Diagnosis, type SandboxDiagnosis } from '../tool/doctor.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 
 export async function doctorCommand({ json }: { json?: true }): Promise<number> {
-  const diagnosis = await diagnose().finally(closeLauncher);
+  const diagnosis = await diagnose(process.env).finally(closeLauncher);
   if (json) {
-    const { machine, sandboxes, interpreters, slots } = diagnosis;
-    const { cgroups, seccomp, missing, isRoot } = machine;
-    stdout.write(
-      `${printableJson({ machine: { cgroups, seccomp, is_root: isRoot, missing: missing.map(file => path.basename(file)) }, sandboxes, interpreters: interpreters.map(({ name, path }) => ({ name, seen: path !== undefined })), slots })}\n`,
-    );
+    stdout.write(`${printableJson(asJson(diagnosis))}\n`);
     return 0;
   }
   const paint = paintFor(1);
   for (const sandbox of diagnosis.sandboxes) stdout.write(`${sandboxText(sandbox, paint)}\n`);
+  for (const agent of diagnosis.agents) stdout.write(`${agentText(agent, paint)}\n`);
   const seen = diagnosis.interpreters.map(({ name, path }) =>
     path === undefined ? paint('faint', `${name} –`) : `${name} ${paint('good', '✓')}`,
   );
-  stdout.write(`${paint('strong', 'interpreters')}  in a sandbox: ${seen.join('  ')}\n`);
+  stdout.write(`\n${paint('strong', 'interpreters')}  in a sandbox: ${seen.join('  ')}\n`);
   stdout.write(`${paint('strong', 'at once')}       ${diagnosis.slots} runs on this machine, whoever starts them\n`);
   return 0;
+}
+
+function asJson({ machine, sandboxes, interpreters, agents, slots }: Diagnosis): object {
+  const { cgroups, seccomp, missing, isRoot } = machine;
+  return {
+    machine: { cgroups, seccomp, is_root: isRoot, missing: missing.map(file => path.basename(file)) },
+    sandboxes,
+    interpreters: interpreters.map(({ name, path }) => ({ name, seen: path !== undefined })),
+    agents: agents.map(({ agent, isFound, version = null, isUnderstood, key, trouble = null, advice }) => ({
+      agent,
+      found: isFound,
+      version,
+      understood: isUnderstood,
+      key: { variable: key.variable, set: key.isSet },
+      trouble,
+      advice,
+    })),
+    slots,
+  };
+}
+
+function agentText(
+  { agent, isFound, version, isUnderstood, key, trouble, advice }: Diagnosis['agents'][number],
+  paint: Paint,
+) {
+  const mark = !isFound ? paint('faint', '–') : isUnderstood ? paint('good', '✓') : paint('bad', '✗');
+  const known = `${printable(version ?? '')}, ${isUnderstood ? 'understood' : 'not understood'}; ${key.variable} is ${key.isSet ? '' : 'not '}set`;
+  return [
+    `${mark} ${paint('strong', `agent ${agent}`)}  ${trouble === undefined ? known : printable(trouble)}`,
+    ...advice.map(what => `    ${paint('note', 'to do')}     ${what}`),
+  ].join('\n');
 }
 
 function sandboxText(

@@ -93,7 +93,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
 
   program
     .command('doctor')
-    .description('Say which sandboxes work here, what each enforces, and what to do for more.')
+    .description('Say which sandboxes work here, what each enforces, which agents can be run, and what to do for more.')
     .option('--json', 'answer with one JSON document')
     .action(async flags => {
       const { doctorCommand } = await import('./doctor.ts');

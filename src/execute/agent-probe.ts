@@ -35,6 +35,7 @@ export async function probe(
   args: readonly string[],
   rememberIn?: string,
 ): Promise<Probed> {
+  if (rememberIn === undefined) return tried(launcher, program, args);
   const memory = new Memory(rememberIn, 'agent-probes.json');
   const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId()]);
   const known = probedIn(memory.recall(key));

@@ -3,6 +3,7 @@ import { causeText, Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import type { Observation } from '../execute/canary.ts';
 import type { Machine } from '../execute/machine.ts';
+import type { AgentHere } from '../run/agent/agents-here.ts';
 import { sharedLauncher } from './run-script.ts';
 
 /** What this machine can promise. */
@@ -11,6 +12,7 @@ export interface Diagnosis {
   readonly sandboxes: readonly SandboxDiagnosis[];
   /** Programs that scripts ask for, and whether a sandbox sees them. */
   readonly interpreters: readonly { readonly name: string; readonly path: string | undefined }[];
+  readonly agents: readonly AgentHere[];
   readonly slots: number;
 }
 
@@ -28,14 +30,15 @@ export interface SandboxDiagnosis {
   readonly advice: readonly string[];
 }
 
-/** Tries every sandbox for real. */
-export async function diagnose(): Promise<Diagnosis> {
+/** Tries every sandbox for real, and looks for agents and their keys in the environment of the caller. */
+export async function diagnose(environment: Readonly<Record<string, string | undefined>>): Promise<Diagnosis> {
   const launcher = await sharedLauncher();
   const machine = await launcher.machine();
-  const [{ offersOf }, { interpreters }, { SLOTS }] = await Promise.all([
+  const [{ offersOf }, { interpreters }, { SLOTS }, { agentsHere }] = await Promise.all([
     import('../run/plan.ts'),
     import('../execute/machine.ts'),
     import('../execute/slots.ts'),
+    import('../run/agent/agents-here.ts'),
   ]);
   const offer = offersOf(machine).find(({ sandbox }) => sandbox === 'process');
   const tried = await tryProcess(machine);
@@ -64,6 +67,7 @@ export async function diagnose(): Promise<Diagnosis> {
       },
     ],
     interpreters: interpreters(),
+    agents: await agentsHere(launcher, environment),
     slots: SLOTS,
   };
 }

@@ -296,6 +296,38 @@ describe('doctor', () => {
     expect(readdirSync(here.cwd)).toEqual([]);
   });
 
+  test('says which agents are there, whether they are understood, and what is missing', () => {
+    const here = place();
+    for (const [folder, version] of [
+      ['known', '2.1.325 (Claude Code)'],
+      ['strange', '9.9.9 (Claude Code)'],
+      ['silent', ''],
+    ])
+      here.file(`${folder}/claude`, `#!/bin/sh\necho '${version}'\n`, 0o755);
+    here.file('broken/claude', '#!/bin/sh\nexit 3\n', 0o755);
+    const told = (folder: string, key = ''): string =>
+      here.proctor(['doctor'], {
+        env: { PATH: `${path.join(here.cwd, folder)}:/usr/bin:/bin`, ANTHROPIC_API_KEY: key, OPENAI_API_KEY: '' },
+      }).stdout;
+    expect(told('known', 'a-key-of-mine')).toContain(
+      '✓ agent claude  2.1.325, understood; ANTHROPIC_API_KEY is set\n– agent codex  is not on the PATH\n    to do     Install it: npm install --global @openai/codex@0.166\n',
+    );
+    expect(told('known')).toMatch(/understood; ANTHROPIC_API_KEY is not set\n {4}to do {5}Set ANTHROPIC_API_KEY to/);
+    expect(told('known', 'a-key-of-mine')).not.toContain('a-key-of-mine');
+    expect(told('strange')).toMatch(
+      /✗ agent claude {2}9\.9\.9, not understood; .*\n {4}to do {5}Understood are 2\.1\.190 to/,
+    );
+    expect(told('silent')).toContain('✗ agent claude  does not say its version\n');
+    expect(told('broken')).toContain(
+      '✗ agent claude  cannot be asked for its version: claude does not say its version',
+    );
+    const { agents } = JSON.parse(here.proctor(['doctor', '--json'], { env: { PATH: '/nowhere' } }).stdout);
+    expect(agents).toMatchObject([
+      { agent: 'claude', found: false, version: null, understood: false, key: { variable: 'ANTHROPIC_API_KEY' } },
+      { agent: 'codex', found: false },
+    ]);
+  });
+
   test('says to somebody without control groups what is missing', () => {
     const here = place();
     chmodSync(here.cwd, 0o777);

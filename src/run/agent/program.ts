@@ -25,7 +25,7 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
   if (!found)
     throw new Fault(
       'no_agent',
-      `There is no program called ${agent} on the PATH. Install it, or put its folder there.`,
+      `There is no program called ${agent} on the PATH. Install it (${adapter.install}), or put its folder there.`,
     );
   const rememberIn = path.join(around.home, 'cache');
   const sha256 = await digestOf(found, rememberIn);
