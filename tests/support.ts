@@ -70,7 +70,8 @@ export function proctor(
       ...options,
       env: { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', ...options.env },
       encoding: 'utf8',
-      timeout: 60_000,
+      // Against one that never ends; a slow machine takes a minute for what deep tests ask.
+      timeout: 300_000,
       maxBuffer: 256 * 1024 * 1024,
     },
   );

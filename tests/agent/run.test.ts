@@ -77,6 +77,29 @@ test('a secret is nowhere but in the diff, which says so, and the key of the mod
   expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toContain('"tty":[false,false,false]');
 });
 
+test('a version that nobody has tried runs where that is asked for, and all evidence says so', () => {
+  const world = new AgentWorld();
+  const line = JSON.stringify({
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    terminal_reason: 'completed',
+    result: 'Done.',
+  });
+  world.place.file(
+    'new/claude',
+    `#!/bin/sh\n[ "$1" = --version ] && echo '2.9.0 (Claude Code)' || echo '${line}'\n`,
+    0o755,
+  );
+  const env = { PATH: `${path.join(world.place.cwd, 'new')}:/usr/bin:/bin` };
+  const { answer, folder } = world.run('claude', 'x', ['--allow-untested-version'], env);
+  expect(answer).toMatchObject({ ...completed, agent: { version: '2.9.0', untested: true } });
+  const read = (file: string): object =>
+    JSON.parse(readFileSync(path.join(folder, 'evidence', file), 'utf8')) as object;
+  expect(read('outcome.json')).toMatchObject({ agent: { version: '2.9.0', untested: true } });
+  expect(read('steps/agent/runner_metadata.json')).toMatchObject({ agent_version: '2.9.0', untested_version: true });
+});
+
 test('nothing of ours runs what it left in .git', () => {
   const world = new AgentWorld();
   const mark = path.join(world.place.cwd, 'mark');

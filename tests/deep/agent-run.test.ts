@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startModelApi } from '../agents/model-api.ts';
 import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
 import { cgroupsOfOurs, groupsLeft, processesWith, until } from '../runs-support.ts';
 
@@ -165,6 +166,33 @@ describe('a disk that is full', () => {
         ended('error', 'interrupted'),
       );
   });
+});
+
+test('a recording answers in the place of the model, and says what is asked otherwise', async () => {
+  const world = new AgentWorld();
+  const api = await startModelApi();
+  onTestFinished(() => api.close());
+  const mode = (word: string): string[] => ['--model-mode', word, '--recording', 'model.json'];
+  const run = async (flags: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    world.ran(await world.start('claude', 'DO=model', flags, env).ended);
+  const model = { ANTHROPIC_API_KEY: 'the-key-of-the-model', ANTHROPIC_BASE_URL: api.url };
+  const recorded = await run(mode('record'), model);
+  expect(recorded.answer).toMatchObject({ ...completed, model_access: { mode: 'record', requests: 1 } });
+  await api.close();
+  const replayed = await run(mode('replay'));
+  expect(replayed.answer).toMatchObject({ ...completed, model_access: { mode: 'replay', requests: 1 } });
+  const timeless = (folder: string): object[] => linesIn(folder).map(line => Object.assign(line, { at_ms: 0 }));
+  expect(timeless(replayed.folder)).toEqual(timeless(recorded.folder));
+  // The stand-in goes on as if nothing were the matter, and ends with 0.
+  const other = await run([...mode('replay'), '--model', 'another']);
+  const difference =
+    'request 1 differs from the recording at model: "claude-opus-5-5" was recorded, "another" was asked';
+  expect(other.answer).toMatchObject({
+    ...ended('error', 'protocol_error'),
+    message: difference,
+    model_access: { difference },
+  });
+  expect(other.code).toBe(1);
 });
 
 test('a task is read from a file alone, and never for ever', () => {
