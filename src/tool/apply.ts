@@ -62,21 +62,13 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
 
 const OPTIONS: Record<keyof ApplyOptions, true> = { dir: true, check: true, anyway: true, cwd: true, signal: true };
 
-const STEP = 'evidence/steps/agent';
-
 /** What a sealed folder says of the changes, where they may be applied. */
 async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Buffer }> {
-  const [{ documentIn }, { agentResult, policySummary }, { workspaceStatus }, { readRegular }] = await Promise.all([
-    import('../evidence/read.ts'),
-    import('../contracts/agent-step/index.ts'),
-    import('../contracts/workspace/index.ts'),
+  const [{ readAgentFolder }, { readRegular }] = await Promise.all([
+    import('../evidence/agent-folder.ts'),
     import('../base/regular.ts'),
   ]);
-  const result = documentIn(folder, 'result.json', agentResult) as { termination: string } | undefined;
-  const policy = documentIn(folder, `${STEP}/policy_summary.json`, policySummary) as
-    | { violations: readonly { hard: boolean; message: string }[] }
-    | undefined;
-  const status = documentIn(folder, `${STEP}/workspace_status.json`, workspaceStatus) as WorkspaceStatus | undefined;
+  const { result, policy, workspace: status } = readAgentFolder(folder);
   if (!result || !policy || !status)
     throw refused('The run does not say what the agent changed, and under which policy.');
   const broken = policy.violations.find(({ hard }) => hard);
