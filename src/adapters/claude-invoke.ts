@@ -59,7 +59,8 @@ interface Permissions {
 
 const READING = ['Read', 'Glob', 'Grep'] as const;
 const EDITING = ['Edit', 'Write', 'NotebookEdit'] as const;
-const WEB = ['WebFetch', 'WebSearch'] as const;
+/** The tools that reach for the network. */
+export const WEB: readonly string[] = ['WebFetch', 'WebSearch'];
 
 /**
  * Commands are allowed to one that may write, because the sandbox around it bounds them anyway; without them it could

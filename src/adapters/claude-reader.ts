@@ -1,5 +1,6 @@
 import type { AgentEvent, LineReading, Reason } from '../contracts/agent-step/reading.ts';
 import { Calls, Denials } from './calls.ts';
+import { WEB } from './claude-invoke.ts';
 import { endingOf, type ClaudeEnding, isAuthTrouble, NO_USAGE } from './claude-ending.ts';
 import { brief, clipped, countIn, jsonOf, listIn, objectIn, type Said, statusIn, textIn } from './said.ts';
 import { ALIVE, alive, EVENTS_MAX, type Protocol, progress } from './stream.ts';
@@ -132,7 +133,7 @@ export function claudeProtocol(): Protocol {
     const tool = nameIn(toolName) ?? known?.tool ?? UNNAMED;
     const path = inputPath ?? known?.path ?? null;
     const reason = brief(why ?? 'denied', REASON_BYTES_MAX);
-    if (!denials.add({ tool, call, reason, path, native_line: number })) return [];
+    if (!denials.add({ tool, call, reason, path, isNetwork: WEB.includes(tool), native_line: number })) return [];
     return [{ kind: 'denial', call, tool, reason }];
   }
 

@@ -79,6 +79,7 @@ export function* changesOf(item: Said): Generator<AgentEvent> {
 interface Block {
   readonly reason: string;
   readonly path: string | undefined;
+  readonly isNetwork: boolean;
 }
 
 /**
@@ -88,7 +89,8 @@ interface Block {
  * was changed that may not be is for the work folder to tell.
  */
 export function blockIn(item: Said): Block | undefined {
-  if (item.status === 'declined') return { reason: 'declined by codex', path: undefined };
+  if (item.status === 'declined')
+    return { reason: 'declined by codex', path: undefined, isNetwork: item.type === 'web_search' };
   if (item.type !== 'command_execution') return undefined;
   const { text } = clip(textIn(item.aggregated_output) ?? '', TEXT_BYTES_MAX);
   const isFailed = item.status === 'failed';
@@ -102,7 +104,7 @@ export function blockIn(item: Said): Block | undefined {
     .slice(from, end < 0 ? undefined : end)
     .trim()
     .slice(-LINE_UNITS_MAX);
-  return { reason: brief(line), path: READ_ONLY_PATH.exec(line)?.[1] };
+  return { reason: brief(line), path: READ_ONLY_PATH.exec(line)?.[1], isNetwork: NETWORK.test(line) };
 }
 
 const LINE_UNITS_MAX = 300;
@@ -119,6 +121,9 @@ const BLOCKS: readonly { readonly words: RegExp; readonly evenIfOk: boolean }[] 
   },
   { words: /\blandlock\b.{0,80}\b(?:denied|failed|restrict)/i, evenIfOk: false },
 ];
+
+/** What a program says that got no socket, no way or no name. */
+const NETWORK = /\b(?:socket|connect): |: Network is unreachable\b|resolve host: |name resolution/;
 
 const READ_ONLY_PATH = /([^\s:]{1,300}): Read-only file system/;
 

@@ -78,8 +78,9 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
     const outcome = outcomeOf(item, call);
     const block = blockIn(item);
     if (block) {
-      const denial = { tool, call, reason: block.reason, path: block.path ?? path, native_line: number };
-      if (denials.add(denial)) events.push({ kind: 'denial', call, tool, reason: block.reason });
+      const { reason, isNetwork } = block;
+      const denial = { tool, call, reason, path: block.path ?? path, isNetwork, native_line: number };
+      if (denials.add(denial)) events.push({ kind: 'denial', call, tool, reason });
     }
     events.push(outcome, ...(outcome.ok ? changesOf(item) : []));
     calls.end(call);

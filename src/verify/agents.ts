@@ -228,10 +228,10 @@ function* unlikePolicy({ file, value }: Written<PolicySummary>, run: Run): Gener
 const CLASSES: Readonly<
   Partial<Record<AgentOutcome['reason'], readonly PolicySummary['violations'][number]['class'][]>>
 > = {
-  denied_tool: ['native_policy_block'],
+  denied_tool: ['native_policy_block', 'network_violation'],
   prompt_detected: ['interactive_prompt_violation'],
   forbidden_path: ['forbidden_path'],
-  forbidden_operation: ['forbidden_operation', 'network_violation'],
+  forbidden_operation: ['forbidden_operation'],
   protected_branch: ['protected_branch_violation'],
 };
 
@@ -240,5 +240,4 @@ const FOUND_AFTERWARDS: ReadonlySet<string> = new Set([
   'forbidden_path',
   'forbidden_operation',
   'protected_branch_violation',
-  'network_violation',
 ]);

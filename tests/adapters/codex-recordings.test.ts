@@ -137,7 +137,8 @@ describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
 
   test('was blocked where its output shows it', () => {
     const [reason, path] = golden.denial ?? [];
-    const denial = { tool: 'command_execution', call: 'item_1', reason, path, native_line: 5 };
+    const isNetwork = name === 'net-blocked';
+    const denial = { tool: 'command_execution', call: 'item_1', reason, path, isNetwork, native_line: 5 };
     expect(reading.denials).toEqual(golden.denial ? [denial] : []);
     expect(reading.denialCount).toBe(golden.denial ? 1 : 0);
     const strict = readStream(codexCli, recordingOf('codex', name), { ...CALM, approval: 'fail_on_prompt' });
@@ -228,18 +229,22 @@ describe('Codex', () => {
   });
 
   test.each([
-    ['its own sandbox', 'bwrap: execvp codex-linux-sandbox: No such file or directory', 0, true],
-    ['the words of Rust', 'error: x: Read-only file system (os error 30)', 0, true],
-    ['the words of Python', "OSError: [Errno 30] Read-only file system: '/x'", 1, true],
-    ['the words of Node', "Error: EROFS: read-only file system, open '/x'", 1, true],
-    ['no name server', 'curl: (6) Could not resolve host: example.com', 6, true],
-    ['no name server, and the command went on', 'curl: (6) Could not resolve host: example.com', 0, false],
-    ['a file that tells of such words', 'When you see Read-only file system, remount it.', 0, false],
-    ['an ordinary refusal of the system', 'cat: x: Permission denied', 1, false],
-  ])('looks blocked or not: %s', (_, aggregated_output, exit_code, isDenied) => {
+    ['its own sandbox', 'bwrap: execvp codex-linux-sandbox: No such file or directory', 0, 'blocked'],
+    ['the words of Rust', 'error: x: Read-only file system (os error 30)', 0, 'blocked'],
+    ['the words of Python', "OSError: [Errno 30] Read-only file system: '/x'", 1, 'blocked'],
+    ['the words of Node', "Error: EROFS: read-only file system, open '/x'", 1, 'blocked'],
+    ['no name server', 'curl: (6) Could not resolve host: example.com', 6, 'from the network'],
+    ['no way', 'connect: Network is unreachable', 1, 'from the network'],
+    ['no name server, and the command went on', 'curl: (6) Could not resolve host: example.com', 0, 'not'],
+    ['a file that tells of such words', 'When you see Read-only file system, remount it.', 0, 'not'],
+    ['an ordinary refusal of the system', 'cat: x: Permission denied', 1, 'not'],
+  ])('looks blocked or not: %s', (_, aggregated_output, exit_code, looks) => {
     const status = exit_code === 0 ? 'completed' : 'failed';
     const line = item('item.completed', 'a', { ...command, aggregated_output, exit_code, status });
-    expect(readLines(codexCli, [line]).reading.denialCount).toBe(isDenied ? 1 : 0);
+    const { denials } = readLines(codexCli, [line]).reading;
+    expect(denials.map(({ isNetwork }) => (isNetwork ? 'from the network' : 'blocked'))).toEqual(
+      looks === 'not' ? [] : [looks],
+    );
   });
 
   test('asks the user, whom nobody is', () => {

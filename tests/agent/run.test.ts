@@ -34,6 +34,7 @@ test('lines that only an enemy would write are read, kept and survived', () => {
     `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"d","name":"Deep","input":${deep(100_000)}}]}}`,
     String.raw`{"type":"system","subtype":"api_retry","attempt":-1,"error_status":1e999,"error":"\ud800"}`,
     String.raw`{"type":"system","subtype":"permission_denied","tool_name":"\ud800","tool_use_id":"\ud800","message":"\ud800"}`,
+    '{"type":"system","subtype":"permission_denied","tool_name":"WebFetch","tool_use_id":"w","message":"no web"}',
     '{"type":"assistant","message":{"content":[{"type":"text","text":"\\u001b]0;evil\\u0007\\u001b[2J"}]}}\r',
     '\0\0\0',
     '{"type":"__proto__"}',
@@ -49,7 +50,12 @@ test('lines that only an enemy would write are read, kept and survived', () => {
     usage: { turns: null, input_tokens: null, output_tokens: null, cost_usd: null },
   });
   expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
-  expect(linesIn(folder).filter(({ kind }) => kind === 'denial')).toHaveLength(2);
+  expect(linesIn(folder).filter(({ kind }) => kind === 'denial')).toHaveLength(3);
+  expect(answer.violations.map(({ class: kind }) => kind)).toEqual([
+    'native_policy_block',
+    'network_violation',
+    'native_policy_block',
+  ]);
   const native = readFileSync(path.join(folder, 'evidence', 'native', 'stdout.log'), 'utf8');
   expect(native).toContain(lines.join('\n'));
 });

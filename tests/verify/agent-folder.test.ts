@@ -85,6 +85,18 @@ describe('the folder of an agent', () => {
     ['that never said a word', SILENT],
     ['that was denied something when its time was up', LATE],
     [
+      'that was denied the network when its time was up',
+      { ...LATE, policy: { violations: [hard('network_violation')] } },
+    ],
+    [
+      'that was ended because it reached for the network',
+      {
+        ending: { how: 'killed', by: 'policy', signal: 'SIGKILL' },
+        policy: { violations: [hard('network_violation')] },
+        judgement: { termination: 'killed_policy', reason: 'denied_tool', detail: 'A tool call was denied.' },
+      },
+    ],
+    [
       'that could not start',
       {
         ...SILENT,

@@ -112,6 +112,8 @@ export interface Denial {
   readonly reason: string;
   /** The file it was about, as the agent named it. */
   readonly path: string | null;
+  /** It would have reached for the network. */
+  readonly isNetwork: boolean;
   readonly native_line: number;
 }
 

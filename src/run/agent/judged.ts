@@ -1,5 +1,6 @@
 import type { Capture } from '../../contracts/capture.ts';
 import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
+import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
@@ -40,7 +41,7 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     tooMuch: after.tooMuch,
     difference: access.difference,
   });
-  const violations = [...breaches, ...during(seen, effective.approval_posture)];
+  const violations = [...breaches, ...during(seen, effective)];
   const judgement: AgentJudgement = {
     termination: ended.termination,
     reason: ended.reason,
@@ -77,11 +78,12 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
 }
 
 /** What the agent was denied, and what it asked of nobody. */
-function during({ reading, stoppedFor }: Seen, approval: string): Violation[] {
-  const isHard = approval === 'fail_on_prompt';
+function during({ reading, stoppedFor }: Seen, effective: EffectivePolicy): Violation[] {
+  const isHard = effective.approval_posture === 'fail_on_prompt';
+  const isClosed = effective.network_posture === 'deny';
   return [
-    ...reading.denials.map(({ tool, reason }) => ({
-      class: 'native_policy_block' as const,
+    ...reading.denials.map(({ tool, reason, isNetwork }) => ({
+      class: isNetwork && isClosed ? ('network_violation' as const) : ('native_policy_block' as const),
       message: `${tool} was denied: ${reason}`,
       operation: tool,
       hard: isHard,

@@ -46,7 +46,7 @@ const REASON_OF: Readonly<Record<Violation['class'], AgentOutcome['reason']>> = 
   protected_branch_violation: 'protected_branch',
   native_policy_block: 'denied_tool',
   interactive_prompt_violation: 'prompt_detected',
-  network_violation: 'forbidden_operation',
+  network_violation: 'denied_tool',
 };
 
 function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Terminated {
