@@ -2,7 +2,7 @@ import { closeSync, existsSync, fdatasyncSync, openSync, rmSync, writeSync } fro
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
-import { Fault } from '../base/fault.ts';
+import { Fault, fullDisk } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
 import {
@@ -189,6 +189,6 @@ function written<Value>(act: () => Value): Value {
   try {
     return act();
   } catch (cause) {
-    throw new Fault('recording_failed', 'The recording could not be written.', { cause });
+    throw new Fault('recording_failed', `The recording could not be written${fullDisk(cause)}.`, { cause });
   }
 }

@@ -1,8 +1,11 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { startModelApi } from '../agents/model-api.ts';
 import { repositoryFolder } from '../agents/place.ts';
 import { recording } from '../../src/contracts/recording/index.ts';
+import { ownName } from '../../src/execute/processes.ts';
 import { runAgent } from '../../src/tool/run-agent.ts';
 import { AgentWorld, completed, ended, expectAll, filesIn, linesIn, placePrograms, type Row } from './world.ts';
 
@@ -135,6 +138,36 @@ test('who looks on and fails does not break the run, and is told when it is over
   await expect(run).rejects.toThrow('I cannot bear it');
   expect(calls).toBe(1);
   expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
+});
+
+test('a recording that cannot be written takes nothing from the run, and is told when it is over', async () => {
+  const world = new AgentWorld();
+  const api = await startModelApi();
+  onTestFinished(() => api.close());
+  const recorded = path.join(world.place.cwd, 'model.json');
+  let folder = '';
+  const run = runAgent({
+    agent: 'claude',
+    task: 'DO=model DO=write',
+    policy: 'edit',
+    dir: world.repository,
+    cwd: world.place.cwd,
+    modelMode: 'record',
+    recording: recorded,
+    environment: {
+      PATH: world.environment['PATH'],
+      ANTHROPIC_API_KEY: 'the-key-of-the-model',
+      ANTHROPIC_BASE_URL: api.url,
+    },
+    onFolder: place => {
+      folder = place.folder;
+      mkdirSync(path.join(recorded, 'in-the-way'), { recursive: true });
+    },
+  });
+  await expect(run).rejects.toThrow('The file model.json could not be written. The run itself is complete');
+  expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
+  expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toContain('+hello from the agent');
+  expect(readdirSync(tmpdir()).filter(name => name.startsWith(`proctor-stage-${ownName()}-`))).toEqual([]);
 });
 
 test('what cannot be run is refused in a sentence, and leaves nothing', () => {

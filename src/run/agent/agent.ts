@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { AgentAdapter, Invocation } from '../../adapters/agent.ts';
 import { systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
 import { newRunId, newSessionId } from '../../base/ids.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
@@ -114,11 +115,21 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
       { prepared, id: ready.id, lane: 'agent', planned: { is: 'planned', plan }, around },
       (place, journal) => carryOut({ ready, made, prepared, job, plan }, place, journal),
     );
+    await door?.close().catch(unrecorded);
     if (listener.failure) throw listener.failure.error;
     return answer;
   } finally {
-    await door?.close();
+    // Whatever it has to say was said, or something else went wrong before.
+    await door?.close().catch(() => undefined);
     if (stage !== undefined) removeStage(stage);
     free();
   }
+}
+
+/** The run is complete, and what was to be recorded of it is not. */
+function unrecorded(error: unknown): never {
+  if (!(error instanceof Fault)) throw error;
+  throw new Fault(error.code, `${error.message} The run itself is complete, and proctor show tells of it.`, {
+    cause: error.cause,
+  });
 }

@@ -50,7 +50,8 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // Who cannot close it any more is dead; what is left of it goes all the same.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
-  await made.door?.close();
+  // A recording that could not be written is told when the run is: its evidence is none the worse for it.
+  await made.door?.close().catch(() => undefined);
   const access = accessOf(ready, made.door);
   const files: AgentFiles = { ...seen.files, diff: after.diff };
   const { judgement, violations } = judged({ going, capture, seen, after, access, files });
