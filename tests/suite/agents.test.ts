@@ -89,7 +89,6 @@ describe('an agent that a suite asks by its command line', () => {
     const cases = [
       asked('broken', 'DO=exit:3'),
       asked('overloaded', 'DO=api_error:529'),
-      asked('hanging', 'DO=hang'),
       asked('cut', 'DO=no_result'),
       asked('nothing', ''),
       asked('wrong', saying({ case_id: 'another', final_output: { content_type: 'text', content: 'x' } })),
@@ -97,18 +96,27 @@ describe('an agent that a suite asks by its command line', () => {
     const { artifact, folder } = await ranSuite(cases, {
       agent: 'codex',
       environment,
-      timeoutMs: 3_000,
+      timeoutMs: 60_000,
       concurrency: 3,
     });
     const failures = Object.fromEntries(cases.map(({ id }) => [id, artifact(id).runner_failure]));
     expect(failures).toMatchObject({
       broken: { class: 'other', error_name: 'EXIT_NONZERO', url: 'agent:codex' },
       overloaded: { class: 'http_error', status: 529 },
-      hanging: { class: 'timeout' },
       cut: { class: 'schema_mismatch', error_name: 'INCOMPLETE_STREAM' },
       nothing: { class: 'other', error_message: 'The task is empty: say what the agent is to do.' },
       wrong: { class: 'schema_mismatch', error_message: 'case_id is that of another case.' },
     });
+    await expectValid(folder);
+  });
+
+  test('is stopped when its time is up', async () => {
+    const { artifact, folder } = await ranSuite([asked('hanging', 'DO=hang')], {
+      agent: 'codex',
+      environment,
+      timeoutMs: 2_000,
+    });
+    expect(artifact('hanging').runner_failure).toMatchObject({ class: 'timeout' });
     await expectValid(folder);
   });
 
