@@ -21,6 +21,7 @@ describe.each([
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
+  'docs/agents.md',
   'docs/ci.md',
   'docs/decisions.md',
   'docs/intents.md',
