@@ -52,6 +52,8 @@ export class Recorder {
 
   constructor(file: string, header: Header, bytesMax: number) {
     this.#file = file;
+    if (!existsSync(path.dirname(file)))
+      throw new Fault('usage', `The folder in which ${path.basename(file)} is to be recorded does not exist.`);
     if (existsSync(file))
       throw new Fault('usage', `${path.basename(file)} exists already. A recording replaces no file.`);
     if (existsSync(partOf(file)))

@@ -192,6 +192,11 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
       ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
       'ANTHROPIC_API_KEY is not set, so there is no',
     ],
+    [
+      ['--task', 'x', '--model-mode', 'record', '--recording', 'nowhere/r.json'],
+      'The folder in which r.json is to be recorded does not exist.',
+      { ANTHROPIC_API_KEY: 'a-key-of-mine' },
+    ],
     [['--task', 'x'], 'ANTHROPIC_API_KEY holds a character that no key has.', { ANTHROPIC_API_KEY: 'a-key-of-mine\n' }],
     [['--task', 'x'], 'There is no program called claude on the PATH.', { PATH: '/nowhere:.:' }],
     [
