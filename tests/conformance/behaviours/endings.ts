@@ -163,6 +163,19 @@ time.sleep(60)`;
     },
   },
   {
+    name: 'what a program leaves running in its own group ends before anybody looks at what it made, whatever its environment',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('companion');
+      let left: number[] = [];
+      const { ending } = await world.run(
+        { argv: shell(GHOST.replace('setsid ', ''), marker) },
+        { look: () => (left = processesWith(marker)) },
+      );
+      expect({ ending, left }).toEqual({ ending: { how: 'exited', code: 0 }, left: [] });
+    },
+  },
+  {
     name: 'a daemon that has also cleaned its environment ends',
     needs: 'tree',
     holds: async world => {
