@@ -150,7 +150,7 @@ function processes(): Process[] {
 export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
 
 /** Waits for something that must come true. */
-export async function until(what: string, isTrue: () => boolean, timeoutMs = 15_000): Promise<void> {
+export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_000): Promise<void> {
   for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
     await wait(10);
