@@ -84,7 +84,9 @@ async function tryProcess(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const [detail] = causeText(error.cause).split('\n');
-    return { observed: [], trouble: `${error.message}${detail ? ` (${detail})` : ''}` };
+    // Whoever asks the doctor need not be sent there.
+    const sentence = error.message.replace(/ proctor doctor says \w+\.$/, '');
+    return { observed: [], trouble: `${sentence}${detail ? ` (${detail})` : ''}` };
   } finally {
     removeStage(stage);
   }
