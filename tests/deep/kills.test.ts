@@ -320,7 +320,7 @@ async function expectNothingLeft(place: Place, runs: readonly Run[]): Promise<vo
     told.statuses.set(key, (told.statuses.get(key) ?? 0) + 1);
     if (status !== 'succeeded') expect(REASONS).toContain(reason);
   }
-  await until('no control group is left', isSwept, 2_000).catch(() => expect(groupsLeft(before.groups)).toEqual([]));
+  await until('no control group is left', isSwept).catch(() => expect(groupsLeft(before.groups)).toEqual([]));
   expect(mounts()).toBe(before.mounts);
   expect(readdirSync(place.temp)).toEqual([]);
 }
