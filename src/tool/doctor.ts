@@ -39,15 +39,16 @@ export async function diagnose(): Promise<Diagnosis> {
   ]);
   const offer = offersOf(machine).find(({ sandbox }) => sandbox === 'process');
   const tried = await tryProcess(machine);
+  const works = tried.trouble === undefined;
   const isStrict = offer?.isolation === 'strict';
   return {
     machine,
     sandboxes: [
       {
         name: 'process',
-        works: tried.trouble === undefined,
-        isolation: offer?.isolation ?? 'none',
-        enforces: tried.trouble === undefined ? enforcedBy(machine) : [],
+        works,
+        isolation: works && offer ? offer.isolation : 'none',
+        enforces: works ? enforcedBy(machine) : [],
         lacks: offer?.lacks ?? [],
         observed: tried.observed,
         ...(tried.trouble !== undefined && { trouble: tried.trouble }),

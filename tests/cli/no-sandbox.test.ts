@@ -42,6 +42,14 @@ describe.runIf(canBeApart)('a machine', () => {
     expect(readdirSync(here.cwd)).toEqual(['ok.py']);
     const { code, stdout } = proctorAfter(TAKEN, here, ['doctor']);
     expect(code).toBe(0);
+    const { sandboxes } = JSON.parse(proctorAfter(TAKEN, here, ['doctor', '--json']).stdout) as { sandboxes: object[] };
+    expect(sandboxes[0]).toMatchObject({
+      name: 'process',
+      works: false,
+      isolation: 'none',
+      enforces: [],
+      observed: [],
+    });
     expect(stdout).toMatch(
       /^✗ sandbox process {2}does not work here\n {4}Not installed: bwrap\.\n {4}to do {5}Install it: /,
     );
