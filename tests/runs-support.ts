@@ -14,6 +14,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
+import { DISK } from '../src/execute/sandboxes/holder.ts';
 import { proctor, type Ran, ROOT } from './support.ts';
 
 /** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
@@ -187,7 +188,16 @@ export function groupsLeft(before: ReadonlySet<string>): string[] {
   });
 }
 
-export const mounts = (): string => readFileSync('/proc/self/mounts', 'utf8');
+/** What is mounted where a sandbox mounts something. Others on this machine mount and unmount as they like. */
+export function mountsOfOurs(): string[] {
+  const places = [DISK, `${DISK}/tmp`, '/proc', '/work', '/agent', '/opt/proctor', '/newroot', '/oldroot'];
+  return readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .filter(line => {
+      const [, target = ''] = line.split(' ');
+      return places.includes(target) || /\/proctor-(?:stage|place)-/.test(target);
+    });
+}
 
 /** What a run folder says of its end. */
 export function outcomeIn(folder: string): { status: string; reason: string | null; ending: { how: string } } {

@@ -7,7 +7,7 @@ import { idsIn } from '../evidence/ledger-world.ts';
 import {
   cgroupsOfOurs,
   groupsLeft,
-  mounts,
+  mountsOfOurs,
   outcomeIn,
   Place,
   processesWith,
@@ -63,7 +63,7 @@ interface Run {
 }
 
 const told = { killed: 0, missed: 0, statuses: new Map<string, number>() };
-const before = { groups: new Set<string>(), mounts: '' };
+const before = { groups: new Set<string>(), mounts: [] as string[] };
 let warm: Place;
 let usualMs = 1_000;
 /** In how many milliseconds who is killed. */
@@ -72,7 +72,7 @@ let markers = 0;
 
 beforeAll(async () => {
   before.groups = new Set(cgroupsOfOurs());
-  before.mounts = mounts();
+  before.mounts = mountsOfOurs();
   warm = new Place();
   furnish(warm);
   // How long a run takes beside others; the first also tries the sandbox out, which the others find remembered.
@@ -321,6 +321,6 @@ async function expectNothingLeft(place: Place, runs: readonly Run[]): Promise<vo
     if (status !== 'succeeded') expect(REASONS).toContain(reason);
   }
   await until('no control group is left', isSwept).catch(() => expect(groupsLeft(before.groups)).toEqual([]));
-  expect(mounts()).toBe(before.mounts);
+  expect(mountsOfOurs()).toEqual(before.mounts);
   expect(readdirSync(place.temp)).toEqual([]);
 }
