@@ -15,6 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
 import { DISK } from '../src/execute/sandboxes/holder.ts';
+import { holdName, SLOTS, takeSlot } from '../src/execute/slots.ts';
 import { proctor, type Ran, ROOT } from './support.ts';
 
 /** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
@@ -156,6 +157,17 @@ export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
     await wait(10);
   }
+}
+
+/** Takes every place for runs on this machine, until they are freed. Two at a time would wait for each other for ever. */
+export async function takeAllPlaces(): Promise<() => void> {
+  let turn = await holdName('all-places');
+  for (; turn === undefined; turn = await holdName('all-places')) await wait(50);
+  const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
+  return () => {
+    for (const free of held) free();
+    turn.close();
+  };
 }
 
 /** The control groups of ours on this machine, by which one sees what a run has left. */

@@ -2,7 +2,6 @@ import { cpSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SLOTS, takeSlot } from '../../src/execute/slots.ts';
 import { idsIn } from '../evidence/ledger-world.ts';
 import {
   cgroupsOfOurs,
@@ -12,6 +11,7 @@ import {
   Place,
   processesWith,
   type Started,
+  takeAllPlaces,
   until,
 } from '../runs-support.ts';
 
@@ -143,7 +143,7 @@ describe('signals that ask', () => {
 
   test('while all places are taken: the run that waits ends at once, and leaves nothing', async () => {
     const place = new Place();
-    const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
+    const free = await takeAllPlaces();
     try {
       place.file('slow.py', SLOW);
       const waiting = place.start(['run', 'script', 'slow.py']);
@@ -156,7 +156,7 @@ describe('signals that ask', () => {
       place.expectClean();
       await until('no control group is left', isSwept);
     } finally {
-      for (const free of held) free();
+      free();
       place.remove();
     }
   });
