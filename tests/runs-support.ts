@@ -16,7 +16,7 @@ import { expect, onTestFinished } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
 import { DISK } from '../src/execute/sandboxes/holder.ts';
 import { holdName, SLOTS, takeSlot } from '../src/execute/slots.ts';
-import { proctor, type Ran, ROOT } from './support.ts';
+import { proctor, type Ran, ROOT, unhurried } from './support.ts';
 
 /** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
 export class Place {
@@ -104,7 +104,9 @@ export class Started {
     });
     this.ended = new Promise((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', (code, signal) => resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }));
+      child.once('close', (code, signal) =>
+        resolve({ code, signal, stdout: this.stdout, stderr: unhurried(this.stderr) }),
+      );
     });
   }
 

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Place, place } from '../runs-support.ts';
-import { ROOT } from '../support.ts';
+import { ROOT, unhurried } from '../support.ts';
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -24,7 +24,7 @@ function proctorAfter(deed: string, here: Place, args: readonly string[], uid?: 
     timeout: 60_000,
     ...(uid !== undefined && { uid, gid: uid }),
   });
-  return { code: status, stdout, stderr };
+  return { code: status, stdout, stderr: unhurried(stderr) };
 }
 
 const TAKEN = 'mount --bind /dev/null /usr/bin/bwrap';
