@@ -14,7 +14,9 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
-import { proctor, type Ran, ROOT } from './support.ts';
+import { DISK } from '../src/execute/sandboxes/holder.ts';
+import { holdName, SLOTS, takeSlot } from '../src/execute/slots.ts';
+import { proctor, type Ran, ROOT, unhurried } from './support.ts';
 
 /** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
 export class Place {
@@ -102,7 +104,9 @@ export class Started {
     });
     this.ended = new Promise((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', (code, signal) => resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }));
+      child.once('close', (code, signal) =>
+        resolve({ code, signal, stdout: this.stdout, stderr: unhurried(this.stderr) }),
+      );
     });
   }
 
@@ -150,11 +154,22 @@ function processes(): Process[] {
 export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
 
 /** Waits for something that must come true. */
-export async function until(what: string, isTrue: () => boolean, timeoutMs = 15_000): Promise<void> {
+export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_000): Promise<void> {
   for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
     await wait(10);
   }
+}
+
+/** Takes every place for runs on this machine, until they are freed. Two at a time would wait for each other for ever. */
+export async function takeAllPlaces(): Promise<() => void> {
+  let turn = await holdName('all-places');
+  for (; turn === undefined; turn = await holdName('all-places')) await wait(50);
+  const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
+  return () => {
+    for (const free of held) free();
+    turn.close();
+  };
 }
 
 /** The control groups of ours on this machine, by which one sees what a run has left. */
@@ -187,7 +202,16 @@ export function groupsLeft(before: ReadonlySet<string>): string[] {
   });
 }
 
-export const mounts = (): string => readFileSync('/proc/self/mounts', 'utf8');
+/** What is mounted where a sandbox mounts something. Others on this machine mount and unmount as they like. */
+export function mountsOfOurs(): string[] {
+  const places = new Set([DISK, `${DISK}/tmp`, '/proc', '/work', '/agent', '/opt/proctor', '/newroot', '/oldroot']);
+  return readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .filter(line => {
+      const [, target = ''] = line.split(' ');
+      return places.has(target) || target.includes('/proctor-stage-');
+    });
+}
 
 /** What a run folder says of its end. */
 export function outcomeIn(folder: string): { status: string; reason: string | null; ending: { how: string } } {

@@ -7,6 +7,7 @@ import { contentHash } from '../base/hash.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
 import { openDoorFolder } from './door-folder.ts';
+import { NOT_STARTING } from './cell.ts';
 import { bootId } from './machine.ts';
 import type { Job } from './job.ts';
 import type { Launcher } from './launch.ts';
@@ -150,9 +151,7 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
     try {
       const { ending, stdout, stderr } = await prepared.start();
       if (ending.how !== 'exited' || ending.code !== 0) {
-        throw new Fault('sandbox_unavailable', 'The sandbox does not start on this machine. proctor doctor says why.', {
-          cause: Buffer.from(stderr.head).toString(),
-        });
+        throw new Fault('sandbox_unavailable', NOT_STARTING, { cause: Buffer.from(stderr.head).toString() });
       }
       const said = new Set(Buffer.from(stdout.head).toString().split('\n'));
       return triedIn(job).map(what => ({ what, held: said.has(`${what} held`), note: noteOf(what, job) }));

@@ -47,3 +47,6 @@ export interface Counters {
 export interface Sandbox {
   open(job: Job): Promise<Cell>;
 }
+
+/** Of a machine that does not let us make one. */
+export const NOT_STARTING = 'The sandbox does not start on this machine. proctor doctor says why.';

@@ -92,16 +92,24 @@ const TICK_MS = 10;
 /** Every process that has a variable in its environment, however far it has run from its parents. */
 export function processesMarked(marker: string): number[] {
   const mark = Buffer.from(marker);
+  return processesHere().filter(pid => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`).includes(mark);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Every process of a process group. */
+export function processesInGroup(group: number): number[] {
+  return processesHere().filter(pid => Number(statOf(pid)[2]) === group);
+}
+
+function processesHere(): number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
-    .map(Number)
-    .filter(pid => {
-      try {
-        return readFileSync(`/proc/${pid}/environ`).includes(mark);
-      } catch {
-        return false;
-      }
-    });
+    .map(Number);
 }
 
 /** Sends a signal, and does not mind if nobody is there to get it. */

@@ -91,13 +91,15 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
       // said before is in the pipe, and waits there for whoever is slow to take it.
       const letGo = (rounds: number): void => {
         if (held > 0 && rounds > 0) {
-          after(DRAIN_MS, () => letGo(rounds - 1));
+          drain(rounds - 1);
           return;
         }
         started.stdout.destroy();
         started.stderr.destroy();
       };
-      after(DRAIN_MS, () => letGo(DRAIN_ROUNDS_MAX));
+      // Not in the turn in which the time is over: what may be read now is read between that and the next.
+      const drain = (rounds: number): void => after(DRAIN_MS, () => setImmediate(letGo, rounds));
+      drain(DRAIN_ROUNDS_MAX);
       const [stdout, stderr] = await Promise.all(streams);
       const counters = await cell.counters();
       const phases: Phase[] = [

@@ -112,9 +112,9 @@ export interface StagedFile {
 
 /**
  * Copies a file into a stage and says what was copied. What the program sees is the copy, so nobody can change it after
- * its hash was taken.
+ * its hash was taken. Bytes are counted as they come: a file may hold more than its size says, or never end.
  */
-export function stageFile(source: string, stage: string, place: string, mode: number): StagedFile {
+export function stageFile(source: string, stage: string, place: string, mode: number, bytesMax: number): StagedFile {
   let fd: number | undefined;
   try {
     fd = openSync(source, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -124,15 +124,17 @@ export function stageFile(source: string, stage: string, place: string, mode: nu
     try {
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
+        bytes += length;
+        if (bytes > bytesMax) throw new Fault('usage', `${path.basename(place)} is larger than it may be.`);
         hash.update(chunk.subarray(0, length));
         writeSync(copy, chunk, 0, length);
-        bytes += length;
       }
     } finally {
       closeSync(copy);
     }
     return { name: path.basename(place), sha256: `sha256:${hash.digest('hex')}`, bytes };
   } catch (cause) {
+    if (cause instanceof Fault) throw cause;
     throw new Fault('stage_failed', `${path.basename(place)} could not be copied for the run.`, { cause });
   } finally {
     if (fd !== undefined) closeSync(fd);

@@ -108,7 +108,7 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
   return { name: path.basename(found), path: found, args: wanted.args };
 }
 
-const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
+export const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
 const HEAD_BYTES = 1024 * 1024;
 
 /** A program whose name a request can hold. */
@@ -159,7 +159,8 @@ function checkInputs(inputs: readonly string[]): CheckedOrder['inputs'] {
 }
 
 const INPUTS_MAX = 1_000;
-const INPUT_BYTES_MAX = 1024 ** 3;
+/** Of all inputs together. */
+export const INPUT_BYTES_MAX = 1024 ** 3;
 
 function lookAt(file: string, what: string, isLinkShown = false): Stats {
   try {

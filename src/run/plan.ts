@@ -5,6 +5,7 @@ import { newCorrelationId, newRunnerId } from '../base/ids.ts';
 import { redact } from '../base/redact.ts';
 import { VERSION } from '../base/version.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import { SEMVER } from '../contracts/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import { secretForms } from '../base/secret-forms.ts';
@@ -234,8 +235,8 @@ function npmVersion(): string | undefined {
   const beside = path.join(path.dirname(process.execPath), '..');
   for (const folder of [`${beside}/lib/node_modules/npm`, `${beside}/node_modules/npm`, '/usr/share/nodejs/npm']) {
     try {
-      const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: string };
-      if (version !== undefined) return version;
+      const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: unknown };
+      if (typeof version === 'string' && SEMVER.test(version)) return version;
     } catch {
       // Not there; perhaps at the next place.
     }

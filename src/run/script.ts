@@ -28,7 +28,7 @@ import { sweep } from '../execute/sweep.ts';
 import { makeStage, removeStage, stageFile, stageTools } from '../execute/workspace.ts';
 import { effectiveBounds } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
-import { checkOrder, type CheckedOrder, type ScriptOrder } from './order.ts';
+import { checkOrder, type CheckedOrder, INPUT_BYTES_MAX, SCRIPT_BYTES_MAX, type ScriptOrder } from './order.ts';
 import { jobFor, offersOf, planOf } from './plan.ts';
 import { readingOf } from './reading.ts';
 import { type Around, Onlooker, recordRun, watched } from './recorded.ts';
@@ -85,9 +85,14 @@ async function runChecked(checked: CheckedOrder, around: Around): Promise<Script
 /** Copies the script and its inputs to where the program will find them. */
 function layOut({ script, inputs }: CheckedOrder, stage: string) {
   stageTools(stage);
+  let bytesLeft = INPUT_BYTES_MAX;
   return {
-    script: stageFile(script.source, stage, path.join('work', script.name), 0o755),
-    inputs: inputs.map(({ source, name }) => stageFile(source, stage, path.join('work', 'input', name), 0o644)),
+    script: stageFile(script.source, stage, path.join('work', script.name), 0o755, SCRIPT_BYTES_MAX),
+    inputs: inputs.map(({ source, name }) => {
+      const staged = stageFile(source, stage, path.join('work', 'input', name), 0o644, bytesLeft);
+      bytesLeft -= staged.bytes;
+      return staged;
+    }),
   };
 }
 

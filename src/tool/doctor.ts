@@ -42,15 +42,16 @@ export async function diagnose(environment: Readonly<Record<string, string | und
   ]);
   const offer = offersOf(machine).find(({ sandbox }) => sandbox === 'process');
   const tried = await tryProcess(machine);
+  const works = tried.trouble === undefined;
   const isStrict = offer?.isolation === 'strict';
   return {
     machine,
     sandboxes: [
       {
         name: 'process',
-        works: tried.trouble === undefined,
-        isolation: offer?.isolation ?? 'none',
-        enforces: tried.trouble === undefined ? enforcedBy(machine) : [],
+        works,
+        isolation: works && offer ? offer.isolation : 'none',
+        enforces: works ? enforcedBy(machine) : [],
         lacks: offer?.lacks ?? [],
         observed: tried.observed,
         ...(tried.trouble !== undefined && { trouble: tried.trouble }),
@@ -88,7 +89,9 @@ async function tryProcess(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const [detail] = causeText(error.cause).split('\n');
-    return { observed: [], trouble: `${error.message}${detail ? ` (${detail})` : ''}` };
+    // Whoever asks the doctor need not be sent there.
+    const sentence = error.message.replace(/ proctor doctor says \w+\.$/, '');
+    return { observed: [], trouble: `${sentence}${detail ? ` (${detail})` : ''}` };
   } finally {
     removeStage(stage);
   }

@@ -44,7 +44,7 @@ describe('a folder from elsewhere', () => {
   test('makes nobody end a process or remove a folder that its journal names', () => {
     // A mark that only the victim has: whoever should believe the journal after all must hit nobody else.
     const mark = path.basename(temporaryFolder());
-    const victim = spawn('sleep', ['60'], { env: { PROCTOR_VICTIM: mark, PROCTOR_RUN: 'another' } });
+    const victim = spawn('sleep', ['600'], { env: { PROCTOR_VICTIM: mark, PROCTOR_RUN: 'another' } });
     onTestFinished(() => void victim.kill('SIGKILL'));
     const pid = victim.pid as number;
     const kept = temporaryFolder();

@@ -1,7 +1,8 @@
 import type { Job } from '../../src/execute/job.ts';
 import type { Launcher } from '../../src/execute/launch.ts';
 import type { Machine } from '../../src/execute/machine.ts';
-import { type Asked, opened, type Outcome, ran, type Show } from './jobs.ts';
+import type { StoppedBy } from '../../src/contracts/ending.ts';
+import { type Asked, opened, type Outcome, outcomeOf, ran, type Show } from './jobs.ts';
 import type { Prepared } from '../../src/execute/launch.ts';
 
 /** What a sandbox may promise of a program beyond running it to its end. */
@@ -79,6 +80,21 @@ export class World {
 
   open(asked: Asked, live = false): Promise<Prepared> {
     return opened(this.launcher, this.backend.name, asked, live);
+  }
+
+  /** Runs a program that is asked to end when it has said its first word, for one reason after the other. */
+  async stopped(asked: Asked, ...reasons: readonly StoppedBy[]): Promise<Outcome> {
+    const prepared = await this.open(asked, true);
+    try {
+      let isUp = () => {};
+      const up = new Promise<void>(resolve => (isUp = resolve));
+      const captured = prepared.start(() => isUp());
+      await Promise.race([up, captured]);
+      for (const by of reasons) prepared.stop(by);
+      return outcomeOf(await captured, prepared.leftovers);
+    } finally {
+      await prepared.close();
+    }
   }
 
   promises(promised: Promised): boolean {

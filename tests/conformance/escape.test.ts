@@ -11,6 +11,7 @@ import { isAlive } from '../../src/execute/processes.ts';
 import { DENIED, JUDGED } from '../../src/execute/sandboxes/syscalls.ts';
 import { drive } from './drive.ts';
 import { type Asked, MB, type Outcome, python, ran, shell, unique } from './jobs.ts';
+import { PATIENT } from './support.ts';
 
 const launcher = openLauncher();
 const machine = await launcher.machine();
@@ -212,10 +213,10 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     ]);
     const send = `socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'WHO', ('127.0.0.1', ${udp.address().port}))`;
     await tried({ send: send.replace('WHO', 'bare') }, bare);
-    await expect.poll(() => heard).toEqual(['bare']);
+    await expect.poll(() => heard, PATIENT).toEqual(['bare']);
     await tried({ send: send.replace('WHO', 'bound') });
     await tried({ send: send.replace('WHO', 'bare again') }, bare);
-    await expect.poll(() => heard).toEqual(['bare', 'bare again']);
+    await expect.poll(() => heard, PATIENT).toEqual(['bare', 'bare again']);
   });
 
   test('there is one network interface, and no other address to go to', async () => {

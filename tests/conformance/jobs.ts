@@ -130,7 +130,7 @@ export async function ran(
   }
 }
 
-function outcomeOf(capture: Capture, leftovers: Leftovers): Outcome {
+export function outcomeOf(capture: Capture, leftovers: Leftovers): Outcome {
   const { stdout, stderr } = capture;
   return { ...capture, out: Buffer.from(stdout.head).toString(), err: Buffer.from(stderr.head).toString(), leftovers };
 }

@@ -128,5 +128,8 @@ function groupsOf(launcher: number, { cgroups }: Leftovers): string[] {
   return cgroups
     .map(folder => path.dirname(folder))
     .flatMap(parent => readdirSync(parent).map(name => path.join(parent, name)))
-    .filter(folder => path.basename(folder).split(/[-.]/).includes(String(launcher)));
+    .filter(folder => OWNER.exec(path.basename(folder))?.[1] === String(launcher));
 }
+
+/** Whose a group is. There are other numbers in its name. */
+const OWNER = /^proctor-(?:probe-)?\d+\.(\d+)\.\d+-/;

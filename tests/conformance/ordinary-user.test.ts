@@ -35,7 +35,7 @@ describe.runIf(missing.length === 0)('for an ordinary user', () => {
       { argv: shell('cat input/a; echo to-err >&2; echo x > output/b; ls output'), files: { a: 'staged\n' } },
       {
         argv: shell('trap "" TERM; setsid sh -c "trap \\"\\" TERM; sleep 60" "$1" & sleep 60', marker),
-        limits: { timeoutMs: 500, graceMs: 100 },
+        limits: { timeoutMs: 3_000, graceMs: 100 },
       },
       { argv: shell('setsid sleep 60 & exit 0', marker) },
       { argv: shell('sleep 60'), limits: { timeoutMs: 0, graceMs: 0 } },

@@ -78,7 +78,7 @@ describe('looking', () => {
   test('ends no process and removes no stage that a journal names', () => {
     // A mark that only the victim has: whoever should believe the journal after all must hit nobody else.
     const marker = `PROCTOR_VICTIM=${path.basename(temporaryFolder())}`;
-    const victim = spawn('sleep', ['60'], { env: { PROCTOR_VICTIM: marker.slice('PROCTOR_VICTIM='.length) } });
+    const victim = spawn('sleep', ['600'], { env: { PROCTOR_VICTIM: marker.slice('PROCTOR_VICTIM='.length) } });
     onTestFinished(() => void victim.kill('SIGKILL'));
     const pid = victim.pid as number;
     const temp = temporaryFolder();

@@ -7,7 +7,7 @@ import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import type { IntentLine } from '../../src/evidence/intent-run.ts';
 import { strictTroubles, writes } from '../intent/world.ts';
-import { cgroupsOfOurs, groupsLeft, mounts, Place, processesWith, until } from '../runs-support.ts';
+import { cgroupsOfOurs, groupsLeft, mountsOfOurs, Place, processesWith, until } from '../runs-support.ts';
 
 const KILLS = Number(process.env['PROCTOR_KILLS'] ?? 60);
 const AT_ONCE = 3;
@@ -36,12 +36,12 @@ const intentFor = (marker: string): string =>
 let warm: Place;
 let usualMs = 1_000;
 let markers = 0;
-const before = { groups: new Set<string>(), mounts: '' };
+const before = { groups: new Set<string>(), mounts: [] as string[] };
 const told = new Map<string, number>();
 
 beforeAll(async () => {
   before.groups = new Set(cgroupsOfOurs());
-  before.mounts = mounts();
+  before.mounts = mountsOfOurs();
   warm = new Place();
   warm.file('intent.json', intentFor('warm'));
   await warm.start(['run', 'intent', 'intent.json', ...EXECUTE]).ended;
@@ -94,7 +94,7 @@ describe('runs of intents that are killed', () => {
     }
     expect(told.get('interrupted') ?? 0).toBeGreaterThan(0);
     await until('no control group is left', () => groupsLeft(before.groups).length === 0);
-    expect(mounts()).toBe(before.mounts);
+    expect(mountsOfOurs()).toEqual(before.mounts);
   });
 
   /** Whatever the journals say, recovery says, and the verifier agrees. */

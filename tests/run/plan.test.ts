@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
 import type { Machine } from '../../src/execute/machine.ts';
@@ -50,6 +50,36 @@ describe('what a machine offers', () => {
   test('names the programs that are missing, and not where they would lie', () => {
     const [, sandbox] = offersOf({ ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/setpriv'] });
     expect(sandbox?.unusable).toBe('The sandbox needs what is not installed here: bwrap, setpriv.');
+  });
+});
+
+describe('the version of npm', () => {
+  /** What the record says of npm where node lies in a folder with such a package beside it. */
+  function recorded(npm?: string) {
+    const folder = temporaryFolder();
+    const beside = path.join(folder, 'lib/node_modules/npm');
+    mkdirSync(beside, { recursive: true });
+    if (npm !== undefined) writeFileSync(path.join(beside, 'package.json'), npm);
+    const { execPath } = process;
+    onTestFinished(() => void (process.execPath = execPath));
+    process.execPath = path.join(folder, 'bin/node');
+    const { platform, warnings = [] } = planned().plan.runner;
+    return { npm: platform.npm_version, isWarned: warnings.includes('npm: not found beside node') };
+  }
+
+  test('is that of the package beside node', () => {
+    expect(recorded('{"version":"10.9.2"}')).toEqual({ npm: '10.9.2', isWarned: false });
+  });
+
+  // Some systems keep theirs elsewhere, where it is found all the same.
+  test.runIf(!existsSync('/usr/share/nodejs/npm')).each([
+    ['is not there', undefined],
+    ['is broken', '{"version":'],
+    ['has no version', '{}'],
+    ['has a version that is none', '{"version":"newest"}'],
+    ['has a version that is no text', '{"version":10}'],
+  ])('is 0.0.0 where that %s, and the record warns of it', async (_, npm) => {
+    expect(recorded(npm)).toEqual({ npm: '0.0.0', isWarned: true });
   });
 });
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
+import { publicSentence } from '../../src/evidence/ingest/reason.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
 import { listRuns } from '../../src/evidence/runs.ts';
@@ -91,6 +92,24 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
       const text = readFileSync(path.join(entry.parentPath, entry.name), 'utf8');
       for (const trace of traces) expect(text, entry.name).not.toContain(trace);
     }
+  });
+
+  test('a breach is told by one sentence with a number, under which the log for admins has the reason', async () => {
+    const { answer, folder } = await run(`import os\nos.symlink('/etc/passwd', 'output/link')\nresult()`, { bounds });
+    expect(answer).toMatchObject({ reading: { status: 'failed', reason: 'artifact_type_forbidden' } });
+    await expectValid(folder);
+    const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8');
+    const { error_summary: summary } = JSON.parse(read('result.json')) as { error_summary: string };
+    const [, sentence, id] = /^([A-Z][^/]+\.) Reference: ([0-9a-f]{16})\.$/.exec(summary) ?? [];
+    expect(sentence).toBe(publicSentence('artifact_type_forbidden'));
+    expect(summary).not.toContain('link');
+    const errors = read('evidence/internal/log.ndjson')
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as Record<string, string>)
+      .filter(({ level }) => level === 'error');
+    const detail = 'output/link is neither a file nor a folder';
+    expect(errors).toMatchObject([{ code: 'artifact_type_forbidden', detail, correlation_id: id }]);
   });
 
   test('a script that is stopped leaves evidence of what it had said', async () => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../../base/fault.ts';
+import { NOT_STARTING } from '../cell.ts';
 import type { Cgroup, Cgroups } from '../cgroup.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { handOver, makePipes, type Pipe } from '../pipes.ts';
@@ -18,8 +19,7 @@ export class Holder {
   readonly #child: ChildProcess;
   readonly cgroup: Cgroup | undefined;
   readonly uid: number | undefined;
-  /** Resolves when it is in its control groups. */
-  readonly joined: Promise<void>;
+  readonly #joined: Promise<void>;
 
   /** What the program says. */
   readonly stdout: Readable;
@@ -37,7 +37,16 @@ export class Holder {
     this.stderr = stderr;
     this.uid = uid;
     this.cgroup = cgroup;
-    this.joined = joined;
+    this.#joined = joined;
+  }
+
+  /** Resolves when it is in its control groups. */
+  async joined(): Promise<void> {
+    try {
+      await this.#joined;
+    } catch (error) {
+      throw error instanceof Fault && error.code === 'process_gone' ? await this.#dead() : error;
+    }
   }
 
   static async open(name: string, cgroups: Cgroups, uid?: number, disk?: Disk): Promise<Holder> {
@@ -53,6 +62,8 @@ export class Holder {
     });
     handOver(pipes);
     for (const stream of child.stdio) stream?.on('error', () => undefined);
+    // Of a process that has ended, Node throws away what nobody waits for, and with it why it has ended.
+    child.stderr?.on('readable', () => undefined);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', cause => reject(new Fault('sandbox_unavailable', NOT_STARTED, { cause })));
@@ -105,28 +116,36 @@ export class Holder {
    * of the size that was needed last, which is mostly the one that is needed next.
    */
   async mount(disk: Disk): Promise<void> {
-    if (await this.#mountsAs(disk, 'defaults')) return;
+    const said = await this.#mountsAs(disk, 'defaults');
+    if (said === 'ready') return;
+    if (said === undefined) throw await this.#dead();
     throw new Fault('sandbox_unavailable', 'The sandbox could not make a work folder of its own.', {
       cause: saidBy(this.output(2)),
     });
   }
 
-  #mounted: { disk: Disk; done: Promise<boolean> } | undefined;
+  /** Where the machine lets nobody make namespaces, it dies at once, and says so. */
+  async #dead(): Promise<Fault> {
+    return new Fault('sandbox_unavailable', NOT_STARTING, { cause: await firstLine(this.output(2)) });
+  }
 
-  #mountsAs(disk: Disk, how: 'defaults' | 'remount'): Promise<boolean> {
+  #mounted: { disk: Disk; done: Promise<string | undefined> } | undefined;
+
+  /** What it answers; undefined if it is dead. */
+  #mountsAs(disk: Disk, how: 'defaults' | 'remount'): Promise<string | undefined> {
     const { bytes, entries } = this.#mounted?.disk ?? {};
     if (this.#mounted && bytes === disk.bytes && entries === disk.entries) return this.#mounted.done;
     if (this.#mounted && how === 'defaults') return this.#mounted.done.then(() => this.#mountsAs(disk, 'remount'));
     const options = `${how},size=${disk.bytes},nr_inodes=${disk.entries},mode=0755`;
     this.say(`mount -t tmpfs -o ${options} work ${DISK} && echo ready || echo failed\n`);
-    const done = firstLine(this.output(1)).then(line => line === 'ready');
+    const done = firstLine(this.output(1));
     this.#mounted = { disk, done };
     return done;
   }
 
   /** Whoever is still in its groups was started while it died, and does not die with it. */
   async #leave(cgroup: Cgroup): Promise<void> {
-    await this.joined.catch(() => undefined);
+    await this.#joined.catch(() => undefined);
     await cgroup.kill();
     await cgroup.close();
   }

@@ -7,11 +7,12 @@ import type { Cell, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Job, Leftovers } from '../job.ts';
 import { checkStdin } from '../mounts.ts';
 import { handOver, makePipes, type Pipe } from '../pipes.ts';
-import { isAlive, processesMarked, signal } from '../processes.ts';
+import { isAlive, processesInGroup, processesMarked, signal } from '../processes.ts';
 
 /**
- * No sandbox: a process of the user's own, with a clock and a cap on its output. Its descendants are found by a mark in
- * their environment, so that one that left the process group dies too; one that also cleans its environment does not.
+ * No sandbox: a process of the user's own, with a clock and a cap on its output. Its descendants are found by their process
+ * group, and by a mark in their environment, so that one that left the group dies too; one that also cleans its environment
+ * does not.
  */
 export const none: Sandbox = {
   async open(job) {
@@ -43,7 +44,8 @@ class BareCell implements Cell {
   readonly #job: Job;
   readonly #marker: string;
   readonly #pipes: readonly Pipe[];
-  #pid: number | undefined;
+  /** The process group of the program, until everybody in it is dead; after that, the number may be another's. */
+  #group: number | undefined;
 
   constructor(job: Job, pipes: readonly Pipe[]) {
     this.#job = job;
@@ -68,7 +70,7 @@ class BareCell implements Cell {
           stdio: [input ?? 'ignore', stdout.writeFd, stderr.writeFd],
           detached: true,
         });
-        this.#pid = child.pid;
+        this.#group = child.pid;
         child.once('error', error => resolve(notStarted(error)));
         child.once('exit', (code, name) => resolve(name === null ? { code: code ?? 0 } : { signal: name }));
       } catch (error) {
@@ -100,19 +102,25 @@ class BareCell implements Cell {
   }
 
   #signal(name: NodeJS.Signals): void {
-    if (this.#pid !== undefined) signal(-this.#pid, name);
+    // A group at once: whoever is just being born is not missed.
+    if (this.#group !== undefined) signal(-this.#group, name);
     for (const pid of processesMarked(this.#marker)) signal(pid, name);
   }
 
   /** The program is dead; what it left running dies now. */
   async #alone<End>(end: End): Promise<End> {
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      const left = processesMarked(this.#marker).filter(isAlive);
-      if (left.length === 0) break;
-      for (const pid of left) signal(pid, 'SIGKILL');
+      if (!this.#isAnybodyLeft()) break;
+      this.#signal('SIGKILL');
       await wait(10);
     }
+    this.#group = undefined;
     return end;
+  }
+
+  #isAnybodyLeft(): boolean {
+    const inGroup = this.#group === undefined ? [] : processesInGroup(this.#group);
+    return [...inGroup, ...processesMarked(this.#marker)].some(isAlive);
   }
 }
 

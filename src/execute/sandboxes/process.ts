@@ -94,7 +94,7 @@ class BoundCell implements Cell {
     removeUnstaged(job);
     if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
     const { memoryBytes, pids } = job.limits;
-    await holder.joined;
+    await holder.joined();
     await holder.cgroup?.limit({
       ...(memoryBytes !== undefined && { memoryBytes }),
       ...(pids !== undefined && { pids: pids + OURS_WITHIN }),

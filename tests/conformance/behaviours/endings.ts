@@ -101,7 +101,7 @@ def bye(*_): print('bye', flush=True); sys.exit(0)
 signal.signal(signal.SIGTERM, bye)
 print('ready', flush=True)
 time.sleep(60)`;
-      const { ending, out } = await world.run({ argv: python(code), limits: { timeoutMs: 1_500, graceMs: 10_000 } });
+      const { ending, out } = await world.run({ argv: python(code), limits: { timeoutMs: 5_000, graceMs: 10_000 } });
       expect(ending).toEqual({ how: 'killed', by: 'timeout', signal: 'SIGTERM' });
       expect(out).toBe('ready\nbye\n');
     },
@@ -110,10 +110,10 @@ time.sleep(60)`;
     name: 'a program that does not listen is ended after the grace',
     needs: 'always',
     holds: async world => {
-      const { ending, out } = await world.run({
-        argv: shell('trap "" TERM INT HUP; echo deaf; while :; do sleep 1; done'),
-        limits: { timeoutMs: 500, graceMs: 200 },
-      });
+      const { ending, out } = await world.stopped(
+        { argv: shell('trap "" TERM INT HUP; echo deaf; while :; do sleep 1; done'), limits: { graceMs: 200 } },
+        'timeout',
+      );
       expect(ending).toEqual({ how: 'killed', by: 'timeout', signal: 'SIGKILL' });
       expect(out).toBe('deaf\n');
     },
@@ -163,6 +163,19 @@ time.sleep(60)`;
     },
   },
   {
+    name: 'what a program leaves running in its own group ends before anybody looks at what it made, whatever its environment',
+    needs: 'always',
+    holds: async world => {
+      const marker = unique('companion');
+      let left: number[] = [];
+      const { ending } = await world.run(
+        { argv: shell(GHOST.replace('setsid ', ''), marker) },
+        { look: () => (left = processesWith(marker)) },
+      );
+      expect({ ending, left }).toEqual({ ending: { how: 'exited', code: 0 }, left: [] });
+    },
+  },
+  {
     name: 'a daemon that has also cleaned its environment ends',
     needs: 'tree',
     holds: async world => {
@@ -184,7 +197,7 @@ time.sleep(60)`;
     name: 'a program that says nothing for too long is ended',
     needs: 'always',
     holds: async world => {
-      const { ending, out } = await world.run({ argv: shell('echo once; sleep 60'), limits: { idleMs: 400 } });
+      const { ending, out } = await world.run({ argv: shell('echo once; sleep 60'), limits: { idleMs: 2_500 } });
       expect(ending).toMatchObject({ how: 'killed', by: 'idle' });
       expect(out).toBe('once\n');
     },
@@ -194,8 +207,8 @@ time.sleep(60)`;
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({
-        argv: shell('for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >&$((1 + i % 2)); sleep 0.2; done'),
-        limits: { idleMs: 1_500 },
+        argv: shell('for i in $(seq 15); do echo $i >&$((1 + i % 2)); sleep 0.2; done'),
+        limits: { idleMs: 2_500 },
       });
       expect(ending).toEqual({ how: 'exited', code: 0 });
     },
@@ -204,9 +217,10 @@ time.sleep(60)`;
     name: 'a program whose words nobody takes is not idle',
     needs: 'always',
     holds: async world => {
+      let pieces = 0;
       const { ending } = await world.run(
-        { argv: python('import sys; sys.stdout.write("x" * 400000); sys.stdout.flush()'), limits: { idleMs: 250 } },
-        { show: () => wait(350) },
+        { argv: python('import sys; sys.stdout.write("x" * 400000); sys.stdout.flush()'), limits: { idleMs: 2_000 } },
+        { show: () => (pieces++ === 0 ? wait(2_500) : undefined) },
       );
       expect(ending).toEqual({ how: 'exited', code: 0 });
     },
@@ -216,8 +230,8 @@ time.sleep(60)`;
     needs: 'always',
     holds: async world => {
       const { ending, stdout } = await world.run(
-        { argv: python('print("x" * 99999)'), limits: { timeoutMs: 1_500 } },
-        { show: () => wait(1_200) },
+        { argv: python('print("x" * 99999)'), limits: { timeoutMs: 3_000 } },
+        { show: () => wait(1_600) },
       );
       expect(ending).toEqual({ how: 'exited', code: 0 });
       expect(stdout.bytesTotal).toBe(100_000);
@@ -228,18 +242,9 @@ time.sleep(60)`;
     needs: 'always',
     holds: async world => {
       const marker = unique('cancelled');
-      const prepared = await world.open({ argv: shell('echo up; sleep 60 & wait', marker) }, true);
-      try {
-        let isUp = () => {};
-        const up = new Promise<void>(resolve => (isUp = resolve));
-        const captured = prepared.start(() => isUp());
-        await up;
-        prepared.stop('cancel');
-        const { ending } = await captured;
-        expect(ending).toEqual({ how: 'killed', by: 'cancel', signal: 'SIGTERM' });
-      } finally {
-        await prepared.close();
-      }
+      const asked = { argv: shell('echo up; sleep 60 & wait', marker), limits: { graceMs: 10_000 } };
+      const { ending } = await world.stopped(asked, 'cancel');
+      expect(ending).toEqual({ how: 'killed', by: 'cancel', signal: 'SIGTERM' });
       expect(processesWith(marker)).toEqual([]);
     },
   },
@@ -247,19 +252,13 @@ time.sleep(60)`;
     name: 'the first reason to stop is the one that counts',
     needs: 'always',
     holds: async world => {
-      const prepared = await world.open({
-        argv: shell('trap "" TERM; sleep 60'),
-        limits: { timeoutMs: 600, graceMs: 900 },
-      });
-      try {
-        const captured = prepared.start();
-        await wait(200);
-        prepared.stop('policy');
-        prepared.stop('cancel');
-        expect((await captured).ending).toMatchObject({ how: 'killed', by: 'policy' });
-      } finally {
-        await prepared.close();
-      }
+      // Its time is over while it still has its grace.
+      const { ending } = await world.stopped(
+        { argv: shell('trap "" TERM; echo deaf; sleep 60'), limits: { timeoutMs: 2_500, graceMs: 3_000 } },
+        'policy',
+        'cancel',
+      );
+      expect(ending).toEqual({ how: 'killed', by: 'policy', signal: 'SIGKILL' });
     },
   },
   {
@@ -307,4 +306,6 @@ if sys.argv[2] == 'stay': time.sleep(60)
 print('left', flush=True)
 os._exit(0)`;
 
-const GHOST = 'setsid env -i /bin/sh -c "/bin/sleep 60; :" "$1" >/dev/null 2>&1 </dev/null & sleep 0.2';
+/** It ends when its ghost is one. */
+const GHOST =
+  'setsid env -i /bin/sh -c ": > output/up; /bin/sleep 60; :" "$1" >/dev/null 2>&1 </dev/null & while ! [ -e output/up ]; do sleep 0.02; done';

@@ -38,12 +38,17 @@ export const limits: Behaviour[] = [
     name: 'memory is counted over all processes together',
     needs: 'memory',
     holds: async world => {
+      // Each keeps what it has until one of them is dead.
       const code = `
-import os, time
+import os
+reader, writer = os.pipe()
 for _ in range(4):
     if os.fork() == 0:
-        x = bytearray(30 << 20); time.sleep(0.5); os._exit(0)
-for _ in range(4): os.wait()`;
+        os.close(writer)
+        x = bytearray(30 << 20); os.read(reader, 1); os._exit(0)
+os.wait()
+os.close(writer)
+for _ in range(3): os.wait()`;
       const { ending } = await world.run({ argv: python(code), limits: { memoryBytes: 64 * MB } });
       expect(ending).toMatchObject({ how: 'out_of_memory' });
     },

@@ -264,53 +264,68 @@ console.log(JSON.stringify(found.map(program => program === process.execPath ? '
     },
   },
   {
-    name: 'a listed program that is a script starts where its interpreter is listed, and brings nothing but env along',
+    name: 'a listed program that is a script starts where its interpreter is listed',
     needs: 'commands',
     holds: async world => {
-      const asked = {
-        env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp' },
-        files: { 'package.json': '{"scripts":{"x":"node -p 6*7"}}' },
-        limits: { pids: 200, memoryBytes: 1024 * MB },
-      };
       const version = expect.stringMatching(/^\d+\.\d+\.\d+\n$/);
-      const listed = ['node', 'npm', 'npx'];
+      await expectEach(world, [
+        [['npm', '--version'], ['node', 'npm'], { ending: ended(0), out: version, err: '' }],
+        [['npx', '--version'], PACKAGES, { ending: ended(0), out: version, err: '' }],
+        [['npx', '--version'], ['node', 'npm'], { ending: { how: 'not_started', code: 127 } }],
+        [['npm', '--version'], ['npm'], { ending: ended(127), err: expect.stringContaining("'node'") }],
+        // What a script names as its interpreter is a path, and not always the one that its name is found at.
+        [['egrep', '-o', 'sc', 'input/package.json'], ['egrep', 'grep'], { ending: { how: 'not_started', code: 127 } }],
+        [['egrep', '-o', 'sc', 'input/package.json'], ['egrep', 'grep', 'sh'], { ending: ended(0), out: 'sc\n' }],
+      ]);
+    },
+  },
+  {
+    name: 'a listed program that is a script brings nothing but env along',
+    needs: 'commands',
+    holds: async world => {
       const look = `
 const { existsSync, readdirSync } = require('node:fs');
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'];
 console.log(JSON.stringify(folders.filter(existsSync).flatMap(folder => readdirSync(folder)).sort()));`;
-      const ended = (code: number) => ({ how: 'exited', code });
-      const trials: [readonly string[], readonly string[], object][] = [
-        [['npm', '--version'], ['node', 'npm'], { ending: ended(0), out: version, err: '' }],
-        [['npx', '--version'], listed, { ending: ended(0), out: version, err: '' }],
-        [['npx', '--version'], ['node', 'npm'], { ending: { how: 'not_started', code: 127 } }],
-        [['env'], listed, { ending: { how: 'not_started', code: 127 } }],
-        [['npm', '--version'], ['npm'], { ending: ended(127), err: expect.stringContaining("'node'") }],
-        [['node', '-e', look], listed, { out: '["env","node","npm","npx"]\n' }],
+      await expectEach(world, [
+        [['env'], PACKAGES, { ending: { how: 'not_started', code: 127 } }],
+        [['node', '-e', look], PACKAGES, { out: '["env","node","npm","npx"]\n' }],
         [['node', '-e', look], ['node'], { out: '["node"]\n' }],
-        // Scripts of packages are lines for a shell.
-        [
-          ['npm', '--prefix', 'input', 'run', 'x'],
-          listed,
-          { ending: ended(254), err: expect.stringContaining('spawn sh ENOENT') },
-        ],
-        [
-          ['npm', '--prefix', 'input', 'run', '--silent', 'x'],
-          [...listed, 'sh'],
-          { ending: ended(0), out: '42\n', err: '' },
-        ],
-        // What a script names as its interpreter is a path, and not always the one that its name is found at.
-        [['egrep', '-o', 'sc', 'input/package.json'], ['egrep', 'grep'], { ending: { how: 'not_started', code: 127 } }],
-        [['egrep', '-o', 'sc', 'input/package.json'], ['egrep', 'grep', 'sh'], { ending: ended(0), out: 'sc\n' }],
-      ];
-      for (const [argv, programs, expected] of trials) {
-        expect(
-          await world.run({ ...asked, argv, programs }),
-          `${argv.join(' ')} of ${programs.join(', ')}`,
-        ).toMatchObject(expected);
-      }
+      ]);
+    },
+  },
+  {
+    name: 'scripts of packages, which are lines for a shell, run where a shell is listed',
+    needs: 'commands',
+    holds: async world => {
+      const npm = ['npm', '--prefix', 'input', 'run'];
+      await expectEach(world, [
+        [[...npm, 'x'], PACKAGES, { ending: ended(254), err: expect.stringContaining('spawn sh ENOENT') }],
+        [[...npm, '--silent', 'x'], [...PACKAGES, 'sh'], { ending: ended(0), out: '42\n', err: '' }],
+      ]);
     },
   },
 ];
+
+const PACKAGES = ['node', 'npm', 'npx'];
+
+/** A program, the only ones that exist, and what becomes of it. */
+type Trial = readonly [argv: readonly string[], programs: readonly string[], expected: object];
+
+async function expectEach(world: World, trials: readonly Trial[]): Promise<void> {
+  for (const [argv, programs, expected] of trials) {
+    const ran = await world.run({
+      argv,
+      programs,
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp' },
+      files: { 'package.json': '{"scripts":{"x":"node -p 6*7"}}' },
+      limits: { pids: 200, memoryBytes: 1024 * MB, timeoutMs: 60_000 },
+    });
+    expect(ran, `${argv.join(' ')} of ${programs.join(', ')}`).toMatchObject(expected);
+  }
+}
+
+const ended = (code: number) => ({ how: 'exited', code });
 
 /** What a program says that tries to reach a server of this machine. */
 async function connected(world: World, asked: Omit<Asked, 'argv'>): Promise<string> {

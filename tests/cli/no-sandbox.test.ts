@@ -1,0 +1,83 @@
+/** Machines that lack what a sandbox is made of, or forbid it. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Place, place } from '../runs-support.ts';
+import { ROOT, unhurried } from '../support.ts';
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** In a namespace of its own whoever calls is root, may mount, and may forbid what is below it. */
+const APART = ['--user', '--map-root-user', '--mount'];
+const canBeApart = spawnSync('unshare', [...APART, 'true']).status === 0;
+
+/** Runs the command line where something has been done to the machine before. */
+function proctorAfter(deed: string, here: Place, args: readonly string[], uid?: number) {
+  const command = `${deed} && exec "$0" "$@"`;
+  const words = [process.execPath, path.join(ROOT, 'dist', 'proctor.js'), ...args];
+  const { status, stdout, stderr } = spawnSync('unshare', [...APART, '/bin/sh', '-c', command, ...words], {
+    cwd: here.cwd,
+    env: { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', TMPDIR: here.temp },
+    encoding: 'utf8',
+    timeout: 60_000,
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  return { code: status, stdout, stderr: unhurried(stderr) };
+}
+
+const TAKEN = 'mount --bind /dev/null /usr/bin/bwrap';
+const FORBIDDEN = 'echo 0 > /proc/sys/user/max_user_namespaces';
+
+describe.runIf(canBeApart)('a machine', () => {
+  test('without bubblewrap refuses a run in one sentence, and says what to install', () => {
+    const here = furnished();
+    expect(proctorAfter(TAKEN, here, ['run', 'script', 'ok.py'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: The sandbox needs what is not installed here: bwrap. --sandbox none runs without one, and then nothing is isolated.\n',
+    });
+    expect(readdirSync(here.cwd)).toEqual(['ok.py']);
+    const { code, stdout } = proctorAfter(TAKEN, here, ['doctor']);
+    expect(code).toBe(0);
+    const { sandboxes } = JSON.parse(proctorAfter(TAKEN, here, ['doctor', '--json']).stdout) as { sandboxes: object[] };
+    expect(sandboxes[0]).toMatchObject({
+      name: 'process',
+      works: false,
+      isolation: 'none',
+      enforces: [],
+      observed: [],
+    });
+    expect(stdout).toMatch(
+      /^✗ sandbox process {2}does not work here\n {4}Not installed: bwrap\.\n {4}to do {5}Install it: /,
+    );
+  });
+
+  // With control groups it is met when it joins them, without when it mounts its disk.
+  test.each([['us', undefined], ...(isRoot ? ([['an ordinary user', NOBODY]] as const) : [])] as const)(
+    'that forbids namespaces to %s refuses a run in one sentence, and says why',
+    (_, uid) => {
+      const here = furnished();
+      expect(proctorAfter(FORBIDDEN, here, ['run', 'script', 'ok.py'], uid)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'error: The sandbox does not start on this machine. proctor doctor says why.\n',
+      });
+      expect(readdirSync(here.cwd)).toEqual(['ok.py']);
+      const { code, stdout } = proctorAfter(FORBIDDEN, here, ['doctor'], uid);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(
+        /^✗ sandbox process {2}does not work here\n {4}The sandbox does not start on this machine\. \(unshare: [^\n]+\)\n(?: {4}lacks [^\n]+\n)? {4}to do {5}On Ubuntu /,
+      );
+    },
+  );
+});
+
+function furnished(): Place {
+  const here = place();
+  chmodSync(here.cwd, 0o777);
+  here.file('ok.py', 'import proctor_tool\nproctor_tool.succeed()\n');
+  return here;
+}
