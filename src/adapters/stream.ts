@@ -40,8 +40,9 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
         lines.oversized++;
         return noted('A line is longer than a line may be.');
       }
-      if (!isUtf8(bytes)) return broken(undefined);
       const text = textOf(bytes);
+      // Bytes that are no UTF-8 become this letter, and hardly any other line has it.
+      if (text.includes('\ufffd') && !isUtf8(bytes)) return broken(undefined);
       let value: unknown;
       try {
         value = JSON.parse(text);

@@ -146,6 +146,11 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     ]);
   });
 
+  test('may hold the letter that stands for what is no text: its lines are read like others', () => {
+    const { reading } = readLines(adapter, ['{"type":"\ufffd"}', Buffer.from('{"type":"\ufffd\xff"}', 'latin1')]);
+    expect(reading.lines).toEqual({ total: 2, unknown: 1, broken: 1, oversized: 0 });
+  });
+
   test('that is flooded with garbage does not flood the transcript', () => {
     const read = readLines(
       adapter,

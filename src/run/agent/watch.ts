@@ -61,7 +61,9 @@ export class AgentWatch {
   #atMs = 0;
   #nativeLine = 0;
   #seq = 0;
-  #held = '';
+  /** Lines of the transcript that are not written yet. */
+  readonly #held = Buffer.allocUnsafe(HELD_BYTES_MAX);
+  #heldBytes = 0;
   #lastError = '';
   #stoppedFor: StoppedFor | undefined;
   #asking: NodeJS.Timeout | undefined;
@@ -133,7 +135,7 @@ export class AgentWatch {
     const nativeLine = this.#nativeLine;
     for (const event of events) {
       const seq = ++this.#seq;
-      this.#held += `${lineText({ seq, atMs, nativeLine }, event)}\n`;
+      this.#hold(`${lineText({ seq, atMs, nativeLine }, event)}\n`);
       onEvent?.({ schema_version: 'transcript-line.v1', seq, at_ms: atMs, native_line: nativeLine, ...event });
     }
     if (sign === 'progress') this.#clocks.progress(reader.inFlight);
@@ -141,10 +143,21 @@ export class AgentWatch {
     else if (sign === 'kill') this.#halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
   }
 
+  /** Line by line: one letter beyond Latin-1 makes a text of many lines twice as long, and as slow to write. */
+  #hold(line: string): void {
+    const bytesMax = line.length * 3;
+    if (this.#heldBytes + bytesMax > HELD_BYTES_MAX) this.#flush();
+    if (bytesMax > HELD_BYTES_MAX) this.#write(Buffer.from(line));
+    else this.#heldBytes += this.#held.write(line, this.#heldBytes);
+  }
+
   #flush(): void {
-    if (this.#held === '') return;
-    const isWhole = this.#files.transcript.write(this.#masker.whole(Buffer.from(this.#held)));
-    this.#held = '';
+    if (this.#heldBytes > 0) this.#write(this.#held.subarray(0, this.#heldBytes));
+    this.#heldBytes = 0;
+  }
+
+  #write(lines: Buffer): void {
+    const isWhole = this.#files.transcript.write(this.#masker.whole(lines));
     if (!isWhole) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
   }
 
@@ -177,6 +190,7 @@ const LINE_BYTES_MAX = 16 * 1024 * 1024;
 const STDOUT_BYTES_MAX = 256 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024 * 1024;
 const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
+const HELD_BYTES_MAX = 1024 * 1024;
 const ASKING_BYTES_MAX = 1_024;
 const ASKING_MS = 2_000;
 const OPENING_BRACE = 0x7b;
