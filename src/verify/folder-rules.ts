@@ -102,8 +102,11 @@ export const FD = {
     asks: [
       'a run result and the request of an intent beside it name the same run, file, profile and model mode',
       'bundle.json beside it has its bundle_id, its intent_sha256, its questions, and limits within its policy',
+      'files, commands, outputs, accept, limits, network and write_roots of the bundle are what intent.json gives under the policy',
+      'a bundle that is complete has no command, output or network that the policy forbids',
       'there is an execution exactly where a bundle was to be run, and then a readable outcome and runner record',
-      'runner.json has the limits and write roots of the bundle, and the allowed commands of the policy',
+      'runner.json has the limits, write roots and network of the bundle, and the allowed commands of the policy',
+      'sandbox_id is sandbox_ and 16 digits of the content hash of bundle_id, policy and backend',
       'the exit code is 0 exactly where the commands ended with 0, every output is there and every check held',
       'cmd is the command of the bundle that ended so; the hashes of both streams are those of the outcome',
       'the checks of the outcome are those of the bundle, in their order',

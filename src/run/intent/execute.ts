@@ -5,7 +5,13 @@ import { canonicalize } from '../../base/canonical.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Capture } from '../../contracts/capture.ts';
-import type { AcceptCheck, Bundle, Intent, IntentOutcome } from '../../contracts/intent/index.ts';
+import {
+  type AcceptCheck,
+  type Bundle,
+  type Intent,
+  type IntentOutcome,
+  isWithin,
+} from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { finish, sealingOf } from '../../evidence/finish.ts';
 import { ingestOutput } from '../../evidence/ingest/output.ts';
@@ -28,7 +34,6 @@ import { capsFrom } from '../../policy/caps.ts';
 import { enforcementOf, furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
 import { type Around, Onlooker, recordRun, watched } from '../recorded.ts';
 import { readingOf } from './reading.ts';
-import { isWithin } from './refusals.ts';
 
 /** Judges the checks of an intent on the files that were taken. */
 export type JudgeAccept = (

@@ -1,8 +1,7 @@
 import { unsafePath } from '../../base/path.ts';
-import { type Intent, isFolderPath, LIMIT_NAMES } from '../../contracts/intent/index.ts';
+import { argvOf, type Intent, isFolderPath, isWithin, LIMIT_NAMES } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
-import { argvOf } from './bundle.ts';
 import { isOpen } from './placeholders.ts';
 import { quoted } from './words.ts';
 
@@ -77,11 +76,6 @@ function pathTrouble(path: string): string | undefined {
   // Two names of one file are one too many.
   const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);
   return unsafe ?? artifactPathTrouble(`output/${path}`);
-}
-
-/** Whether a path lies below one of the roots; an empty list is everywhere, and so is the work folder itself. */
-export function isWithin(path: string, roots: readonly string[]): boolean {
-  return roots.length === 0 || roots.some(root => root === '.' || path.startsWith(`${root}/`));
 }
 
 function* limitRefusals(
