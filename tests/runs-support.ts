@@ -14,6 +14,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
+import { holdName, SLOTS } from '../src/execute/slots.ts';
 import { proctor, type Ran, ROOT } from './support.ts';
 
 /** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
@@ -149,12 +150,37 @@ function processes(): Process[] {
 
 export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
 
+/** Kills a process; false where it was gone already, which nobody can know before. */
+export function endProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
+
 /** Waits for something that must come true. */
 export async function until(what: string, isTrue: () => boolean, timeoutMs = 15_000): Promise<void> {
   for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
     await wait(10);
   }
+}
+
+/**
+ * Takes every place for runs on this machine. Others may want all of them at the same time, so they are taken one after
+ * the other, in the same order by everybody: else each would hold some of them, and wait for the rest.
+ */
+export async function takeAllSlots(): Promise<() => void> {
+  const held: { close(): unknown }[] = [];
+  for (let no = 0; no < SLOTS; ) {
+    const name = await holdName(`slot-${no}`);
+    if (name && held.push(name)) no++;
+    else await wait(10);
+  }
+  return () => {
+    for (const name of held) name.close();
+  };
 }
 
 /** The control groups of ours on this machine, by which one sees what a run has left. */

@@ -2,16 +2,17 @@ import { cpSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SLOTS, takeSlot } from '../../src/execute/slots.ts';
 import { idsIn } from '../evidence/ledger-world.ts';
 import {
   cgroupsOfOurs,
+  endProcess,
   groupsLeft,
   mounts,
   outcomeIn,
   Place,
   processesWith,
   type Started,
+  takeAllSlots,
   until,
 } from '../runs-support.ts';
 
@@ -143,7 +144,7 @@ describe('signals that ask', () => {
 
   test('while all places are taken: the run that waits ends at once, and leaves nothing', async () => {
     const place = new Place();
-    const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
+    const free = await takeAllSlots();
     try {
       place.file('slow.py', SLOW);
       const waiting = place.start(['run', 'script', 'slow.py']);
@@ -156,7 +157,7 @@ describe('signals that ask', () => {
       place.expectClean();
       await until('no control group is left', isSwept);
     } finally {
-      for (const free of held) free();
+      free();
       place.remove();
     }
   });
@@ -224,7 +225,7 @@ async function kill(run: Run): Promise<void> {
     for (let pid = scriptOf(marker); !started.isOver; pid = scriptOf(marker)) {
       if (pid !== undefined) {
         await wait(delayMs);
-        run.hasKilled = scriptOf(marker) === pid && signal(pid);
+        run.hasKilled = scriptOf(marker) === pid && endProcess(pid);
         break;
       }
       await wait(5);
@@ -233,11 +234,11 @@ async function kill(run: Run): Promise<void> {
     if (target === 'launcher') while (started.launcher() === undefined && !started.isOver) await wait(5);
     await wait(delayMs);
     const pid = started.launcher();
-    if (target === 'launcher') run.hasKilled = pid !== undefined && signal(pid);
+    if (target === 'launcher') run.hasKilled = pid !== undefined && endProcess(pid);
     else {
       run.hasKilled = !started.isOver;
       started.kill('SIGKILL');
-      if (target === 'harness and launcher' && pid !== undefined) signal(pid);
+      if (target === 'harness and launcher' && pid !== undefined) endProcess(pid);
     }
   }
   if (run.hasKilled) told.killed++;
@@ -251,14 +252,6 @@ function scriptOf(marker: string): number | undefined {
   const others = new Set(marked.map(({ pid }) => pid).filter(pid => !wrappers.has(pid)));
   const isHarness = (argv: readonly string[]): boolean => argv.some(word => word.endsWith('proctor.js'));
   return marked.find(({ pid, ppid, argv }) => others.has(pid) && !others.has(ppid) && !isHarness(argv))?.pid;
-}
-
-function signal(pid: number): boolean {
-  try {
-    return process.kill(pid, 'SIGKILL');
-  } catch {
-    return false;
-  }
 }
 
 /** The exit code of the command, where it lived to give one. */

@@ -8,8 +8,7 @@ import { check } from '../../src/contracts/check.ts';
 import { builtInProfiles } from '../../src/contracts/profile/index.ts';
 import { runError, type RunError } from '../../src/contracts/run-error/index.ts';
 import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
-import { SLOTS, takeSlot } from '../../src/execute/slots.ts';
-import { Place, until } from '../runs-support.ts';
+import { Place, takeAllSlots, until } from '../runs-support.ts';
 import { ROOT, type Ran } from '../support.ts';
 import { node, writes } from './world.ts';
 
@@ -166,7 +165,7 @@ describe('proctor run intent', () => {
   });
 
   test('stopped while all places are taken: a run error, exit 130, nothing left', async () => {
-    const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
+    const free = await takeAllSlots();
     try {
       const before = place.runFolders();
       given({ goal: 'g', commands: [node('0')] });
@@ -177,7 +176,7 @@ describe('proctor run intent', () => {
       expect([code, (JSON.parse(stdout) as RunError).message]).toEqual([130, 'The run was cancelled before it began.']);
       expect(place.runFolders()).toEqual(before);
     } finally {
-      for (const free of held) free();
+      free();
     }
   });
 });
