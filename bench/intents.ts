@@ -30,6 +30,11 @@ const SHAPES: Readonly<Record<string, (bytes: number) => object>> = {
   'many constraints': bytes => ({
     constraints: Array.from({ length: bytes / 12 }, (_, index) => `must ${index.toString(36)}`),
   }),
+  'constraints that ask and deny': bytes => ({
+    constraints: Array.from({ length: bytes / 14 }, (_, index) =>
+      [`must ${index}`, `must not ${index}`, 'within 9 s', `some ${index}`].at(index % 4),
+    ),
+  }),
   'many files': bytes => ({
     files: Array.from({ length: bytes / 1000 }, (_, index) => ({
       path: `src/${index}.txt`,
