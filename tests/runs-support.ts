@@ -148,6 +148,8 @@ function processes(): Process[] {
     });
 }
 
+export const processesOf = (parent: number): Process[] => processes().filter(({ ppid }) => ppid === parent);
+
 export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
 
 /** Kills a process; false where it was gone already, which nobody can know before. */
