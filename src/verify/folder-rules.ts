@@ -101,6 +101,7 @@ export const FD = {
     why: 'A result is worth what it rests on: the request, the bundle, the record of the runner and the outcome beside it.',
     asks: [
       'a run result and the request of an intent beside it name the same run, file, profile and model mode',
+      'model_io.json is there where the request names a recording, has the hash that it states, and is not there otherwise',
       'bundle.json beside it has its bundle_id, its intent_sha256, its questions, and limits within its policy',
       'files, commands, outputs, accept, limits, network and write_roots of the bundle are what intent.json gives under the policy',
       'a bundle that is complete has no command, output or network that the policy forbids',

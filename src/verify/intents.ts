@@ -50,6 +50,10 @@ export function intentInspector({ tree, hashOf, report }: Surroundings): Inspect
         for (const file of filesBelow(output, tree)) {
           if (!listed.has(file)) report({ rule: FD.FD11.id, level: 'must', file, message: UNLISTED });
         }
+        const recording = path.posix.join(folder, 'model_io.json');
+        const given = run.request.recording?.sha256;
+        if (given !== (tree.files.has(recording) ? hashOf(recording) : undefined))
+          report({ rule: FD.FD11.id, level: 'must', file: recording, message: REPLACED });
         for (const { name, sha256, truncated, masked } of run.outcome?.streams ?? []) {
           const file = path.posix.join(folder, INTENT_STEP_FOLDER, `${name}.txt`);
           if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
@@ -63,6 +67,8 @@ export function intentInspector({ tree, hashOf, report }: Surroundings): Inspect
 }
 
 const RETOLD = 'is not the stream that the outcome has the hash of';
+
+const REPLACED = 'is not the recording that the request has the hash of';
 
 const UNLISTED = 'is none of the outputs of the execution';
 

@@ -7,6 +7,7 @@ import {
   bundleIdOf,
   intent,
   intentOutcome,
+  modelIo,
   planOf,
   sandboxIdOf,
 } from '../../src/contracts/intent/index.ts';
@@ -334,6 +335,20 @@ describe('a forged folder of an intent', () => {
     });
     const forgery = forged({ 'run.json': nothing }, { 'output/out/c.json': null });
     expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 run.json#execution.outputs']);
+  });
+
+  test('with a recording that nobody gave, or another than was given, is found', async () => {
+    const recording = canonicalize(modelIo.example);
+    const given = (text: string) => ({
+      'evidence/request.json': (request: object) => ({
+        ...request,
+        recording: { name: 'plan.json', sha256: bytesHash(text), bytes: text.length },
+      }),
+    });
+    const beside = { 'model_io.json': recording };
+    expect(await brokenIn(folderWith(forged(given(recording), beside)))).toEqual([]);
+    for (const forgery of [forged({}, beside), forged(given('x'), beside), forged(given(recording))])
+      expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 model_io.json']);
   });
 
   test('with another text of a stream is found', async () => {
