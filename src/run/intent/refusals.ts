@@ -53,6 +53,8 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
     if (isOpen(output)) continue;
     const trouble = pathTrouble(isFolderPath(output) ? output.slice(0, -1) : output);
     if (trouble) yield `PL6: outputs[${index}] ${trouble}.`;
+    else if (roots.includes(output))
+      yield `PL6: outputs[${index}] is a write root of the profile ${profile.name}; a folder of outputs ends with a slash.`;
     else if (!isWithin(output, roots))
       yield `PL6: outputs[${index}] lies outside the write roots of the profile ${profile.name}: ${roots.join(', ')}.`;
   }
