@@ -7,7 +7,7 @@ const of = (ending: Ending) =>
   readingOf({
     bundle: { ...(bundle.example as Bundle), outputs: [], accept: [] },
     capture: { ending, command: 2 },
-    output: { ok: true, files: [] } as never,
+    output: { ok: true, files: [], bytesTotal: 0, notes: { hidden: [], emptyFoldersDropped: 0 } },
     files: new Map(),
     checks: [],
   });
@@ -17,7 +17,7 @@ test.each<[Ending, number, string]>([
   [{ how: 'signalled', signal: 'SIGKILL' }, 137, 'was ended by a signal'],
   [{ how: 'killed', by: 'timeout', signal: 'SIGKILL' }, 137, 'was stopped: its time was over'],
   [{ how: 'killed', by: 'timeout', signal: 'SIGTERM' }, 143, 'was stopped: its time was over'],
-  [{ how: 'not_started', code: 126 } as Ending, 126, 'could not be started: it is not executable'],
+  [{ how: 'not_started', code: 126 }, 126, 'could not be started: it is not executable'],
 ])('of %j, nothing is said that may be another the next time', (ending, code, words) => {
   expect(of(ending)).toMatchObject({ exitCode: code, reasons: [`commands[2] ${words}.`] });
 });
