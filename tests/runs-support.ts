@@ -151,7 +151,18 @@ function processes(): Process[] {
     });
 }
 
+export const processesOf = (parent: number): Process[] => processes().filter(({ ppid }) => ppid === parent);
+
 export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
+
+/** Kills a process; false where it was gone already, which nobody can know before. */
+export function endProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
 
 /** Waits for something that must come true. */
 export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_000): Promise<void> {

@@ -3,7 +3,7 @@ import { instantText } from '../base/clock.ts';
 import { contentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
-import { idOf, type IntentOutcome, shownCommand } from '../contracts/intent/index.ts';
+import { type IntentOutcome, sandboxIdOf, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import { type Document, logOf, runnerOf, streamOf } from './documents.ts';
 import { terminationOf } from './endings.ts';
@@ -93,7 +93,7 @@ function executionOf({ plan, ran }: IntentRun, bundle: IntentTexts['bundle']): R
   if (!ran || !bundle) return null;
   const { capture, reading } = ran;
   return {
-    sandbox_id: idOf('sandbox', { bundle_id: bundle.bundle_id, policy: plan.policy, backend: 'process' }),
+    sandbox_id: sandboxIdOf(bundle.bundle_id, plan.policy),
     cmd: shownCommand(bundle.commands[capture.command ?? 0]?.argv ?? []),
     exit_code: reading.exitCode,
     stdout_sha256: capture.stdout.sha256,

@@ -3,8 +3,12 @@ import { canonicalize } from '../base/canonical.ts';
 import {
   type Bundle,
   foldersAbove,
+  type Intent,
   type IntentOutcome,
   type IntentRequest,
+  isWithin,
+  planOf,
+  sandboxIdOf,
   shownCommand,
 } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
@@ -18,13 +22,14 @@ import { above, filesBelow } from './walk.ts';
 /** The documents of one intent's run, and where the result lies. */
 interface Run {
   result?: { readonly file: string; readonly value: RunResult };
+  intent?: Intent;
   bundle?: Bundle;
   request?: IntentRequest;
   runner?: Runner;
   outcome?: IntentOutcome;
 }
 
-/** FD11: result, bundle, request, runner and outcome of an intent tell of one decision, and of one end. */
+/** FD11: result, intent, bundle, request, runner and outcome of an intent tell of one decision, and of one end. */
 export function intentInspector({ tree, hashOf, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   return {
@@ -45,6 +50,10 @@ export function intentInspector({ tree, hashOf, report }: Surroundings): Inspect
         for (const file of filesBelow(output, tree)) {
           if (!listed.has(file)) report({ rule: FD.FD11.id, level: 'must', file, message: UNLISTED });
         }
+        const recording = path.posix.join(folder, 'model_io.json');
+        const given = run.request.recording?.sha256;
+        if (given !== (tree.files.has(recording) ? hashOf(recording) : undefined))
+          report({ rule: FD.FD11.id, level: 'must', file: recording, message: REPLACED });
         for (const { name, sha256, truncated, masked } of run.outcome?.streams ?? []) {
           const file = path.posix.join(folder, INTENT_STEP_FOLDER, `${name}.txt`);
           if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
@@ -59,16 +68,26 @@ export function intentInspector({ tree, hashOf, report }: Surroundings): Inspect
 
 const RETOLD = 'is not the stream that the outcome has the hash of';
 
+const REPLACED = 'is not the recording that the request has the hash of';
+
 const UNLISTED = 'is none of the outputs of the execution';
 
-const KNOWN: ReadonlySet<string> = new Set(['run-result', 'bundle', 'intent-request', 'runner', 'intent-outcome']);
+const KNOWN: ReadonlySet<string> = new Set([
+  'run-result',
+  'intent',
+  'bundle',
+  'intent-request',
+  'runner',
+  'intent-outcome',
+]);
 
 function isAtTop({ contract }: FolderDocument): boolean {
-  return contract.name === 'run-result' || contract.name === 'bundle';
+  return ['run-result', 'intent', 'bundle'].includes(contract.name);
 }
 
 function note(run: Run, { file, contract, value }: FolderDocument): void {
   if (contract.name === 'run-result') run.result = { file, value: value as RunResult };
+  if (contract.name === 'intent') run.intent = value as Intent;
   if (contract.name === 'bundle') run.bundle = value as Bundle;
   if (contract.name === 'intent-request') run.request = value as IntentRequest;
   if (contract.name === 'runner') run.runner = value as Runner;
@@ -86,10 +105,14 @@ function* disagreements(run: Run, result: RunResult, request: IntentRequest): Ge
   if (isRun !== (result.execution !== null)) yield ['execution', 'must be there exactly where a bundle was to be run'];
   if (result.bundle && !run.bundle) yield ['bundle', 'is named, and no readable bundle.json lies beside it'];
   if (run.bundle) yield* fromBundle(result, run.bundle, run.runner);
+  if (run.bundle && run.intent) yield* fromIntent(result, run.bundle, run.intent);
+  if (run.bundle && result.kernel_result_kind === 'BUNDLE') yield* fromPolicy(result, run.bundle);
   if (!result.execution && (run.outcome || run.runner))
     yield ['execution', 'is null, and the outcome or runner record of one lies beside it'];
   if (!result.execution) return;
   if (!run.runner || !run.outcome) yield ['execution', 'has no readable outcome and runner record beside it'];
+  if (run.bundle && result.execution.sandbox_id !== sandboxIdOf(run.bundle.bundle_id, result.policy))
+    yield ['execution.sandbox_id', 'is not that of this bundle under this policy'];
   if (run.outcome) yield* fromOutcome(result.execution, run.outcome, run);
 }
 
@@ -110,11 +133,31 @@ function* fromBundle(result: RunResult, bundle: Bundle, runner: Runner | undefin
   }
   if (runner && canonicalize(runner.write_roots) !== canonicalize(bundle.write_roots))
     yield ['policy.allowed_write_roots', 'bound the bundle otherwise than runner.json tells'];
+  if (runner && runner.sandbox.network_blocked === bundle.network)
+    yield ['policy.allow_network', 'bounds the bundle otherwise than runner.json tells'];
   if (
     runner &&
     canonicalize(runner.commands.allowlist) !== canonicalize([...new Set(result.policy.allowed_commands)].sort())
   )
     yield ['policy.allowed_commands', 'are not those that runner.json tells'];
+}
+
+/** The plan follows from the intent and the profile, so it is made again. */
+function* fromIntent({ policy }: RunResult, bundle: Bundle, intent: Intent): Generator<Disagreement> {
+  for (const [key, value] of Object.entries(planOf(intent, policy))) {
+    if (canonicalize(value) !== canonicalize(bundle[key as keyof Bundle]))
+      yield ['bundle', `has other ${key} than intent.json asks for under the policy`];
+  }
+}
+
+/** What is a bundle and no refusal asks for nothing that its profile forbids. */
+function* fromPolicy({ policy }: RunResult, { commands, outputs, network }: Bundle): Generator<Disagreement> {
+  const { allowed_commands: allowed, allowed_write_roots: roots } = policy;
+  if (allowed.length > 0 && !commands.every(({ argv: [program = ''] }) => allowed.includes(program)))
+    yield ['policy.allowed_commands', 'lack a command of the bundle'];
+  if (!outputs.every(output => isWithin(output, roots)))
+    yield ['policy.allowed_write_roots', 'do not hold an output of the bundle'];
+  if (network && !policy.allow_network) yield ['policy.allow_network', 'denies what the bundle asks for'];
 }
 
 function* fromOutcome(

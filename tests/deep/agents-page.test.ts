@@ -95,9 +95,10 @@ function world(url: string) {
   return { folder, sh };
 }
 
-/** Without what differs from run to run. */
+/** Without what differs from run to run, or says that others run something, too. */
 function told(text: string): string {
   return text
+    .replace(/^waiting: other runs .*\n/gm, '')
     .replace(/agent_\d{8}_\d{6}_[0-9a-f]{12}/g, '<run id>')
     .replace(/^ +\d+\.\ds /gm, '<time> ')
     .replace(/exit 0, [\d.]+ m?s$/gm, 'exit 0, <time>');

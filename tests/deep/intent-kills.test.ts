@@ -7,7 +7,7 @@ import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import type { IntentLine } from '../../src/evidence/intent-run.ts';
 import { strictTroubles, writes } from '../intent/world.ts';
-import { cgroupsOfOurs, groupsLeft, mountsOfOurs, Place, processesWith, until } from '../runs-support.ts';
+import { cgroupsOfOurs, endProcess, groupsLeft, mountsOfOurs, Place, processesWith, until } from '../runs-support.ts';
 
 const KILLS = Number(process.env['PROCTOR_KILLS'] ?? 60);
 const AT_ONCE = 3;
@@ -81,7 +81,7 @@ describe('runs of intents that are killed', () => {
             await wait(((round * AT_ONCE + at) / KILLS) * usualMs * 1.1);
             const launcher = at === 2 ? started.launcher() : undefined;
             started.kill('SIGKILL');
-            if (launcher !== undefined) process.kill(launcher, 'SIGKILL');
+            if (launcher !== undefined) endProcess(launcher);
             await started.ended;
           }),
         );

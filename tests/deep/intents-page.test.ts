@@ -66,9 +66,10 @@ function world() {
   return { folder, sh };
 }
 
-/** Without what differs from run to run. */
+/** Without what differs from run to run, or says that others run something, too. */
 function told(text: string): string {
   return text
+    .replace(/^waiting: other runs .*\n/gm, '')
     .replace(/intent_\d{8}_\d{6}_[0-9a-f]{12}/g, '<run id>')
     .replace(/^( {2}(?:before|now) +"sha256:)[0-9a-f]{64}"$/gm, '$1…"');
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idsIn } from '../evidence/ledger-world.ts';
 import {
   cgroupsOfOurs,
+  endProcess,
   groupsLeft,
   mountsOfOurs,
   outcomeIn,
@@ -231,7 +232,7 @@ async function kill(run: Run): Promise<void> {
     for (let pid = scriptOf(marker); !started.isOver; pid = scriptOf(marker)) {
       if (pid !== undefined) {
         await wait(delayMs);
-        run.hasKilled = scriptOf(marker) === pid && signal(target === 'script' ? pid : started.pid);
+        run.hasKilled = scriptOf(marker) === pid && endProcess(target === 'script' ? pid : started.pid);
         break;
       }
       await wait(5);
@@ -240,11 +241,11 @@ async function kill(run: Run): Promise<void> {
     if (target === 'launcher') while (started.launcher() === undefined && !started.isOver) await wait(5);
     await wait(delayMs);
     const pid = started.launcher();
-    if (target === 'launcher') run.hasKilled = pid !== undefined && signal(pid);
+    if (target === 'launcher') run.hasKilled = pid !== undefined && endProcess(pid);
     else {
       run.hasKilled = !started.isOver;
       started.kill('SIGKILL');
-      if (target === 'harness and launcher' && pid !== undefined) signal(pid);
+      if (target === 'harness and launcher' && pid !== undefined) endProcess(pid);
     }
   }
   if (run.hasKilled) told.killed++;
@@ -258,14 +259,6 @@ function scriptOf(marker: string): number | undefined {
   const others = new Set(marked.map(({ pid }) => pid).filter(pid => !wrappers.has(pid)));
   const isHarness = (argv: readonly string[]): boolean => argv.some(word => word.endsWith('proctor.js'));
   return marked.find(({ pid, ppid, argv }) => others.has(pid) && !others.has(ppid) && !isHarness(argv))?.pid;
-}
-
-function signal(pid: number): boolean {
-  try {
-    return process.kill(pid, 'SIGKILL');
-  } catch {
-    return false;
-  }
 }
 
 /** The exit code of the command, where it lived to give one. */

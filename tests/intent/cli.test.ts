@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
@@ -162,6 +162,8 @@ describe('proctor run intent', () => {
     ]) {
       expect(resultIn(run(file)).intent.path).toBe('intent.json');
     }
+    symlinkSync('deep/er/intent.json', path.join(place.cwd, 'link.json'));
+    expect(resultIn(run('link.json')).intent.path).toBe('link.json');
   });
 
   test('stopped while all places are taken: a run error, exit 130, nothing left', async () => {

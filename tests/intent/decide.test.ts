@@ -86,7 +86,7 @@ describe('what a profile forbids is refused', () => {
     [
       'a root as an output',
       { outputs: ['out'] },
-      'PL6: outputs[0] lies outside the write roots of the profile strict: out, dist, build.',
+      'PL6: outputs[0] is a write root of the profile strict; a folder of outputs ends with a slash.',
     ],
     [
       'a file in place of a root',

@@ -50,8 +50,34 @@ describe('contradictions', () => {
     [{ constraints: ['stay offline'], network: false }, []],
     [{ constraints: ['Must log.', 'must NOT log'] }, ['1 constraints[0]']],
     [{ constraints: ['must log', 'must log', 'must not sing'] }, []],
+    [{ constraints: ['must not log', 'must not sing'] }, []],
+    [
+      { constraints: ['must not log', 'must sing', 'must log', 'must not sing!', 'must not sing', 'must dance'] },
+      ['2 constraints[0]', '4 constraints[1]'],
+    ],
+    [
+      { constraints: ['must sing', 'must not sing', 'must sing', 'must not sing . '] },
+      ['1 constraints[0]', '3 constraints[0]'],
+    ],
   ])('%j', (intent, found) => {
     expect(against(intent)).toEqual(found);
+  });
+});
+
+describe('an output is asked about where nothing makes it', () => {
+  const made = (...makes: string[]) => [{ ...node('0'), makes }];
+  test.each<[object, string[]]>([
+    [{ outputs: ['out/a'], commands: made('out/b') }, ['outputs[0].command']],
+    [{ outputs: ['out/a', 'out/b'], commands: made('out/b') }, ['outputs[0].command']],
+    [{ outputs: ['out/a'], commands: made('out/a') }, []],
+    [{ outputs: ['out/a'], files: [{ path: 'out/a', content: '' }], commands: made() }, []],
+    [{ outputs: ['out/a'], commands: [...made('out/b'), node('0')] }, []],
+    [{ outputs: ['out/'], commands: made('out/sub/a') }, []],
+    [{ outputs: ['out/a', 'out/sub/b', 'out/sub/'], commands: made('out/') }, []],
+    [{ outputs: ['out/a', 'out/sub/b'], commands: made('out/sub/') }, ['outputs[0].command']],
+    [{ outputs: ['out/sub/a'], commands: made('out/sub') }, ['outputs[0].command']],
+  ])('%j', (intent, questions) => {
+    expect(questionsIn(decided({ goal: 'g', ...intent }))).toEqual(questions);
   });
 });
 

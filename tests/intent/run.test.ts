@@ -5,9 +5,10 @@ import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher, sharedLauncher } from '../../src/tool/run-script.ts';
+import { endProcess, processesOf } from '../runs-support.ts';
 import { temporaryFolder } from '../support.ts';
-import { canonicalPart, expectSound, node, own, ran, saidIn, writes } from './world.ts';
+import { canonicalPart, expectSound, node, own, ran, saidIn, toldOf, writes } from './world.ts';
 
 afterAll(() => closeLauncher());
 
@@ -361,6 +362,30 @@ test('a run that is stopped is written down as one that was', async () => {
     how: 'killed',
     by: 'cancel',
   });
+});
+
+test('a sandbox that dies is an error of ours, and leaves evidence of a run that was not accepted', async () => {
+  const cwd = temporaryFolder();
+  let folder = '';
+  const { pid } = await sharedLauncher();
+  const told = await ran(
+    intent({ commands: [node('console.log(1); setInterval(() => {}, 1e3)')], outputs: ['out/a'] }),
+    {
+      cwd,
+      onFolder: place => {
+        folder = place.folder;
+      },
+      onOutput: () => {
+        for (const holder of processesOf(pid)) endProcess(holder.pid);
+      },
+    },
+  )
+    .catch(toldOf)
+    .finally(closeLauncher);
+  expect(told).toBe('RUN_E005: The sandbox died before its files could be taken.');
+  const result = read(folder, 'run.json') as RunResult;
+  await expectSound({ folder, result });
+  expect(result.decision.accepted).toBe(false);
 });
 
 describe('a run that is torn off', () => {

@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../../src/base/hash.ts';
-import { type Bundle, bundle, bundleIdOf, intent, intentOutcome } from '../../src/contracts/intent/index.ts';
-import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
+import {
+  type Bundle,
+  bundle,
+  bundleIdOf,
+  intent,
+  intentOutcome,
+  modelIo,
+  planOf,
+  sandboxIdOf,
+} from '../../src/contracts/intent/index.ts';
+import type { Intent, IntentOutcome } from '../../src/contracts/intent/index.ts';
 import { builtInProfiles } from '../../src/contracts/profile/index.ts';
+import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
@@ -19,8 +29,7 @@ const none = { bytesTotal: 0, bytesKept: 0, masked: 0, sha256: bytesHash('') } a
 const planned = named({
   ...(bundle.example as Bundle),
   intent_sha256: bytesHash(INTENT),
-  outputs: ['out/c.json'],
-  limits: { timeout_ms: 20_000, max_output_files: 200, max_total_output_bytes: 10_485_760 },
+  ...planOf(intent.example as Intent, strict),
 });
 
 function named(content: Bundle): Bundle {
@@ -73,7 +82,10 @@ function documents(): Files {
     outputs: [{ path: 'out/c.json', bytes: 2, sha256: bytesHash('{}') }],
     refused: null,
     missing: [],
-    checks: [{ check: 'file_exists' as const, path: 'out/c.json', held: true, message: null }],
+    checks: [
+      { check: 'exit_code' as const, path: null, held: true, message: null },
+      { check: 'json_schema' as const, path: 'out/c.json', held: true, message: null },
+    ],
     reasons: ['It went well.'],
     remarks: [],
   };
@@ -114,13 +126,26 @@ function forged(
   return { ...files, 'evidence/seal.json': sealEnvelope(statement) };
 }
 
-const rebundled = (content: Bundle) => ({
+/** Another bundle, and everything that is named by it or after it, as whoever forges it would write it. */
+const rebundled = (content: Bundle, execution: object = {}) => ({
   'bundle.json': () => content,
-  'run.json': (run: { bundle: object }) => ({
+  'run.json': (run: RunResult) => ({
     ...run,
+    intent: { ...run.intent, sha256: content.intent_sha256 },
     bundle: { bundle_id: content.bundle_id, sha256: contentHash(content) },
+    execution: { ...run.execution, sandbox_id: sandboxIdOf(content.bundle_id, strict), ...execution },
   }),
 });
+
+/** Another intent, and the bundle that follows from it. */
+const reintended = (changes: Partial<Intent>) => {
+  const text = canonicalize({ ...(intent.example as Intent), ...changes });
+  const plan = planOf(JSON.parse(text) as Intent, strict);
+  return {
+    ...rebundled(named({ ...planned, ...plan, intent_sha256: bytesHash(text) })),
+    'intent.json': () => JSON.parse(text) as object,
+  };
+};
 
 test('the folder of an intent that was accepted breaks no rule', async () => {
   expect(await brokenIn(folderWith(forged()))).toEqual([]);
@@ -146,9 +171,9 @@ describe('a forged folder of an intent', () => {
     [
       'a result that its outcome denies',
       {
-        'evidence/outcome.json': (outcome: object) => ({
+        'evidence/outcome.json': (outcome: { checks: object[] }) => ({
           ...outcome,
-          checks: [{ check: 'file_exists', path: 'out/c.json', held: false, message: 'The file is not there.' }],
+          checks: outcome.checks.map(check => ({ ...check, held: false, message: 'It does not hold.' })),
         }),
       },
       ['execution.exit_code'],
@@ -196,16 +221,73 @@ describe('a forged folder of an intent', () => {
       },
       ['execution.stdout_sha256'],
     ],
-    ['a bundle of another intent', rebundled(named({ ...planned, intent_sha256: bytesHash('x') })), ['intent.sha256']],
+    [
+      'a bundle of another intent',
+      { 'bundle.json': () => named({ ...planned, intent_sha256: bytesHash('x') }) },
+      ['bundle.bundle_id', 'execution.sandbox_id', 'intent.sha256'],
+    ],
     [
       'a bundle beyond its policy',
       rebundled(named({ ...planned, limits: { ...planned.limits, timeout_ms: 40_000 } })),
-      ['policy.timeout_ms', 'policy.timeout_ms'],
+      ['bundle', 'policy.timeout_ms', 'policy.timeout_ms'],
     ],
     [
       'a bundle that may write elsewhere',
       rebundled(named({ ...planned, write_roots: ['.'] })),
-      ['policy.allowed_write_roots'],
+      ['bundle', 'policy.allowed_write_roots'],
+    ],
+    [
+      'a bundle of other commands than the intent has',
+      rebundled(named({ ...planned, commands: [{ argv: ['node', 'else.mjs'] }] }), { cmd: ['node', 'else.mjs'] }),
+      ['bundle'],
+    ],
+    [
+      'a bundle of other files than the intent has',
+      rebundled(named({ ...planned, files: planned.files.map(file => ({ ...file, sha256: bytesHash('x') })) })),
+      ['bundle'],
+    ],
+    [
+      'a bundle with fewer checks than the intent has',
+      {
+        ...rebundled(named({ ...planned, accept: [] })),
+        'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }),
+      },
+      ['bundle'],
+    ],
+    [
+      'a command that the policy forbids',
+      reintended({ commands: [{ argv: ['curl', 'build.mjs'] }] }),
+      ['execution.cmd', 'policy.allowed_commands'],
+    ],
+    [
+      'an output where the policy has no root',
+      reintended({ outputs: ['etc/c.json', 'out/c.json'] }),
+      ['execution.outputs', 'policy.allowed_write_roots'],
+    ],
+    [
+      'a network that the policy denies, and the runner did not have',
+      reintended({ network: true }),
+      ['policy.allow_network', 'policy.allow_network'],
+    ],
+    [
+      'a network that nobody asked for',
+      {
+        'evidence/runner.json': (record: { sandbox: object }) => ({
+          ...record,
+          sandbox: { ...record.sandbox, network_blocked: false },
+        }),
+      },
+      ['policy.allow_network'],
+    ],
+    [
+      'a sandbox of another name',
+      {
+        'run.json': (run: { execution: object }) => ({
+          ...run,
+          execution: { ...run.execution, sandbox_id: 'sandbox_0123456789abcdef' },
+        }),
+      },
+      ['execution.sandbox_id'],
     ],
     [
       'a runner that allowed more',
@@ -253,6 +335,20 @@ describe('a forged folder of an intent', () => {
     });
     const forgery = forged({ 'run.json': nothing }, { 'output/out/c.json': null });
     expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 run.json#execution.outputs']);
+  });
+
+  test('with a recording that nobody gave, or another than was given, is found', async () => {
+    const recording = canonicalize(modelIo.example);
+    const given = (text: string) => ({
+      'evidence/request.json': (request: object) => ({
+        ...request,
+        recording: { name: 'plan.json', sha256: bytesHash(text), bytes: text.length },
+      }),
+    });
+    const beside = { 'model_io.json': recording };
+    expect(await brokenIn(folderWith(forged(given(recording), beside)))).toEqual([]);
+    for (const forgery of [forged({}, beside), forged(given('x'), beside), forged(given(recording))])
+      expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 model_io.json']);
   });
 
   test('with another text of a stream is found', async () => {

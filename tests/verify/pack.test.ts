@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../../src/base/hash.ts';
 import { TAR_END, tarHead } from '../../src/base/tar.ts';
+import { type Bundle, bundleIdOf } from '../../src/contracts/intent/index.ts';
 import { packRules } from '../../src/verify/pack-rules.ts';
 import {
   archive,
@@ -337,6 +338,19 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
       return { 'bundle.json': bundle, ...inRun({ 'bundle.sha256': contentHash(bundle) })(folder) };
     },
     ['PK4 bundle.json'],
+  ],
+  [
+    'other files in the bundle, whose id and hash are stated anew',
+    folder => {
+      const bundle = changedIn(folder, 'bundle.json', { 'files.0.sha256': bytesHash('x') });
+      const bundle_id = bundleIdOf(bundle as Bundle);
+      const named = { ...bundle, bundle_id };
+      return {
+        'bundle.json': named,
+        ...inRun({ bundle: { bundle_id, sha256: contentHash(named) } })(folder),
+      };
+    },
+    ['FD11 run.json#bundle', 'FD11 run.json#execution.sandbox_id'],
   ],
   ['a bundle of nothing', () => ({ 'bundle.json': { outputs: [null] } }), ['BU1', 'PK4 bundle.json']],
   ['no bundle.json', () => ({ 'bundle.json': null }), ['PK4 bundle.json']],

@@ -1,7 +1,8 @@
 export { bundle, type Bundle } from './bundle.ts';
-export { bundleIdOf, idOf } from './ids.ts';
+export { bundleIdOf, idOf, sandboxIdOf } from './ids.ts';
 export { intent, type Intent } from './intent.ts';
 export { modelIo, type ModelIo } from './model-io.ts';
 export { intentOutcome, type IntentOutcome } from './outcome.ts';
-export { type AcceptCheck, foldersAbove, isFolderPath, LIMIT_NAMES, shownCommand } from './parts.ts';
+export { type AcceptCheck, foldersAbove, isFolderPath, isWithin, LIMIT_NAMES, shownCommand } from './parts.ts';
+export { argvOf, planOf } from './plan.ts';
 export { intentRequest, type IntentRequest } from './request.ts';

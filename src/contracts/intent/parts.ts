@@ -44,6 +44,11 @@ export function shownCommand(argv: readonly string[]): string[] {
 /** A path with a final slash is a folder, and everything below it. */
 export const isFolderPath = (path: string): boolean => path.endsWith('/');
 
+/** Whether a path lies below one of the roots; an empty list is everywhere, and so is the work folder itself. */
+export function isWithin(path: string, roots: readonly string[]): boolean {
+  return roots.length === 0 || roots.some(root => root === '.' || path.startsWith(`${root}/`));
+}
+
 /** `a/` and `a/b/` for `a/b/c`; of a path that is deeper than any run allows, the first ones. */
 export function foldersAbove(path: string): string[] {
   const names = path.split('/', DEPTH_MAX);

@@ -15,33 +15,62 @@ type LimitName = (typeof LIMIT_NAMES)[number];
 /** Constraints that contradict a declared limit, the outputs, the network, or each other. There may be a million. */
 export function contradictionsIn(intent: Intent): Contradiction[] {
   const found: Contradiction[] = [];
-  const { constraints = [], network } = intent;
+  const { constraints = [], outputs = [], limits, network } = intent;
+  const isBounded = limits !== undefined || outputs.length > 0;
+  const contested = contestedIn(constraints);
   const said = new Map<string, number>();
-  // Where nothing is denied, no two can differ, and none need be remembered.
-  const isAnyDenied = constraints.some(text => MUST_NOT.test(text));
   for (const [index, text] of constraints.entries()) {
     if (found.length >= CONTRADICTIONS_MAX) break;
     if (network === true && NO_NETWORK.test(text))
       found.push({ index, against: 'network', because: 'the constraint forbids the network, and network asks for it' });
-    const [, bound, unit = ''] = AT_MOST.exec(text) ?? [];
+    const [, bound, unit = ''] = (isBounded && AT_MOST.exec(text)) || [];
     if (bound !== undefined) found.push(...againstLimits(Number(bound), unit.toLowerCase(), index, intent));
-    const opposite = isAnyDenied ? oppositeOf(text, index, said) : undefined;
+    const opposite = contested.size > 0 ? oppositeOf(text, index, contested, said) : undefined;
     if (opposite !== undefined)
       found.push({ index, against: `constraints[${opposite}]`, because: 'one says must, the other must not' });
   }
   return found;
 }
 
+/**
+ * What some constraint says must be, and another must not. Of a million, hardly any are contested, and to remember all of
+ * them costs more than to read them: only the side that says less is remembered, and none where nobody contradicts.
+ */
+function contestedIn(constraints: readonly string[]): ReadonlySet<string> {
+  const contested = new Set<string>();
+  const denying = constraints.filter(text => MUST_NOT.test(text));
+  if (denying.length === 0) return contested;
+  const asking = constraints.filter(text => MUST.test(text) && !MUST_NOT.test(text));
+  if (asking.length === 0) return contested;
+  const [few, many] = denying.length < asking.length ? [denying, asking] : [asking, denying];
+  const known = new Set(few.map(text => saidIn(text)?.what));
+  for (const text of many) {
+    const what = saidIn(text)?.what;
+    if (what !== undefined && known.has(what)) contested.add(what);
+  }
+  return contested;
+}
+
 /** The constraint that said the opposite before. Whoever says something first is noted: one that denies, as `~index`. */
-function oppositeOf(text: string, index: number, said: Map<string, number>): number | undefined {
-  const [, not, rest] = MUST.exec(text) ?? [];
-  if (rest === undefined) return undefined;
-  const what = withoutStops(rest.toLowerCase());
-  const mine = not === undefined ? index : ~index;
+function oppositeOf(
+  text: string,
+  index: number,
+  contested: ReadonlySet<string>,
+  said: Map<string, number>,
+): number | undefined {
+  const { what, isDenied } = saidIn(text) ?? {};
+  if (what === undefined || !contested.has(what)) return undefined;
+  const mine = isDenied ? ~index : index;
   const first = said.get(what);
   if (first === undefined) said.set(what, mine);
   else if (first < 0 !== mine < 0) return Math.max(first, ~first);
   return undefined;
+}
+
+/** What a constraint says must be, or must not. */
+function saidIn(text: string): { readonly what: string; readonly isDenied: boolean } | undefined {
+  const [, not, rest] = MUST.exec(text) ?? [];
+  return rest === undefined ? undefined : { what: withoutStops(rest.toLowerCase()), isDenied: not !== undefined };
 }
 
 /** By hand: a pattern for what stands at the end is tried at every place before it. */
@@ -96,9 +125,7 @@ const AT_MOST =
 
 const NO_NETWORK = /\b(?:no|without|not use the|never use the)\s{1,8}network\b|\boffline\b/i;
 
-/** Without one of these, no two constraints can differ. */
-const MUST_NOT = /^\s{0,100}must\s{1,8}not\s/i;
-
 const MUST = /^\s{0,100}must\s{1,8}(not\s{1,8})?(.{1,500})$/is;
+const MUST_NOT = /^\s{0,100}must\s{1,8}not\s{1,8}.{1,500}$/is;
 
 const CONTRADICTIONS_MAX = 100;

@@ -5,10 +5,16 @@ import { canonicalize } from '../../base/canonical.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Capture } from '../../contracts/capture.ts';
-import type { AcceptCheck, Bundle, Intent, IntentOutcome } from '../../contracts/intent/index.ts';
+import {
+  type AcceptCheck,
+  type Bundle,
+  type Intent,
+  type IntentOutcome,
+  isWithin,
+} from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { finish, sealingOf } from '../../evidence/finish.ts';
-import { ingestOutput } from '../../evidence/ingest/output.ts';
+import { ingestOutput, type OutputReading } from '../../evidence/ingest/output.ts';
 import { intentDocuments } from '../../evidence/intent-documents.ts';
 import type { GoingPlan, IntentLine, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent-run.ts';
 import type { Journal } from '../../evidence/journal.ts';
@@ -28,7 +34,6 @@ import { capsFrom } from '../../policy/caps.ts';
 import { enforcementOf, furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
 import { type Around, Onlooker, recordRun, watched } from '../recorded.ts';
 import { readingOf } from './reading.ts';
-import { isWithin } from './refusals.ts';
 
 /** Judges the checks of an intent on the files that were taken. */
 export type JudgeAccept = (
@@ -177,8 +182,6 @@ async function carryOut(carried: Carried, place: RunPlace, journal: Journal<Inte
   const noted = { ...rest, stdout: streams.stdout.note, stderr: streams.stderr.note };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
   const { reading, stored } = await take(carried, folder, capture);
-  if (capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
-    throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   await carried.onEnded?.(prepared.workFolder);
   // Who cannot close it any more is dead; what is left of it goes all the same.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
@@ -202,12 +205,29 @@ async function carryOut(carried: Carried, place: RunPlace, journal: Journal<Inte
 }
 
 /** Takes the outputs that were announced, while the sandbox is still there, and judges them. */
-async function take({ prepared, bundle, judgeAccept }: Carried, folder: string, capture: Capture) {
-  const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = bundle.limits;
-  const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
-  const output = await ingestOutput(prepared.workFolder, path.join(folder, 'output'), limits, bundle.outputs);
+async function take(carried: Carried, folder: string, capture: Capture) {
+  const { bundle, judgeAccept } = carried;
+  const output = await outputOf(carried, path.join(folder, 'output'), capture);
   const stored = output.ok ? output.files : [];
   const files = new Map(stored.map(({ path: file, ...rest }) => [file.slice('output/'.length), rest]));
   const checks = await judgeAccept(bundle.accept, path.join(folder, 'output'), files);
   return { reading: readingOf({ bundle, capture, output, files, checks }) satisfies IntentReading, stored };
 }
+
+/**
+ * A sandbox that died took its files along: that they are missing says nothing of the commands. Where memory ran out, the
+ * kernel may have ended the sandbox with them, and the verdict is clear without files.
+ */
+async function outputOf({ prepared, bundle }: Carried, target: string, capture: Capture): Promise<OutputReading> {
+  const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = bundle.limits;
+  const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
+  const isThere = (): boolean => existsSync(prepared.workFolder);
+  const output = await ingestOutput(prepared.workFolder, target, limits, bundle.outputs).catch((error: unknown) => {
+    if (isThere()) throw error;
+    return NOTHING;
+  });
+  if (isThere() || capture.ending.how === 'out_of_memory') return output;
+  throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
+}
+
+const NOTHING: OutputReading = { ok: true, files: [], bytesTotal: 0, notes: { hidden: [], emptyFoldersDropped: 0 } };

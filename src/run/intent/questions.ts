@@ -83,9 +83,12 @@ function dropOf(against: string): readonly Edit[] {
 function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask[] {
   // A command that does not say what it makes may make anything.
   if (outputs.length === 0 || commands.some(({ makes }) => makes === undefined)) return [];
-  const made = [...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)];
-  const all = new Set([...made, ...made.flatMap(foldersAbove)]);
-  return outputs.flatMap((output, index) => (all.has(output) || isOpen(output) ? [] : [ofOutput(output, index)]));
+  const made = new Set([...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)]);
+  const folders = new Set([...made].flatMap(foldersAbove));
+  // Whoever makes a folder makes what is in it, and whoever makes a file makes the folders around it.
+  const isMade = (output: string): boolean =>
+    made.has(output) || folders.has(output) || foldersAbove(output).some(folder => made.has(folder));
+  return outputs.flatMap((output, index) => (isMade(output) || isOpen(output) ? [] : [ofOutput(output, index)]));
 }
 
 function ofOutput(output: string, index: number): Ask {

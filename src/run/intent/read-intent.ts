@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
@@ -59,12 +59,9 @@ function yamlIn(bytes: Buffer, what: string): unknown {
   }
 }
 
-/** A pipe, a folder or a device is no file, and is not waited for. */
 function bytesOf(file: string, what: string, bytesMax: number): Buffer {
-  let fd: number | undefined;
+  const fd = opened(file, what);
   try {
-    fd = openRegular(file);
-    if (fd === undefined) throw new IntentFault('intent_unreadable', `${what} is not there, or not a regular file.`);
     const { size } = fstatSync(fd);
     if (size > bytesMax) throw new IntentFault('intent_syntax', tooLarge(what, bytesMax));
     const bytes = Buffer.allocUnsafe(size + 1);
@@ -76,10 +73,24 @@ function bytesOf(file: string, what: string, bytesMax: number): Buffer {
     return bytes.subarray(0, length);
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new IntentFault('intent_unreadable', `${what} may not be read.`, { cause });
+    throw new IntentFault('intent_unreadable', `${what} could not be read.`, { cause });
   } finally {
-    if (fd !== undefined) closeSync(fd);
+    closeSync(fd);
   }
+}
+
+/** A link that a person names means its target. A pipe, a folder or a device is no file, and is not waited for. */
+function opened(file: string, what: string): number {
+  let target: string;
+  try {
+    target = realpathSync(file);
+  } catch (cause) {
+    throw new IntentFault('intent_unreadable', `${what} is not there.`, { cause });
+  }
+  const fd = openRegular(target);
+  if (fd === undefined)
+    throw new IntentFault('intent_unreadable', `${what} is not a regular file, or may not be read.`);
+  return fd;
 }
 
 function tooLarge(what: string, bytesMax: number): string {

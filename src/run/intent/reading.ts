@@ -54,7 +54,7 @@ function troubleOf(ending: Ending, command: number): string | undefined {
   if (ending.how === 'not_started')
     return `${place} could not be started: ${ending.code === 127 ? 'there is no such program in the sandbox' : 'it is not executable'}.`;
   if (ending.how === 'out_of_memory') return `${place} ran out of memory.`;
-  if (ending.how === 'signalled') return `${place} was ended by ${ending.signal}.`;
+  if (ending.how === 'signalled') return `${place} was ended by a signal.`;
   if (ending.how === 'lost') return `${place} was interrupted, which was not its own doing.`;
   return `${place} was stopped: ${STOPPED_BY[ending.by]}.`;
 }

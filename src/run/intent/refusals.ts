@@ -1,8 +1,7 @@
 import { unsafePath } from '../../base/path.ts';
-import { type Intent, isFolderPath, LIMIT_NAMES } from '../../contracts/intent/index.ts';
+import { argvOf, type Intent, isFolderPath, isWithin, LIMIT_NAMES } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
-import { argvOf } from './bundle.ts';
 import { isOpen } from './placeholders.ts';
 import { quoted } from './words.ts';
 
@@ -54,6 +53,8 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
     if (isOpen(output)) continue;
     const trouble = pathTrouble(isFolderPath(output) ? output.slice(0, -1) : output);
     if (trouble) yield `PL6: outputs[${index}] ${trouble}.`;
+    else if (roots.includes(output))
+      yield `PL6: outputs[${index}] is a write root of the profile ${profile.name}; a folder of outputs ends with a slash.`;
     else if (!isWithin(output, roots))
       yield `PL6: outputs[${index}] lies outside the write roots of the profile ${profile.name}: ${roots.join(', ')}.`;
   }
@@ -77,11 +78,6 @@ function pathTrouble(path: string): string | undefined {
   // Two names of one file are one too many.
   const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);
   return unsafe ?? artifactPathTrouble(`output/${path}`);
-}
-
-/** Whether a path lies below one of the roots; an empty list is everywhere, and so is the work folder itself. */
-export function isWithin(path: string, roots: readonly string[]): boolean {
-  return roots.length === 0 || roots.some(root => root === '.' || path.startsWith(`${root}/`));
 }
 
 function* limitRefusals(
