@@ -120,7 +120,7 @@ function watchOf(agent: string, place: string, onEvent: (line: TranscriptLine) =
   if (adapter === undefined) throw new Error(`no ${agent}`);
   const hourMs = 3_600_000;
   return new AgentWatch({
-    reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined, maxCostUsd: undefined }),
+    reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined }),
     keeping: {
       transcript: path.join(place, 'transcript.ndjson'),
       stdout: path.join(place, 'stdout'),

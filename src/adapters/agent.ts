@@ -41,7 +41,6 @@ export interface Invocation {
 export interface ReaderOptions {
   readonly approval: EffectivePolicy['approval_posture'];
   readonly maxTurns: number | undefined;
-  readonly maxCostUsd: number | undefined;
 }
 
 /** How a model API is asked, from outside the sandbox. */

@@ -77,8 +77,8 @@ async function runChecked(checked: CheckedOrder, around: Around): Promise<Script
     if (onlooker.failure) throw onlooker.failure.error;
     return answer;
   } finally {
-    if (stage !== undefined) removeStage(stage);
     free();
+    if (stage !== undefined) removeStage(stage);
   }
 }
 

@@ -194,7 +194,6 @@ describe.each(Object.entries(GOLDEN))('Claude, %s', (name, golden) => {
     const strict = readStream(claudeCli, recordingOf('claude', name), {
       approval: 'fail_on_prompt',
       maxTurns: undefined,
-      maxCostUsd: undefined,
     });
     const first = golden.denials?.[0]?.[3];
     for (const [index, { sign, reason }] of strict.lines.entries()) {

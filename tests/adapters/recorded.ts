@@ -18,7 +18,7 @@ export function recordingOf(agent: string, name: string): Buffer {
   return readFileSync(path.join(FOLDER, `${agent}-${name}.stdout`));
 }
 
-export const CALM: ReaderOptions = { approval: 'deny_interactive', maxTurns: undefined, maxCostUsd: undefined };
+export const CALM: ReaderOptions = { approval: 'deny_interactive', maxTurns: undefined };
 
 export interface Read {
   readonly lines: readonly LineReading[];

@@ -74,7 +74,7 @@ describe.each(AGENTS)('whatever $agent prints', adapter => {
   test('is read without a fault, and becomes a transcript that keeps its contract', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 20 }), fc.constantFrom(...APPROVALS), (lines, approval) => {
-        const read = readLines(adapter, lines, { approval, maxTurns: 3, maxCostUsd: undefined });
+        const read = readLines(adapter, lines, { approval, maxTurns: 3 });
         expect(read.reading.lines.total).toBe(lines.length);
         expect(read.reading.denials.length).toBeLessThanOrEqual(read.reading.denialCount);
         for (const { events, sign, reason } of read.lines) {

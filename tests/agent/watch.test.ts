@@ -18,7 +18,7 @@ function watching(secrets: readonly string[] = [], idleMs = 60_000) {
   const stopped: string[] = [];
   const [adapter] = AGENTS as [AgentAdapter];
   const watch = new AgentWatch({
-    reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined, maxCostUsd: undefined }),
+    reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined }),
     keeping,
     clocks: { idleMs, toolIdleMs: 60_000, graceMs: 60_000 },
     secrets,

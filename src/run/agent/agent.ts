@@ -121,8 +121,8 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
   } finally {
     // Whatever it has to say was said, or something else went wrong before.
     await door?.close().catch(() => undefined);
-    if (stage !== undefined) removeStage(stage);
     free();
+    if (stage !== undefined) removeStage(stage);
   }
 }
 

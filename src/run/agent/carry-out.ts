@@ -80,7 +80,6 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     reader: adapter.reader({
       approval: bound.effective.approval_posture,
       maxTurns: bound.limits.maxTurns,
-      maxCostUsd: bound.limits.maxCostUsd,
     }),
     keeping: {
       transcript: path.join(folder, AGENT_FILES.transcript),

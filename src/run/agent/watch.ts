@@ -174,7 +174,6 @@ function haltFor(reason: Reason = 'protocol_error'): StoppedFor {
 const DETAILS: Readonly<Partial<Record<Reason, string>>> = {
   denied_tool: 'A tool call was denied, and the policy asks for an end at the first denial.',
   limit_turns: 'The agent had as many turns as it may.',
-  limit_budget: 'The agent has cost as much as it may.',
 };
 
 const ASKED: StoppedFor = {

@@ -84,8 +84,8 @@ export async function executeBundle(going: Going): Promise<{ place: RunPlace; do
     if (onlooker.failure) throw onlooker.failure.error;
     return answer;
   } finally {
-    if (stage !== undefined) removeStage(stage);
     free();
+    if (stage !== undefined) removeStage(stage);
   }
 }
 
