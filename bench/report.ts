@@ -14,27 +14,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { writeAtomic } from '../src/base/atomic.ts';
 import { canonicalize } from '../src/base/canonical.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import { htmlReport } from '../src/reports/html.ts';
 import type { ReportInput } from '../src/reports/report-input.ts';
 import { readCaseArtifact } from '../src/evidence/suite-folder.ts';
 import { reportWorld } from '../tests/reports/report-world.ts';
+import { printRows, type Row } from './rows.ts';
 
 const PAIRS = 10_000;
 const ROUNDS = 5;
 const root = process.cwd();
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-interface Row {
-  readonly what: string;
-  readonly ratio: number;
-  readonly bound: string;
-  readonly holds: boolean;
-  readonly detail: string;
-}
 
 const world = reportWorld({ cases: PAIRS, regressed: 37, improved: 12, flaky: 6, missing: 9, trials: 3 });
 const changed = reportWorld({ cases: PAIRS, regressed: PAIRS });
@@ -52,19 +44,7 @@ for (const [name, { comparison, pairs }] of [
 }
 
 const rows: Row[] = [size(), generating('some', world, 1), generating('all', changed, 4), ...(await opening())];
-console.table(
-  Object.fromEntries(
-    rows.map(({ what, ratio, bound, holds, detail }) => [
-      what,
-      { measured: Number(ratio.toFixed(2)), bound, holds: holds ? 'yes' : 'NO', detail },
-    ]),
-  ),
-);
-mkdirSync(path.join(root, 'bench', 'results'), { recursive: true });
-const results = { node: process.version, rows };
-writeAtomic(path.join(root, 'bench', 'results', 'report.json'), `${JSON.stringify(results, null, 2)}\n`);
-console.log(JSON.stringify(results));
-if (rows.some(({ holds }) => !holds)) process.exitCode = 1;
+printRows('report', rows);
 
 function size(): Row {
   const bytes = ['report.js', 'report.css'].reduce(

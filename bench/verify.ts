@@ -1,28 +1,20 @@
 /** `npm run bench:verify`: the verifier against bare Node, as ratios within one run. */
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { writeAtomic } from '../src/base/atomic.ts';
 import { canonicalize } from '../src/base/canonical.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { newRunnerId } from '../src/base/ids.ts';
 import { runner } from '../src/contracts/runner/index.ts';
 import type * as Verify from '../src/verify/index.ts';
+import { printRows, type Row } from './rows.ts';
 
 const root = process.cwd();
 const proctor = path.join(root, 'dist', 'proctor.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-interface Row {
-  readonly what: string;
-  readonly ratio: number;
-  readonly bound: string;
-  readonly holds: boolean;
-  readonly detail: string;
-}
 
 const rows: Row[] = [
   await rate(),
@@ -31,19 +23,7 @@ const rows: Row[] = [
   startUp('--version, CPU ÷ node -e 0', ['--version'], 1.3),
 ];
 
-console.table(
-  Object.fromEntries(
-    rows.map(({ what, ratio, bound, holds, detail }) => [
-      what,
-      { measured: Number(ratio.toFixed(2)), bound, holds: holds ? 'yes' : 'NO', detail },
-    ]),
-  ),
-);
-mkdirSync(path.join(root, 'bench', 'results'), { recursive: true });
-const results = { node: process.version, rows };
-writeAtomic(path.join(root, 'bench', 'results', 'verify.json'), `${JSON.stringify(results, null, 2)}\n`);
-console.log(JSON.stringify(results));
-if (rows.some(({ holds }) => !holds)) process.exitCode = 1;
+printRows('verify', rows);
 
 /** 20,000 records: how fast, against parsing, writing and hashing the same bytes without asking any question. */
 async function rate(): Promise<Row> {

@@ -1,6 +1,9 @@
+import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { LogLine } from '../evidence/read.ts';
+import type { Paint } from './paint.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 /** An ending in a few words. */
@@ -86,4 +89,25 @@ export function signedText(keyIds: readonly string[] | null): string {
   if (keyIds === null) return 'not signed';
   const by = keyIds.length === 0 ? 'a key without a name' : keyIds.join(', ');
   return `signed by ${by} (verify --key checks it)`;
+}
+
+interface Kept {
+  readonly isWhole: boolean;
+  readonly keyIds: readonly string[] | null;
+  readonly log?: readonly LogLine[];
+}
+
+/** What the internal log tells, if it was asked for. */
+export function logLines({ log = [] }: Kept): string[] {
+  return log.map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`);
+}
+
+/** Where the evidence of a run lies, and whether it is as it was sealed. */
+export function evidenceLines({ isWhole, keyIds }: Kept, folder: string, paint: Paint): string[] {
+  return [
+    `  evidence  ${folder}`,
+    isWhole
+      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
+      : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
+  ];
 }

@@ -3,7 +3,7 @@ import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, policyLines, workspaceLines } from './agent-text.ts';
 import type { Paint } from './paint.ts';
-import { endingText, isNews, limitsText, sandboxText, signedText } from './run-text.ts';
+import { endingText, evidenceLines, isNews, limitsText, logLines, sandboxText } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { counted, durationText, shortText, sizeText } from './units.ts';
 
@@ -43,7 +43,7 @@ export function agentJson(shown: ShownAgent): object {
 
 /** The run of an agent for people: what it was asked, what it did, what came of it, and what held it. */
 export function agentText(shown: ShownAgent, paint: Paint): string {
-  const { place, outcome, isWhole, keyIds, log, timeline, evaluation, diff, policy, workspace } = shown;
+  const { place, outcome, timeline, evaluation, diff, policy, workspace } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!outcome) return unfinishedText(shown, folder, paint);
   const lines = [
@@ -57,12 +57,9 @@ export function agentText(shown: ShownAgent, paint: Paint): string {
     ...(policy ? policyLines(policy, paint) : []),
     ...boundLines(shown, outcome, paint),
     ...leftLines(outcome, paint),
-    ...(log ?? []).map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`),
+    ...logLines(shown),
     '',
-    `  evidence  ${folder}`,
-    isWhole
-      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
-      : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
+    ...evidenceLines(shown, folder, paint),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownIntent } from '../tool/show-intent.ts';
 import type { Paint } from './paint.ts';
-import { endingText, limitsText, sandboxText, signedText, streamText } from './run-text.ts';
+import { endingText, evidenceLines, limitsText, logLines, sandboxText, streamText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {
@@ -27,7 +27,7 @@ export function intentJson(shown: ShownIntent): object {
 
 /** The run of an intent for people: what was wanted, what was decided, and what came of it. */
 export function intentText(shown: ShownIntent, paint: Paint): string {
-  const { place, life, isWhole, keyIds, request, result, intent, log } = shown;
+  const { place, life, request, result, intent } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!request || !result) {
     const state = life === 'alive' ? 'is still running' : 'is not finished, or cannot be read';
@@ -47,11 +47,8 @@ export function intentText(shown: ShownIntent, paint: Paint): string {
     `  when      ${result.started_at}, took ${durationText(took)}`,
     ...planLines(shown),
     ...ranLines(shown, paint),
-    ...(log ?? []).map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`),
-    `  evidence  ${folder}`,
-    isWhole
-      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
-      : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
+    ...logLines(shown),
+    ...evidenceLines(shown, folder, paint),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -8,7 +8,7 @@ import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, limitsText, sandboxText, signedText, streamText } from './run-text.ts';
+import { endingText, evidenceLines, limitsText, logLines, sandboxText, streamText } from './run-text.ts';
 import { agentJson, agentText } from './show-agent.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
@@ -54,7 +54,7 @@ function asJson({ place, isOpen, isWhole, keyIds, request, runner, outcome, resu
 }
 
 function showText(shown: Shown, paint: Paint): string {
-  const { place, request, runner, outcome, result, isOpen, isRunning, isWhole, keyIds, log } = shown;
+  const { place, request, runner, outcome, result, isOpen, isRunning } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!outcome || !runner || !request || !result) {
     const open = isRunning ? 'is still running' : 'is not finished: it is running elsewhere, or was interrupted';
@@ -100,12 +100,9 @@ function showText(shown: Shown, paint: Paint): string {
         paint('note', `    ${what.replace('_', ' ')} is cut: ${sizeText(bytes_kept)} of ${sizeText(bytes_total)}`),
       ),
     ...outcome.replaced.map(what => paint('note', `    ${what.replace('_', ' ')} is replaced: not fit to be shown`)),
-    ...(log ?? []).map(({ level, code, detail }) => `    ${level.padEnd(8)}  ${printable(code)}: ${printable(detail)}`),
+    ...logLines(shown),
     '',
-    `  evidence  ${folder}`,
-    isWhole
-      ? `            ${paint('good', 'as it was sealed')}${paint('faint', `, ${signedText(keyIds)}`)}`
-      : `            ${paint('bad', 'does not hold:')} proctor verify says why`,
+    ...evidenceLines(shown, folder, paint),
   ];
   return `${lines.join('\n')}\n`;
 }

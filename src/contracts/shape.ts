@@ -38,6 +38,9 @@ export const isoTime = () =>
 
 export const contentHashText = () => matching(/^sha256:[a-f0-9]{64}$/, 'sha256: and 64 hexadecimal digits');
 
+/** Under which the internal log tells more. */
+export const correlationText = () => matching(/^[a-z0-9]{12,32}$/, '12 to 32 lower-case letters and digits');
+
 export const semver = () => matching(SEMVER, 'a semantic version such as 1.2.3');
 
 /** As semver.org has it: no leading zeros in numbers, no empty identifiers. */

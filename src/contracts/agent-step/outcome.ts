@@ -9,7 +9,7 @@ import {
   streamsShape,
   usageShape,
 } from '../script-outcome/shape.ts';
-import { contentHashText, count, filledText, matching, record, wordyText } from '../shape.ts';
+import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
@@ -17,8 +17,7 @@ import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
   run_id: nameText(),
-  /** Under which the internal log tells more. */
-  correlation_id: matching(/^[a-z0-9]{12,32}$/, '12 to 32 lower-case letters and digits'),
+  correlation_id: correlationText(),
   termination: z.enum(TERMINATIONS),
   reason: z.enum(REASONS),
   /** What happened, as a sentence; null where all went well. */

@@ -10,13 +10,12 @@ import {
   streamsShape,
   usageShape,
 } from '../script-outcome/shape.ts';
-import { count, filledText, matching, record, wordyText } from '../shape.ts';
+import { correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
 
 const shape = record({
   schema_version: z.literal('intent-outcome.v1'),
   run_id: nameText(),
-  /** Under which the internal log tells more. */
-  correlation_id: matching(/^[a-z0-9]{12,32}$/, '12 to 32 lower-case letters and digits'),
+  correlation_id: correlationText(),
   /** How the commands ended; the first that did not end well is the last that ran. */
   ending: endingShape,
   commands_total: count(),

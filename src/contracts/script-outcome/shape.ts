@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
-import { contentHashText, count, matching, record, wordyText } from '../shape.ts';
+import { contentHashText, correlationText, count, matching, record, wordyText } from '../shape.ts';
 
 const exitCode = (minimum: number, maximum: number) => z.int().check(z.gte(minimum), z.lte(maximum));
 
@@ -84,8 +84,7 @@ export const scriptOutcomeShape = record({
   claimed_status: z.nullable(status()),
   reason: z.nullable(word()),
   public_message: z.nullable(wordyText()),
-  /** Under which the internal log tells more. */
-  correlation_id: matching(/^[a-z0-9]{12,32}$/, '12 to 32 lower-case letters and digits'),
+  correlation_id: correlationText(),
   timeout_source: z.nullable(z.enum(['proctor', 'script'])),
   /** The files in output/ were taken although the run did not succeed. */
   salvaged: z.boolean(),
