@@ -119,6 +119,19 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
+  test('falls silent in the middle is not waited for until the deadline', async () => {
+    const agent = new Agent({
+      silent: (_seen, response) => void response.writeHead(200).write('{"case_id":'),
+    });
+    const { folder, artifact } = await ranSuite(['silent'], { baseUrl: await agent.start(), idleMs: 200 });
+    expect(artifact('silent').runner_failure).toMatchObject({
+      class: 'timeout',
+      error_name: 'IDLE',
+      error_message: 'Nothing was heard for 200 ms.',
+    });
+    await expectValid(folder);
+  });
+
   test('forges a failure and fields of ours has them kept apart, and nothing of them is believed', async () => {
     const forged = {
       runner_failure: { class: 'other', url: 'x', attempt: 1, full_body_saved_to: '/etc/passwd' },

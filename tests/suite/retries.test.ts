@@ -55,9 +55,16 @@ describe('retries', () => {
   });
 
   test('end where the agent asks for longer than anybody would wait', async () => {
-    const agent = new Agent({ never: sending('', { 'retry-after': '9999999999' }, 429) });
-    const { artifact } = await ranSuite(['never'], { baseUrl: await agent.start(), retries: 5 });
-    expect(artifact('never').attempts).toHaveLength(1);
+    const agent = new Agent({
+      never: sending('', { 'retry-after': '9999999999' }, 429),
+      'next-century': sending('', { 'retry-after': 'Fri, 01 Jan 2100 00:00:00 GMT' }, 503),
+      // What nobody can read asks for nothing, and a moment that has passed is now.
+      sometime: sending('', { 'retry-after': 'sometime' }, 503),
+      past: sending('', { 'retry-after': 'Sat, 01 Jan 2000 00:00:00 GMT' }, 503),
+    });
+    const ids = ['never', 'next-century', 'sometime', 'past'];
+    const { artifact } = await ranSuite(ids, { baseUrl: await agent.start(), retries: 2 });
+    expect(ids.map(id => artifact(id).attempts?.length)).toEqual([1, 1, 3, 3]);
   });
 
   test('are none where a connection is cut: what was sent once is not sent again unseen', async () => {
