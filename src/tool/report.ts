@@ -19,6 +19,7 @@ import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
+import type * as runs from '../evidence/runs.ts';
 import type { Format } from './formats.ts';
 import { evaluationIn, suiteFolder } from './sides.ts';
 
@@ -81,7 +82,7 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
   const { casesById, readCaseArtifact, readRun, suiteCases } = room;
   if ('comparison' in subject) {
     const { comparison, folders } = subject;
-    const [asked] = [...folders.new, ...folders.baseline].filter(folder => folder !== undefined);
+    const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
     const caseOf = asked === undefined ? () => undefined : casesById(asked);
     const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
     /** Where the case lies that was read last: its assets are asked for before the next one. */
@@ -203,7 +204,7 @@ function comparisonFolder(word: string, home: string, cwd: string, room: Room): 
   return matches.length === 1 ? matches[0]?.folder : undefined;
 }
 
-type Room = Pick<typeof import('../evidence/runs.ts'), 'byAge' | 'listRuns' | 'secondOf'>;
+type Room = Pick<typeof runs, 'byAge' | 'listRuns' | 'secondOf'>;
 
 function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
