@@ -5,7 +5,8 @@ export default defineConfig({
     include: ['tests/deep/**/*.test.ts'],
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    expect: { poll: { timeout: 20_000 } },
+    // What a page must come to show, it may take its time for: machines are slow, and pages are large.
+    expect: { poll: { timeout: 60_000 } },
     fileParallelism: false,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/deep.json' }]],
   },

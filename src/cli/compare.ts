@@ -3,7 +3,7 @@ import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { compareRuns } from '../tool/compare.ts';
 import type { Format } from '../tool/formats.ts';
-import { reportOf, subjectOf, writeReports } from '../tool/report.ts';
+import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
 import { interruptions } from './interruptions.ts';
@@ -82,6 +82,8 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
       if (formats.includes('terminal')) stdout.write(await terminalText(subject, paintFor(1)));
       for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
     }
+    const gone = formats.includes('html') ? runsNotHere(subject) : [];
+    if (gone.length > 0) stderr.write(`${paintFor(2)('note', 'warning')}: ${notHereText(gone)}\n`);
     await addStepSummary(subject);
     return interrupt.exit() ?? 0;
   } finally {
@@ -89,6 +91,15 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
     interrupt.end();
   }
 }
+
+function notHereText(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED_MAX).map(printable).join(', ');
+  const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : '';
+  const runs = ids.length === 1 ? 'The run' : 'The runs';
+  return `${runs} ${named}${more} cannot be found here, so the page shows no events and answers of theirs; proctor compare, given their folders, makes a whole one.`;
+}
+
+const NAMED_MAX = 5;
 
 /** On GitHub, the page of the job shows what is written to this file. */
 async function addStepSummary(subject: Parameters<typeof reportOf>[0]): Promise<void> {

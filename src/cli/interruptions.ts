@@ -1,11 +1,11 @@
 /** The first signal stops the run and lets it be written down; what comes later is the same wish. */
 export function interruptions() {
   const controller = new AbortController();
-  let exit: number | undefined;
+  let stopped: { readonly name: string; readonly code: number } | undefined;
   const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
   const listeners = Object.entries(codes).map(([name, code]) => {
     const listener = (): void => {
-      exit ??= code;
+      stopped ??= { name, code };
       controller.abort();
     };
     process.on(name as NodeJS.Signals, listener);
@@ -13,7 +13,9 @@ export function interruptions() {
   });
   return {
     signal: controller.signal,
-    exit: () => exit,
+    /** The signal that came, and the exit code that says so. */
+    name: () => stopped?.name,
+    exit: () => stopped?.code,
     end: () => {
       for (const [name, listener] of listeners) process.off(name, listener);
     },

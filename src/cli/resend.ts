@@ -6,6 +6,7 @@ import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
+import { exitOfStopped } from './refusal.ts';
 import { durationText } from './units.ts';
 import { namedKey } from './variables.ts';
 
@@ -34,6 +35,8 @@ export async function resendCommand(run: string, caseId: string, flags: Flags): 
     if (flags.json) stdout.write(`${printableJson(asJson(resent))}\n`);
     else stdout.write(await resentText(resent, paintFor(1)));
     return interrupt.exit() ?? (resent.difference ? 1 : 0);
+  } catch (error) {
+    return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
     interrupt.end();

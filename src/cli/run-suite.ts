@@ -68,7 +68,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
         ? await runSuite({ ...optionsOf(cases, flags), ...watched })
         : await resumeSuite(flags.resume, { ...watched, variable: name => process.env[name] });
     progress.end();
-    if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
+    if (flags.json) stdout.write(`${printableJson(asJson(result, interrupt.name()))}\n`);
     else stderr.write(summary(result, paint));
     const isWhole = result.runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
     return interrupt.exit() ?? (isWhole ? 0 : 1);
@@ -131,15 +131,18 @@ function defined(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function asJson({ version, runs, keyId }: SuiteRunResult): object {
+function asJson({ version, runs, keyId }: SuiteRunResult, stoppedBy: string | undefined): object {
   const [first] = runs;
+  const isOpen = runs.some(run => run.isOpen);
   return {
     kind: 'suite',
     run_id: first?.place.id ?? null,
     version,
     folder: first ? path.relative(process.cwd(), first.place.folder) : null,
-    ending: { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
-    status: runs.some(({ isOpen }) => isOpen) ? 'interrupted' : 'completed',
+    ending: isOpen
+      ? { how: 'killed', by: 'cancel', signal: stoppedBy }
+      : { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
+    status: isOpen ? 'interrupted' : 'completed',
     key_id: keyId,
     runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, notPassed }) => ({
       run_id: place.id,

@@ -2,9 +2,11 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync 
 import path from 'node:path';
 import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { readJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
 
 /** Where a run lies. */
 export interface RunPlace {
@@ -107,9 +109,11 @@ function keepOutOfGit(home: string): void {
 /** All runs, the newest last. Their ids begin with the time, so their order is that of their names after the kind. */
 export function listRuns(home: string): RunPlace[] {
   const root = path.join(home, 'runs');
-  return foldersIn(root)
-    .flatMap(lane => foldersIn(path.join(root, lane)).map(id => ({ id, lane, folder: path.join(root, lane, id) })))
-    .sort(byAge);
+  return byAge(
+    foldersIn(root).flatMap(lane =>
+      foldersIn(path.join(root, lane)).map(id => ({ id, lane, folder: path.join(root, lane, id) })),
+    ),
+  );
 }
 
 /** Whether a place is one of a home, and not merely a path that somebody gave. */
@@ -120,23 +124,42 @@ export function isAtHome(home: string, { folder }: RunPlace): boolean {
 /** A name that only a run of ours has: see `newRunId`. */
 export const RUN_ID = /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.\d+)?)$/;
 
-/** By the second in their names; within one, by when their folders were made. */
-function byAge(a: RunPlace, b: RunPlace): number {
-  const [first, second] = [secondOf(a), secondOf(b)];
-  if (first !== second) return first < second ? -1 : 1;
-  return madeAt(a.folder) < madeAt(b.folder) ? -1 : 1;
+/** The newest last: by the second in their names, and within one by when their folders were made. */
+export function byAge(places: readonly RunPlace[]): RunPlace[] {
+  return places
+    .map(place => ({ place, second: secondOf(place) }))
+    .sort((a, b) => (a.second === b.second ? Number(madeAt(a.place) - madeAt(b.place)) : a.second < b.second ? -1 : 1))
+    .map(({ place }) => place);
 }
 
-/** `20260106_120000`; of a run that was named by a person, when its folder was made. */
-function secondOf({ id, folder }: RunPlace): string {
-  const [second] = /\d{8}_\d{6}(?=_)/.exec(id) ?? [];
+/** `20260106_120000`, also of a run that was named by a person. */
+export function secondOf(place: RunPlace): string {
+  const [second] = TIME_IN_NAME.exec(place.id) ?? [];
   return (
     second ??
-    instantText(Number(madeAt(folder) / 1_000_000n))
+    instantText(Number(madeAt(place) / 1_000_000n))
       .replace(/[-:]|\..*$/g, '')
       .replace('T', '_')
   );
 }
+
+const TIME_IN_NAME = /\d{8}_\d{6}(?=_)/;
+
+/** In nanoseconds. A folder that was copied is made anew, so one whose name tells no time is asked itself when it began. */
+function madeAt({ id, folder }: RunPlace): bigint {
+  const beganAtMs = TIME_IN_NAME.test(id) ? undefined : beganAt(folder);
+  return beganAtMs === undefined ? statSync(folder, { bigint: true }).birthtimeNs : BigInt(beganAtMs) * 1_000_000n;
+}
+
+function beganAt(folder: string): number | undefined {
+  const bytes = readRegular(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
+  const reading = bytes && readJson(bytes, { bytesMax: METADATA_BYTES_MAX });
+  const { started_at: text } = (reading?.ok ? (reading.value ?? {}) : {}) as { started_at?: unknown };
+  const atMs = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+const METADATA_BYTES_MAX = 1024 * 1024;
 
 /** `20260106_120000_…` of an id. */
 function timeIn(id: string): string {
@@ -190,10 +213,6 @@ export function findRun(home: string, word: string, words: readonly string[] = [
 /** The end of an id is what people copy from a list; one or two characters of it are chance. */
 function beginsOrEndsWith(id: string, word: string): boolean {
   return id.startsWith(word) || timeIn(id).startsWith(word) || (word.length >= 4 && id.endsWith(word));
-}
-
-function madeAt(folder: string): bigint {
-  return statSync(folder, { bigint: true }).birthtimeNs;
 }
 
 function placeAt(folder: string): RunPlace {

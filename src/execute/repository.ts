@@ -1,30 +1,21 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { filtersOff } from './clone-source.ts';
+import { type Asking, askGit, git } from './git.ts';
 
-/** The commit that a folder is at, and whether something in it differs from that; null where there is no repository. */
+/** The commit that a folder is at, and whether something in it differs from that; null where nobody can say. */
 export async function repositoryAt(folder: string): Promise<{ commit: string; dirty: boolean } | null> {
+  const asking: Asking = { cwd: folder, asUser: true, timeoutMs: GIT_MS };
   try {
-    const commit = (await git(folder, 'rev-parse', '--verify', 'HEAD')).trim();
-    if (!/^[0-9a-f]{40,64}$/.test(commit)) return null;
-    const changes = await git(folder, 'status', '--porcelain', '--untracked-files=normal');
-    return { commit, dirty: changes !== '' };
+    const { code, stdout } = await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking);
+    const commit = stdout.toString().trim();
+    if (code !== 0 || !/^[0-9a-f]{40,64}$/.test(commit)) return null;
+    const changes = await git(STATUS, { ...asking, settings: await filtersOff(folder) });
+    return { commit, dirty: changes.length > 0 };
   } catch {
     return null;
   }
 }
 
-/** Asks git without letting the repository run anything of its own. */
-async function git(folder: string, ...args: string[]): Promise<string> {
-  const safe = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.pager=cat'];
-  const { stdout } = await run('git', [...safe, '-C', folder, ...args], {
-    timeout: GIT_MS,
-    maxBuffer: GIT_BYTES_MAX,
-    encoding: 'utf8',
-  });
-  return stdout;
-}
-
-const run = promisify(execFile);
+/** What is changed inside of a submodule is not looked at: git would ask it by its own settings. */
+const STATUS = ['status', '--porcelain', '--untracked-files=normal', '--ignore-submodules=dirty'];
 
 const GIT_MS = 10_000;
-const GIT_BYTES_MAX = 16 * 1024 * 1024;

@@ -36,6 +36,8 @@ export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
       });
       return answerOf(answer, lastWords.text);
     } catch (error) {
+      // Whether it had begun when it was cancelled is chance.
+      if (around.signal?.aborted) return { trouble: CANCELLED };
       if (error instanceof Fault) return { trouble: error.message };
       throw error;
     } finally {
@@ -61,7 +63,7 @@ function orderOf({ script, input, timeoutMs }: Check, folder: string) {
 /** Sentences are our own or the check's: those of a run name it by an id, and the same check must give the same answer. */
 function answerOf({ ending, reading: { reason, errorSummary } }: ScriptAnswer, lastWords: string): CheckAnswer {
   if (ending.how === 'killed') {
-    return { trouble: ending.by === 'cancel' ? 'The check was cancelled.' : 'The check took longer than it may.' };
+    return { trouble: ending.by === 'cancel' ? CANCELLED : 'The check took longer than it may.' };
   }
   if (ending.how !== 'exited') return { trouble: TROUBLES[ending.how] };
   if (reason === 'script_timed_out') return { trouble: 'The check says that it ran out of time.' };
@@ -70,6 +72,8 @@ function answerOf({ ending, reading: { reason, errorSummary } }: ScriptAnswer, l
   if (reason === null || reason === 'result_missing') return { ok: true, message: '' };
   return { trouble: 'The check left a result or an output that cannot be taken.' };
 }
+
+const CANCELLED = 'The check was cancelled.';
 
 const TROUBLES = {
   out_of_memory: 'The check needed more memory than it may use.',

@@ -20,7 +20,12 @@ export interface ComparisonOptions {
 /** Holds a new side against its baseline. A baseline without trials is one that does not exist yet. */
 export function compareSides(baseline: Side, candidate: Side, gate: Gate, options: ComparisonOptions): Comparison {
   const { comparisonId, generatedAt } = options;
-  if (candidate.trials.length === 0) throw new Fault('nothing_to_compare', 'There is no run of the new side.');
+  if (candidate.trials.length === 0) {
+    throw new Fault(
+      'nothing_to_compare',
+      'There is no run of the new side. proctor run suite CASES --base-url URL --as new makes one.',
+    );
+  }
   const pairs = [...pairsOf(baseline, candidate)];
   const comparability = comparabilityOf(baseline, candidate, commonCases(pairs));
   const summary = { cases: pairs.length, regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };

@@ -16,35 +16,52 @@ export interface Difference {
   readonly plainly?: string;
 }
 
+/** What the two are called: the one that came first, and at the beginning of a sentence the other. */
+interface Names {
+  readonly was: string;
+  readonly is: string;
+}
+
+const SIDES: Names = { was: 'the baseline', is: 'The new side' };
+
 /** Undefined where both did the same, by all that their artifacts tell. */
-export function firstDifference(baseline: CaseArtifact, candidate: CaseArtifact): Difference | undefined {
+export function firstDifference(
+  baseline: CaseArtifact,
+  candidate: CaseArtifact,
+  names: Names = SIDES,
+): Difference | undefined {
   return (
-    differenceOfFailures(baseline, candidate) ??
-    differenceOfSteps(stepsOf(baseline), stepsOf(candidate)) ??
-    differenceOfActions(baseline.proposed_actions ?? [], candidate.proposed_actions ?? []) ??
+    differenceOfFailures(baseline, candidate, names) ??
+    differenceOfSteps(stepsOf(baseline), stepsOf(candidate), names) ??
+    differenceOfActions(baseline.proposed_actions ?? [], candidate.proposed_actions ?? [], names) ??
     differenceOfOutputs(baseline, candidate)
   );
 }
 
-function differenceOfFailures(baseline: CaseArtifact, candidate: CaseArtifact): Difference | undefined {
-  const was = baseline.runner_failure;
-  const is = candidate.runner_failure;
-  if (is && was?.class !== is.class) {
-    const before = was ? `where the baseline ended in ${was.class}` : 'where the baseline answered';
-    const status = is.status === undefined ? '' : ` ${is.status}`;
+function differenceOfFailures(
+  { runner_failure: was }: CaseArtifact,
+  { runner_failure: is }: CaseArtifact,
+  names: Names,
+): Difference | undefined {
+  if (is && (was?.class !== is.class || was.status !== is.status)) {
+    const before = was ? `ended in ${failureText(was)}` : 'answered';
     return {
       kind: 'runner',
       baselineAt: was ? 'runner_failure' : 'final_output',
       newAt: 'runner_failure',
-      says: `The new side ended in ${is.class}${status} ${before}${because(is.error_message)}`,
+      says: `${names.is} ended in ${failureText(is)} where ${names.was} ${before}${because(is.error_message)}`,
       plainly: 'Certain, because a case without an answer cannot hold.',
     };
   }
   if (was && !is) {
-    const says = `The new side answered where the baseline ended in ${was.class}`;
+    const says = `${names.is} answered where ${names.was} ended in ${failureText(was)}`;
     return { kind: 'runner', baselineAt: 'runner_failure', newAt: 'final_output', says };
   }
   return undefined;
+}
+
+function failureText({ class: name, status }: NonNullable<CaseArtifact['runner_failure']>): string {
+  return status === undefined ? name : `${name} ${status}`;
 }
 
 /** What the runner said of it, as the rest of a sentence. */
@@ -54,31 +71,31 @@ function because(message: string | undefined): string {
 
 const MESSAGE_BYTES = 200;
 
-function differenceOfSteps(before: readonly Step[], now: readonly Step[]): Difference | undefined {
+function differenceOfSteps(before: readonly Step[], now: readonly Step[], names: Names): Difference | undefined {
   const { stretches, isWhole } = align(before.map(signatureOf), now.map(signatureOf));
   const first = stretches.find(({ same }) => !same);
   if (!first) return undefined;
   const gone = before.slice(...first.baseline);
   const come = now.slice(...first.candidate);
-  const found = differenceOf(gone[0], come[0]);
+  const found = differenceOf(gone[0], come[0], names);
   return isWhole
     ? found
     : { ...found, says: `${found.says} (of these long streams only beginning and end were aligned)` };
 }
 
 /** What one side did at a point, and what the other did there instead. One of them may have done nothing. */
-function differenceOf(was: Step | undefined, is: Step | undefined): Difference {
+function differenceOf(was: Step | undefined, is: Step | undefined, names: Names): Difference {
   const places = { baselineAt: was ? `events[${was.at}]` : null, newAt: is ? `events[${is.at}]` : null };
-  if (was && is && was.kind === is.kind) return { ...places, ...changed(was, is) };
-  if (was && !is) return { ...places, kind: KIND[was.kind], says: `The new side ${LEFT_OUT[was.kind](was)}` };
-  if (is && !was) return { ...places, kind: KIND[is.kind], says: `The new side ${ADDED[is.kind](is)}` };
+  if (was && is && was.kind === is.kind) return { ...places, ...changed(was, is, names) };
+  if (was && !is) return { ...places, kind: KIND[was.kind], says: `${names.is} ${LEFT_OUT[was.kind](was)}` };
+  if (is && !was) return { ...places, kind: KIND[is.kind], says: `${names.is} ${ADDED[is.kind](is)}` };
   const before = was as Step;
   const now = is as Step;
   const telling = before.kind === 'final_output' ? now : before;
   return {
     ...places,
     kind: KIND[telling.kind],
-    says: `Where the baseline ${DID[before.kind](before)}, the new side ${DID[now.kind](now)}`,
+    says: `${names.is} ${DID[now.kind](now)} where ${names.was} ${DID[before.kind](before)}`,
   };
 }
 
@@ -115,16 +132,16 @@ const ADDED: Says = {
 };
 
 /** Two steps of one kind that are not the same. */
-function changed(was: Step, is: Step): Pick<Difference, 'kind' | 'says' | 'plainly'> {
+function changed(was: Step, is: Step, names: Names): Pick<Difference, 'kind' | 'says' | 'plainly'> {
   if (was.kind === 'tool_call' && is.kind === 'tool_call') {
     if (was.tool !== is.tool) {
       return {
         kind: 'tool_choice',
-        says: `The new side called ${quoted(is.tool)} where the baseline called ${quoted(was.tool)}`,
+        says: `${names.is} called ${quoted(is.tool)} where ${names.was} called ${quoted(was.tool)}`,
       };
     }
     const keys = quotedList(differingKeys(was.args, is.args));
-    return { kind: 'tool_arguments', says: `The new side called ${quoted(is.tool)} with other arguments: ${keys}` };
+    return { kind: 'tool_arguments', says: `${names.is} called ${quoted(is.tool)} with other arguments: ${keys}` };
   }
   if (was.kind === 'tool_result' && is.kind === 'tool_result') {
     const tool = toolOf(is);
@@ -160,7 +177,7 @@ function changedRetrieval(was: Retrieval, is: Retrieval): string {
 
 type Action = NonNullable<CaseArtifact['proposed_actions']>[number];
 
-function differenceOfActions(before: readonly Action[], now: readonly Action[]): Difference | undefined {
+function differenceOfActions(before: readonly Action[], now: readonly Action[], names: Names): Difference | undefined {
   for (let index = 0; index < Math.max(before.length, now.length); index++) {
     const was = before[index];
     const is = now[index];
@@ -174,7 +191,7 @@ function differenceOfActions(before: readonly Action[], now: readonly Action[]):
       return {
         ...places,
         kind: 'tool_choice',
-        says: `The new side ${does} the action ${action}${is ? ' in addition' : ''}`,
+        says: `${names.is} ${does} the action ${action}${is ? ' in addition' : ''}`,
       };
     }
     if (was.action_type !== is.action_type || was.tool_name !== is.tool_name) {
@@ -183,7 +200,7 @@ function differenceOfActions(before: readonly Action[], now: readonly Action[]):
       return {
         ...places,
         kind: 'tool_choice',
-        says: `The new side proposed ${quoted(fresh)} where the baseline proposed ${quoted(old)}`,
+        says: `${names.is} proposed ${quoted(fresh)} where ${names.was} proposed ${quoted(old)}`,
       };
     }
     const keys = differingKeys(was.params, is.params);

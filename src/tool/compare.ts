@@ -57,7 +57,11 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       : path.resolve(cwd, options.out);
   makeFolder(folder);
   writeAtomic(path.join(folder, 'comparison.json'), canonicalize(comparison));
-  const files = await writeReports(folder, { comparison, folders: foldersOf(baseline, candidate) }, formats);
+  const files = await writeReports(
+    folder,
+    { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } },
+    formats,
+  );
   return { comparison, folder, files };
 }
 
@@ -97,13 +101,9 @@ function checkApart(baseline: Side, candidate: Side): void {
   }
 }
 
-/** The folder of the first trial of each side, from which a report takes what it shows. */
-function foldersOf(baseline: Side, candidate: Side): { baseline: readonly string[]; new: readonly string[] } {
-  return { baseline: folders(baseline), new: folders(candidate) };
-}
-
-function folders({ trials }: Side): string[] {
-  return trials.flatMap(({ folder }) => folder ?? []);
+/** Where a report finds what it shows. */
+function foldersOf({ trials }: Side): (string | undefined)[] {
+  return trials.map(({ folder }) => folder);
 }
 
 async function gateFor({ gate: file, mode }: CompareOptions, cwd: string): Promise<Gate> {

@@ -19,6 +19,7 @@ import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
+import type * as runs from '../evidence/runs.ts';
 import type { Format } from './formats.ts';
 import { evaluationIn, suiteFolder } from './sides.ts';
 
@@ -26,8 +27,8 @@ import { evaluationIn, suiteFolder } from './sides.ts';
 export type Subject =
   | {
       readonly comparison: Comparison;
-      /** The folders of the trials of each side, as far as they are here. */
-      readonly folders: { readonly baseline: readonly string[]; readonly new: readonly string[] };
+      /** Where the trials of each side lie, in their order; undefined for one that is not here. */
+      readonly folders: { readonly baseline: Folders; readonly new: Folders };
     }
   | {
       readonly run: RunArtifact;
@@ -35,6 +36,8 @@ export type Subject =
       readonly repetition: SuiteRequest['repetition'];
       readonly folder: string;
     };
+
+type Folders = readonly (string | undefined)[];
 
 /** Writes reports into a folder, each whole or not at all, and says where. */
 export async function writeReports(
@@ -71,29 +74,32 @@ export async function reportOf(
 }
 
 async function htmlOf(subject: Subject): Promise<Iterable<string>> {
-  const [{ htmlReport, htmlRunReport }, room] = await Promise.all([
+  const [{ htmlReport, htmlRunReport }, room, { firstTrial }] = await Promise.all([
     import('../reports/html.ts'),
     import('../evidence/suite-folder.ts'),
+    import('../judge/pairing.ts'),
   ]);
   const { casesById, readCaseArtifact, readRun, suiteCases } = room;
   if ('comparison' in subject) {
     const { comparison, folders } = subject;
-    const asked = folders.new[0] ?? folders.baseline[0];
+    const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
     const caseOf = asked === undefined ? () => undefined : casesById(asked);
     const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
     /** Where the case lies that was read last: its assets are asked for before the next one. */
     const from: { baseline?: string | undefined; new?: string | undefined } = {};
-    /** The trial that shows best what happened: one that passed before, and one that does not now. */
+    /** The trial whose events the cause cites: one that passed before, and one that fails now. */
     const shown = (id: string, side: 'baseline' | 'new') => {
       const trials = compared.get(id)?.[side].trials ?? [];
-      const telling = trials.findIndex(({ verdict }) => (verdict === 'pass') === (side === 'baseline'));
-      const index = Math.max(0, telling);
+      const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
       const folder = folders[side][index];
       from[side] = folder;
       const artifact = folder === undefined ? undefined : readCaseArtifact(folder, id);
       return { artifact, runId: comparison.sides[side].run_ids[index] };
     };
-    const urlOf = (side: 'baseline' | 'new') => folders[side][0] && readRun(folders[side][0])?.base_url;
+    const urlOf = (side: 'baseline' | 'new') => {
+      const folder = folders[side].find(one => one !== undefined);
+      return folder === undefined ? undefined : readRun(folder)?.base_url;
+    };
     return htmlReport({
       comparison,
       targets: { baseline: urlOf('baseline'), new: urlOf('new') },
@@ -163,10 +169,10 @@ export async function subjectOf(
   cwd: string,
   out?: string,
 ): Promise<{ readonly subject: Subject; readonly folder: string }> {
-  const { homeFrom, listRuns } = await import('../evidence/runs.ts');
-  const home = homeFrom(cwd);
+  const room = await import('../evidence/runs.ts');
+  const home = room.homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
-  const comparison = comparisonFolder(word, home, cwd, newestSuite(listRuns(home)));
+  const comparison = comparisonFolder(word, home, cwd, room);
   if (comparison !== undefined) {
     return { subject: await comparisonSubject(comparison, home), folder: given ?? comparison };
   }
@@ -179,34 +185,26 @@ export async function subjectOf(
   return { subject, folder: given ?? path.join(home, 'reports', run.run_id) };
 }
 
-function newestSuite(runs: readonly { readonly id: string; readonly lane: string }[]): string {
-  const suites = runs.filter(({ lane }) => lane === 'baseline' || lane === 'new');
-  return timeIn(suites.at(-1)?.id ?? '');
-}
-
-function timeIn(id: string): string {
-  return /\d{8}_\d{6}/.exec(id)?.[0] ?? '';
-}
-
 /** The folder of the comparison that a word means; undefined if it means a run. */
-function comparisonFolder(word: string, home: string, cwd: string, newestRun: string): string | undefined {
+function comparisonFolder(word: string, home: string, cwd: string, room: Room): string | undefined {
   const root = path.join(home, 'comparisons');
-  const ids = existsSync(root)
-    ? readdirSync(root)
-        .filter(id => hasComparison(path.join(root, id)))
-        .sort()
-    : [];
+  const places = (existsSync(root) ? readdirSync(root) : [])
+    .map(id => ({ id, lane: 'comparison', folder: path.join(root, id) }))
+    .filter(({ folder }) => hasComparison(folder));
   if (word === 'latest') {
-    const latest = ids.at(-1);
+    const latest = room.byAge(places).at(-1);
+    const run = room.listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
     // Of the same second, the comparison came last: it needs runs.
-    return latest !== undefined && timeIn(latest) >= newestRun ? path.join(root, latest) : undefined;
+    return latest && (!run || room.secondOf(latest) >= room.secondOf(run)) ? latest.folder : undefined;
   }
   const given = path.resolve(cwd, word);
   if (hasComparison(given)) return given;
   if (path.basename(given) === 'comparison.json' && existsSync(given)) return path.dirname(given);
-  const matches = ids.filter(id => id === word || id.startsWith(word) || id.endsWith(word));
-  return matches.length === 1 ? path.join(root, matches[0] as string) : undefined;
+  const matches = places.filter(({ id }) => id.startsWith(word) || id.endsWith(word));
+  return matches.length === 1 ? matches[0]?.folder : undefined;
 }
+
+type Room = Pick<typeof runs, 'byAge' | 'listRuns' | 'secondOf'>;
 
 function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
@@ -222,12 +220,22 @@ async function comparisonSubject(folder: string, home: string): Promise<Subject>
   const comparison = documentIn(folder, 'comparison.json', contract) as Comparison | undefined;
   if (!comparison) throw new Fault('bad_comparison', 'The comparison cannot be believed. proctor verify says why.');
   const runs = listRuns(home);
-  const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): string[] =>
-    run_ids.flatMap((id, index) => {
+  const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): Folders =>
+    run_ids.map((id, index) => {
       const place = runs.find(run => run.id === id && (run.lane === 'baseline' || run.lane === 'new'));
       // A run of the same name that was sealed otherwise is another run.
-      return place && readSuite(place.folder).sealSha256 === seals[index] ? [place.folder] : [];
+      return place && readSuite(place.folder).sealSha256 === seals[index] ? place.folder : undefined;
     });
   const { baseline, new: candidate } = comparison.sides;
   return { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } };
+}
+
+/** The runs of a comparison that are not among those of the home: a page can show nothing of them. */
+export function runsNotHere(subject: Subject): readonly string[] {
+  if (!('comparison' in subject)) return [];
+  const { comparison, folders } = subject;
+  return (['baseline', 'new'] as const).flatMap(side => {
+    const { source, run_ids } = comparison.sides[side];
+    return source === 'runs' ? run_ids.filter((_, index) => folders[side][index] === undefined) : [];
+  });
 }

@@ -11,7 +11,7 @@ import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';
 import { signerAt } from './keys.ts';
 import { suiteFolder } from './sides.ts';
-import { checkedUrl, checkHeader } from './suite-words.ts';
+import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
 
 export interface ResendOptions {
   readonly run: string;
@@ -62,27 +62,32 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
     const meant = didYouMean(caseId, run.selected_case_ids);
     throw new Fault('no_case', `The run has no case called "${printable(caseId)}".${meant}`);
   }
-  const recordedSettings = settingsFrom(request.settings);
-  const settings = {
-    ...recordedSettings,
-    concurrency: 1,
-    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs, idleMs: options.timeoutMs }),
-  };
+  const recordedSettings = { ...settingsFrom(request.settings), concurrency: 1 };
+  const { timeoutMs } = options;
+  const settings = timeoutMs === undefined ? recordedSettings : checkedSettings({ timeoutMs }, recordedSettings);
   const { target, url } = await targetFor(options, { request, settings, home, cwd });
   const signal = options.signal ?? new AbortController().signal;
+  // Who asks an address does not listen to the signal.
+  const cancel = (): void => target.cancel();
+  signal.addEventListener('abort', cancel);
   try {
-    const told = await target.ask({ one, key: `${request.run_id}/${caseId}/resend-${newCorrelationId()}`, signal });
+    const key = `${request.run_id}/${caseId}/resend-${newCorrelationId()}`;
+    const told = signal.aborted ? undefined : await target.ask({ one, key, signal });
+    if (!told || signal.aborted) throw new Fault('cancelled', 'It was cancelled before an answer came.');
     const named = { id: caseId, side: run.version, url, settings };
     const { outcome } = told;
     const now = outcome.ok
       ? artifacts.answeredCase(named, [], outcome).artifact
       : artifacts.failedCase(named, [], outcome, told);
-    const difference = firstDifference(recorded, now);
+    const difference = firstDifference(recorded, now, NAMES);
     return { runId: run.run_id, caseId, target: url, latencyMs: told.latencyMs, recorded, now, difference };
   } finally {
+    signal.removeEventListener('abort', cancel);
     await target.close();
   }
 }
+
+const NAMES = { was: 'the recorded one', is: 'The agent now' };
 
 interface Recorded {
   readonly request: SuiteRequest;

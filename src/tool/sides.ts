@@ -91,24 +91,25 @@ async function repetitionsOf(place: RunPlace | undefined): Promise<string[]> {
 
 /** The run of a suite that a word means; undefined if there is none of that side yet. */
 async function suitePlace(word: string, home: string): Promise<RunPlace | undefined> {
-  const { findRun, listRuns } = await import('../evidence/runs.ts');
+  const { byAge, findRun, listRuns } = await import('../evidence/runs.ts');
   const suites = listRuns(home).filter(({ lane }) => lane === 'baseline' || lane === 'new');
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
-  if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new']));
+  if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new']), byAge);
   const latest = suites.at(-1);
   if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');
   return latest;
 }
 
-/** `--out` of the runner holds `baseline/` and `new/`, and each holds runs; who names one of these means its only run. */
-function asGiven(place: RunPlace): RunPlace {
+/** `--out` of the runner holds `baseline/` and `new/`, and each holds runs; who names one of these means its newest run. */
+function asGiven(place: RunPlace, byAge: (places: readonly RunPlace[]) => RunPlace[]): RunPlace {
   if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
     return place;
   }
-  const inner = readdirSync(place.folder).filter(name => existsSync(path.join(place.folder, name, 'run.json')));
-  const [only] = inner;
-  if (only === undefined) throw new Fault('not_a_suite', 'The folder holds no run of a suite.');
-  const madeAt = (name: string): number => statSync(path.join(place.folder, name)).birthtimeMs;
-  const newest = inner.reduce((last, name) => (madeAt(name) > madeAt(last) ? name : last), only);
-  return { id: newest, lane: path.basename(place.folder), folder: path.join(place.folder, newest) };
+  const lane = path.basename(place.folder);
+  const inner = readdirSync(place.folder)
+    .map(id => ({ id, lane, folder: path.join(place.folder, id) }))
+    .filter(({ folder }) => existsSync(path.join(folder, 'run.json')));
+  const newest = byAge(inner).at(-1);
+  if (!newest) throw new Fault('not_a_suite', 'The folder holds no run of a suite.');
+  return newest;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Place, until } from '../runs-support.ts';
-import { Agent, type answersWell, hangs } from '../suite/agent.ts';
+import { Agent, answersWell, hangs } from '../suite/agent.ts';
 import type { Ran } from '../support.ts';
 
 /** A place with cases and an agent, and the command line in it. */
@@ -70,6 +70,42 @@ describe('a suite that was killed', () => {
     const shown = JSON.parse((await proctor('show', 'r1', '--json')).stdout) as object;
     expect(shown).toMatchObject({ is_open: true, progress: { done: 2, total: 3 } });
   });
+});
+
+test('a suite that was interrupted says so to programs as well', async () => {
+  const { place, agent, url } = await world([asking('a', 'a')], { a: hangs });
+  const run = place.start(['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--json']);
+  await until('it was asked', () => agent.times('a') === 1);
+  run.kill('SIGINT');
+  const { code, stdout } = await run.ended;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'interrupted',
+    ending: { how: 'killed', by: 'cancel', signal: 'SIGINT' },
+    runs: [{ finished: false }],
+  });
+});
+
+test('who waits for an answer to what was sent again can stop waiting', async () => {
+  const { place, suite, agent } = await world([asking('a', 'a')], {
+    a: (seen, response, times) => (times === 1 ? answersWell : hangs)(seen, response, times),
+  });
+  await suite('new');
+  const run = place.start(['resend', 'latest', 'a']);
+  await until('it was asked again', () => agent.times('a') === 2);
+  run.kill('SIGINT');
+  const { code, stderr } = await run.ended;
+  expect([code, stderr]).toEqual([130, 'error: It was cancelled before an answer came.\n']);
+});
+
+test('a page of a comparison whose runs are elsewhere says which they are', async () => {
+  const { proctor, suite } = await world([asking('a', 'a')]);
+  await suite('baseline', '--out', 'art', '--run-id', 'old');
+  await suite('new', '--out', 'art', '--run-id', 'fresh');
+  expect((await proctor('compare', 'art/baseline', 'art/new')).code).toBe(0);
+  const { code, stderr } = await proctor('report', 'latest');
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^warning: The runs old, fresh cannot be found here/);
 });
 
 describe('a suite that was repeated', () => {

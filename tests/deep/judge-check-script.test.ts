@@ -127,6 +127,11 @@ describe('a check in the sandbox', () => {
     setTimeout(() => stop.abort(), 500);
     expect(await answer).toEqual({ trouble: 'The check was cancelled.' });
   });
+
+  test('is not begun by an evaluation that was stopped', async () => {
+    const signal = AbortSignal.abort();
+    expect(await checked('pass\n', { signal })).toEqual({ trouble: 'The check was cancelled.' });
+  });
 });
 
 test('a suite with a script is judged by it, the same way every time', async () => {

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
@@ -9,12 +18,14 @@ import { expectValid } from '../suite/support.ts';
 
 const CASES = 120;
 
-/** A place with a suite, and an agent that takes its time. */
-async function world({ repeat = 1, delayMs = 15, cases = CASES } = {}) {
+/** A place with a suite, and an agent that takes its time, or answers nobody until it is released. */
+async function world({ repeat = 1, delayMs = 15, cases = CASES, isHeld = false } = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
+  let release = (): void => undefined;
+  const released = isHeld ? new Promise<void>(resolve => (release = resolve)) : Promise.resolve();
   const slowly: typeof answersWell = (seen, response, times) =>
-    void setTimeout(() => answersWell(seen, response, times), delayMs);
+    void released.then(() => setTimeout(() => answersWell(seen, response, times), delayMs));
   const ids = Array.from({ length: cases }, (_, index) => `case-${index}`);
   const agent = new Agent(Object.fromEntries(ids.map(id => [id, slowly])));
   place.file('cases.jsonl', ids.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''));
@@ -23,7 +34,7 @@ async function world({ repeat = 1, delayMs = 15, cases = CASES } = {}) {
   const folder = path.join(place.cwd, '.proctor', 'runs', 'new', 'r1');
   const start = (words: readonly string[] = []) =>
     place.start([...args, '--concurrency', '8', '--repeat', String(repeat), ...words]);
-  return { place, agent, ids, folder, start };
+  return { place, agent, ids, folder, start, release };
 }
 
 /** The cases that the journal of a run calls finished. */
@@ -41,12 +52,20 @@ async function killed(run: Started): Promise<void> {
   await run.ended;
 }
 
+/** It may have been killed as late as in its evaluation. The part of that is taken away when nobody can be at it any more. */
+async function withoutParts(place: Place, folder: string): Promise<void> {
+  for (const name of readdirSync(folder).filter(entry => entry.startsWith('.evaluation.json.'))) {
+    utimesSync(path.join(folder, name), 1, 1);
+  }
+  expect((await place.start(['recover']).ended).code).toBe(0);
+}
+
 describe('a suite that was killed', () => {
   test('while a thread wrote its files loses none of them', async () => {
     const { place, agent, ids, folder, start } = await world({ delayMs: 1, cases: 2_500 });
     let run = start(['--concurrency', '32']);
     for (const count of [900, 1_700]) {
-      await until('enough cases were asked', () => agent.seen.length > count);
+      await until('enough cases were asked', () => agent.seen.length > count, 300_000);
       await killed(run);
       expect(finishedIn(folder).length).toBeGreaterThan(512);
       run = place.start(['run', 'suite', '--resume', 'r1']);
@@ -96,8 +115,10 @@ describe('a suite that was killed', () => {
     await until('enough cases were asked', () => agent.seen.length >= CASES);
     await killed(run);
     if (!existsSync(path.join(folder, 'journal.ndjson'))) return;
-    const { code } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
-    expect(code).toBe(0);
+    const wasSealed = existsSync(path.join(folder, 'evidence', 'seal.json'));
+    const { code, stderr } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
+    expect(code, stderr).toBe(wasSealed ? 2 : 0);
+    if (wasSealed) expect(stderr).toContain('finished');
     await expectValid(folder);
   });
 
@@ -152,12 +173,13 @@ describe('a suite that was interrupted', () => {
   });
 
   test('is not gone on with while it runs', async () => {
-    const { place, agent, start } = await world({ delayMs: 200 });
+    const { place, agent, start, release } = await world({ isHeld: true });
     const run = start();
-    await until('enough cases were asked', () => agent.seen.length > 10);
+    await until('cases were asked', () => agent.seen.length > 1);
     const { code, stderr } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
     expect(code).toBe(2);
     expect(stderr).toContain('still running');
+    release();
     expect((await run.ended).code).toBe(0);
   });
 
@@ -183,6 +205,7 @@ describe('a suite that was interrupted', () => {
       const asked = agent.seen.length;
       await place.start(['run', 'suite', '--resume', 'r1']).ended;
       expect(agent.seen.length, file).toBe(asked);
+      await withoutParts(place, folder);
       await expectValid(folder);
     }
   });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -18,6 +19,8 @@ const CASES = `
 - id: third
   input: {user: "Anything"}
 `;
+
+const AS_SOMEBODY = '-c user.name=a -c user.email=a@example.org';
 
 const called = (tool: string) => ({ events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool, args: { id: 1 } }] });
 
@@ -116,6 +119,10 @@ describe('the story of a suite', () => {
 describe('a run folder', () => {
   test('lies as the contract lays it where --out says so', async () => {
     const { place, suite } = await world();
+    for (const args of ['init --quiet', 'add cases.yaml', `${AS_SOMEBODY} commit --quiet --message cases`]) {
+      execFileSync('git', args.split(' '), { cwd: place.cwd });
+    }
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: place.cwd, encoding: 'utf8' }).trim();
     const { code, stderr } = await suite(
       'new',
       '--out',
@@ -142,6 +149,8 @@ describe('a run folder', () => {
       out_dir: 'apps/runner/runs',
       cases_path: 'cases.yaml',
       selected_case_ids: ['refund', 'third'],
+      repo_commit: commit,
+      dirty: false,
       node_version: process.version,
       retry_policy: { backoff: 'exponential', jitter: true },
       stats: { cases_total: 2, cases_completed: 2, cases_failed: 0 },

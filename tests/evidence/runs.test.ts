@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { findRun, homeFrom, listRuns, makeRunFolder } from '../../src/evidence/runs.ts';
+import { until } from '../runs-support.ts';
 import { temporaryFolder } from '../support.ts';
 
 const A = 'script_20260101_090000_aaaaaaaaaaaa';
@@ -83,16 +84,41 @@ describe('the folder of a run', () => {
   });
 });
 
+/** What is made within one step of a file system's clock, some milliseconds, is of the same age. */
+async function fileClockMoves(): Promise<void> {
+  const made = (): bigint => statSync(temporaryFolder(), { bigint: true }).birthtimeNs;
+  const before = made();
+  await until('the clock moves', () => made() !== before);
+}
+
 describe('the list of runs', () => {
   test('has the newest last, whatever their kind, and whenever their folders were made', () => {
     expect(listRuns(home()).map(({ id }) => id)).toEqual([A, B, C]);
   });
 
-  test('has those of one second in the order in which they were made', () => {
+  test('has those of one second in the order in which they were made', async () => {
     const folder = home();
     const ids = ['ffff', '0000', '8888'].map(end => `script_20260104_090000_${end}`);
-    for (const id of ids) makeRunFolder(folder, id.endsWith('0000') ? 'agent' : 'script', id);
+    for (const id of ids) {
+      makeRunFolder(folder, id.endsWith('0000') ? 'agent' : 'script', id);
+      await fileClockMoves();
+    }
     expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, C, ...ids]);
+  });
+
+  test('has those that people named by when they began, however late their folders were copied', () => {
+    const folder = home();
+    for (const [id, started_at] of [
+      ['middle', '2026-01-02T12:00:00.000Z'],
+      ['last', '2026-01-04T12:00:00.002Z'],
+      ['almost', '2026-01-04T12:00:00.001Z'],
+    ] as const) {
+      const { folder: run } = makeRunFolder(folder, 'new', id);
+      mkdirSync(path.join(run, 'evidence'));
+      writeFileSync(path.join(run, 'evidence', 'metadata.json'), JSON.stringify({ started_at }));
+    }
+    makeRunFolder(folder, 'new', 'begun-just-now');
+    expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, 'middle', C, 'almost', 'last', 'begun-just-now']);
   });
 
   test('has folders only', () => {
@@ -167,9 +193,12 @@ describe('a run', () => {
     expect(refusal(home(), file)).toContain('no_run');
   });
 
-  test('is the one that was made last among those of the last second', () => {
+  test('is the one that was made last among those of the last second', async () => {
     const folder = home();
-    for (const end of ['ffff', '0000', '8888']) makeRunFolder(folder, 'script', `script_20260104_090000_${end}`);
+    for (const end of ['ffff', '0000', '8888']) {
+      await fileClockMoves();
+      makeRunFolder(folder, 'script', `script_20260104_090000_${end}`);
+    }
     expect(findRun(folder, 'latest').id).toBe('script_20260104_090000_8888');
   });
 

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { closeLauncher } from '../../src/tool/run-script.ts';
@@ -12,7 +12,7 @@ import json, os, sys, time
 question = json.load(open("input/case.json"))
 case = question["case_id"]
 if case == "crash": sys.exit(3)
-if case == "hang": time.sleep(60)
+if "hang" in (case, question["input"]["user"]): time.sleep(60)
 if case == "garbage":
     print("hello")
     sys.exit(0)
@@ -38,20 +38,44 @@ describe('a script in the place of an agent', () => {
   test('answers on standard output or in a file, in a sandbox, and each attempt has evidence of its own', async () => {
     const place = new Place();
     const script = place.file('agent.py', AGENT, 0o755);
-    const ids = ['hello', 'file', 'curious', 'crash', 'garbage', 'hang'];
-    const { artifact, folder, run } = await ranSuite(ids, { script, cwd: place.cwd, timeoutMs: 3_000, concurrency: 3 });
+    const ids = ['hello', 'file', 'curious', 'crash', 'garbage'];
+    const { artifact, folder, run } = await ranSuite(ids, { script, cwd: place.cwd, concurrency: 3 });
     expect(artifact('hello').final_output?.content).toBe('WHAT ABOUT HELLO?');
     expect(artifact('file').final_output?.content).toBe('WHAT ABOUT FILE?');
     expect(artifact('curious').final_output?.content).toBe('no network');
     expect(artifact('crash').runner_failure).toMatchObject({ class: 'schema_mismatch' });
     expect(artifact('garbage').runner_failure).toMatchObject({ class: 'invalid_json', body_snippet: 'hello\n' });
-    expect(artifact('hang').runner_failure).toMatchObject({ class: 'timeout' });
     expect(run.base_url).toBe('script:agent.py');
     await expectValid(folder);
     const runs = path.join(place.cwd, '.proctor', 'attempts', 'runs', 'script');
     const named = ids.map(id => artifact(id).attempts?.[0]?.run_id);
     expect(new Set(named)).toEqual(new Set(readdirSync(runs)));
     for (const id of readdirSync(runs)) await expectValid(path.join(runs, id));
+    place.remove();
+  });
+
+  test('that does not end is ended', async () => {
+    const place = new Place();
+    const script = place.file('agent.py', AGENT, 0o755);
+    const { artifact, folder } = await ranSuite(['hang'], { script, cwd: place.cwd, timeoutMs: 1_000 });
+    expect(artifact('hang').runner_failure).toMatchObject({ class: 'timeout' });
+    await expectValid(folder);
+    place.remove();
+  });
+
+  test('that is lost while the breaker lets one attempt out at a time stops the run, and nobody waits for ever', async () => {
+    const place = new Place();
+    const script = place.file('agent.py', AGENT, 0o755);
+    const cases = ['a', 'b', 'c', 'd'].map(id => ({ id, input: { user: 'hang' } }));
+    const run = ranSuite(cases, {
+      script,
+      cwd: place.cwd,
+      timeoutMs: 1_000,
+      concurrency: 2,
+      breakerFailures: 1,
+      onProgress: () => rmSync(script, { force: true }),
+    });
+    await expect(run).rejects.toThrow(/script/i);
     place.remove();
   });
 

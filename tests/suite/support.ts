@@ -27,7 +27,6 @@ export async function ranSuite(
   const result = await runSuite({
     cases: 'cases.json',
     as: 'baseline',
-    timeoutMs: 2_000,
     retries: 0,
     backoffMs: 5,
     breakerPausesMs: [5, 5],

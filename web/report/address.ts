@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** What is being looked at. All of it stands in the address, so that it can be sent, reloaded and gone back to. */
 export interface Address {
@@ -40,7 +40,8 @@ export function go(hash: string, how: 'push' | 'replace' = 'push'): void {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(() => addressOf(location.hash));
-  useEffect(() => {
+  // With the first drawing and not after it: what is asked for in between would be lost.
+  useLayoutEffect(() => {
     const read = (): void => setAddress(addressOf(location.hash));
     addEventListener('hashchange', read);
     return () => removeEventListener('hashchange', read);

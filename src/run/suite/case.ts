@@ -40,10 +40,15 @@ export async function runCase(
     const number = attempts.length + 1;
     const key = `${around.runId}/${one.id}/${number}`;
     const startedAtMs = systemClock.now();
-    around.onSent(one.id, number, startedAtMs, key);
-    const told = await around.target.ask({ one, key, signal: around.signal });
+    let told: Told | undefined;
+    try {
+      around.onSent(one.id, number, startedAtMs, key);
+      told = await around.target.ask({ one, key, signal: around.signal });
+    } finally {
+      // Also where a disk or a sandbox of ours has failed: others may wait for the end of this attempt.
+      finished(!told || told.outcome.ok || !isSilence(told.outcome, told));
+    }
     const { outcome } = told;
-    finished(outcome.ok || !isSilence(outcome, told));
     if (!outcome.ok && outcome.cancelled) return undefined;
     const attempt = { attempt: number, started_at: instantText(startedAtMs), ...factsOf(told), idempotency_key: key };
     if (outcome.ok) {

@@ -1,0 +1,82 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { compareRuns } from '../../src/tool/compare.ts';
+import { runsNotHere, subjectOf, writeReports } from '../../src/tool/report.ts';
+import { sideOf } from '../../src/tool/sides.ts';
+import { temporaryFolder } from '../support.ts';
+import { Agent, type answersWell, saying } from './agent.ts';
+import { ranSuite } from './support.ts';
+
+type Behaviour = typeof answersWell;
+
+const CASE = { id: 'one', input: { user: 'x' }, expected: { contains: 'well' } };
+
+const answering = (content: string): Behaviour => saying({ final_output: { content_type: 'text', content } });
+
+/** A baseline that does well, and a new side of so many trials, each of which the agent answers in its own way. */
+async function compared(...trials: readonly Behaviour[]) {
+  const cwd = temporaryFolder();
+  const before = new Agent({ one: answering('all is well') });
+  await ranSuite([CASE], { cwd, runId: 'before', baseUrl: await before.start() });
+  const now = new Agent({ one: (seen, response, times) => trials[times - 1]?.(seen, response, times) });
+  await ranSuite([CASE], { cwd, as: 'new', runId: 'now', repeat: trials.length, baseUrl: await now.start() });
+  const { comparison, files } = await compareRuns({ baseline: 'baseline', candidate: 'new', cwd });
+  const reported = async () => {
+    const { subject, folder } = await subjectOf('latest', cwd);
+    const { html = '' } = await writeReports(folder, subject, ['html']);
+    return { subject, page: readFileSync(html, 'utf8') };
+  };
+  return { cwd, comparison, page: readFileSync(files.html ?? '', 'utf8'), reported };
+}
+
+const output = (content: string): string => `"content":"${content}"`;
+const shownIn = (page: string): unknown => JSON.parse(/"shown":(\{[^}]*\})/.exec(page)?.[1] ?? 'null');
+
+describe('runs that were copied', () => {
+  test('are as old as they say, and not as old as their copies', async () => {
+    const cwd = temporaryFolder();
+    const agent = await new Agent().start();
+    const ids = ['zeta', 'alpha', 'mean'];
+    for (const runId of ids) await ranSuite(['a'], { cwd, as: 'new', runId, out: 'art', baseUrl: agent });
+    const newest = async (folder: string) =>
+      (await sideOf(folder, cwd, { home: path.join(cwd, '.proctor') })).trials.map(({ runId }) => runId);
+    const from = path.join(cwd, 'art', 'new');
+    expect(await newest(from)).toEqual(['mean']);
+    const copies = path.join(cwd, 'copies');
+    mkdirSync(copies);
+    for (const id of ids.toReversed()) cpSync(path.join(from, id), path.join(copies, id), { recursive: true });
+    expect(await newest(copies)).toEqual(['mean']);
+  });
+});
+
+describe('a page', () => {
+  test('shows the trial that its cause cites, and not one that says nothing of the agent', async () => {
+    const { comparison, page } = await compared((_seen, response) => response.destroy(), answering('all is lost'));
+    expect(comparison.cases[0]).toMatchObject({ change: 'regressed', divergence: { kind: 'output' } });
+    expect(shownIn(page)).toEqual({ baseline: 'before', new: 'now.2' });
+    expect(page.includes(output('all is lost'))).toBe(true);
+  });
+
+  test('never shows one trial for another that is gone', async () => {
+    const { cwd, page, reported } = await compared(answering('lost at first'), answering('lost at last'));
+    expect(page.includes(output('lost at first'))).toBe(true);
+    rmSync(path.join(cwd, '.proctor', 'runs', 'new', 'now'), { recursive: true });
+    const again = await reported();
+    expect(again.page.includes(output('lost at last'))).toBe(false);
+    expect(again.page.includes(output('all is well'))).toBe(true);
+    expect(runsNotHere(again.subject)).toEqual(['now']);
+  });
+});
+
+test('the latest of what there is to report is a run, if it came after the last comparison, whatever its name', async () => {
+  const { cwd, reported } = await compared(answering('all is lost'));
+  expect((await reported()).subject).toHaveProperty('comparison');
+  // Names tell time in seconds, so this one was made long ago.
+  const comparisons = path.join(cwd, '.proctor', 'comparisons');
+  for (const id of readdirSync(comparisons)) {
+    renameSync(path.join(comparisons, id), path.join(comparisons, 'comparison_20260101_090000_aaaaaaaaaaaa'));
+  }
+  await ranSuite([CASE], { cwd, runId: 'later', baseUrl: await new Agent().start() });
+  expect((await reported()).subject).toMatchObject({ run: { run_id: 'later' } });
+});
