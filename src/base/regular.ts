@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats } from 'node:fs';
 
 /**
  * The bytes of a regular file of at most `bytesMax`, or undefined: it is missing, larger, a link, or no file at all.
@@ -37,6 +37,15 @@ export function openRegular(file: string): number | undefined {
     // As good as missing.
   }
   return undefined;
+}
+
+/** A file as whoever names it means it: a link that a person names means its target. What is not there is for the reader to say. */
+export function meant(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
 }
 
 /** A FIFO is not waited for, and a link not followed. Windows has no such flags. */

@@ -2,7 +2,7 @@ import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
-import type { LogLine } from '../evidence/read.ts';
+import type { Shown } from '../tool/runs.ts';
 import type { Paint } from './paint.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
@@ -91,11 +91,7 @@ export function signedText(keyIds: readonly string[] | null): string {
   return `signed by ${by} (verify --key checks it)`;
 }
 
-interface Kept {
-  readonly isWhole: boolean;
-  readonly keyIds: readonly string[] | null;
-  readonly log?: readonly LogLine[];
-}
+type Kept = Pick<Shown, 'isWhole' | 'keyIds' | 'log'>;
 
 /** What the internal log tells, if it was asked for. */
 export function logLines({ log = [] }: Kept): string[] {

@@ -1,9 +1,9 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
-import { readRegular } from '../base/regular.ts';
+import { meant, readRegular } from '../base/regular.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import { check } from '../contracts/check.ts';
 import { isObject } from '../contracts/kind.ts';
@@ -32,10 +32,9 @@ export function openRecording(file: string, family: Family): Recording {
   return recording;
 }
 
-/** A link that somebody names means its target. */
 function documentIn(file: string, refuse: (why: string) => never): unknown {
   if (statSync(file).size > RECORDING_BYTES_MAX) return refuse('is larger than a recording can be, 64 MiB.');
-  const bytes = readRegular(realpathSync(file), RECORDING_BYTES_MAX);
+  const bytes = readRegular(meant(file), RECORDING_BYTES_MAX);
   if (!bytes) return refuse('cannot be read.');
   const reading = readJson(bytes, { bytesMax: RECORDING_BYTES_MAX });
   return reading.ok ? reading.value : refuse(`is no recording: ${reading.refusal.message}`);

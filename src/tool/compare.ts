@@ -6,7 +6,7 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { printable } from '../base/printable.ts';
-import { readRegular } from '../base/regular.ts';
+import { meant, readRegular } from '../base/regular.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Side } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
@@ -109,7 +109,7 @@ function foldersOf({ trials }: Side): (string | undefined)[] {
 async function gateFor({ gate: file, mode }: CompareOptions, cwd: string): Promise<Gate> {
   const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
   if (file === undefined) return gateOf(mode === undefined ? {} : { mode });
-  const bytes = readRegular(path.resolve(cwd, file), GATE_BYTES_MAX);
+  const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {
     const name = printable(path.basename(file));
     throw new Fault('no_gate', `"${name}" is neither strict nor statistical, nor a gate file of at most 1 MiB.`);

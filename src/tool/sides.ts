@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { readRegular } from '../base/regular.ts';
+import { meant, readRegular } from '../base/regular.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
@@ -62,7 +62,7 @@ async function acceptedIn(file: string): Promise<Side> {
     import('../judge/baseline.ts'),
   ]);
   const name = printable(path.basename(file));
-  const bytes = readRegular(file, baseline.bytesMax);
+  const bytes = readRegular(meant(file), baseline.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
   if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not one acceptable JSON document.`);
   const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;

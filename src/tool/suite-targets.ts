@@ -85,8 +85,11 @@ function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeo
 }
 
 async function hashOf(script: string): Promise<string | undefined> {
-  const [{ readRegular }, { bytesHash }] = await Promise.all([import('../base/regular.ts'), import('../base/hash.ts')]);
-  const bytes = readRegular(script, SCRIPT_BYTES_MAX);
+  const [{ meant, readRegular }, { bytesHash }] = await Promise.all([
+    import('../base/regular.ts'),
+    import('../base/hash.ts'),
+  ]);
+  const bytes = readRegular(meant(script), SCRIPT_BYTES_MAX);
   return bytes && bytesHash(bytes);
 }
 

@@ -1,8 +1,8 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { readRegular } from '../base/regular.ts';
+import { meant, readRegular } from '../base/regular.ts';
 import type { Options, Outcome, Verdict } from '../verify/index.ts';
 
 export { EXIT } from '../verify/verdict.ts';
@@ -28,21 +28,12 @@ export async function* verify(
 }
 
 function textOf(keyFile: string): string {
-  const bytes = readRegular(realFile(keyFile), KEY_BYTES_MAX);
+  const bytes = readRegular(meant(keyFile), KEY_BYTES_MAX);
   if (bytes) return bytes.toString('latin1');
   throw new Fault('usage', `The key ${printable(keyFile)} is not a file of at most 64 KiB that can be read.`);
 }
 
 const KEY_BYTES_MAX = 64 * 1024;
-
-/** A key may be given through a link. */
-function realFile(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
-}
 
 /** A file of that name comes first; then the run that it may be the name of. */
 async function fileOf(input: string, cwd: string, signingKey: string | undefined): Promise<string> {

@@ -62,13 +62,20 @@ describe('an agent policy', () => {
     expect(() => read(Buffer.alloc(1024 ** 2 + 1, 0x23))).toThrow('The agent policy is larger than 1 MiB.');
   });
 
+  test('may be named by a link', () => {
+    const folder = temporaryFolder();
+    writeFileSync(path.join(folder, 'mine.yaml'), 'name: mine\nextends: edit\n');
+    symlinkSync('mine.yaml', path.join(folder, 'link.yaml'));
+    expect(readAgentPolicy('link.yaml', folder)).toEqual(readAgentPolicy('mine.yaml', folder));
+  });
+
   test('that is not there is refused without a word of where it was looked for', () => {
     const folder = temporaryFolder();
     const none = 'There is no such agent policy: neither read-only, edit, open, nor a file that can be read.';
     expect(() => readAgentPolicy('readonly', folder)).toThrow(`${none} Did you mean "read-only"?`);
     expect(() => readAgentPolicy('nothing.yaml', folder)).toThrow(new RegExp(`^${none}$`));
     mkdirSync(path.join(folder, 'folder'));
-    symlinkSync('/etc/passwd', path.join(folder, 'link'));
+    symlinkSync('nowhere', path.join(folder, 'link'));
     for (const word of ['folder', 'link', '', '__proto__', 'a\0b']) {
       expect(() => readAgentPolicy(word, folder), word).toThrow(none);
     }

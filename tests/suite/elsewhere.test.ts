@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { acceptBaseline } from '../../src/tool/baseline.ts';
 import { compareRuns } from '../../src/tool/compare.ts';
 import { runsNotHere, subjectOf, writeReports } from '../../src/tool/report.ts';
 import { sideOf } from '../../src/tool/sides.ts';
@@ -79,4 +80,14 @@ test('the latest of what there is to report is a run, if it came after the last 
   }
   await ranSuite([CASE], { cwd, runId: 'later', baseUrl: await new Agent().start() });
   expect((await reported()).subject).toMatchObject({ run: { run_id: 'later' } });
+});
+
+test('a baseline and a gate may be named by links', async () => {
+  const { cwd } = await compared(answering('all is lost'));
+  await acceptBaseline('before', 'accepted.json', cwd);
+  writeFileSync(path.join(cwd, 'gate.yaml'), 'schema_version: gate.v1\nmode: statistical\n');
+  for (const name of ['accepted.json', 'gate.yaml']) symlinkSync(name, path.join(cwd, `link-${name}`));
+  const named = { baseline: 'link-accepted.json', candidate: 'new', gate: 'link-gate.yaml' };
+  const { comparison } = await compareRuns({ ...named, cwd });
+  expect(comparison).toMatchObject({ sides: { baseline: { source: 'accepted' } }, gate: { mode: 'statistical' } });
 });
