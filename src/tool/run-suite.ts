@@ -78,7 +78,7 @@ export interface SuiteRunResult {
   readonly keyId: string | null;
 }
 
-/** A run, and how many of its cases passed; of one that is open nobody knows yet. */
+/** A run, and how many of its cases passed; of one that is open, or was stopped before that was judged, nobody knows yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
   /** The ids of the first cases that did not pass, at most ten. */
@@ -158,14 +158,22 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
       }),
     );
     const judge = { home: going.home, signal };
-    const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge);
+    const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge).catch(unlessStopped(signal));
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
-    if (answer.isOpen || signal.aborted) break;
+    // Whoever stops it between two repetitions is told of the one that is still to come, which asks nothing any more.
+    if (answer.isOpen) break;
   }
   const version = runs[0]?.plan.request.version;
   if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
   return { kind: 'suite', version, runs, keyId: going.signer?.keyId ?? null };
+}
+
+/** Whoever stops a suite while it is judged has its answers all the same, and may judge them later. */
+function unlessStopped(signal: AbortSignal): (error: unknown) => undefined {
+  return error => {
+    if (!signal.aborted) throw error;
+  };
 }
 
 /** Two that go on with the same run would ask every case twice, and write over each other. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ownerHere } from '../../src/run/plan.ts';
 import { recover } from '../../src/tool/recover.ts';
 import { prune } from '../../src/tool/prune.ts';
+import { resumeSuite } from '../../src/tool/resume-suite.ts';
 import { listRuns, placeOf } from '../../src/tool/runs.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
@@ -72,4 +73,18 @@ describe('a part of an evaluation whose writer died', () => {
     await recover(cwd);
     expect(readdirSync(folder).filter(name => name.endsWith('.tmp'))).toEqual(['.evaluation.json.tmp']);
   });
+});
+
+test('a suite that is stopped between two repetitions tells of the one that is still to come', async () => {
+  const stop = new AbortController();
+  const agent = new Agent();
+  const options = { repeat: 2, runId: 'twice', baseUrl: await agent.start() };
+  const { cwd, result } = await ranSuite(['a'], { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+  expect(result.runs).toMatchObject([
+    { place: { id: 'twice' }, isOpen: false, ok: 1 },
+    { place: { id: 'twice.2' }, isOpen: true, ok: 0, total: 1 },
+  ]);
+  expect(agent.seen.length).toBe(1);
+  const resumed = await resumeSuite('twice', { cwd, variable: () => undefined });
+  expect(resumed.runs).toMatchObject([{ place: { id: 'twice.2' }, isOpen: false, ok: 1 }]);
 });
