@@ -69,6 +69,21 @@ test.each([
   expect(watch.end({ lastMessage: null }).stoppedFor).toMatchObject({ reason: 'prompt_detected' });
 });
 
+test.each([
+  ['who asks on stderr asks, whatever of its stdout is heard only then', 499, ['policy']],
+  ['who asks on stderr and goes on is left alone', 600, []],
+] as const)('%s', (_, laterMs, expected) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { watch, stopped } = watching();
+  watch.take('stderr', Buffer.from('Do you want to make this edit? (y/n) '));
+  vi.advanceTimersByTime(laterMs);
+  watch.take('stdout', Buffer.from(SAID));
+  vi.advanceTimersByTime(10_000);
+  expect(stopped).toEqual(expected);
+  watch.end({ lastMessage: null });
+});
+
 test('who asks and goes on at once is left alone', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());

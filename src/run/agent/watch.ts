@@ -64,7 +64,9 @@ export class AgentWatch {
   /** Lines of the transcript that are not written yet. */
   readonly #held = Buffer.allocUnsafe(HELD_BYTES_MAX);
   #heldBytes = 0;
+  /** The end of what it said on stderr, while it has not gone on since; and when that came. */
   #lastError = '';
+  #lastErrorMs = 0;
   #stoppedFor: StoppedFor | undefined;
   #asking: NodeJS.Timeout | undefined;
 
@@ -89,15 +91,18 @@ export class AgentWatch {
   take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
     clearTimeout(this.#asking);
     this.#asking = undefined;
+    const nowMs = monotonicMs();
     if (stream === 'stderr') {
+      this.#lastErrorMs = nowMs;
       this.#files.stderr.write(bytes);
       this.#lastError = `${this.#lastError}${bytes.subarray(-ASKING_BYTES_MAX).toString()}`.slice(-ASKING_BYTES_MAX);
     } else {
       if (!this.#files.stdout.write(bytes)) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
-      this.#atMs = Math.round(monotonicMs() - this.#began);
+      this.#atMs = Math.round(nowMs - this.#began);
       this.#cutter.take(bytes, this.#onLine);
       this.#flush();
-      this.#lastError = '';
+      // Streams are read one beside the other: what comes at once may have been said before.
+      if (nowMs - this.#lastErrorMs > GOING_ON_MS) this.#lastError = '';
     }
     const rest = this.#cutter.rest(ASKING_BYTES_MAX);
     const isAsking = rest !== undefined && rest.first !== OPENING_BRACE && asksForInput(rest.tail.toString());
@@ -192,4 +197,5 @@ const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
 const HELD_BYTES_MAX = 1024 * 1024;
 const ASKING_BYTES_MAX = 1_024;
 const ASKING_MS = 2_000;
+const GOING_ON_MS = 500;
 const OPENING_BRACE = 0x7b;
