@@ -7,7 +7,8 @@ export default defineConfig({
     hookTimeout: 900_000,
     // What a page must come to show, it may take its time for: machines are slow, and pages are large.
     expect: { poll: { timeout: 60_000 } },
-    fileParallelism: false,
+    // Most of the time is spent waiting for programs, and none of them looks at what is not its own.
+    maxWorkers: 2,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/deep.json' }]],
   },
 });
