@@ -133,16 +133,16 @@ function defined(given: object): object {
 
 function asJson({ version, runs, keyId }: SuiteRunResult, stoppedBy: string | undefined): object {
   const [first] = runs;
-  const isOpen = runs.some(run => run.isOpen);
+  const isStopped = runs.some(({ isOpen, judged }) => isOpen || judged === undefined);
   return {
     kind: 'suite',
     run_id: first?.place.id ?? null,
     version,
     folder: first ? path.relative(process.cwd(), first.place.folder) : null,
-    ending: isOpen
+    ending: isStopped
       ? { how: 'killed', by: 'cancel', signal: stoppedBy }
       : { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
-    status: isOpen ? 'interrupted' : 'completed',
+    status: isStopped ? 'interrupted' : 'completed',
     key_id: keyId,
     runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, notPassed }) => ({
       run_id: place.id,
@@ -194,8 +194,8 @@ function headline({ isOpen, failed, notPassed }: JudgedRun, paint: Paint): strin
   return `${paint('good', '✓')} ${paint('strong', 'all answered')}`;
 }
 
-function judgedLines({ judged, notPassed }: JudgedRun, paint: Paint): string[] {
-  if (!judged) return [];
+function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Paint): string[] {
+  if (!judged) return isOpen ? [] : [`  judged    not yet: proctor report ${wordFor(place)} does it`];
   const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
     `${passed} of ${total} passed`,

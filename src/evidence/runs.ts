@@ -126,9 +126,17 @@ export const RUN_ID = /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suit
 
 /** The newest last: by the second in their names, and within one by when their folders were made. */
 export function byAge(places: readonly RunPlace[]): RunPlace[] {
+  const made = new Map<RunPlace, bigint>();
+  const madeOnce = (place: RunPlace): bigint => {
+    const at = made.get(place) ?? madeAt(place);
+    made.set(place, at);
+    return at;
+  };
   return places
     .map(place => ({ place, second: secondOf(place) }))
-    .sort((a, b) => (a.second === b.second ? Number(madeAt(a.place) - madeAt(b.place)) : a.second < b.second ? -1 : 1))
+    .sort((a, b) =>
+      a.second === b.second ? Number(madeOnce(a.place) - madeOnce(b.place)) : a.second < b.second ? -1 : 1,
+    )
     .map(({ place }) => place);
 }
 

@@ -125,7 +125,8 @@ export function stageFile(source: string, stage: string, place: string, mode: nu
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
         bytes += length;
-        if (bytes > bytesMax) throw new Fault('usage', `${path.basename(place)} is larger than it may be.`);
+        if (bytes > bytesMax)
+          throw new Fault('usage', `${path.basename(place)} is too large, alone or with the inputs before it.`);
         hash.update(chunk.subarray(0, length));
         writeSync(copy, chunk, 0, length);
       }

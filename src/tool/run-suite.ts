@@ -158,7 +158,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
       }),
     );
     const judge = { home: going.home, signal };
-    const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge).catch(unlessStopped(signal));
+    const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
     // Whoever stops it between two repetitions is told of the one that is still to come, which asks nothing any more.
@@ -170,10 +170,8 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
 }
 
 /** Whoever stops a suite while it is judged has its answers all the same, and may judge them later. */
-function unlessStopped(signal: AbortSignal): (error: unknown) => undefined {
-  return error => {
-    if (!signal.aborted) throw error;
-  };
+function ifStopped(error: unknown): undefined {
+  if (!(error instanceof Fault && error.code === 'cancelled')) throw error;
 }
 
 /** Two that go on with the same run would ask every case twice, and write over each other. */

@@ -79,6 +79,8 @@ test.each([
   watch.take('stderr', Buffer.from('Do you want to make this edit? (y/n) '));
   vi.advanceTimersByTime(laterMs);
   watch.take('stdout', Buffer.from(SAID));
+  vi.advanceTimersByTime(14_999);
+  expect(stopped).toEqual([]);
   vi.advanceTimersByTime(10_000);
   expect(stopped).toEqual(expected);
   watch.end({ lastMessage: null });

@@ -277,6 +277,11 @@ export const stepCases: Cases[] = [
         ['AG11 violations[0].hard'],
       ],
       [
+        'a denial of the network taken as lightly',
+        { 'effective.approval_posture': 'fail_on_prompt', 'violations.0.class': 'network_violation' },
+        ['AG11 violations[0].hard'],
+      ],
+      [
         'a forbidden operation that is not named',
         { 'violations.0.class': 'forbidden_operation', 'violations.0.operation': undefined },
         ['AG11 violations[0].operation'],

@@ -81,7 +81,7 @@ test('a suite that is stopped between two repetitions tells of the one that is s
   const options = { repeat: 2, runId: 'twice', baseUrl: await agent.start() };
   const { cwd, result } = await ranSuite(['a'], { ...options, signal: stop.signal, onProgress: () => stop.abort() });
   expect(result.runs).toMatchObject([
-    { place: { id: 'twice' }, isOpen: false, ok: 1 },
+    { place: { id: 'twice' }, isOpen: false, ok: 1, judged: undefined },
     { place: { id: 'twice.2' }, isOpen: true, ok: 0, total: 1 },
   ]);
   expect(agent.seen.length).toBe(1);

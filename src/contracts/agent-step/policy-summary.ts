@@ -116,7 +116,7 @@ const classified = rule({
     'operation is there where class is forbidden_operation',
     'hard is true or false',
     'hard is true where class is interactive_prompt_violation',
-    'hard is true where class is native_policy_block and effective.approval_posture fail_on_prompt',
+    'hard is true where class is native_policy_block or network_violation and effective.approval_posture fail_on_prompt',
     'enforcement_notes is a list of strings',
     'should: path is there where class is forbidden_path',
   ],
@@ -130,7 +130,8 @@ const classified = rule({
       if (kind === 'forbidden_path' && path === undefined) yield should(`${at}.path`, 'should say which path it was');
       if (hard) continue;
       if (kind === 'interactive_prompt_violation') yield must(`${at}.hard`, 'must be true: nobody is there to answer');
-      if (kind === 'native_policy_block' && approval_posture === 'fail_on_prompt') {
+      const isDenial = kind === 'native_policy_block' || kind === 'network_violation';
+      if (isDenial && approval_posture === 'fail_on_prompt') {
         yield must(`${at}.hard`, 'must be true under "fail_on_prompt", where the first denial ends the run');
       }
     }

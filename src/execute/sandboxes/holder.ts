@@ -126,8 +126,12 @@ export class Holder {
 
   /** Where the machine lets nobody make namespaces, it dies at once, and says so. */
   async #dead(): Promise<Fault> {
-    return new Fault('sandbox_unavailable', NOT_STARTING, { cause: await firstLine(this.output(2)) });
+    // Whoever asks first takes the line; others ask as well.
+    this.#lastWords ??= firstLine(this.output(2));
+    return new Fault('sandbox_unavailable', NOT_STARTING, { cause: await this.#lastWords });
   }
+
+  #lastWords: Promise<string | undefined> | undefined;
 
   #mounted: { disk: Disk; done: Promise<string | undefined> } | undefined;
 

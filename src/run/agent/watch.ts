@@ -64,7 +64,7 @@ export class AgentWatch {
   /** Lines of the transcript that are not written yet. */
   readonly #held = Buffer.allocUnsafe(HELD_BYTES_MAX);
   #heldBytes = 0;
-  /** The end of what it said on stderr, while it has not gone on since; and when that came. */
+  /** The end of what it said on stderr, until it is known to have gone on since; and when that came. */
   #lastError = '';
   #lastErrorMs = 0;
   #stoppedFor: StoppedFor | undefined;
@@ -107,8 +107,10 @@ export class AgentWatch {
     const rest = this.#cutter.rest(ASKING_BYTES_MAX);
     const isAsking = rest !== undefined && rest.first !== OPENING_BRACE && asksForInput(rest.tail.toString());
     if (isAsking || asksForInput(this.#lastError)) {
-      // Somebody who only thinks aloud goes on at once; who asks waits for an answer.
-      this.#asking = setTimeout(() => this.#halt(ASKED), ASKING_MS);
+      // Somebody who only thinks aloud goes on at once; who asks waits for an answer. Where stdout came after a question
+      // on stderr, either may be so, and a model takes its time.
+      const isDoubtful = !isAsking && stream === 'stdout';
+      this.#asking = setTimeout(() => this.#halt(ASKED), isDoubtful ? DOUBTFUL_MS : ASKING_MS);
     }
   }
 
@@ -197,5 +199,6 @@ const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
 const HELD_BYTES_MAX = 1024 * 1024;
 const ASKING_BYTES_MAX = 1_024;
 const ASKING_MS = 2_000;
+const DOUBTFUL_MS = 15_000;
 const GOING_ON_MS = 500;
 const OPENING_BRACE = 0x7b;
