@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, type TestContext } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
 import { DISK } from '../src/execute/sandboxes/holder.ts';
 import { holdName, SLOTS, takeSlot } from '../src/execute/slots.ts';
@@ -170,6 +170,16 @@ export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
     await wait(10);
   }
+}
+
+/** Gives a place a home on a disk of its own with so little room, until it may grow. */
+export function smallHome(context: TestContext, { cwd }: Place, kib: number): { grow(): void } {
+  context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
+  const home = path.join(cwd, '.proctor');
+  mkdirSync(home, { mode: 0o755 });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
+  onTestFinished(() => void execFileSync('umount', [home]));
+  return { grow: () => void execFileSync('mount', ['-o', 'remount,size=64m', home]) };
 }
 
 /** Takes every place for runs on this machine, until they are freed. Two at a time would wait for each other for ever. */

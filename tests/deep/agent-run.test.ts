@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../agents/model-api.ts';
 import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
-import { cgroupsOfOurs, groupsLeft, processesWith, until } from '../runs-support.ts';
+import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
 
 placePrograms();
 
@@ -145,19 +144,15 @@ describe('Proctor itself', () => {
 
 describe('a disk that is full', () => {
   test.for([16, 64, 96, 3_072])('with %i KiB is told as what it is, and the run can be completed', (kib, context) => {
-    context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
     const world = new AgentWorld();
-    const home = path.join(world.place.cwd, '.proctor');
-    mkdirSync(home, { mode: 0o755 });
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
-    onTestFinished(() => void execFileSync('umount', [home]));
+    const disk = smallHome(context, world.place, kib);
     const { code, stdout, stderr } = world.tried(world.args('claude', 'DO=write DO=lines:20000'));
     expect(code, stderr).toBe(2);
     expect(stdout).toMatch(/^\{"ok":false,.*: the disk is full\./);
     // Of a run that could not even be begun, nothing is left.
     expect(stdout.includes('proctor recover completes it')).toBe(world.place.runFolders().length > 0);
     expect(stderr).not.toMatch(/ENOSPC|\n\s+at /);
-    execFileSync('mount', ['-o', 'remount,size=64m', home]);
+    disk.grow();
     const recovered = world.tried(['recover']);
     expect(recovered.code, recovered.stderr).toBe(0);
     world.place.expectClean();

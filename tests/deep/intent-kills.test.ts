@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -7,7 +6,16 @@ import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import type { IntentLine } from '../../src/evidence/intent-run.ts';
 import { strictTroubles, writes } from '../intent/world.ts';
-import { cgroupsOfOurs, endProcess, groupsLeft, mountsOfOurs, Place, processesWith, until } from '../runs-support.ts';
+import {
+  cgroupsOfOurs,
+  endProcess,
+  groupsLeft,
+  mountsOfOurs,
+  Place,
+  processesWith,
+  smallHome,
+  until,
+} from '../runs-support.ts';
 
 const KILLS = Number(process.env['PROCTOR_KILLS'] ?? 60);
 const AT_ONCE = 3;
@@ -130,19 +138,15 @@ describe('a disk that is full', () => {
   test.for([8, 24, 40, 64, 96])(
     'with %i KiB: an error and no result, or a result that is true',
     async (kib, context) => {
-      context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
       const place = new Place();
       onTestFinished(() => place.remove());
-      const home = path.join(place.cwd, '.proctor');
-      mkdirSync(home, { mode: 0o755 });
-      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
-      onTestFinished(() => void execFileSync('umount', [home]));
+      const disk = smallHome(context, place, kib);
       place.file('intent.json', intentFor('full'));
       const { code, stdout, stderr } = await place.start(['run', 'intent', 'intent.json', ...EXECUTE]).ended;
       expect(code, stderr).toBe(2);
       expect(JSON.parse(stdout)).toMatchObject({ code: expect.stringMatching(/^RUN_E00[57]$/) as never });
       expect(stderr).not.toMatch(/ENOSPC|\n\s+at /);
-      execFileSync('mount', ['-o', 'remount,size=16m', home]);
+      disk.grow();
       const recovered = place.proctor(['recover']);
       expect(recovered.code, recovered.stderr).toBe(0);
       for (const folder of place.runFolders()) {

@@ -1,18 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
-import { Place, type Started, until } from '../runs-support.ts';
+import { Place, smallHome, type Started, until } from '../runs-support.ts';
 import { Agent, answersWell } from '../suite/agent.ts';
 import { expectValid } from '../suite/support.ts';
 
@@ -220,12 +210,8 @@ describe('a suite that was interrupted', () => {
   });
 
   test('by a full disk says so, and goes on when there is room', async context => {
-    context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
     const { place, agent, folder, start } = await world();
-    const home = path.join(place.cwd, '.proctor');
-    mkdirSync(home, { mode: 0o755 });
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96k,mode=755', 'tmpfs', home]);
-    onTestFinished(() => void execFileSync('umount', [home]));
+    const disk = smallHome(context, place, 96);
     const run = start();
     const { code, stderr } = await run.ended;
     expect(code).toBe(2);
@@ -233,7 +219,7 @@ describe('a suite that was interrupted', () => {
     const finished = finishedIn(folder);
     expect(finished.length).toBeGreaterThan(0);
     expect(finished.length).toBeLessThan(CASES);
-    execFileSync('mount', ['-o', 'remount,size=16m', home]);
+    disk.grow();
     expect((await place.start(['run', 'suite', '--resume', 'r1']).ended).code).toBe(0);
     for (const id of finished) expect(agent.times(id), id).toBe(1);
     await expectValid(folder);
