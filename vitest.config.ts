@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    exclude: ['tests/deep/**', 'tests/real-agents/**'],
+    exclude: ['tests/attack/**', 'tests/deep/**', 'tests/real-agents/**'],
     // One less than there are cores would be one on two cores, and most of the time is spent waiting for programs.
     maxWorkers: 2,
     // No test takes a tenth of it. A machine that is busy with others may be several times as slow.
