@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['tests/deep/**/*.test.ts'],
+    // `npm run attack` runs these.
+    exclude: ['tests/deep/*-hostile.test.ts'],
     testTimeout: 900_000,
     hookTimeout: 900_000,
     // What a page must come to show, it may take its time for: machines are slow, and pages are large.

@@ -80,7 +80,8 @@ export class Walk {
     try {
       const now = fstatSync(fd);
       if (now.ino !== stat.ino || now.dev !== stat.dev) return odd(path, 'was swapped for another folder');
-      const content = await this.#content(fd, entry, depth + 1);
+      // A folder that can be opened but not searched fails only when its names are read.
+      const content = await this.#content(fd, entry, depth + 1).catch((error: unknown) => troubleOf(error, path));
       if ('ok' in content) return content;
       const folders: Folder[] = [];
       for (const child of content.folders) {
