@@ -14,6 +14,7 @@ const HELD_ELSEWHERE = [
 /** Every attempt to forge evidence, slip a limit, leave a sandbox or leak a secret. `npm run attack` runs them as two users. */
 export default defineConfig({
   test: {
+    setupFiles: ['tests/state-setup.ts'],
     include: ['tests/attack/**/*.test.ts', ...HELD_ELSEWHERE],
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -1,14 +1,19 @@
+import path from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { addPackCommands } from './pack-commands.ts';
 import { addRunCommands } from './run-commands.ts';
 import { printable } from '../base/printable.ts';
 import { Fault } from '../base/fault.ts';
+import { useStateFolder } from '../base/state-folder.ts';
 import { stderr, stdout } from './out.ts';
 import { asksForJson, tellRefusal, writeRefusal } from './refusal.ts';
 
 /** Reads the command line and does what it says. Returns the exit code. */
 export async function main(args: readonly string[], version: string): Promise<number> {
   let exit = 0;
+  const { XDG_STATE_HOME: states } = process.env;
+  // A relative path is to be ignored, says the specification of these variables.
+  if (states !== undefined && path.isAbsolute(states)) useStateFolder(path.join(states, 'proctor'));
   const program = new Command('proctor')
     .description(
       'Runs agents, scripts, intents and suites of cases inside bounds that it enforces, leaves evidence that anyone can verify offline, and says whether the new version of an agent is worse than the old one.',

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
+import type { Named } from '../tool/adopt-suite.ts';
 import { resumeSuite } from '../tool/resume-suite.ts';
 import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
 import { closeLauncher } from '../tool/run-script.ts';
@@ -62,11 +63,14 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
         stderr.write(`${paint('note', 'warning')}: ${sentence}\n`);
       },
     };
-    if (flags.resume !== undefined) checkAlone(cases, flags);
     const result =
       flags.resume === undefined
         ? await runSuite({ ...optionsOf(cases, flags), ...watched })
-        : await resumeSuite(flags.resume, { ...watched, variable: name => process.env[name] });
+        : await resumeSuite(flags.resume, {
+            ...namedAgain(cases, flags),
+            ...watched,
+            variable: name => process.env[name],
+          });
     progress.end();
     if (flags.json) stdout.write(`${printableJson(asJson(result, interrupt.name()))}\n`);
     else stderr.write(summary(result, paint));
@@ -81,19 +85,37 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   }
 }
 
-/** A run goes on as it began, so whoever says something else would be misled. */
-function checkAlone(cases: string | undefined, flags: RunSuiteFlags): void {
-  const other = Object.keys(flags).find(key => key !== 'resume' && key !== 'json');
-  if (cases === undefined && other === undefined) return;
-  throw new Fault(
-    'usage',
-    'A run that is resumed goes on as it began: --resume takes no cases, and no flag but --json.',
-  );
+/** What may be named for a run that was begun elsewhere. For one that was begun here, the tool refuses it. */
+function namedAgain(cases: string | undefined, flags: RunSuiteFlags): Named {
+  const other = Object.keys(flags).find(key => !NAMED_AGAIN.has(key));
+  if (cases !== undefined || other !== undefined) {
+    throw new Fault(
+      'usage',
+      'A run that is resumed goes on as it began: --resume takes no cases, and no flag but --json. A run that was not started here also takes its target and variables.',
+    );
+  }
+  return targetOf(flags);
 }
 
-function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
-  if (cases === undefined) throw new Fault('usage', 'Say which cases: proctor run suite cases.yaml …');
-  if (flags.as === undefined) throw new Fault('usage', 'Say which side it is: --as baseline or --as new.');
+const NAMED_AGAIN: ReadonlySet<string> = new Set([
+  'resume',
+  'json',
+  'baseUrl',
+  'script',
+  'agent',
+  'policy',
+  'dir',
+  'header',
+  'secret',
+  'followRedirects',
+  'profile',
+  'sandbox',
+  'isolation',
+  'memory',
+]);
+
+/** What is asked, with which variables, and what holds it. */
+function targetOf(flags: RunSuiteFlags): Named {
   const bounds = {
     profile: flags.profile,
     sandbox: flags.sandbox,
@@ -106,6 +128,20 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     agent: flags.agent,
     policy: flags.policy,
     dir: flags.dir,
+    redirects: flags.followRedirects,
+    bounds: defined(bounds),
+  };
+  return {
+    ...defined(given),
+    headers: (flags.header ?? []).map(headerOf),
+    secrets: variables(flags.secret ?? [], false),
+  };
+}
+
+function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
+  if (cases === undefined) throw new Fault('usage', 'Say which cases: proctor run suite cases.yaml …');
+  if (flags.as === undefined) throw new Fault('usage', 'Say which side it is: --as baseline or --as new.');
+  const given = {
     out: flags.out,
     runId: flags.runId,
     only: flags.only?.flatMap(words => words.split(',')).map(word => word.trim()),
@@ -115,16 +151,8 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     retries: flags.retries,
     repeat: flags.repeat,
     bodyBytesMax: flags.maxBody,
-    redirects: flags.followRedirects,
-    bounds: defined(bounds),
   };
-  return {
-    ...defined(given),
-    cases,
-    as: flags.as,
-    headers: (flags.header ?? []).map(headerOf),
-    secrets: variables(flags.secret ?? [], false),
-  };
+  return { ...targetOf(flags), ...defined(given), cases, as: flags.as };
 }
 
 function defined(given: object): object {

@@ -2,6 +2,7 @@ import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { Life } from '../tool/recover.ts';
 import type { Shown } from '../tool/runs.ts';
 import type { Paint } from './paint.ts';
 import { counted, durationText, sizeText } from './units.ts';
@@ -22,6 +23,18 @@ const STOPPED_BY = {
   cancel: 'cancelled',
   policy: 'stopped: policy',
 } as const;
+
+/** How far a run has come that is not finished, and what to do about it. */
+export function openText(life: Life): string {
+  if (life === 'alive') return 'is still running';
+  if (life === 'dead') return 'was interrupted: proctor recover completes it';
+  return life === 'foreign' ? 'interrupted, not started here' : 'is not finished, and its journal cannot be read';
+}
+
+/** For programs: that a run was interrupted and not started here. */
+export function startedJson(life: Life): { readonly started_here?: false } {
+  return life === 'foreign' ? { started_here: false } : {};
+}
 
 /** How a run was kept in, and what was tried of it before. */
 export function sandboxText(

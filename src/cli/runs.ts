@@ -10,11 +10,12 @@ import { namedKey } from './variables.ts';
 
 export async function listCommand({ json, limit }: { json?: true; limit: number }): Promise<number> {
   const paint = paintFor(1);
-  const { runs, total } = await listRuns(process.cwd(), limit, namedKey().signingKey);
+  const { runs, total } = await listRuns(process.cwd(), limit);
   if (json) {
-    const entries = runs.map(({ folder, startedAt, durationMs, id, ...rest }) => ({
+    const entries = runs.map(({ folder, startedAt, durationMs, startedHere, id, ...rest }) => ({
       run_id: id,
       ...rest,
+      ...(startedHere === false && { started_here: false }),
       folder: path.relative(process.cwd(), folder),
       started_at: startedAt ?? null,
       duration_ms: durationMs ?? null,
@@ -24,13 +25,14 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
   }
   if (runs.length === 0)
     stdout.write('No run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.\n');
-  for (const { id, startedAt, status, subject, durationMs, renamed, resume, folder } of runs) {
+  for (const { id, startedAt, status, subject, durationMs, startedHere, renamed, resume, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
+    const foreign = startedHere === false ? paint('note', '  interrupted, not started here') : '';
     const style = STYLES[status] ?? 'bad';
     stdout.write(
-      `${paint(style, status.replace('_', ' ').padEnd(STATUS_WIDTH))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${where}\n`,
+      `${paint(style, status.replace('_', ' ').padEnd(STATUS_WIDTH))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${foreign}${where}\n`,
     );
     if (resume !== undefined)
       stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} to go on: ${printable(resume)}\n`));
@@ -96,6 +98,7 @@ const BECAME = {
   removed: 'had not begun; nothing is left of it',
   alive: 'is still running',
   resumable: 'is a suite that was interrupted, and can be resumed',
+  foreign: 'was interrupted, and not started here',
   odd: 'is left alone',
   entered: 'had no line in the ledger, and has one now',
   repaired: 'is whole again',

@@ -3,7 +3,7 @@ import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, policyLines, workspaceLines } from './agent-text.ts';
 import type { Paint } from './paint.ts';
-import { endingText, evidenceLines, isNews, limitsText, logLines, sandboxText } from './run-text.ts';
+import { endingText, evidenceLines, isNews, limitsText, logLines, openText, sandboxText, startedJson } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { counted, durationText, shortText, sizeText } from './units.ts';
 
@@ -15,6 +15,7 @@ export function agentJson(shown: ShownAgent): object {
     run_id: place.id,
     folder: path.relative(process.cwd(), place.folder),
     is_open: life !== 'finished',
+    ...startedJson(life),
     is_whole: isWhole,
     signed_by: keyIds,
     request,
@@ -45,7 +46,7 @@ export function agentJson(shown: ShownAgent): object {
 export function agentText(shown: ShownAgent, paint: Paint): string {
   const { place, outcome, timeline, evaluation, diff, policy, workspace } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
-  if (!outcome) return unfinishedText(shown, folder, paint);
+  if (!outcome || shown.life !== 'finished') return unfinishedText(shown, folder, paint);
   const lines = [
     ...headLines(shown, outcome, paint),
     '',
@@ -67,9 +68,8 @@ export function agentText(shown: ShownAgent, paint: Paint): string {
 type Outcome = NonNullable<ShownAgent['outcome']>;
 
 function unfinishedText({ place, life, plan, timeline }: ShownAgent, folder: string, paint: Paint): string {
-  const state = life === 'alive' ? 'is still running' : 'is not finished: it is running elsewhere, or was interrupted';
   const lines = [
-    `${paint('strong', printable(place.id))}  ${state}`,
+    `${paint('strong', printable(place.id))}  ${openText(life)}`,
     ...(plan ? [`  agent     ${nameOf(plan.agent)}`, `  task      ${taskText(plan.asked.rendered_task_text)}`] : []),
     ...(timeline.moments.length > 0 ? ['', ...timelineLines(timeline, paint), ''] : []),
     `  evidence  ${folder}`,

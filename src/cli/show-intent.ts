@@ -2,7 +2,7 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownIntent } from '../tool/show-intent.ts';
 import type { Paint } from './paint.ts';
-import { endingText, evidenceLines, limitsText, logLines, sandboxText, streamText } from './run-text.ts';
+import { endingText, evidenceLines, limitsText, logLines, openText, sandboxText, startedJson, streamText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {
@@ -12,6 +12,7 @@ export function intentJson(shown: ShownIntent): object {
     run_id: place.id,
     folder: path.relative(process.cwd(), place.folder),
     is_open: life !== 'finished',
+    ...startedJson(life),
     is_whole: isWhole,
     signed_by: keyIds,
     request,
@@ -29,8 +30,8 @@ export function intentJson(shown: ShownIntent): object {
 export function intentText(shown: ShownIntent, paint: Paint): string {
   const { place, life, request, result, intent } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
-  if (!request || !result) {
-    const state = life === 'alive' ? 'is still running' : 'is not finished, or cannot be read';
+  if (life !== 'finished' || !request || !result) {
+    const state = life === 'finished' ? 'cannot be read' : openText(life);
     return `${paint('strong', printable(place.id))}  ${state}\n  evidence  ${folder}\n`;
   }
   const { kernel_result_kind: kind, decision, clarify_questions = [] } = result;

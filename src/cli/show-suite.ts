@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { printable } from '../base/printable.ts';
+import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { ShownSuite } from '../tool/show-suite.ts';
+import { foreignResume } from '../tool/suite-words.ts';
 import type { Paint } from './paint.ts';
-import { signedText } from './run-text.ts';
+import { signedText, startedJson } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export function suiteJson({ place, run, request, evaluation, life, done, isWhole, keyIds }: ShownSuite): object {
@@ -11,6 +13,7 @@ export function suiteJson({ place, run, request, evaluation, life, done, isWhole
     run_id: place.id,
     folder: path.relative(process.cwd(), place.folder),
     is_open: life !== 'finished',
+    ...startedJson(life),
     is_whole: isWhole,
     signed_by: keyIds,
     run,
@@ -33,6 +36,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     `${mark} ${paint('strong', isOpen ? stateOf(life) : `${ok} of ${counted(cases.count, 'case')} answered`)}  ${version}`,
     `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
     `  target    ${printable(whomText(target))}`,
+    ...elsewhereLines(request, paint),
     ...(done === undefined ? [] : [`  progress  ${done} of ${counted(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
@@ -44,6 +48,13 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Answers that came before the run was taken over are another machine's word. */
+function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: Paint): string[] {
+  if (!begun) return [];
+  const answers = `${begun.cases_done} of ${counted(cases.count, 'case')} were answered there`;
+  return [`  ${paint('note', 'warning')}   begun_elsewhere: this machine did not start the run; ${answers}`];
+}
+
 function whomText(target: NonNullable<ShownSuite['request']>['target']): string {
   if (target.kind === 'http') return target.url;
   const whom =
@@ -53,8 +64,9 @@ function whomText(target: NonNullable<ShownSuite['request']>['target']): string 
   return `${whom}, ${target.isolation} in ${target.sandbox}`;
 }
 
-function whatNext({ place, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {
+function whatNext({ place, request, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {
   if (life === 'alive') return [];
+  if (life === 'foreign' && request) return [`  resume    ${foreignResume(wordFor(place), request.target.kind)}`];
   if (life !== 'finished') return [`  resume    proctor run suite --resume ${wordFor(place)}`];
   return isWhole
     ? [paint('faint', `            as it was sealed, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
@@ -68,7 +80,8 @@ export function wordFor({ id, folder }: { readonly id: string; readonly folder: 
 }
 
 function stateOf(life: ShownSuite['life']): string {
-  return life === 'alive' ? 'is running' : 'was interrupted';
+  if (life === 'alive') return 'is running';
+  return life === 'foreign' ? 'interrupted, not started here' : 'was interrupted';
 }
 
 function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {

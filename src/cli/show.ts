@@ -8,15 +8,14 @@ import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, evidenceLines, limitsText, logLines, sandboxText, streamText } from './run-text.ts';
+import { endingText, evidenceLines, limitsText, logLines, openText, sandboxText, startedJson, streamText } from './run-text.ts';
 import { agentJson, agentText } from './show-agent.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
 import { counted, durationText, sizeText } from './units.ts';
-import { namedKey } from './variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const place = await placeOf(process.cwd(), word, namedKey().signingKey);
+  const place = await placeOf(process.cwd(), word);
   const suite = await showSuite(place);
   if (suite) {
     stdout.write(json ? `${printableJson(suiteJson(suite))}\n` : suiteText(suite, paintFor(1)));
@@ -38,14 +37,15 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
   return 0;
 }
 
-function asJson({ place, isOpen, isWhole, keyIds, request, runner, outcome, result, log }: Shown): object {
+function asJson({ place, life, isWhole, keyIds, request, runner, outcome, result, log }: Shown): object {
   const folder = path.relative(process.cwd(), place.folder);
   const documents = { request, runner, outcome, result };
   return {
     kind: 'script',
     run_id: place.id,
     folder,
-    is_open: isOpen,
+    is_open: life !== 'finished',
+    ...startedJson(life),
     is_whole: isWhole,
     signed_by: keyIds,
     ...documents,
@@ -54,11 +54,11 @@ function asJson({ place, isOpen, isWhole, keyIds, request, runner, outcome, resu
 }
 
 function showText(shown: Shown, paint: Paint): string {
-  const { place, request, runner, outcome, result, isOpen, isRunning } = shown;
+  const { place, request, runner, outcome, result, life } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
-  if (!outcome || !runner || !request || !result) {
-    const open = isRunning ? 'is still running' : 'is not finished: it is running elsewhere, or was interrupted';
-    return `${paint('strong', printable(place.id))}  ${isOpen ? open : 'cannot be read'}\n  evidence  ${folder}\n`;
+  if (life !== 'finished' || !outcome || !runner || !request || !result) {
+    const state = life !== 'finished' ? openText(life) : 'cannot be read';
+    return `${paint('strong', printable(place.id))}  ${state}\n  evidence  ${folder}\n`;
   }
   const mark = outcome.status === 'succeeded' ? paint('good', '✓') : paint('bad', '✗');
   const reason = outcome.reason === null ? '' : ` (${outcome.reason})`;

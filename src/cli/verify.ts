@@ -5,7 +5,6 @@ import { EXIT, type Outcome, type Verdict, verify } from '../tool/verify.ts';
 import { stayYoung } from './memory.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { namedKey } from './variables.ts';
 
 interface Flags {
   readonly as?: string;
@@ -27,7 +26,6 @@ export async function verifyCommand(
   }
   const options = {
     ...flags,
-    ...namedKey(),
     ...(maxBytes !== undefined && { bytesMax: maxBytes }),
     ...(key !== undefined && { keyFile: key }),
   };

@@ -75,7 +75,7 @@ export function readAgentFolder(folder: string): AgentFolder {
 export function openAgentIn(folder: string): Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined {
   if (!existsSync(path.join(folder, JOURNAL))) return undefined;
   try {
-    return readJournal<unknown>(folder).find(isPlanned)?.plan;
+    return readJournal<unknown>(folder).lines.find(isPlanned)?.plan;
   } catch {
     // It is another's, or has gone in this moment, since the run is finished.
     return undefined;

@@ -1,9 +1,21 @@
-import { closeSync, fdatasync, fdatasyncSync, lstatSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
+import { syncFolder } from '../base/atomic.ts';
 import { monotonicMs } from '../base/clock.ts';
 import { Fault, fullDisk } from '../base/fault.ts';
 import { isMineAlone } from '../base/owner.ts';
-import { readRegular } from '../base/regular.ts';
+import { openRegular } from '../base/regular.ts';
+import { Chain, chainedLines, SEPARATOR } from './chain.ts';
 
 export const JOURNAL = 'journal.ndjson';
 
@@ -14,28 +26,49 @@ export const JOURNAL = 'journal.ndjson';
 export class Journal<Line> {
   readonly #fd: number;
   readonly #file: string;
+  readonly #chain: Chain;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = SYNC_AFTER_MS;
   #held = '';
   #flushing: NodeJS.Immediate | undefined;
   #failure: Fault | undefined;
 
-  private constructor(file: string, fd: number) {
+  private constructor(file: string, fd: number, chain: Chain) {
     this.#file = file;
     this.#fd = fd;
+    this.#chain = chain;
   }
 
   static open<Line>(folder: string): Journal<Line> {
     const file = path.join(folder, JOURNAL);
-    return told(() => new Journal<Line>(file, openSync(file, 'ax', 0o600)));
+    return told(() => new Journal<Line>(file, openSync(file, 'ax', 0o600), Chain.begin(folder)));
   }
 
-  /** Goes on with one that is there, after cutting off a last line that was never finished. */
-  static reopen<Line>(folder: string, wholeBytes: number): Journal<Line> {
+  /** Goes on with a journal after its last proven line, and cuts off what follows. `chain` has taken these lines. */
+  static reopen<Line>(folder: string, provenBytes: number, chain: Chain): Journal<Line> {
     const file = path.join(folder, JOURNAL);
     return told(() => {
-      truncateSync(file, wholeBytes);
-      return new Journal<Line>(file, openSync(file, 'a', 0o600));
+      truncateSync(file, provenBytes);
+      return new Journal<Line>(file, openSync(file, 'a', 0o600), chain);
+    });
+  }
+
+  /** Writes the journal of a folder anew, as this user's own. The old one stays until the new one is whole. */
+  static replace<Line>(folder: string, write: (append: (line: Line) => void) => void): void {
+    const file = path.join(folder, JOURNAL);
+    const temporary = `${file}.tmp`;
+    told(() => {
+      rmSync(temporary, { force: true });
+      const journal = new Journal<Line>(temporary, openSync(temporary, 'ax', 0o600), Chain.begin(folder));
+      try {
+        write(line => journal.hold(JSON.stringify(line)));
+        journal.flush();
+        journal.sync();
+      } finally {
+        journal.close();
+      }
+      renameSync(temporary, file);
+      syncFolder(folder);
     });
   }
 
@@ -53,7 +86,7 @@ export class Journal<Line> {
   /** A line that may be written with the next one, or as soon as nothing else is to be done. */
   hold(line: string): void {
     if (this.#failure) throw this.#failure;
-    this.#held += `${line}\n`;
+    this.#held += `${line}${SEPARATOR}${this.#chain.next(line)}\n`;
     if (this.#held.length > HELD_UNITS_MAX) this.flush();
     else this.#flushing ??= setImmediate(() => this.#flushSoon());
   }
@@ -123,24 +156,60 @@ function writeWhole(fd: number, line: string): void {
   for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
 }
 
-/** The lines of a journal; the last may be a part of one, or anything after a power cut, and is then left out. */
-export function readJournal<Line>(folder: string): Line[] {
-  const file = path.join(folder, JOURNAL);
-  if (lstatSync(file).size > JOURNAL_BYTES_MAX)
-    throw new Fault('journal_too_large', 'The journal of the run is too large.');
-  const bytes = readRegular(file, JOURNAL_BYTES_MAX, isMineAlone);
-  if (!bytes) throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
-  return bytes
-    .toString()
-    .split('\n')
-    .flatMap(line => {
-      try {
-        const value: unknown = line === '' ? null : JSON.parse(line);
-        return typeof value === 'object' && value !== null ? [value as Line] : [];
-      } catch {
-        return [];
-      }
-    });
+/** What a journal says. Lines that are no JSON objects are left out. */
+export interface JournalReading<Line> {
+  readonly lines: readonly Line[];
+  /** This user's Proctor began the run on this machine; see `Chain`. */
+  readonly isOurs: boolean;
+}
+
+export function readJournal<Line>(folder: string): JournalReading<Line> {
+  const fd = openJournal(folder);
+  try {
+    if (fstatSync(fd).size > JOURNAL_BYTES_MAX)
+      throw new Fault('journal_too_large', 'The journal of the run is too large.');
+    const lines: Line[] = [];
+    let isOurs = false;
+    for (const line of chainedLines(fd, Chain.read(folder), JOURNAL_BYTES_MAX)) {
+      isOurs = line.isOurs;
+      const value = parsedLine(line.text);
+      if (typeof value === 'object' && value !== null) lines.push(value as Line);
+    }
+    return { lines, isOurs };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether this user's Proctor began the run in a folder, on this machine. Only the first line is read. */
+export function isStartedHere(folder: string): boolean {
+  let fd: number | undefined;
+  try {
+    fd = openJournal(folder);
+    for (const { isOurs } of chainedLines(fd, Chain.read(folder), JOURNAL_BYTES_MAX)) return isOurs;
+  } catch {
+    // Neither a journal of another user nor a missing one proves anything.
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+  return false;
+}
+
+/** Opens a journal to read it. */
+export function openJournal(folder: string): number {
+  const fd = openRegular(path.join(folder, JOURNAL));
+  if (fd === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  if (isMineAlone(fstatSync(fd))) return fd;
+  closeSync(fd);
+  throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
+}
+
+export function parsedLine(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
 }
 
 const JOURNAL_BYTES_MAX = 256 * 1024 * 1024;

@@ -19,6 +19,8 @@ import type { CaptureNote, ScriptLine, ScriptPlan, ScriptReading } from './scrip
 export interface OpenRun {
   readonly plan: ScriptPlan | undefined;
   readonly isSealed: boolean;
+  /** This user's Proctor began it on this machine; see `Chain`. */
+  readonly isOurs: boolean;
 }
 
 /** Whether something lies where a run that is open has its journal. */
@@ -27,7 +29,8 @@ export function hasJournal(folder: string): boolean {
 }
 
 export function openRun(folder: string): OpenRun {
-  return { plan: lineOf(linesIn(folder), 'planned')?.plan, isSealed: isSealed(folder) };
+  const { lines, isOurs } = readJournal<unknown>(folder);
+  return { plan: lineOf(lines.filter(isScriptLine), 'planned')?.plan, isSealed: isSealed(folder), isOurs };
 }
 
 /** Whether everything was written: the seal comes last. */
@@ -51,9 +54,15 @@ function entryAt(file: string): Stats | undefined {
   }
 }
 
-/** The lines of the journal that say what they should; the others are as good as not written. */
-function linesIn(folder: string): ScriptLine[] {
-  return readJournal<unknown>(folder).filter(isScriptLine);
+/**
+ * The lines of the journal that say what they should; the others are as good as not written. A checkout may hold any
+ * journal, so one that is not ours is no reason to seal. The process that made the folder needs no proof.
+ */
+function linesIn(folder: string, whose: 'made by us' | 'found'): ScriptLine[] {
+  const { lines, isOurs } = readJournal<unknown>(folder);
+  if (isOurs) return lines.filter(isScriptLine);
+  if (whose === 'made by us') return [];
+  throw new Fault('not_started_here', 'It was interrupted, and not started here.');
 }
 
 /**
@@ -66,16 +75,20 @@ export async function recoverRun(
   nowMs: number,
   sealing: Sealing = { signer: undefined },
   because = INTERRUPTED,
+  whose: 'made by us' | 'found' = 'found',
 ): Promise<'sealed' | 'recovered' | 'removed'> {
   try {
+    if (!hasJournal(folder)) {
+      if (isSealed(folder)) return 'sealed';
+      throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
+    }
+    const lines = linesIn(folder, whose);
     // A folder with a seal is whole, whatever became of its journal.
     if (isSealed(folder)) {
       await removeJournal(folder, sealing.ledger);
       return 'sealed';
     }
-    if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
     refuseOdd(folder);
-    const lines = linesIn(folder);
     const plan = lineOf(lines, 'planned')?.plan;
     if (!plan) {
       removeEmpty(folder);
@@ -95,7 +108,7 @@ export async function recoverRun(
 }
 
 /** A run leaves files and folders. Whatever else is here was put here by somebody, perhaps for us to follow it. */
-function refuseOdd(folder: string): void {
+export function refuseOdd(folder: string): void {
   const pending = [{ at: folder, depth: 0 }];
   let count = 0;
   for (let next = pending.pop(); next; next = pending.pop()) {

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { instantText } from '../base/clock.ts';
+import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest.ts';
@@ -124,7 +124,7 @@ export function isAtHome(home: string, { folder }: RunPlace): boolean {
 /** A name that only a run of ours has: see `newRunId`. */
 export const RUN_ID = /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.\d+)?)$/;
 
-/** The newest last: by the second in their names, and within one by when their folders were made. */
+/** The newest last: by the second in their names, and within one by when their folders were made. Future times come first. */
 export function byAge(places: readonly RunPlace[]): RunPlace[] {
   const made = new Map<RunPlace, bigint>();
   const madeOnce = (place: RunPlace): bigint => {
@@ -132,23 +132,29 @@ export function byAge(places: readonly RunPlace[]): RunPlace[] {
     made.set(place, at);
     return at;
   };
+  const nowMs = systemClock.now();
   return places
-    .map(place => ({ place, second: secondOf(place) }))
+    .map(place => ({ place, second: secondOf(place, nowMs) }))
     .sort((a, b) =>
       a.second === b.second ? Number(madeOnce(a.place) - madeOnce(b.place)) : a.second < b.second ? -1 : 1,
     )
     .map(({ place }) => place);
 }
 
-/** `20260106_120000`, also of a run that was named by a person. */
-export function secondOf(place: RunPlace): string {
-  const [second] = TIME_IN_NAME.exec(place.id) ?? [];
-  return (
-    second ??
-    instantText(Number(madeAt(place) / 1_000_000n))
-      .replace(/[-:]|\..*$/g, '')
-      .replace('T', '_')
-  );
+/**
+ * `20260106_120000`, also of a run that was named by a person. Empty if that time is still to come, so that a folder that
+ * claims a future time is never the latest.
+ */
+export function secondOf(place: RunPlace, nowMs = systemClock.now()): string {
+  const [named] = TIME_IN_NAME.exec(place.id) ?? [];
+  const second = named ?? secondText(Number(madeAt(place) / 1_000_000n));
+  return second > secondText(nowMs) ? '' : second;
+}
+
+function secondText(atMs: number): string {
+  return instantText(atMs)
+    .replace(/[-:]|\..*$/g, '')
+    .replace('T', '_');
 }
 
 const TIME_IN_NAME = /\d{8}_\d{6}(?=_)/;

@@ -1,16 +1,14 @@
-import { closeSync, fstatSync, readdirSync, readSync, rmSync } from 'node:fs';
+import { closeSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { Fault } from '../base/fault.ts';
-import { linesOf } from '../base/lines.ts';
-import { isMineAlone } from '../base/owner.ts';
-import { openRegular } from '../base/regular.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { check } from '../contracts/check.ts';
 import { formOf } from '../contracts/form.ts';
 import { anyObject, count, record } from '../contracts/shape.ts';
 import { suiteRequest } from '../contracts/suite/index.ts';
-import { Journal, JOURNAL } from './journal.ts';
+import { Chain, type ChainedLine, chainedLines } from './chain.ts';
+import { Journal, openJournal, parsedLine } from './journal.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 
@@ -34,15 +32,17 @@ export function openSuite(
 ): OpenSuite {
   const fd = openJournal(folder);
   try {
-    const { plan } = stateIn(fd);
+    const chain = Chain.begin(folder);
+    const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, LINE_BYTES_MAX));
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
-    const journal = Journal.reopen<SuiteLine>(folder, wholeBytes(fd));
+    if (!isOurs) throw new Fault('not_started_here', 'The run was interrupted, and not started here.');
+    const journal = Journal.reopen<SuiteLine>(folder, bytes, chain);
     const store = new SuiteStore(folder, journal, openWriter);
     const done = new Set<string>();
     const begun = new Map<string, Attempt[]>();
     const assets: AssetNote[] = [];
     let startedAtMs = nowMs;
-    for (const line of suiteLines(fd)) {
+    for (const line of suiteLines(chainedLines(fd, Chain.read(folder), LINE_BYTES_MAX))) {
       if (line.is === 'planned') assets.push(...line.assets);
       if (line.is === 'begun') startedAtMs = Math.min(startedAtMs, line.atMs);
       if (line.is === 'sent') begun.set(line.id, [...(begun.get(line.id) ?? []), interrupted(line)]);
@@ -74,13 +74,15 @@ export interface SuiteState {
   /** How many cases are finished. */
   readonly done: number;
   readonly startedAtMs: number | undefined;
+  /** This user's Proctor began it on this machine; see `Chain`. */
+  readonly isOurs: boolean;
 }
 
 /** What the journal of an open run says of it, if it is that of a suite. */
 export function suiteStateIn(folder: string): SuiteState {
   const fd = openJournal(folder);
   try {
-    return stateIn(fd);
+    return stateIn(chainedLines(fd, Chain.read(folder), LINE_BYTES_MAX));
   } finally {
     closeSync(fd);
   }
@@ -90,25 +92,21 @@ export function suitePlanIn(folder: string): SuitePlan | undefined {
   return suiteStateIn(folder).plan;
 }
 
-function openJournal(folder: string): number {
-  const fd = openRegular(path.join(folder, JOURNAL));
-  if (fd === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
-  if (isMineAlone(fstatSync(fd))) return fd;
-  closeSync(fd);
-  throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
-}
-
-function stateIn(fd: number): SuiteState {
+function stateIn(lines: Iterable<ChainedLine>): SuiteState & { readonly bytes: number } {
   let plan: SuitePlan | undefined;
   let layer: SuitePlan['owner'] | undefined;
   let done = 0;
   let startedAtMs: number | undefined;
-  for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0)) {
-    const begins = bytes?.toString('latin1', 0, 20) ?? '';
+  let isOurs = false;
+  let bytes = 0;
+  for (const { text, isOurs: isLineOurs, end } of lines) {
+    isOurs = isLineOurs;
+    bytes = end;
+    const begins = text.toString('latin1', 0, 20);
     // Of a case it is enough that its line is whole.
-    if (CASE_LINE.test(begins) && bytes?.at(-1) === CLOSING_BRACE) done++;
-    if (!bytes || !PLAN_LINE.test(begins)) continue;
-    const line = parsed(bytes);
+    if (CASE_LINE.test(begins) && text.at(-1) === CLOSING_BRACE) done++;
+    if (!PLAN_LINE.test(begins)) continue;
+    const line = parsedLine(text);
     if (!isSuiteLine(line)) continue;
     if (line.is === 'laying') layer ??= line.owner;
     if (line.is === 'planned') plan ??= line.plan;
@@ -116,7 +114,7 @@ function stateIn(fd: number): SuiteState {
     if (line.is === 'begun' && plan) plan = { ...plan, owner: line.owner };
     if (line.is === 'left' && plan) plan = { ...plan, owner: NOBODY };
   }
-  return { plan, layer, done, startedAtMs };
+  return { plan, layer, done, startedAtMs, isOurs, bytes };
 }
 
 /** Few lines are about the run as a whole, and the others need not be read to find them. */
@@ -126,24 +124,16 @@ const CLOSING_BRACE = 0x7d;
 
 const NOBODY: SuitePlan['owner'] = { pid: 0, startTicks: 0, bootId: '' };
 
-/** The lines that say what they should; the others, a torn one at the end among them, are as good as not written. */
-function* suiteLines(fd: number): Generator<SuiteLine> {
-  for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0)) {
-    const line = bytes && parsed(bytes);
+/** The lines that say what they should; the others are as good as not written. */
+export function* suiteLines(lines: Iterable<ChainedLine>): Generator<SuiteLine> {
+  for (const { text } of lines) {
+    const line = parsedLine(text);
     if (isSuiteLine(line)) yield line;
   }
 }
 
 /** A case artifact, and the little that stands around it. */
-const LINE_BYTES_MAX = 32 * 1024 * 1024;
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
-}
+export const LINE_BYTES_MAX = 32 * 1024 * 1024;
 
 const owner = record({ pid: count(), startTicks: count(), bootId: z.string() });
 
@@ -198,19 +188,6 @@ function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>)
     idempotency_key: key,
     note: 'Proctor was interrupted while it waited for the answer.',
   };
-}
-
-/** Where the last whole line ends. */
-function wholeBytes(fd: number): number {
-  const tail = Buffer.alloc(64 * 1024);
-  for (let end = fstatSync(fd).size; end > 0; ) {
-    const from = Math.max(0, end - tail.length);
-    const length = readSync(fd, tail, 0, end - from, from);
-    const feed = tail.subarray(0, length).lastIndexOf(0x0a);
-    if (feed >= 0) return from + feed + 1;
-    end = from;
-  }
-  return 0;
 }
 
 /** Files that were stored a moment before the journal would have named them. */

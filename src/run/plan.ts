@@ -9,6 +9,7 @@ import { SEMVER } from '../contracts/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import { secretForms } from '../base/secret-forms.ts';
+import { stateWarning } from '../evidence/chain.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { Observation } from '../execute/canary.ts';
 import type { Job, Limits } from '../execute/job.ts';
@@ -214,6 +215,7 @@ export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: B
 /** What every record of a runner on this machine begins with. */
 export function runnerHere(warnings: readonly string[]) {
   const npm = npmVersion();
+  const unproven = stateWarning();
   return {
     identity: {
       runner_schema_version: '1.0.0',
@@ -226,7 +228,11 @@ export function runnerHere(warnings: readonly string[]) {
         npm_version: npm ?? '0.0.0',
       },
     } satisfies Partial<Runner>,
-    warnings: [...warnings, ...(npm === undefined ? ['npm: not found beside node'] : [])].sort(),
+    warnings: [
+      ...warnings,
+      ...(npm === undefined ? ['npm: not found beside node'] : []),
+      ...(unproven === undefined ? [] : [unproven]),
+    ].sort(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
@@ -44,7 +44,7 @@ export async function recordRun<Line, Answer>(
   let place: RunPlace | undefined;
   try {
     place = makeRunFolder(around.home, lane, id);
-    const journal = openJournal<Line>(place, around.home);
+    const journal = Journal.open<Line>(place.folder);
     try {
       journal.append(planned);
       mkdirSync(path.join(place.folder, 'evidence'));
@@ -62,17 +62,6 @@ export async function recordRun<Line, Answer>(
     await sweep(prepared.leftovers);
     const isWhole = !place || (await completeAfter(error, place, around));
     throw isWhole || !(error instanceof Fault) ? error : left(error);
-  }
-}
-
-/** Somebody who recovers may have taken the folder, empty as it was, for that of a run that died at once. */
-function openJournal<Line>({ lane, id, folder }: RunPlace, home: string): Journal<Line> {
-  try {
-    return Journal.open(folder);
-  } catch (error) {
-    if (existsSync(folder)) throw error;
-    makeRunFolder(home, lane, id);
-    return Journal.open(folder);
   }
 }
 
@@ -140,7 +129,7 @@ async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Seal
       message: 'The run could not be completed, which was not its own doing.',
       detail: `${fault.message} ${causeText(fault.cause)}`,
     };
-    await recoverRun(folder, systemClock.now(), sealingOf(sealing), because);
+    await recoverRun(folder, systemClock.now(), sealingOf(sealing), because, 'made by us');
     return true;
   } catch {
     // The journal is still there, and `proctor recover` will try again.

@@ -1,5 +1,6 @@
 /** Proctor as a library: the same verbs as on the command line. */
 export { Fault } from '../base/fault.ts';
+export { useStateFolder } from '../base/state-folder.ts';
 export { type AppliedRun, type ApplyOptions, applyRun } from './apply.ts';
 export { acceptBaseline } from './baseline.ts';
 export { type Compared, type CompareOptions, compareRuns } from './compare.ts';

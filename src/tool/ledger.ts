@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Fault } from '../base/fault.ts';
+import { hasMark, leaveMark, removeMark } from '../base/state-key.ts';
 import type { Entry, Ledger } from '../evidence/ledger.ts';
 import type { Recovered } from './recover.ts';
 
@@ -20,7 +21,8 @@ export function ledgerOf(
         onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger: another run had its name.`);
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'The ledger could not be written.';
-        onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger. ${why} ${LATER}`);
+        const then = leaveMark(markOf(entry)) ? LATER : NEVER;
+        onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger. ${why} ${then}`);
       }
     },
   };
@@ -43,16 +45,27 @@ export async function refuseTaken(home: string, ids: readonly string[]): Promise
   }
 }
 
-const LATER = 'proctor recover adds the lines of runs that lie in .proctor.';
+const LATER = 'proctor recover adds the line.';
+const NEVER = 'The line cannot be added later, because your state folder cannot be used.';
+
+/** What says outside of the project that a run was sealed here and still needs its line. */
+function markOf({ seal_sha256 }: Entry): string {
+  return seal_sha256.slice('sha256:'.length);
+}
 
 const roomsOf = () => Promise.all([import('../evidence/ledger.ts'), import('../execute/slots.ts')]);
 
-/** Gives every sealed run of a home its line, in the order in which they were sealed, and cuts off one that was torn. */
+/**
+ * Gives the runs of a home that were sealed here their missing lines, in the order in which they were sealed, and cuts off
+ * a line that was torn. A sealed folder alone is no reason for a line: a checkout may hold one.
+ */
 export async function completeLedger(home: string): Promise<Recovered[]> {
   if (!existsSync(home)) return [];
   const [{ appendLines, LEDGER, REPAIRS }, { holdName }] = await roomsOf();
   try {
-    const { added, isRepaired } = await appendLines(home, await sealedIn(home), holdName, 'all of it');
+    const entries = (await sealedIn(home)).filter(entry => hasMark(markOf(entry)));
+    const { added, isRepaired } = await appendLines(home, entries, holdName, 'all of it');
+    for (const entry of entries) removeMark(markOf(entry));
     const torn = `what was left of its last line stands in ${REPAIRS} now`;
     return [
       ...(isRepaired ? [{ id: LEDGER, became: 'repaired', why: torn } as const] : []),

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { lifeOf, recoverIfDead } from './recover.ts';
+import { lifeOf, openSuiteIn } from './recover.ts';
 
 /** What was removed, by its ids; reports by those of their runs. */
 export interface Pruned {
@@ -13,7 +13,7 @@ export interface Pruned {
 
 /**
  * Removes runs that began longer ago than that, and comparisons and reports that were made longer ago, and says which. A
- * run that is alive stays.
+ * run that is alive stays, and so does an interrupted suite that can be resumed. Nothing is completed or sealed first.
  */
 export async function prune(cwd: string, olderThanMs: number, isTrial: boolean): Promise<Pruned> {
   const { attemptsIn, homeFrom, RUN_ID } = await import('../evidence/runs.ts');
@@ -48,7 +48,6 @@ function foldersIn(folder: string): string[] {
 
 async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
   const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
-  const { hasJournal } = await import('../evidence/recover.ts');
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
   for (const place of placesIn(home)) {
@@ -56,15 +55,20 @@ async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): P
     if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
     const life = await lifeOf(place);
     if (life === 'alive' || life === 'unknown') continue;
+    if (life === 'dead' && (await openSuiteIn(place.folder))?.plan) continue;
     if (!isTrial) {
-      // Nobody will ask who sealed it: it goes at once.
-      await recoverIfDead(home, place, async () => undefined, 'may remove');
-      if (hasJournal(place.folder)) continue;
+      if (life === 'dead') await endLeftovers(place.id);
       removeFolder(place.id, place.folder);
     }
     removed.push(place.id);
   }
   return removed;
+}
+
+/** Programs of a run of ours without a sandbox may have outlived it. */
+async function endLeftovers(id: string): Promise<void> {
+  const { sweepBare } = await import('../execute/sweep.ts');
+  await sweepBare(id);
 }
 
 function removeFolder(id: string, folder: string): void {

@@ -24,7 +24,7 @@ export async function reproduce(word: string, options: ReproduceOptions = {}): P
   checkRunWord('reproduce', word);
   refuseUnknown('reproduce', options, OPTIONS);
   const { cwd = process.cwd(), ...around } = options;
-  const { folder } = await placeOf(cwd, word, around.signingKey);
+  const { folder } = await placeOf(cwd, word);
   const { before, request, intent, profile } = await recordIn(folder);
   const recording =
     request.recording !== null ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };

@@ -3,65 +3,89 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import type { SuitePlan } from '../evidence/suite-run.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { isAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+import { adopt, checkNamedAgain, type Named } from './adopt-suite.ts';
 
-/** Goes on with a run that was interrupted, and with its repetitions. */
-export async function resumeSuite(
-  word: string,
-  options: Pick<
-    RunSuiteOptions,
-    | 'cwd'
-    | 'environment'
-    | 'signingKey'
-    | 'signal'
-    | 'onProgress'
-    | 'onFolder'
-    | 'onWarning'
-    | 'backoffMs'
-    | 'breakerPausesMs'
-  > & {
-    /** The value of a variable of the environment. */
+export type ResumeOptions = Pick<
+  RunSuiteOptions,
+  | 'cwd'
+  | 'environment'
+  | 'signingKey'
+  | 'signal'
+  | 'onProgress'
+  | 'onFolder'
+  | 'onWarning'
+  | 'backoffMs'
+  | 'breakerPausesMs'
+> &
+  Named & {
+    /** The value of a variable of the environment. Asked only for a run that was begun here. */
     readonly variable: (name: string) => string | undefined;
-  },
-): Promise<SuiteRunResult> {
+  };
+
+/**
+ * Goes on with a run that was interrupted, and with its repetitions. A run that was begun here goes on as it began. For one
+ * that was begun elsewhere, the target and every variable are named again: nothing but its cases and answers is believed.
+ */
+export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
   const { findRun, homeFrom } = await import('../evidence/runs.ts');
-  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
   const place = findRun(home, word);
-  const { hasJournal, isSealed, removeJournal } = await import('../evidence/recover.ts');
-  const open: RunPlace[] = [];
-  for (const sibling of await siblingsOf(place)) {
-    if (!hasJournal(sibling.folder)) continue;
-    if (await isAlive({ plan: suitePlanIn(sibling.folder) }))
-      throw new Fault('alive', `${sibling.id} is still running.`);
-    if (isSealed(sibling.folder)) await removeJournal(sibling.folder, ledgerOf(home, options.onWarning, 'all of it'));
-    else open.push(sibling);
-  }
-  const plans = open.flatMap(({ folder }) => suitePlanIn(folder) ?? []);
-  const [plan] = plans;
-  if (open.length > plans.length) {
-    throw new Fault(
-      'not_begun',
-      'The run had not begun when it was interrupted. proctor recover removes it; then run the suite again.',
-    );
-  }
+  const { open, isOurs } = await openAround(place, home, options);
+  const [plan] = open.map(one => one.plan);
   if (!plan) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  const places = open.map(one => one.place);
+  const going = { ...options, home, signer };
+  if (!isOurs) {
+    checkNamedAgain(word, plan, options);
+    for (const one of open) await adopt(one, options, home, cwd);
+    return runAll(places, going);
+  }
+  checkNothingNamed(options);
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
   const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
-  return runAll(open, {
-    ...options,
-    headers,
-    secrets: Object.fromEntries(secrets) as Record<string, string>,
-    home,
-    signer,
-  });
+  return runAll(places, { ...going, headers, secrets: Object.fromEntries(secrets) as Record<string, string> });
 }
+
+interface Open {
+  readonly place: RunPlace;
+  readonly plan: SuitePlan;
+}
+
+/** The unfinished repetitions of a run that were begun where it was. Journals left over beside a seal are removed. */
+async function openAround(
+  place: RunPlace,
+  home: string,
+  { onWarning }: ResumeOptions,
+): Promise<{ readonly open: readonly Open[]; readonly isOurs: boolean }> {
+  const [{ hasJournal, isSealed, removeJournal }, { isStartedHere }, { suitePlanIn }] = await Promise.all([
+    import('../evidence/recover.ts'),
+    import('../evidence/journal.ts'),
+    import('../evidence/suite-resume.ts'),
+  ]);
+  const siblings = (await siblingsOf(place)).filter(({ folder }) => hasJournal(folder));
+  const isOurs = siblings.some(({ folder }) => folder === place.folder && isStartedHere(folder));
+  const ofThese = siblings.filter(({ folder }) => isStartedHere(folder) === isOurs);
+  const open: Open[] = [];
+  for (const sibling of ofThese) {
+    const plan = suitePlanIn(sibling.folder);
+    if (await isAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
+    if (isSealed(sibling.folder)) {
+      if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
+    } else if (plan) open.push({ place: sibling, plan });
+    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder holds no suite that had begun.');
+  }
+  return { open, isOurs };
+}
+
+const UNBEGUN = 'The run had not begun when it was interrupted. proctor recover removes it; then run the suite again.';
 
 /** The repetitions that a run belongs to, itself among them, as far as its journal or its request tells. */
 async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
@@ -77,6 +101,17 @@ async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
     const id = repetitionId(of, index + 1);
     return { id, lane: place.lane, folder: path.join(path.dirname(place.folder), id) };
   });
+}
+
+/** Whoever names something else for a run that goes on as it began would be misled. */
+function checkNothingNamed({ baseUrl, script, agent, policy, dir, redirects, ...rest }: ResumeOptions): void {
+  const { headers = [], secrets = {}, bounds = {} } = rest;
+  const named = [baseUrl, script, agent, policy, dir, redirects].some(word => word !== undefined);
+  if (!named && headers.length === 0 && Object.keys({ ...secrets, ...bounds }).length === 0) return;
+  throw new Fault(
+    'usage',
+    'This run was begun here and goes on as it began: --resume takes no cases, and no flag but --json.',
+  );
 }
 
 function known(name: string, variable: (name: string) => string | undefined): string {

@@ -105,6 +105,9 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const places = ids.map(id => placeFor(out, options.as, id));
   if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids);
   makeHome(home);
+  const { stateWarning } = await import('../evidence/chain.ts');
+  const unproven = stateWarning();
+  if (unproven !== undefined) options.onWarning?.(unproven);
   let first: ReturnType<typeof layOutCases> | undefined;
   for (const [index, place] of places.entries()) {
     const write = (folder: string) => {
@@ -158,7 +161,9 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
       }),
     );
     const judge = { home: going.home, signal };
-    const evaluation = answer.isOpen ? undefined : await evaluationIn(place.folder, judge).catch(ifStopped);
+    // A suite from elsewhere may bring scripts that judge it. They run only when its user asks for a report.
+    const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
+    const evaluation = !isJudged ? undefined : await evaluationIn(place.folder, judge).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
     // Whoever stops it between two repetitions is told of the one that is still to come, which asks nothing any more.

@@ -83,6 +83,16 @@ export function checkedRunId(id: string): string {
   return id;
 }
 
+/** The command that resumes a suite that was begun elsewhere: whatever the folder names is named again by its user. */
+export function foreignResume(word: string, kind: 'http' | 'script' | 'agent'): string {
+  const flags = {
+    http: "--base-url URL --header 'NAME: env:VARIABLE'",
+    script: '--script FILE --secret VARIABLE',
+    agent: '--agent NAME --policy POLICY --secret VARIABLE',
+  };
+  return `proctor run suite --resume ${word} ${flags[kind]}`;
+}
+
 /** A path as it lies in a folder; outside of it, its name alone: nobody else need know where. */
 export function inFolder(folder: string, file: string): string {
   const relative = path.relative(folder, path.resolve(folder, file));

@@ -11,19 +11,17 @@ export type { Outcome, Verdict };
 export interface VerifyOptions extends Omit<Options, 'key'> {
   /** The file of a public key. */
   readonly keyFile?: string;
-  /** The file of the key that a run is signed with that is met unfinished. */
-  readonly signingKey?: string;
 }
 
 /** Judges everything that was named, some verdicts at a time: files, folders, or runs by their name. */
 export async function* verify(
   inputs: readonly string[],
-  { keyFile, signingKey, ...options }: VerifyOptions,
+  { keyFile, ...options }: VerifyOptions,
   cwd: string,
 ): AsyncGenerator<readonly Verdict[]> {
   const room = await import('../verify/index.ts');
   const key = keyFile === undefined ? {} : { key: textOf(keyFile) };
-  const files = await Promise.all(inputs.map(input => fileOf(input, cwd, signingKey)));
+  const files = await Promise.all(inputs.map(input => fileOf(input, cwd)));
   yield* room.verifyInBatches(files, { ...options, ...key });
 }
 
@@ -36,11 +34,11 @@ function textOf(keyFile: string): string {
 const KEY_BYTES_MAX = 64 * 1024;
 
 /** A file of that name comes first; then the run that it may be the name of. */
-async function fileOf(input: string, cwd: string, signingKey: string | undefined): Promise<string> {
+async function fileOf(input: string, cwd: string): Promise<string> {
   if (input !== 'latest' && !RUN_ID.test(input)) return input;
   if (existsSync(input)) return input;
   const { placeOf } = await import('./runs.ts');
-  const { folder } = await placeOf(cwd, input, signingKey);
+  const { folder } = await placeOf(cwd, input);
   return path.relative(cwd, folder) || '.';
 }
 

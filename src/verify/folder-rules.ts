@@ -165,7 +165,10 @@ export const SL = {
     id: 'SL7',
     title: 'Run Finished',
     why: 'While a run is alive, or after it was torn off, its journal is the truth and its documents are not.',
-    asks: ['there is no journal.ndjson at the top of a run folder; proctor recover finishes such a run'],
+    asks: [
+      'there is no journal.ndjson at the top of a run folder',
+      'proctor recover finishes a run that was started here; one that was not stays as it is',
+    ],
   },
   SL8: {
     id: 'SL8',

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { contentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
 import { MIB } from '../contracts/contract.ts';
+import { isStartedHere } from '../evidence/journal.ts';
 import { caseInspector } from './cases.ts';
 import { isLedger } from './chain.ts';
 import { claimInspector } from './claims.ts';
@@ -61,6 +62,7 @@ export async function* verifyShelf(
     troubled,
     isForeign,
     journals,
+    isStartedHere: file => folder !== undefined && isStartedHere(path.dirname(path.join(folder, file))),
     report,
   };
   const profileOf = once(folder => profileIn(shelf.read(path.posix.join(folder, 'policy.json'), MIB)));

@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly isForeign: (file: string) => boolean;
   /** Journals of runs that are not finished. */
   readonly journals: ReadonlySet<string>;
+  /** Whether this user's Proctor began the run of a journal on this machine. */
+  readonly isStartedHere: (journal: string) => boolean;
   readonly report: Report;
 }
 

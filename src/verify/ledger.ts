@@ -76,9 +76,9 @@ interface RunBeside {
 const MISPLACED = 'holds another run than the one that it is named after';
 
 const UNWRITTEN =
-  'is sealed and has no line in the ledger: it could not be written, which proctor recover mends, or was taken away';
+  'is sealed and has no line in the ledger: the line was taken away or never written, or the run was sealed elsewhere';
 
-const OLDER = 'is older than the first line of the ledger and has none: proctor recover adds it';
+const OLDER = 'is older than the first line of the ledger and has none';
 
 /** The keys of a line in which it differs from its run. */
 function differences(line: Partial<LedgerLine>, entry: Entry): (keyof Entry)[] {

@@ -26,7 +26,7 @@ export interface SealInspector extends Inspector {
 
 /** SL5, SL6 and SL7: what was sealed against what is there. `disputed` are files of which enough was said already. */
 export function sealInspector(
-  { tree, hashOf, troubled, isForeign, journals, report }: Surroundings,
+  { tree, hashOf, troubled, isForeign, journals, isStartedHere, report }: Surroundings,
   disputed: ReadonlySet<string>,
 ): SealInspector {
   const seals: Seal[] = [];
@@ -109,7 +109,10 @@ export function sealInspector(
         const isFinished = !journals.has(path.posix.join(path.posix.dirname(folder), 'journal.ndjson'));
         if (isFinished && !tree.files.has(file)) report({ rule: SL.SL5.id, level: 'must', file, message: UNSEALED });
       }
-      for (const file of journals) report({ rule: SL.SL7.id, level: 'must', file, message: UNFINISHED });
+      for (const file of journals) {
+        const message = isStartedHere(file) ? UNFINISHED : FOREIGN;
+        report({ rule: SL.SL7.id, level: 'must', file, message });
+      }
       if (tree.paths.some(isEvidence) && !isSealed())
         notChecked.push('whether a file was exchanged, added or lost: there is no seal');
     },
@@ -135,7 +138,9 @@ const UNSEALED = 'is missing: any file may have been changed, added or taken awa
 
 const UNFINISHED = 'is the journal of a run that is not finished: proctor recover finishes it';
 
-const TORN = 'is a part of an evaluation that was interrupted: proctor recover removes it';
+const FOREIGN = 'is the journal of a run that is not finished: interrupted, not started here';
+
+const TORN = 'is a part of an evaluation that was interrupted: delete it';
 
 /** What may come after the seal. */
 const LATER: ReadonlySet<string> = new Set(LATER_FILES);

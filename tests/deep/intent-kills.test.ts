@@ -110,7 +110,7 @@ describe('runs of intents that are killed', () => {
     const wasJudged = new Map(
       place.runFolders().map(folder => {
         const isOpen = existsSync(path.join(folder, JOURNAL));
-        return [folder, !isOpen || readJournal<IntentLine>(folder).some(({ is }) => is === 'read')];
+        return [folder, !isOpen || readJournal<IntentLine>(folder).lines.some(({ is }) => is === 'read')];
       }),
     );
     const { code, stdout, stderr } = place.proctor(['recover']);

@@ -21,10 +21,10 @@ describe('a journal', () => {
     const journal = Journal.open<object>(folder);
     for (const [index, line] of LINES.entries()) {
       journal.append(line);
-      expect(readJournal(folder)).toEqual(LINES.slice(0, index + 1));
+      expect(readJournal(folder).lines).toEqual(LINES.slice(0, index + 1));
     }
     journal.close();
-    expect(readJournal(folder)).toEqual(LINES);
+    expect(readJournal(folder).lines).toEqual(LINES);
   });
 
   test('is for its owner alone', () => {
@@ -36,7 +36,7 @@ describe('a journal', () => {
     expect(() => Journal.open(folder)).toThrow(
       expect.objectContaining({ code: 'journal_failed', message: 'The journal of the run could not be written.' }),
     );
-    expect(readJournal(folder)).toEqual(LINES);
+    expect(readJournal(folder).lines).toEqual(LINES);
   });
 
   test('is gone once the run is sealed', () => {
@@ -69,7 +69,7 @@ describe('a journal that was torn', () => {
             .join('').length - 1,
       );
       const expected = ends.filter(end => text.length >= end).length;
-      expect(readJournal(folder)).toEqual(LINES.slice(0, expected));
+      expect(readJournal(folder).lines).toEqual(LINES.slice(0, expected));
     }
   });
 
@@ -81,7 +81,7 @@ describe('a journal that was torn', () => {
   ])('and ends with %s holds the lines before', (_, garbage) => {
     const { folder, file } = written();
     appendFileSync(file, garbage);
-    expect(readJournal<{ is?: string }>(folder).filter(({ is }) => is !== undefined)).toEqual(LINES);
+    expect(readJournal<{ is?: string }>(folder).lines.filter(({ is }) => is !== undefined)).toEqual(LINES);
   });
 
   test('and ends with anything at all can be read', () => {
@@ -90,7 +90,7 @@ describe('a journal that was torn', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(whole.length), (garbage, length) => {
         writeFileSync(file, Buffer.concat([whole.subarray(0, length), garbage]));
-        for (const line of readJournal<object>(folder)) expect(typeof line === 'object' && line !== null).toBe(true);
+        for (const line of readJournal<object>(folder).lines) expect(typeof line === 'object' && line !== null).toBe(true);
       }),
     );
   });

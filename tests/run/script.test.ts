@@ -165,7 +165,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
         },
       },
     );
-    expect(readJournal<ScriptLine>(copy).map(({ is }) => is)).toEqual(['planned', 'started']);
+    expect(readJournal<ScriptLine>(copy).lines.map(({ is }) => is)).toEqual(['planned', 'started']);
     expect(await recoverRun(copy, Date.now(), { signer: undefined })).toBe('recovered');
     await expectValid(copy);
     expect(outcomeIn(copy)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });

@@ -56,6 +56,8 @@ const suiteRequestShape = record({
     breaker_failures: count(),
   }),
   secret_names: z.array(filledText()),
+  /** Another machine or user began the run, and so many cases were answered there. Absent for a run that was begun here. */
+  begun_elsewhere: z.optional(record({ cases_done: count() })),
 });
 
 export type SuiteRequest = z.infer<typeof suiteRequestShape>;
@@ -82,8 +84,9 @@ const rules = [
       'repetition has of, the run_id of the first one, number and total, whole numbers from 1 up',
       'number is not more than total, and total not more than 1,000',
       'run_id is that of the first repetition, and from the second one on a dot and its number follow',
+      'begun_elsewhere, if present, has cases_done, the number of cases that were answered before the run was resumed here',
     ],
-    fields: ['run_id', 'kind', 'version', 'repetition'],
+    fields: ['run_id', 'kind', 'version', 'repetition', 'begun_elsewhere'],
     *check({ run_id, repetition: { of, number, total } }) {
       if (number > total) yield must('repetition.number', `must be at most ${total}, the total`);
       const id = repetitionId(of, number);

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { syncFolder, temporaryBeside } from './atomic.ts';
+import { codeOf } from './fault.ts';
+import { isMine } from './owner.ts';
+import { namedStateFolder, stateFolder } from './state-folder.ts';
+
+/** A key of this user that no project folder holds. */
+export interface StateKey {
+  readonly bytes: Buffer;
+  /** Why later processes will not have this key; undefined if it is stored. */
+  readonly trouble: string | undefined;
+}
+
+/**
+ * The key of this user's Proctor on this machine. It is made on first use. A process that cannot store one keeps a key in
+ * memory, so its own runs still work.
+ */
+export function makeStateKey(): StateKey {
+  const named = namedStateFolder();
+  const known = made.get(named);
+  if (known) return known;
+  const key = storedOrMade();
+  made.set(named, key);
+  return key;
+}
+
+/** The same key for a reader: undefined if there is none yet. Reading never makes one. */
+export function readStateKey(): StateKey | undefined {
+  const known = made.get(namedStateFolder());
+  if (known) return known;
+  try {
+    const folder = stateFolder();
+    refuseLoose(folder);
+    return { bytes: readKey(path.join(folder, KEY_FILE)), trouble: undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Leaves a mark of this name in the state folder. Returns whether it lasts. */
+export function leaveMark(name: string): boolean {
+  if (makeStateKey().trouble !== undefined) return false;
+  const folder = path.join(stateFolder(), MARKS);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    closeSync(openSync(path.join(folder, name), 'w', 0o600));
+    syncFolder(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function hasMark(name: string): boolean {
+  const key = readStateKey();
+  return key !== undefined && key.trouble === undefined && existsSync(path.join(stateFolder(), MARKS, name));
+}
+
+export function removeMark(name: string): void {
+  rmSync(path.join(stateFolder(), MARKS, name), { force: true });
+}
+
+const KEY_FILE = 'journal.key';
+const KEY_BYTES = 32;
+const MARKS = 'unlisted';
+
+/** By the folder that was named. */
+const made = new Map<string | undefined, StateKey>();
+
+function storedOrMade(): StateKey {
+  try {
+    const folder = stateFolder();
+    const file = path.join(folder, KEY_FILE);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    refuseLoose(folder);
+    if (!existsSync(file)) writeKey(file);
+    return { bytes: readKey(file), trouble: undefined };
+  } catch (error) {
+    const trouble = error instanceof Loose ? error.message : `the state folder cannot be used (${codeOf(error)})`;
+    return { bytes: randomBytes(KEY_BYTES), trouble };
+  }
+}
+
+class Loose extends Error {}
+
+/** Whoever can write here, or read the key, could make a journal look like one of this user's. */
+function refuseLoose(folder: string): void {
+  const stat = lstatSync(folder);
+  if (stat.isSymbolicLink()) throw new Loose('the state folder is a symbolic link');
+  if (!stat.isDirectory()) throw new Loose('the state folder is not a folder');
+  if (!isMine(stat)) throw new Loose('the state folder belongs to another user');
+  if (isOpen(stat)) throw new Loose('the state folder is open to other users (chmod 700 closes it)');
+}
+
+function isOpen({ mode }: Stats): boolean {
+  return process.platform !== 'win32' && (mode & 0o077) !== 0;
+}
+
+/** Of several processes that make the first key at once, one wins, and all use its key. */
+function writeKey(file: string): void {
+  const temporary = temporaryBeside(file);
+  const fd = openSync(temporary, 'wx', 0o600);
+  try {
+    try {
+      writeFileSync(fd, randomBytes(KEY_BYTES));
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    linkSync(temporary, file);
+    syncFolder(path.dirname(file));
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function readKey(file: string): Buffer {
+  const fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || !isMine(stat)) throw new Loose('the key in the state folder is not a file of this user');
+    if (isOpen(stat)) throw new Loose('the key in the state folder is open to other users (chmod 600 closes it)');
+    const bytes = Buffer.alloc(KEY_BYTES + 1);
+    if (readSync(fd, bytes) !== KEY_BYTES) throw new Loose('the key in the state folder is damaged');
+    return bytes.subarray(0, KEY_BYTES);
+  } finally {
+    closeSync(fd);
+  }
+}

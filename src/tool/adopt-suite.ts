@@ -1,0 +1,74 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type { RunPlace } from '../evidence/runs.ts';
+import type { SuitePlan } from '../evidence/suite-run.ts';
+import type { RunSuiteOptions } from './run-suite.ts';
+import { whomToAsk } from './suite-targets.ts';
+import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
+
+/** What a suite that was begun elsewhere is asked with: everything that its folder names is named again. */
+export type Named = Pick<
+  RunSuiteOptions,
+  'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds'
+>;
+
+/** Whether the target and every variable that the run used were named again. */
+export function checkNamedAgain(word: string, { request }: SuitePlan, named: Named): void {
+  const { baseUrl, script, agent, headers = [], secrets = {} } = named;
+  if (baseUrl === undefined && script === undefined && agent === undefined) {
+    throw new Fault(
+      'not_started_here',
+      `The run was interrupted, and not started here. Name the target and every variable again: ${foreignResume(word, request.target.kind)}`,
+    );
+  }
+  const headerNames = new Set(headers.map(({ name }) => name));
+  const variables = new Set([...headers.map(({ env }) => env), ...Object.keys(secrets)]);
+  const lacking = [
+    ...(request.target.kind === 'http' ? request.target.header_names : [])
+      .filter(name => !headerNames.has(name))
+      .map(name => `--header '${printable(name)}: env:VARIABLE'`),
+    ...request.secret_names.filter(name => !variables.has(name)).map(name => `--secret ${printable(name)}`),
+  ];
+  if (lacking.length === 0) return;
+  throw new Fault(
+    'not_started_here',
+    `The run was not started here, and used variables that must be named again: ${lacking.join(' ')}`,
+  );
+}
+
+/** Makes the run one of this user's: what it asks, and with which variables, is what was named now. */
+export async function adopt(
+  { place, plan: before }: { readonly place: RunPlace; readonly plan: SuitePlan },
+  named: Named,
+  home: string,
+  cwd: string,
+): Promise<void> {
+  const [{ adoptSuite }, { suitePlan }, { DEFAULT_SETTINGS, settingsFrom }, { repositoryAt }] = await Promise.all([
+    import('../evidence/suite-adopt.ts'),
+    import('../run/suite/plan.ts'),
+    import('../run/suite/settings.ts'),
+    import('../execute/repository.ts'),
+  ]);
+  const { version, repetition, only, cases } = before.request;
+  const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
+  const { headers = [], secrets = {} } = named;
+  const whom = await whomToAsk({ ...named, cases: before.casesPath, as: version }, settings, home, cwd);
+  const order = {
+    group: repetition.of,
+    repetitions: repetition.total,
+    version,
+    only,
+    settings,
+    secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
+    casesPath: path.basename(before.casesPath),
+    outDir: inFolder(path.dirname(home), path.dirname(path.dirname(place.folder))),
+    repository: await repositoryAt(cwd),
+    headers: headers.map(({ name, env }) => ({ name, env })),
+    ...whom,
+  };
+  adoptSuite(place.folder, done => {
+    const plan = suitePlan(order, repetition.number, cases);
+    return { ...plan, request: { ...plan.request, begun_elsewhere: { cases_done: done } } };
+  });
+}
