@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { canonicalize } from '../src/base/canonical.ts';
+import { Chain, SEPARATOR } from '../src/evidence/chain.ts';
+import { JOURNAL } from '../src/evidence/journal.ts';
 import type { Contract } from '../src/contracts/contract.ts';
 import { examine } from '../src/verify/examine.ts';
 import type { Options } from '../src/verify/options.ts';
@@ -44,6 +46,17 @@ export async function judgedText(
 export const rulesOf = ({ violations }: Pick<Verdict, 'violations'>): string[] =>
   violations.map(({ rule_id }) => rule_id);
 export const adviceOf = ({ advice }: Pick<Verdict, 'advice'>): string[] => advice.map(({ rule_id }) => rule_id);
+
+/** Makes a journal that a test wrote one that this user's Proctor wrote in that folder. What is torn at its end stays torn. */
+export function proveJournal(folder: string): void {
+  const file = path.join(folder, JOURNAL);
+  const bytes = readFileSync(file);
+  const end = bytes.lastIndexOf(0x0a) + 1;
+  const lines = end === 0 ? [] : bytes.toString('utf8', 0, end - 1).split('\n');
+  const chain = Chain.begin(folder);
+  const proven = lines.map(line => line.replace(/\t.*$/, '')).map(line => `${line}${SEPARATOR}${chain.next(line)}\n`);
+  writeFileSync(file, Buffer.concat([Buffer.from(proven.join('')), bytes.subarray(end)]), { mode: 0o600 });
+}
 
 /** A folder that is gone when the test is. */
 export function temporaryFolder(): string {

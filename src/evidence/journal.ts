@@ -3,6 +3,7 @@ import {
   fdatasync,
   fdatasyncSync,
   fstatSync,
+  lstatSync,
   openSync,
   renameSync,
   rmSync,
@@ -41,7 +42,10 @@ export class Journal<Line> {
 
   static open<Line>(folder: string): Journal<Line> {
     const file = path.join(folder, JOURNAL);
-    return told(() => new Journal<Line>(file, openSync(file, 'ax', 0o600), Chain.begin(folder)));
+    return told(() => {
+      const chain = Chain.begin(folder);
+      return new Journal<Line>(file, openSync(file, 'ax', 0o600), chain);
+    });
   }
 
   /** Goes on with a journal after its last proven line, and cuts off what follows. `chain` has taken these lines. */
@@ -198,9 +202,10 @@ export function isStartedHere(folder: string): boolean {
 /** Opens a journal to read it. */
 export function openJournal(folder: string): number {
   const fd = openRegular(path.join(folder, JOURNAL));
-  if (fd === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
-  if (isMineAlone(fstatSync(fd))) return fd;
-  closeSync(fd);
+  if (fd === undefined && lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false }) === undefined)
+    throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  if (fd !== undefined && isMineAlone(fstatSync(fd))) return fd;
+  if (fd !== undefined) closeSync(fd);
   throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
 }
 

@@ -71,7 +71,8 @@ async function openAround(
     import('../evidence/suite-resume.ts'),
   ]);
   const siblings = (await siblingsOf(place)).filter(({ folder }) => hasJournal(folder));
-  const isOurs = siblings.some(({ folder }) => folder === place.folder && isStartedHere(folder));
+  const named = siblings.filter(({ folder }) => folder === place.folder);
+  const isOurs = (named.length > 0 ? named : siblings).some(({ folder }) => isStartedHere(folder));
   const ofThese = siblings.filter(({ folder }) => isStartedHere(folder) === isOurs);
   const open: Open[] = [];
   for (const sibling of ofThese) {

@@ -38,7 +38,7 @@ describe('a folder from elsewhere', () => {
     writeFileSync(path.join(run, 'thesis.txt'), 'precious');
     for (const look of LOOKS) proctor(look, { cwd });
     expect(readFileSync(path.join(run, 'thesis.txt'), 'utf8')).toBe('precious');
-    expect(proctor(['recover'], { cwd }).stdout).toContain('left alone');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, and not started here');
   });
 
   test('makes nobody end a process or remove a folder that its journal names', () => {
@@ -80,9 +80,11 @@ describe('a folder from elsewhere', () => {
     expect(proctor(['recover'], { cwd }).code).toBe(0);
   });
 
-  test('that never began, and is ours, is gone', () => {
+  test('whose journal proves nothing stays until it is pruned', () => {
     const { cwd, run } = placeWith('{"is":"pla');
-    expect(proctor(['recover'], { cwd }).stdout).toContain('nothing is left of it');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, and not started here');
+    expect(existsSync(run)).toBe(true);
+    expect(proctor(['prune', '--older-than', '1d'], { cwd }).stdout).toContain(`removed  ${ID}`);
     expect(existsSync(run)).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { addRun, homeWithRuns, ledgerIn, linesIn, runId, writeLines } from '../evidence/ledger-world.ts';
 import { type Place, place } from '../runs-support.ts';
-import { proctor } from '../support.ts';
+import { proctor, proveJournal } from '../support.ts';
 
 const OK = 'import proctor_tool\nproctor_tool.succeed()\n';
 const FAILS = 'import sys\nsys.exit(3)\n';
@@ -87,7 +87,7 @@ describe('the ledger of a place', () => {
     mkdirSync(ledgerIn(home), { recursive: true });
     const script = here.proctor(['run', 'script', 'ok.py']);
     expect(script).toMatchObject({ code: 0, stderr: expect.stringMatching(/warning: script_\S+ is sealed and whole/) });
-    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/proctor recover adds the lines/) });
+    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/proctor recover adds the line/) });
     expect(here.proctor(['recover']).stdout).toMatch(/^ledger\.ndjson {2}is left alone: /);
     rmdirSync(ledgerIn(home));
     expect(here.proctor(['recover']).stdout).toMatch(/^(?:\S+ {2}had no line in the ledger, and has one now\n){2}$/);
@@ -103,7 +103,8 @@ describe('the ledger of a place', () => {
     for (const torn of ['', second.slice(0, 100)]) {
       writeLines(home, [first]);
       appendFileSync(ledgerIn(home), torn);
-      writeFileSync(journal, '', { mode: 0o600 });
+      writeFileSync(journal, '{"is":"left"}\n', { mode: 0o600 });
+      proveJournal(path.dirname(journal));
       expect(proctor(['recover'], here).stdout).toContain(`${runId(1)}  was finished already`);
       expect(existsSync(journal)).toBe(false);
       expect(readFileSync(ledgerIn(home), 'utf8')).toBe(`${first}\n${second}\n`);

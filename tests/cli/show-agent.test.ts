@@ -18,7 +18,7 @@ import {
 } from '../evidence/agent-world.ts';
 import { sealedFolder } from '../evidence/pack-world.ts';
 import { expectValid } from '../evidence/script-world.ts';
-import { proctor, temporaryFolder } from '../support.ts';
+import { proctor, proveJournal, temporaryFolder } from '../support.ts';
 
 /** A place with one run of an agent in it. */
 async function placeWith(told: Told = {}): Promise<{ readonly cwd: string; readonly folder: string }> {
@@ -40,6 +40,7 @@ function openPlace(owner: { pid: number; startTicks: number; bootId: string }): 
   ];
   const journal = lines.map(line => `${JSON.stringify(line)}\n`).join('');
   writeFileSync(path.join(folder, 'journal.ndjson'), journal, { mode: 0o600 });
+  proveJournal(folder);
   writeFileSync(path.join(folder, AGENT_FILES.transcript), `${transcriptOf(EVENTS.slice(0, 5))}{"schema`);
   writeFileSync(path.join(folder, AGENT_FILES.stdout), '{}\n'.repeat(6));
   return { cwd, folder };

@@ -61,15 +61,12 @@ describe('a journal that was torn', () => {
     for (let length = whole.length; length >= 0; length--) {
       truncateSync(file, length);
       const text = whole.subarray(0, length).toString();
-      // A line is whole with its last byte; its line feed adds nothing.
-      const ends = LINES.map(
-        (_, index) =>
-          LINES.slice(0, index + 1)
-            .map(line => `${JSON.stringify(line)}\n`)
-            .join('').length - 1,
-      );
-      const expected = ends.filter(end => text.length >= end).length;
-      expect(readJournal(folder).lines).toEqual(LINES.slice(0, expected));
+      const expected = text.split('\n').length - 1;
+      const { lines, isOurs } = readJournal(folder);
+      expect(isOurs).toBe(expected > 0);
+      // Without one whole line there is no proof, and what can be parsed is read for display.
+      if (isOurs) expect(lines).toEqual(LINES.slice(0, expected));
+      else expect(lines.length).toBeLessThanOrEqual(1);
     }
   });
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
-import { temporaryFolder } from '../support.ts';
+import { proveJournal, temporaryFolder } from '../support.ts';
 import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from './script-world.ts';
 
 const NOW = COMPLETED_AT + 60_000;
@@ -22,6 +22,7 @@ const journalOf = (lines: readonly unknown[]): string => lines.map(line => `${JS
 function runFolder(lines: readonly unknown[] = LINES, name = ID): string {
   const folder = path.join(temporaryFolder(), name);
   put(folder, JOURNAL, journalOf(lines));
+  proveJournal(folder);
   return folder;
 }
 
@@ -164,11 +165,14 @@ describe('a journal that does not say what one of ours does', () => {
   });
 });
 
+/** What the process does that made the folder: only it can know that the run had not begun. */
+const removeOwn = (folder: string): Promise<string> => recoverRun(folder, NOW, undefined, undefined, 'made by us');
+
 describe('a run that had not begun', () => {
   test('is removed with the empty folders that it had made', async () => {
     const folder = runFolder([]);
     mkdirSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
-    expect(await recoverRun(folder, NOW)).toBe('removed');
+    expect(await removeOwn(folder)).toBe('removed');
     expect(existsSync(folder)).toBe(false);
   });
 
@@ -182,7 +186,7 @@ describe('a run that had not begun', () => {
     const folder = runFolder([], name);
     if (file !== undefined) put(folder, file, 'precious');
     const before = insideOf(folder);
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    await expect(removeOwn(folder)).rejects.toMatchObject({ code: 'odd_folder' });
     expect(insideOf(folder)).toEqual(before);
   });
 
@@ -191,7 +195,7 @@ describe('a run that had not begun', () => {
     mkdirSync(path.join(outside, 'internal'));
     const folder = runFolder([]);
     symlinkSync(outside, path.join(folder, 'evidence'));
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    await expect(removeOwn(folder)).rejects.toMatchObject({ code: 'odd_folder' });
     expect(existsSync(path.join(outside, 'internal'))).toBe(true);
   });
 });

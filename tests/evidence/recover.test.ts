@@ -7,7 +7,7 @@ import { SEAL } from '../../src/evidence/finish.ts';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
 import type { ScriptLine, ScriptReading } from '../../src/evidence/script-run.ts';
-import { temporaryFolder } from '../support.ts';
+import { proveJournal, temporaryFolder } from '../support.ts';
 import {
   captureOf,
   COMPLETED_AT,
@@ -42,6 +42,7 @@ const journalOf = (lines: readonly ScriptLine[]): string => lines.map(line => `$
 function interrupted(journal: string | Uint8Array, files: Record<string, string | Uint8Array> = {}): string {
   const folder = path.join(temporaryFolder(), plan().request.run_id);
   put(folder, JOURNAL, journal);
+  proveJournal(folder);
   for (const [file, content] of Object.entries(files)) put(folder, file, content);
   return folder;
 }
@@ -84,13 +85,13 @@ describe('a run whose journal ends', () => {
     async (lines, cut) => {
       const isBegun = lines > 0;
       const folder = interrupted(journal.subarray(0, cut), isBegun ? { ...PARTS, ...OUTPUT } : {});
-      const became = await recoverRun(folder, NOW);
       if (!isBegun) {
-        expect(became).toBe('removed');
+        await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'not_started_here' });
+        expect(await recoverRun(folder, NOW, undefined, undefined, 'made by us')).toBe('removed');
         expect(existsSync(folder)).toBe(false);
         return;
       }
-      expect(became).toBe('recovered');
+      expect(await recoverRun(folder, NOW)).toBe('recovered');
       await expectWhole(folder);
       const { status, reason, ending, artifacts } = outcomeIn(folder);
       if (lines === 4) {
@@ -266,7 +267,7 @@ describe('a run that was interrupted while it was written', () => {
   );
 
   test('at the end, with its seal, is only freed of its journal', async () => {
-    const folder = interrupted('torn{', OUTPUT);
+    const folder = interrupted(journalOf(LINES.slice(0, 1)), OUTPUT);
     await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));
     expect(await recoverRun(folder, NOW)).toBe('sealed');
     await expectWhole(folder);
@@ -289,6 +290,7 @@ describe('recovering twice', () => {
     expect(await recoverRun(folder, NOW + 1_000)).toBe('sealed');
     expect(bytesOf(folder)).toEqual(before);
     put(folder, JOURNAL, journalOf(LINES.slice(0, lines)));
+    proveJournal(folder);
     expect(await recoverRun(folder, NOW + 1_000)).toBe('sealed');
     expect(bytesOf(folder)).toEqual(before);
   });
@@ -302,6 +304,7 @@ describe('recovering twice', () => {
       for (const file of Object.keys(bytesOf(first)).filter(file => file !== SEAL)) {
         cpSync(path.join(first, file), path.join(again, file));
       }
+      proveJournal(again);
       await recoverRun(again, NOW);
       await expectWhole(again);
       expect(outcomeIn(again)).toEqual(outcomeIn(first));
@@ -319,11 +322,11 @@ describe('recovering twice', () => {
 describe('a run that is open', () => {
   test('says who owns it, what may be left of it, and whether it is sealed', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 1)));
-    expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, isSealed: false });
+    expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, isSealed: false, isOurs: true });
     await finishRun(folder, captureOf(EXITED), succeeded());
     expect(openRun(folder).isSealed).toBe(true);
     truncateSync(path.join(folder, JOURNAL), 3);
-    expect(openRun(folder)).toEqual({ plan: undefined, isSealed: true });
+    expect(openRun(folder)).toEqual({ plan: undefined, isSealed: true, isOurs: false });
   });
 
   test('is told from one that is finished', async () => {

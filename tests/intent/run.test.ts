@@ -7,7 +7,7 @@ import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { closeLauncher, sharedLauncher } from '../../src/tool/run-script.ts';
 import { endProcess, processesOf } from '../runs-support.ts';
-import { temporaryFolder } from '../support.ts';
+import { proveJournal, temporaryFolder } from '../support.ts';
 import { canonicalPart, expectSound, node, own, ran, saidIn, toldOf, writes } from './world.ts';
 
 afterAll(() => closeLauncher());
@@ -395,6 +395,7 @@ describe('a run that is torn off', () => {
       mode,
       onFolder: place => cpSync(place.folder, copy, { recursive: true }),
     });
+    proveJournal(copy);
     expect(await recoverRun(copy, Date.now())).toBe('removed');
     expect(existsSync(copy)).toBe(false);
   });
@@ -417,6 +418,7 @@ describe('a run that is torn off', () => {
         },
       },
     );
+    proveJournal(copy);
     expect(await recoverRun(copy, Date.now())).toBe('recovered');
     const result = read(copy, 'run.json') as RunResult;
     await expectSound({ folder: copy, result });

@@ -14,7 +14,7 @@ import type { ScriptOrder } from '../../src/run/order.ts';
 import type { Around } from '../../src/run/recorded.ts';
 import { runScript, type ScriptAnswer } from '../../src/run/script.ts';
 import { expectValid, put } from '../evidence/script-world.ts';
-import { temporaryFolder } from '../support.ts';
+import { proveJournal, temporaryFolder } from '../support.ts';
 
 const launcher = openLauncher();
 afterAll(() => launcher.close());
@@ -146,7 +146,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(readFileSync(path.join(folder, 'output/a.txt'), 'utf8')).toBe('aaa');
   });
 
-  test('a run that is torn off in its middle can be made whole, wherever it is copied to', async () => {
+  test('a run that is torn off in its middle can be made whole, and a copy of it cannot', async () => {
     const stop = new AbortController();
     const copy = path.join(temporaryFolder(), 'run');
     let from = '';
@@ -166,7 +166,10 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
       },
     );
     expect(readJournal<ScriptLine>(copy).lines.map(({ is }) => is)).toEqual(['planned', 'started']);
-    expect(await recoverRun(copy, Date.now(), { signer: undefined })).toBe('recovered');
+    const sealing = { signer: undefined };
+    await expect(recoverRun(copy, Date.now(), sealing)).rejects.toMatchObject({ code: 'not_started_here' });
+    proveJournal(copy);
+    expect(await recoverRun(copy, Date.now(), sealing)).toBe('recovered');
     await expectValid(copy);
     expect(outcomeIn(copy)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');

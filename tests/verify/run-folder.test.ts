@@ -11,7 +11,7 @@ import { scriptResult } from '../../src/contracts/script-result/index.ts';
 import { type RunKind, sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
 import { folderRules } from '../../src/verify/folder-rules.ts';
 import type { Verdict } from '../../src/verify/index.ts';
-import { exampleWith, judged, temporaryFolder } from '../support.ts';
+import { exampleWith, judged, proveJournal, temporaryFolder } from '../support.ts';
 import { brokenIn, type Files, folderWith, verdictsOf } from './folders.ts';
 
 const RUN = 'script_20260403_101500_4f1c9a7be210';
@@ -333,8 +333,14 @@ test('a link in place of a sealed file is not that file', async () => {
 test('a run that has nothing yet but its journal is unfinished, and not unknown', async () => {
   const verdicts = await verdictsOf(folderWith({ 'journal.ndjson': '{"torn' }));
   expect(verdicts).toMatchObject([{ outcome: 'invalid', violations: [{ rule_id: 'SL7', path: 'journal.ndjson' }] }]);
-  expect(verdicts[0]?.violations[0]?.message).toContain('proctor recover');
+  expect(verdicts[0]?.violations[0]?.message).toContain('interrupted, not started here');
   expect(verdicts[0]?.not_checked).toEqual([]);
+});
+
+test('a run that was started here and interrupted names the command that completes it', async () => {
+  const folder = folderWith({ 'journal.ndjson': '{"is":"planned"}\n' });
+  proveJournal(folder);
+  expect((await verdictsOf(folder))[0]?.violations[0]?.message).toContain('proctor recover finishes it');
 });
 
 test('a seal that is broken has a verdict of its own, and is not missed', async () => {
