@@ -3,7 +3,16 @@ import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, policyLines, workspaceLines } from './agent-text.ts';
 import type { Paint } from './paint.ts';
-import { endingText, evidenceLines, isNews, limitsText, logLines, openText, sandboxText, startedJson } from './run-text.ts';
+import {
+  endingText,
+  evidenceLines,
+  isNews,
+  limitsText,
+  logLines,
+  openText,
+  sandboxText,
+  startedJson,
+} from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { counted, durationText, shortText, sizeText } from './units.ts';
 

@@ -2,7 +2,16 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownIntent } from '../tool/show-intent.ts';
 import type { Paint } from './paint.ts';
-import { endingText, evidenceLines, limitsText, logLines, openText, sandboxText, startedJson, streamText } from './run-text.ts';
+import {
+  endingText,
+  evidenceLines,
+  limitsText,
+  logLines,
+  openText,
+  sandboxText,
+  startedJson,
+  streamText,
+} from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {

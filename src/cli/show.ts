@@ -8,7 +8,16 @@ import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, evidenceLines, limitsText, logLines, openText, sandboxText, startedJson, streamText } from './run-text.ts';
+import {
+  endingText,
+  evidenceLines,
+  limitsText,
+  logLines,
+  openText,
+  sandboxText,
+  startedJson,
+  streamText,
+} from './run-text.ts';
 import { agentJson, agentText } from './show-agent.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';

@@ -12,12 +12,14 @@ export function foreignIn(isEvidenceAlone: boolean): (file: string) => boolean {
   return file => /(?:^|\/)(?:output|evidence\/(?:internal|native))\//.test(around + file);
 }
 
-/** The journals that lie where a run has its folder: at the top, or beside evidence/. */
+/** The journals that lie where a run has its folder: at the top, beside evidence/, or among the runs of a home. */
 export function journalsIn(tree: Tree, isForeign: (file: string) => boolean): ReadonlySet<string> {
   const isJournal = (file: string): boolean => {
     if (path.posix.basename(file) !== 'journal.ndjson' || isForeign(file)) return false;
     const folder = above(file, 0) ?? '';
-    return folder === '' || !filesBelow(`${folder}/evidence/`, tree).next().done;
+    return folder === '' || AMONG_RUNS.test(folder) || !filesBelow(`${folder}/evidence/`, tree).next().done;
   };
   return new Set(tree.paths.filter(isJournal));
 }
+
+const AMONG_RUNS = /(?:^|\/)runs\/[^/]+\/[^/]+$/;

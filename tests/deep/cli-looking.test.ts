@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { ownName, startTicksOf } from '../../src/execute/processes.ts';
 import { captureOf, finishRun, plan, put, succeeded } from '../evidence/script-world.ts';
-import { proctor, temporaryFolder } from '../support.ts';
+import { proctor, proveJournal, temporaryFolder } from '../support.ts';
 
 const ID = plan().request.run_id;
 const PLANNED = `${JSON.stringify({ is: 'planned', plan: plan() })}\n`;
@@ -28,6 +28,7 @@ function placeWith(journal: string, id = ID): { readonly cwd: string; readonly r
   const cwd = temporaryFolder();
   const run = path.join(cwd, '.proctor', 'runs', 'script', id);
   put(run, JOURNAL, journal);
+  proveJournal(run);
   return { cwd, run };
 }
 
@@ -35,7 +36,7 @@ const namesIn = (folder: string): string[] => readdirSync(folder, { recursive: t
 
 describe('looking', () => {
   test('does not remove a run that had not begun; recovering does', () => {
-    const { cwd, run } = placeWith('{"is":"pla');
+    const { cwd, run } = placeWith('{"is":"started","atMs":1}\n{"is":"pla');
     for (const look of LOOKS) proctor(look, { cwd });
     expect(namesIn(run)).toEqual([JOURNAL]);
     expect(proctor(['list'], { cwd }).stdout).toMatch(/^unfinished .* script_/);
@@ -43,7 +44,7 @@ describe('looking', () => {
     expect(existsSync(run)).toBe(false);
   });
 
-  test('completes a dead run of this place, and leaves one that lies elsewhere as it is', () => {
+  test('changes neither a dead run of this place nor a copy of it', () => {
     const { cwd, run } = placeWith(PLANNED);
     const elsewhere = path.join(temporaryFolder(), '.proctor', 'runs', 'script', ID);
     cpSync(run, elsewhere, { recursive: true });
@@ -57,20 +58,22 @@ describe('looking', () => {
       proctor(args, { cwd });
       expect(namesIn(elsewhere), args.join(' ')).toEqual(before);
     }
-    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/is not finished/);
-    expect(proctor(['show', run], { cwd }).stdout).toMatch(/The run was interrupted/);
-    expect(existsSync(path.join(run, JOURNAL))).toBe(false);
-    expect(existsSync(path.join(run, 'evidence', 'seal.json'))).toBe(true);
+    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/interrupted, not started here/);
+    expect(proctor(['show', run], { cwd }).stdout).toMatch(/was interrupted: proctor recover completes it/);
+    expect(namesIn(run)).toEqual([JOURNAL]);
   });
 
   test('leaves a run alone whose journal is that of another, and goes on to the next', () => {
     const other = 'script_20260403_101501_000000000000';
     const { cwd, run } = placeWith(PLANNED, other);
     put(run, 'output/a.txt', 'mine');
-    put(path.join(path.dirname(run), ID), JOURNAL, PLANNED);
+    const mine = path.join(path.dirname(run), ID);
+    put(mine, JOURNAL, PLANNED);
+    proveJournal(mine);
+    writeFileSync(path.join(run, JOURNAL), readFileSync(path.join(mine, JOURNAL)));
     const { stdout, code } = proctor(['recover'], { cwd });
     expect(code).toBe(0);
-    expect(stdout).toContain(`${other}  is left alone: The journal in it is that of another run.\n`);
+    expect(stdout).toContain(`${other}  was interrupted, and not started here`);
     expect(stdout).toContain(`${ID}  was interrupted; its folder is complete now, and says so\n`);
     expect(namesIn(run)).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
@@ -103,8 +106,9 @@ describe('looking', () => {
     for (const look of [...LOOKS, ['recover'], ['prune', '--older-than', '0s']]) {
       expect([0, 1, 2, 3], look.join(' ')).toContain(proctor(look, { cwd }).code);
     }
-    expect(proctor(['recover'], { cwd }).stdout).toMatch(/(?:script_\w+ {2}is left alone: [^\n]+\n){2}/);
-    expect(namesIn(run)).toContain('evidence/internal/stdout.part');
+    const { stdout } = proctor(['recover'], { cwd });
+    expect(stdout).toMatch(/script_\w+ {2}was interrupted, and not started here/);
+    expect(existsSync(run)).toBe(false);
     expect(existsSync(piped)).toBe(true);
   });
 });

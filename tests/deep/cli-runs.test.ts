@@ -1,7 +1,8 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { outcomeIn, type Place, place, processesWith, until } from '../runs-support.ts';
+import { proveJournal } from '../support.ts';
 
 const OK = `import proctor_tool\nopen('output/a.txt', 'w').write('abc')\nproctor_tool.succeed('<p>done</p>')\n`;
 const FAILS = `import proctor_tool\nproctor_tool.fail('No rows.')\n`;
@@ -216,36 +217,30 @@ describe('a run that was interrupted', () => {
     return open[0] ?? '';
   }
 
-  test('is completed by whoever meets it, and says what it is', async () => {
+  test('is completed by recover alone, and every command says what it is', async () => {
     const here = place();
     const folder = await killed(here);
-    const dead = path.join(here.cwd, 'dead');
-    cpSync(folder, dead, { recursive: true });
+    const before = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
     const meetings: [string[], number, RegExp][] = [
-      [['show'], 0, /✗ failed {2}slow\.py .*\n {2}The run was interrupted, which was not its own doing\./],
-      [['show', idOf(folder)], 0, /ended {5}interrupted \(interrupted\)/],
-      [['list'], 0, /^failed /],
-      [['verify', 'latest'], 0, /valid/],
-      [['verify', idOf(folder)], 0, /valid/],
-      [['recover'], 0, /was interrupted; its folder is complete now, and says so/],
+      [['show'], 0, /was interrupted: proctor recover completes it/],
+      [['list'], 0, /^unfinished .*\n +to go on: proctor recover\n$/],
+      [['verify', 'latest'], 3, /SL7 .*proctor recover finishes it/],
+      [['verify', idOf(folder)], 3, /SL7/],
     ];
     for (const [args, code, said] of meetings) {
-      rmSync(folder, { recursive: true });
-      cpSync(dead, folder, { recursive: true });
-      // A run that is completed twice is sealed twice, and the ledger has the first seal.
-      rmSync(path.join(here.cwd, '.proctor', 'ledger.ndjson'), { force: true });
       const ran = here.proctor(args);
       expect(ran.code, args.join(' ') + ran.stderr).toBe(code);
       expect(ran.stdout, args.join(' ')).toMatch(said);
-      expect(existsSync(path.join(folder, 'journal.ndjson')), args.join(' ')).toBe(false);
-      expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
-      expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
+      expect(readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort(), args.join(' ')).toEqual(before);
     }
+    expect(here.proctor(['recover']).stdout).toMatch(/was interrupted; its folder is complete now, and says so/);
+    expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(false);
+    expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
+    expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
     expect(here.proctor(['recover']).stdout).toBe('Every run here is finished.\n');
-    rmSync(dead, { recursive: true });
   });
 
-  test('a journal beside a seal is only taken away; one in which nothing was planned takes its run along', async () => {
+  test('a journal beside a seal is only taken away, and one that proves nothing is left alone', async () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
@@ -253,7 +248,8 @@ describe('a run that was interrupted', () => {
     const seal = readFileSync(path.join(folder, 'evidence', 'seal.json'));
     const dead = await killed(here);
     const journal = readFileSync(path.join(dead, 'journal.ndjson'), 'utf8');
-    writeFileSync(path.join(folder, 'journal.ndjson'), journal.replaceAll(idOf(dead), idOf(folder)));
+    writeFileSync(path.join(folder, 'journal.ndjson'), journal.replaceAll(idOf(dead), idOf(folder)), { mode: 0o600 });
+    proveJournal(folder);
     const unplanned = `${dead.slice(0, -1)}${dead.endsWith('0') ? '1' : '0'}`;
     mkdirSync(path.join(unplanned, 'evidence'), { recursive: true });
     writeFileSync(path.join(unplanned, 'journal.ndjson'), journal.slice(0, 100));
@@ -262,9 +258,10 @@ describe('a run that was interrupted', () => {
     const became = Object.fromEntries(
       (JSON.parse(stdout) as { runs: { run_id: string; became: string }[] }).runs.map(run => [run.run_id, run.became]),
     );
-    expect(became).toEqual({ [idOf(folder)]: 'sealed', [idOf(dead)]: 'recovered', [idOf(unplanned)]: 'removed' });
+    expect(became).toEqual({ [idOf(folder)]: 'sealed', [idOf(dead)]: 'recovered', [idOf(unplanned)]: 'foreign' });
     expect(readFileSync(path.join(folder, 'evidence', 'seal.json'))).toEqual(seal);
-    expect(existsSync(unplanned)).toBe(false);
+    expect(existsSync(unplanned)).toBe(true);
+    rmSync(unplanned, { recursive: true });
   });
 
   test('one that is old is removed like any other', async () => {

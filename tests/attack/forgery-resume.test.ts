@@ -1,0 +1,124 @@
+/** Suites that were begun elsewhere: what their folders name is neither asked, nor told a secret, nor run. */
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { JOURNAL } from '../../src/evidence/journal.ts';
+import { Agent } from '../suite/agent.ts';
+import { expectValid } from '../suite/support.ts';
+import { Started } from '../runs-support.ts';
+import { proctor, type Ran, ROOT, temporaryFolder } from '../support.ts';
+import { cloned, digestOf, elsewhere, plantSuite, runFolder, SUITE_RUN } from './forgery-world.ts';
+
+const SECRET = 'victims-token-2f81c7';
+
+/** A clone with a suite that would send a variable of the victim's to whoever planted it. */
+async function planted(): Promise<{ cwd: string; folder: string; thief: Agent; resume: Resume }> {
+  const root = temporaryFolder();
+  const from = path.join(root, 'theirs');
+  mkdirSync(from);
+  const thief = new Agent();
+  const baseUrl = await thief.start();
+  const headers = [{ name: 'authorization', env: 'TOKEN', value: 'a-token-of-theirs' }];
+  await elsewhere(root, () => plantSuite(from, { baseUrl, headers, secrets: { OTHER: 'another-of-theirs' } }));
+  const cwd = cloned(from, path.join(root, 'mine'));
+  thief.seen.length = 0;
+  const env = { TOKEN: SECRET, OTHER: 'other-secret', ANTHROPIC_API_KEY: 'key-of-the-victim' };
+  const resume: Resume = (...flags) => started(['run', 'suite', '--resume', SUITE_RUN, ...flags], cwd, env);
+  return { cwd, folder: runFolder(cwd, 'new', SUITE_RUN), thief, resume };
+}
+
+type Resume = (...flags: string[]) => Promise<Ran>;
+
+/** Not to be waited for: whoever listens in this process must hear it. */
+const started = (args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
+  new Started(
+    spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
+      cwd,
+      env: { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', ...env },
+    }),
+  ).ended;
+
+describe('a suite that came with a clone', () => {
+  test('sends nothing to the address that its folder names', async () => {
+    const { cwd, thief, resume } = await planted();
+    const before = digestOf(cwd);
+    for (const flags of [[], ['--header', 'authorization: env:TOKEN'], ['--secret', 'OTHER'], ['--json']]) {
+      expect((await resume(...flags)).code, flags.join(' ')).toBe(2);
+    }
+    expect(thief.seen).toEqual([]);
+    expect(digestOf(cwd)).toBe(before);
+  });
+
+  test('is told in list and show with the flags that name its target and its variables again', async () => {
+    const { cwd, resume } = await planted();
+    const command = `proctor run suite --resume ${SUITE_RUN} --base-url URL --header 'NAME: env:VARIABLE'`;
+    expect(proctor(['list'], { cwd }).stdout).toContain(`to go on: ${command}\n`);
+    expect(proctor(['show', SUITE_RUN], { cwd }).stdout).toContain(`resume    ${command}\n`);
+    expect((await resume()).stderr).toContain(command);
+  });
+
+  test('asks only the address that is named now, with the variables that are named now', async () => {
+    const { folder, thief, resume } = await planted();
+    const mine = new Agent();
+    const target = ['--base-url', await mine.start()];
+    const lacking = await resume(...target);
+    expect(lacking).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--header 'authorization: env:VARIABLE'"),
+    });
+    expect(lacking.stderr).toContain('--secret OTHER');
+    expect(mine.seen).toEqual([]);
+    const ran = await resume(...target, '--header', 'authorization: env:TOKEN', '--secret', 'OTHER');
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(thief.seen).toEqual([]);
+    expect(mine.seen.map(({ caseId, headers }) => [caseId, headers.authorization])).toEqual([['two', SECRET]]);
+    await expectValid(folder);
+  });
+
+  test('says in its evidence that it was begun elsewhere, and how much was answered there', async () => {
+    const { cwd, folder, resume } = await planted();
+    const mine = new Agent();
+    const flags = ['--header', 'authorization: env:TOKEN', '--secret', 'OTHER'];
+    expect((await resume('--base-url', await mine.start(), ...flags)).code).toBe(0);
+    const request: unknown = JSON.parse(readFileSync(path.join(folder, 'evidence', 'request.json'), 'utf8'));
+    expect(request).toMatchObject({ begun_elsewhere: { cases_done: 1 } });
+    expect(proctor(['show', SUITE_RUN], { cwd }).stdout).toContain(
+      'begun_elsewhere: this machine did not start the run',
+    );
+  });
+
+  test('runs neither a script nor an agent that its folder names, nor a script that judges its cases', async () => {
+    const { cwd, folder, thief, resume } = await planted();
+    const mark = path.join(cwd, 'mark');
+    const script = path.join(cwd, 'evil.sh');
+    writeFileSync(script, `touch ${mark}\n`, { mode: 0o755 });
+    const journal = path.join(folder, JOURNAL);
+    const text = readFileSync(journal, 'utf8');
+    const bounds = '"bounds":{"sandbox":"none","isolation":"none"}';
+    const agent = `"agent":{"dir":"${cwd}","policy":"open","cwd":"${cwd}"}`;
+    for (const named of [`"script":"${script}"`, `"script":"${script}",${agent}`]) {
+      writeFileSync(journal, text.replace('"script":null', named).replace('"bounds":{}', bounds));
+      expect((await resume()).code).toBe(2);
+    }
+    const mine = new Agent();
+    const flags = ['--base-url', await mine.start(), '--header', 'authorization: env:TOKEN', '--secret', 'OTHER'];
+    const ran = await resume(...flags);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toContain('judged    not yet');
+    expect([existsSync(mark), thief.seen.length, mine.seen.length]).toEqual([false, 0, 1]);
+  });
+
+  test('takes an answer only for a case of its own, and only once', async () => {
+    const { folder, resume } = await planted();
+    const journal = path.join(folder, JOURNAL);
+    const answer = /^\{"is":"case".*$/m.exec(readFileSync(journal, 'utf8'))?.[0].replace(/\t.*$/, '') ?? '';
+    appendFileSync(journal, `${answer.replaceAll('"one"', '"three"')}\n${answer}\n`);
+    const mine = new Agent();
+    const flags = ['--header', 'authorization: env:TOKEN', '--secret', 'OTHER'];
+    const ran = await resume('--base-url', await mine.start(), ...flags);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(mine.seen.map(({ caseId }) => caseId)).toEqual(['two']);
+    await expectValid(folder);
+  });
+});
