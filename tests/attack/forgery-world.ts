@@ -95,6 +95,7 @@ export async function plantIntent(cwd: string): Promise<string> {
   // Its owner is of another machine.
   const journal = path.join(to, JOURNAL);
   writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(bootId(), 'boot'));
+  withoutCodes(to);
   return to;
 }
 
@@ -112,7 +113,15 @@ export async function plantSuite(cwd: string, options: Partial<RunSuiteOptions>)
     onProgress: () => stop.abort(),
   }).finally(closeLauncher);
   if (runs[0]?.isOpen !== true) throw new Error('The suite was not interrupted.');
-  return runFolder(cwd, 'new', SUITE_RUN);
+  const folder = runFolder(cwd, 'new', SUITE_RUN);
+  withoutCodes(folder);
+  return folder;
+}
+
+/** Whoever plants a journal may write it as those were that had no codes. */
+function withoutCodes(folder: string): void {
+  const journal = path.join(folder, JOURNAL);
+  writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(/\t.*$/gm, ''));
 }
 
 /** What somebody gets who clones a repository that holds what lies in `from`. */
