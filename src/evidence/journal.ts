@@ -58,12 +58,12 @@ export class Journal<Line> {
   }
 
   /** Writes the journal of a folder anew, as this user's own. The old one stays until the new one is whole. */
-  static replace<Line>(folder: string, write: (append: (line: Line) => void) => void): void {
+  static replace(folder: string, write: (append: (line: object) => void) => void): void {
     const file = path.join(folder, JOURNAL);
     const temporary = `${file}.tmp`;
     told(() => {
       rmSync(temporary, { force: true });
-      const journal = new Journal<Line>(temporary, openSync(temporary, 'ax', 0o600), Chain.begin(folder));
+      const journal = new Journal<object>(temporary, openSync(temporary, 'ax', 0o600), Chain.begin(folder));
       try {
         write(line => journal.hold(JSON.stringify(line)));
         journal.flush();

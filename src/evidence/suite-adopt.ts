@@ -19,9 +19,12 @@ export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan):
   try {
     const { lines, assets, done } = keptOf(folder, () => suiteLines(chainedLines(fd, undefined, LINE_BYTES_MAX)));
     const plan = planOf(done);
-    Journal.replace<SuiteLine>(folder, append => {
-      append({ is: 'laying', owner: plan.owner });
-      append({ is: 'planned', plan, assets });
+    Journal.replace(folder, append => {
+      const begins: SuiteLine[] = [
+        { is: 'laying', owner: plan.owner },
+        { is: 'planned', plan, assets },
+      ];
+      for (const line of begins) append(line);
       for (const line of lines()) append(line);
     });
   } finally {

@@ -134,7 +134,7 @@ describe('latest', () => {
     for (const started of ['2099-01-01T00:00:00.000Z', '+275760-09-13T00:00:00.000Z']) {
       const file = path.join(planted, 'evidence', 'metadata.json');
       writeFileSync(file, JSON.stringify({ started_at: started }));
-      expect(path.basename(String((JSON.parse(run('show', '--json').stdout) as { folder: string }).folder))).toBe(id);
+      expect(path.basename((JSON.parse(run('show', '--json').stdout) as { folder: string }).folder)).toBe(id);
     }
   });
 

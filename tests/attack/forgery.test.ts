@@ -1,24 +1,11 @@
 /** Runs that never happened here, or happened otherwise: nothing makes Proctor seal, sign or enter them. */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useStateFolder } from '../../src/base/state-folder.ts';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { AGENT_RUN } from '../evidence/agent-world.ts';
 import { put } from '../evidence/script-world.ts';
-import { Agent } from '../suite/agent.ts';
 import { proctor, proveJournal, type Ran, temporaryFolder } from '../support.ts';
 import {
   cloned,

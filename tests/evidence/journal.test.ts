@@ -87,7 +87,8 @@ describe('a journal that was torn', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(whole.length), (garbage, length) => {
         writeFileSync(file, Buffer.concat([whole.subarray(0, length), garbage]));
-        for (const line of readJournal<object>(folder).lines) expect(typeof line === 'object' && line !== null).toBe(true);
+        for (const line of readJournal<object>(folder).lines)
+          expect(typeof line === 'object' && line !== null).toBe(true);
       }),
     );
   });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
@@ -200,6 +200,24 @@ describe('a run', () => {
       makeRunFolder(folder, 'script', `script_20260104_090000_${end}`);
     }
     expect(findRun(folder, 'latest').id).toBe('script_20260104_090000_8888');
+  });
+
+  test('is no run that claims a time which is still to come, by its id or by its metadata', () => {
+    const folder = home();
+    makeRunFolder(folder, 'script', 'script_20990101_090000_ffffffffffff');
+    const { folder: named } = makeRunFolder(folder, 'new', 'nightly');
+    mkdirSync(path.join(named, 'evidence'));
+    writeFileSync(path.join(named, 'evidence', 'metadata.json'), '{"started_at":"2099-01-01T00:00:00.000Z"}');
+    expect(findRun(folder, 'latest').id).toBe(C);
+    expect(
+      listRuns(folder)
+        .map(({ id }) => id)
+        .slice(2),
+    ).toEqual([A, B, C]);
+    const { folder: own } = makeRunFolder(folder, 'new', 'today');
+    // Whoever sets a folder's times cannot set when it was made, and a run that is made now is the latest.
+    utimesSync(own, new Date('2099-01-01'), new Date('2099-01-01'));
+    expect(findRun(folder, 'latest').id).toBe('today');
   });
 
   test('is not there before the first', () => {

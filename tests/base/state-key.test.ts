@@ -1,0 +1,53 @@
+import { build } from 'esbuild';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import { useStateFolder } from '../../src/base/state-folder.ts';
+import { hasMark, leaveMark, makeStateKey, readStateKey, removeMark } from '../../src/base/state-key.ts';
+import { ROOT, temporaryFolder } from '../support.ts';
+
+const run = promisify(execFile);
+
+afterEach(() => useStateFolder(path.join(String(process.env['XDG_STATE_HOME']), 'proctor')));
+
+test('reading makes no key, and the first run makes one for its owner alone', () => {
+  const state = path.join(temporaryFolder(), 'a', 'proctor');
+  useStateFolder(state);
+  expect(readStateKey()).toBeUndefined();
+  expect(statSync(path.dirname(state), { throwIfNoEntry: false })).toBeUndefined();
+  const { bytes, trouble } = makeStateKey();
+  expect(trouble).toBeUndefined();
+  expect(readStateKey()?.bytes).toEqual(bytes);
+  expect(statSync(state).mode & 0o777).toBe(0o700);
+  expect(statSync(path.join(state, 'journal.key')).mode & 0o777).toBe(0o600);
+});
+
+test('processes that make the first key at once all use the same one', async () => {
+  const folder = temporaryFolder();
+  const program = path.join(folder, 'key.mjs');
+  const contents = `import { useStateFolder } from './src/base/state-folder.ts';
+import { makeStateKey } from './src/base/state-key.ts';
+useStateFolder(process.argv[2]);
+const { bytes, trouble } = makeStateKey();
+console.log(trouble ?? bytes.toString('hex'));`;
+  const stdin = { contents, resolveDir: ROOT, loader: 'ts' } as const;
+  await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile: program });
+  const state = path.join(folder, 'state');
+  const said = await Promise.all(Array.from({ length: 8 }, () => run(process.execPath, [program, state])));
+  expect(new Set(said.map(({ stdout }) => stdout)).size).toBe(1);
+  expect(said[0]?.stdout).toMatch(/^[0-9a-f]{64}\n$/);
+  expect(readdirSync(state)).toEqual(['journal.key']);
+});
+
+test('a mark lasts until it is removed, and none is left where the folder cannot be used', () => {
+  useStateFolder(path.join(temporaryFolder(), 'proctor'));
+  expect([hasMark('abc'), leaveMark('abc'), hasMark('abc')]).toEqual([false, true, true]);
+  removeMark('abc');
+  expect(hasMark('abc')).toBe(false);
+  const open = path.join(temporaryFolder(), 'proctor');
+  mkdirSync(open, { mode: 0o755 });
+  useStateFolder(open);
+  expect([leaveMark('abc'), hasMark('abc')]).toEqual([false, false]);
+});
