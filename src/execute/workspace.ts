@@ -26,7 +26,7 @@ import { ETC_FILES } from './sandboxes/root.ts';
 
 /**
  * Makes the private folder in which a job is laid out: `work/` for what the program finds, `roots/` for what it finds and
- * may change, `opt/` for what Proctor offers it, `etc/` for what its sandbox shows as /etc. Outside of the run folder, which a sandbox cannot always reach.
+ * may change, `opt/` for what Proctor offers it, `opt/etc/` for what its sandbox shows in /etc. Outside of the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
   const stage = stagePath(id);
@@ -34,9 +34,9 @@ export function makeStage(id: string): string {
   try {
     mkdirSync(stage, { mode: 0o700 });
     isMade = true;
-    for (const folder of ['work', 'work/input', 'work/output', 'roots', 'opt', 'etc'])
+    for (const folder of ['work', 'work/input', 'work/output', 'roots', 'opt', 'opt/etc'])
       mkdirSync(path.join(stage, folder));
-    for (const [name, text] of Object.entries(ETC_FILES)) writeFileSync(path.join(stage, 'etc', name), text);
+    for (const [name, text] of Object.entries(ETC_FILES)) writeFileSync(path.join(stage, 'opt/etc', name), text);
   } catch (cause) {
     if (isMade) removeStage(stage);
     throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
