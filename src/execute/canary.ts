@@ -185,6 +185,7 @@ files=held
 for place in / /usr /etc /opt /dev /proc/sys/kernel $3; do (: > $place/proctor-canary) 2>/dev/null && files=broken; done
 for place in "$2" /root /home /var /sys /run; do [ -e "$place" ] && files=broken; done
 (: > /proc/sys/kernel/core_pattern) 2>/dev/null && files=broken
+for place in /proc/cmdline /proc/interrupts /proc/sys/kernel/random/boot_id /proc/1/mem; do (: < $place) 2>/dev/null && files=broken; done
 echo file_system $files
 environment=held
 for process in /proc/[0-9]*; do

@@ -224,6 +224,20 @@ const fs = require('node:fs'), http = require('node:http'), net = require('node:
     expect(JSON.parse(stdout)).toEqual(['thread', 'CHILD', 'channel', 'http', ['lo'], true, 'EAFNOSUPPORT']);
   });
 
+  test.runIf(existsSync('/usr/bin/java'))('Java has threads, children and a garbage collector', async () => {
+    const code = `public class Main { public static void main(String[] a) throws Exception {
+  var pool = java.util.concurrent.Executors.newFixedThreadPool(4);
+  var sum = new java.util.concurrent.atomic.AtomicInteger();
+  for (int i = 1; i <= 100; i++) { final int each = i; pool.submit(() -> sum.addAndGet(each)); }
+  pool.shutdown(); pool.awaitTermination(10, java.util.concurrent.TimeUnit.SECONDS);
+  System.gc();
+  var child = new ProcessBuilder("/bin/echo", "child").start();
+  System.out.println(sum + " " + new String(child.getInputStream().readAllBytes()).trim());
+} }`;
+    const script = `cat > Main.java <<'END'\n${code}\nEND\njava -XX:+UseNUMA Main.java`;
+    expect(await inside(CLOSED, ['sh', '-c', script])).toMatchObject({ code: 0, stdout: '5050 child\n' });
+  });
+
   test('shells have pipelines, and jobs in the background', async () => {
     const script =
       'seq 1 100 | sort -rn | head -3 | tr "\\n" " "; (sleep 0; echo back) & wait; find /usr/bin -name sh | wc -l';
@@ -277,7 +291,20 @@ async function inside(
   options: FilterOptions,
   argv: readonly string[],
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const root = ['--ro-bind', '/usr', '/usr', '--symlink', 'usr/bin', '/bin', '--symlink', 'usr/lib', '/lib'];
+  const root = [
+    '--ro-bind',
+    '/usr',
+    '/usr',
+    '--symlink',
+    'usr/bin',
+    '/bin',
+    '--symlink',
+    'usr/lib',
+    '/lib',
+    '--ro-bind',
+    '/etc',
+    '/etc',
+  ];
   const more = existsSync('/usr/lib64') ? ['--symlink', 'usr/lib64', '/lib64'] : [];
   const mounts = ['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', '--chdir', '/tmp'];
   const child = spawn(

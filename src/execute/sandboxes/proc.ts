@@ -1,37 +1,42 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 
 /**
- * The arguments of bubblewrap for /proc: that of the sandbox's own processes, without what tells of the machine. The kernel
- * can leave out everything that is not a process (subset=pid), but programs need cpuinfo, meminfo and stat, so what
- * they do not need is covered one by one. Each cover takes 0.15 ms of a launch: the list is what is worth it.
+ * The arguments of bubblewrap for /proc: that of the sandbox's own processes, without what describes the machine. The kernel
+ * can leave out everything but processes (subset=pid), yet programs need cpuinfo, meminfo and stat. So Proctor covers
+ * what they do not need, one by one; each cover takes about 0.15 ms of a launch.
  */
 export function procFor(): string[] {
-  return ['--proc', '/proc', ...COVERED.filter(existsSync).flatMap(cover)];
+  covers ??= COVERED.filter(existsSync).flatMap(cover);
+  return ['--proc', '/proc', ...covers];
 }
 
-/** A device that cannot be opened lies over a file, an empty folder that cannot be written to over a folder. */
+/** The same for as long as the kernel runs. */
+let covers: readonly string[] | undefined;
+
+/** A device that cannot be opened covers a file; an empty folder that cannot be written to covers a folder. */
 function cover(place: string): string[] {
-  return statSync(place).isDirectory()
-    ? ['--size', '4096', '--tmpfs', place, '--remount-ro', place]
-    : ['--ro-bind', '/dev/null', place];
+  if (!statSync(place).isDirectory()) return ['--ro-bind', '/dev/null', place];
+  if (readdirSync(place).length === 0) return [];
+  return ['--size', '4096', '--tmpfs', place, '--remount-ro', place];
 }
 
-export const COVERED: readonly string[] = [
-  // bubblewrap itself, which is the same user: its memory could be written to.
+const COVERED: readonly string[] = [
+  // bubblewrap itself, which runs as the same user: a program could write to its memory.
   '/proc/1',
-  // How the kernel was started, how it was built, and where it lies in memory.
+  // How the kernel was started and built, and where it lies in memory.
   '/proc/cmdline',
   '/proc/config.gz',
   '/proc/kallsyms',
   '/proc/modules',
-  // Which machine this is, since when, and with what hardware.
+  // Which machine this is, since when it runs, and its hardware.
   '/proc/sys/kernel/random/boot_id',
-  '/proc/bus',
-  '/proc/scsi',
+  '/proc/acpi',
   '/proc/asound',
-  // What others do on it: input devices, keys of the same user, tasks of old kernels.
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/scsi',
+  // What happens on it: input devices, keys of the same user, tasks under old kernels.
   '/proc/interrupts',
   '/proc/keys',
   '/proc/sched_debug',
-  '/proc/fs',
 ];

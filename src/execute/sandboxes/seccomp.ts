@@ -85,7 +85,12 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
       // One of a pair of datagram sockets still sends to any name, and a raw one is a datagram socket by another name.
       ...(options.unixSockets
         ? []
-        : [load(argument(1)), keep(SOCKET_TYPE), when(SOCKET.stream, 'allow'), unless(SOCKET.seqpacket, 'no such type')]),
+        : [
+            load(argument(1)),
+            keep(SOCKET_TYPE),
+            when(SOCKET.stream, 'allow'),
+            unless(SOCKET.seqpacket, 'no such type'),
+          ]),
       ...ALLOWS,
     ],
     // Both put words into the terminal as if its owner had typed them.
