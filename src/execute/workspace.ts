@@ -12,7 +12,6 @@ import {
   readdirSync,
   readSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';

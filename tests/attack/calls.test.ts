@@ -156,6 +156,40 @@ print(got)`;
     expect([out, err]).toEqual([`${watches}\n`, '']);
   });
 
+  /** As root, each run is a user of its own and shares with nobody. */
+  const isShared = process.getuid?.() !== 0;
+  const limit = (what: string): number =>
+    Math.floor(
+      Number(new RegExp(`^Max ${what} +(\\d+)`, 'm').exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]) / 8,
+    );
+
+  test.runIf(isShared)('gets an eighth of the pending signals of its user', async () => {
+    const code = `
+import ctypes, os, signal
+libc = ctypes.CDLL(None)
+signal.pthread_sigmask(signal.SIG_BLOCK, [40])
+got = 0
+while got < 1000000 and libc.sigqueue(os.getpid(), 40, 0) == 0: got += 1
+print(got)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect(err).toBe('');
+    expect(Number(out)).toBeGreaterThan(0);
+    expect(Number(out)).toBeLessThanOrEqual(limit('pending signals'));
+  });
+
+  test.runIf(isShared)('gets an eighth of the message queues of its user', async () => {
+    const code = `
+import ctypes
+libc = ctypes.CDLL(None)
+got = 0
+while got < 256 and libc.mq_open(b'/%d' % got, 0o102, 0o600, (ctypes.c_long * 8)(0, 10, 1024)) >= 0: got += 1
+print(got)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect(err).toBe('');
+    expect(Number(out)).toBeGreaterThan(0);
+    expect(Number(out) * 10_240).toBeLessThanOrEqual(limit('msgqueue size'));
+  });
+
   test('gets 64 of the pseudo terminals that all sandboxes share', async () => {
     const code = `
 import os

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../../base/fault.ts';
 import { NOT_STARTING } from '../cell.ts';
@@ -7,6 +7,7 @@ import type { Cgroup, Cgroups } from '../cgroup.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { handOver, makePipes, type Pipe } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
+import { boundShares } from './shares.ts';
 
 /**
  * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for
@@ -74,7 +75,7 @@ export class Holder {
     joined.catch(() => undefined);
     const holder = new Holder(child, [stdout.reader, stderr.reader], uid, cgroup, joined);
     // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
-    holder.say(`mount -t proc proc /proc\n${bounded().join('\n')}\n`);
+    holder.say(`mount -t proc proc /proc\n${boundShares(uid === undefined).join('\n')}\n`);
     // In its groups first, so that the memory of its disk counts there.
     if (disk) void joined.then(() => holder.mount(disk)).catch(() => undefined);
     return holder;
@@ -188,32 +189,6 @@ const AS_USUAL = '/usr/bin/env --default-signal=INT,QUIT';
 
 /** Starts the shell, which is the first in the new namespace of processes, and keeps none of its pipes open. */
 const KEEPER = `exec 8<&0; ${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&8 8<&- & exec 0<&- 1>&- 2>&- 3<&- 4>&- 5>&- 6>&- 7<&- 8<&-; wait`;
-
-/**
- * Bounds what a run takes of what it shares with others. The kernel counts watches for each namespace of users and for those
- * around it, and here we are root of one. Terminals are counted for each mount; without it nothing may be shown in its
- * place, least of all the terminals of the machine.
- */
-function bounded(): string[] {
-  const watches = ['instances', 'watches'].map(
-    what => `echo ${shareOf(`/proc/sys/fs/inotify/max_user_${what}`)} > /proc/sys/user/max_inotify_${what}`,
-  );
-  const options = `newinstance,nosuid,noexec,ptmxmode=0666,mode=620,max=${TERMINALS_MAX}`;
-  return [...watches, ...TERMINALS.map(folder => `mount -t devpts -o ${options} devpts ${folder} || exit 1`)];
-}
-
-/** Where a holder has the pseudo terminals of its run. All sandboxes of a machine share 3,072. */
-export const TERMINALS = ['/dev/pts'].filter(existsSync);
-const TERMINALS_MAX = 64;
-
-/** An eighth of what the machine lets a user have: 16 instances, of 128. */
-function shareOf(file: string): number {
-  try {
-    return Math.max(1, Math.floor(Number(readFileSync(file, 'utf8')) / 8));
-  } catch {
-    return 16;
-  }
-}
 
 /** The size of a work folder. */
 export interface Disk {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf } from '../programs.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
-import { TERMINALS } from './holder.ts';
 import { procFor } from './proc.ts';
+import { TERMINALS } from './shares.ts';
 
 /**
  * The arguments of bubblewrap for a job: a root made of nothing but what the program needs, everything in it read-only

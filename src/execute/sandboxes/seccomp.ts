@@ -30,7 +30,7 @@ export function seccompFilter(arch: string, options: FilterOptions): Buffer | un
     unless(audit, 'kill'),
     load(NUMBER),
     ...search(rangesOf(column)),
-    ...Object.entries(rules(options)).flatMap(([name, lines]) => [label(name), ...lines]),
+    ...Object.entries(rules(options)).flatMap(([name, lines]) => [label(name)].concat(lines)),
     ...Object.entries(VERDICTS).flatMap(([name, verdict]) => [label(name), end(verdict)]),
   ]);
 }
@@ -57,7 +57,7 @@ function rangesOf(column: 0 | 1): Range[] {
   return ranges;
 }
 
-/** One rule for each call that depends on its arguments. Each ends with a verdict, or runs into no other. */
+/** One rule for each call that depends on its arguments. Each ends with a verdict or a jump to one. */
 function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Line[]> {
   return {
     clone: [load(argument(0)), whenAny(NEW_NAMESPACES, 'not permitted'), ...ALLOWS],
