@@ -90,7 +90,7 @@ function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
 /** A job in the same sandbox as another, in a stage of its own. What is shown in it there is something else, in the same way. */
 function alikeIn(stage: string, job: Job): Job {
   const { then: _, stdin: __, startIn: ___, mounts, ...rest } = job;
-  const shown = mounts && mounts.length > 0 ? [{ source: path.join(stage, 'etc'), target: SHOWN }] : [];
+  const shown = mounts && mounts.length > 0 ? [{ source: path.join(stage, 'opt'), target: SHOWN }] : [];
   return { ...rest, ...rootsLike(job), stage, staged: ['input'], ...(mounts && { mounts: shown }) };
 }
 
@@ -185,6 +185,7 @@ files=held
 for place in / /usr /etc /opt /dev /proc/sys/kernel $3; do (: > $place/proctor-canary) 2>/dev/null && files=broken; done
 for place in "$2" /root /home /var /sys /run; do [ -e "$place" ] && files=broken; done
 (: > /proc/sys/kernel/core_pattern) 2>/dev/null && files=broken
+for place in /proc/cmdline /proc/interrupts /proc/sys/kernel/random/boot_id /proc/1/mem; do (: < $place) 2>/dev/null && files=broken; done
 echo file_system $files
 environment=held
 for process in /proc/[0-9]*; do

@@ -12,7 +12,6 @@ import {
   readdirSync,
   readSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,11 +21,10 @@ import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
 import { isMine } from '../base/owner.ts';
 import { isDead, NAME, ownName } from './processes.ts';
-import { ETC_FILES } from './sandboxes/root.ts';
 
 /**
  * Makes the private folder in which a job is laid out: `work/` for what the program finds, `roots/` for what it finds and
- * may change, `opt/` for what Proctor offers it, `etc/` for what its sandbox shows as /etc. Outside of the run folder, which a sandbox cannot always reach.
+ * may change, `opt/` for what Proctor offers it. Outside of the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
   const stage = stagePath(id);
@@ -34,9 +32,7 @@ export function makeStage(id: string): string {
   try {
     mkdirSync(stage, { mode: 0o700 });
     isMade = true;
-    for (const folder of ['work', 'work/input', 'work/output', 'roots', 'opt', 'etc'])
-      mkdirSync(path.join(stage, folder));
-    for (const [name, text] of Object.entries(ETC_FILES)) writeFileSync(path.join(stage, 'etc', name), text);
+    for (const folder of ['work', 'work/input', 'work/output', 'roots', 'opt']) mkdirSync(path.join(stage, folder));
   } catch (cause) {
     if (isMade) removeStage(stage);
     throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });

@@ -272,10 +272,11 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
 
   test('the kernel refuses every call that the filter is there to refuse', async () => {
     const column = process.arch === 'arm64' ? 1 : 0;
-    const numbers = Object.entries(DENIED).flatMap(([name, call]) =>
-      call[column] === undefined ? [] : [[name, call[column]]],
+    const acts = Object.fromEntries(
+      [...DENIED].flatMap(([name, { [column]: nr }]) =>
+        nr === undefined ? [] : [[name, `call(${nr}, 0, 0, 0, 0, 0)`]],
+      ),
     );
-    const acts = Object.fromEntries(numbers.map(([name, number]) => [name, `call(${number}, 0, 0, 0, 0, 0)`]));
     await expectHeld(acts, ['EPERM']);
     const flags = { user: 0x10000000, mount: 0x20000, network: 0x40000000, pid: 0x20000000 };
     await expectHeld(
@@ -350,29 +351,13 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(driven.map(({ out }) => out)).toEqual(['0\n', '0\n']);
   });
 
-  test('its first process shows nothing of how it was made', async () => {
-    const code =
-      'cat /proc/1/cmdline /proc/1/environ | tr "\\0" "\\n"; ls -l /proc/1/fd 2>/dev/null | grep -v deleted | grep -c proctor';
-    const { out } = await inside({ argv: shell(code), env: { PATH: '/usr/bin:/bin', TOKEN: word } });
-    expect(out).not.toContain(word);
-    expect(out).not.toContain(tmpdir());
-    expect(out).toMatch(/\n0\n$/);
-  });
-
-  test('its first process is bound as it is, and cannot be ended or read through', async () => {
+  test('its first process shows nothing of itself and cannot be ended', async () => {
     const code = `
 import os
-for line in open('/proc/1/status'):
-    if line.startswith(('CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp:')): print(int(line.split()[1], 16))
-os.kill(1, 9)
-for fd in os.listdir('/proc/1/fd'):
-    try: print(os.readlink('/proc/self/fd/%d' % os.open('/proc/1/fd/' + fd, os.O_RDWR)).split(' ')[-1])
-    except OSError: pass`;
-    const { ending, out } = await inside({ argv: python(code) });
-    expect({ ending, out }).toEqual({
-      ending: { how: 'exited', code: 0 },
-      out: '0\n0\n1\n2\n/dev/null\n(deleted)\n(deleted)\n',
-    });
+print(os.listdir('/proc/1'))
+for signal in (9, 15, 19): os.kill(1, signal)`;
+    const { ending, out } = await inside({ argv: python(code), env: { PATH: '/usr/bin:/bin', TOKEN: word } });
+    expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 0 }, out: '[]\n' });
   });
 
   test('every place that can be written to is bounded', async () => {

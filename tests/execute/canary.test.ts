@@ -58,6 +58,19 @@ test.runIf(missing.length === 0)('a sandbox that lets a program write elsewhere 
   }
 });
 
+test.runIf(missing.length === 0)('notices a file of /proc that describes the machine and is not covered', async () => {
+  for (const place of ['/proc/cmdline', '/proc/1/mem']) {
+    const leaky: Launcher = {
+      ...launcher,
+      open: asked => launcher.open({ ...asked, argv: asked.argv.map(word => word.replace(place, '/proc/version')) }),
+    };
+    await expect(observe(leaky, job(['.']))).rejects.toMatchObject({
+      code: 'sandbox_leaks',
+      message: expect.stringContaining('file system'),
+    });
+  }
+});
+
 test.runIf(missing.length === 0)('what an agent has around it is tried and remembered by itself', async () => {
   const memory = temporaryFolder();
   const sandboxes: Partial<Job>[] = [

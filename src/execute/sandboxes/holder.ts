@@ -7,6 +7,7 @@ import type { Cgroup, Cgroups } from '../cgroup.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { handOver, makePipes, type Pipe } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
+import { boundShares } from './shares.ts';
 
 /**
  * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for
@@ -74,7 +75,7 @@ export class Holder {
     joined.catch(() => undefined);
     const holder = new Holder(child, [stdout.reader, stderr.reader], uid, cgroup, joined);
     // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
-    holder.say('mount -t proc proc /proc\n');
+    holder.say(`mount -t proc proc /proc\n${boundShares(uid === undefined).join('\n')}\n`);
     // In its groups first, so that the memory of its disk counts there.
     if (disk) void joined.then(() => holder.mount(disk)).catch(() => undefined);
     return holder;

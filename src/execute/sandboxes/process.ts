@@ -10,6 +10,7 @@ import type { Job, Leftovers } from '../job.ts';
 import { childrenOf, cpuMsOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
 import { checkExtras } from '../mounts.ts';
 import { giveStage } from '../workspace.ts';
+import { documentsOf, etcFor } from './etc.ts';
 import { allRemoved, DISK, type Disk, Holder, quoted } from './holder.ts';
 import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
@@ -168,10 +169,12 @@ class BoundCell implements Cell {
     const words = [...prefix(limits, holder.cgroup === undefined), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
     this.#isMet = false;
     const status = this.#watch();
+    // Of the descriptors of the program's streams only its copies stay; bubblewrap reads other files by the same numbers.
+    const { redirections, documents } = documentsOf(etcFor(this.#job));
     holder.say(
       [
-        `${words.map(quoted).join(' ')} ${from} ${input} >&5 2>&6 5>&- 6>&-`,
-        `code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
+        `${words.map(quoted).join(' ')} ${from} ${input} >&5 2>&6 5>&- 6>&- ${redirections}`,
+        `${documents}code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
         '',
       ].join('\n'),
     );

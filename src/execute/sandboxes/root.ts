@@ -2,6 +2,9 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf } from '../programs.ts';
+import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
+import { procFor } from './proc.ts';
+import { TERMINALS } from './shares.ts';
 
 /**
  * The arguments of bubblewrap for a job: a root made of nothing but what the program needs, everything in it read-only
@@ -17,10 +20,11 @@ export function rootFor(job: Job, disk: string): string[] {
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],
-    ETC.flatMap(file => madeFor(file, job)),
+    etcFor(job).flatMap(({ name, fd }) => ['--perms', '0444', '--file', String(fd), `/etc/${name}`]),
     // Without a size, each of these may take half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ['--proc', '/proc'],
+    TERMINALS.flatMap(folder => ['--dev-bind', folder, folder]),
+    procFor(),
     ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
     workFolder(job, disk),
     ofAgent(job, disk),
@@ -89,30 +93,6 @@ export function writableIn(
   return { everywhere, roots: [...new Set(roots)] };
 }
 
-/** Files that programs look for in /etc, written for the sandbox: whoever it is, it is nobody of this machine. */
-export const ETC_FILES = {
-  passwd: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n',
-  group: 'sandbox:x:1000:\n',
-  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
-  // Without a network nobody answers, and some libraries wait five seconds for that: Codex at the end of every run.
-  'resolv.conf': 'options timeout:0 attempts:1\n',
-} as const;
-
-const ETC = Object.keys(ETC_FILES);
-
-/** Where names can be looked up, the machine's own file says by whom. */
-function madeFor(file: string, { stage, network }: Job): string[] {
-  if (network === 'open' && NAMES_OF_HOSTS.includes(`/etc/${file}`)) return [];
-  return ['--ro-bind', path.join(stage, 'etc', file), `/etc/${file}`];
-}
-
-const NAMES_OF_HOSTS = [
-  '/etc/resolv.conf',
-  '/etc/nsswitch.conf',
-  '/etc/ssl',
-  '/etc/ca-certificates',
-  '/usr/share/ca-certificates',
-];
 const SHM_BYTES = String(16 * 1024 * 1024);
 /** Beside the work folder, and not counted with it. */
 export const TMP_BYTES = 64 * 1024 * 1024;

@@ -1,10 +1,11 @@
 import type { Job } from '../job.ts';
-import { type CallNumbers, DENIED, FIRST_UNKNOWN, JUDGED } from './syscalls.ts';
+import { assemble, end, goTo, keep, label, type Line, load, type Range, search, unless, when, whenAny } from './bpf.ts';
+import { ALLOWED, type CallNumbers, DENIED, JUDGED } from './syscalls.ts';
 
 export interface FilterOptions {
   /** Whether a program may open Unix sockets by name. Pairs of connected ones are always there. */
   readonly unixSockets: boolean;
-  /** Whether anybody can be reached. If not, only the TCP and UDP sockets that programs open by habit exist. */
+  /** Whether the network is open. If not, only the TCP and UDP sockets that programs open by habit exist. */
   readonly network: boolean;
 }
 
@@ -16,90 +17,92 @@ export function filterFor({ door, network }: Job): Buffer | undefined {
 /**
  * The filter that the kernel asks before every system call of a sandboxed program, as the bytes that `bwrap --seccomp`
  * takes. Undefined for a machine whose numbers we do not know.
+ *
+ * It is a list of what is allowed. Denied calls fail with EPERM; all others, those of x32 and of the future among them,
+ * fail with ENOSYS, for which libraries have a fallback.
  */
 export function seccompFilter(arch: string, options: FilterOptions): Buffer | undefined {
   if (arch !== 'x64' && arch !== 'arm64') return undefined;
-  const machine = MACHINES[arch];
-  const number = (call: CallNumbers): number | undefined => call[machine.column];
-  const denied = Object.values(DENIED)
-    .map(number)
-    .filter(call => call !== undefined);
-
+  const { audit, column } = MACHINES[arch];
   return assemble([
-    // A second set of numbers (int 0x80 on x64) would pass by every line below.
+    // A second set of numbers (int 0x80 on x64) would bypass every line below.
     load(ARCH),
-    unless(machine.audit, 'kill'),
+    unless(audit, 'kill'),
     load(NUMBER),
-    // Whoever wrote the program could not count on calls this new, and falls back.
-    fromOn(FIRST_UNKNOWN, 'no such call'),
-    ...denied.map(call => when(call, 'not permitted')),
-    // Its flags lie in memory, where a filter cannot look; libraries fall back to clone.
-    when(JUDGED.clone3[machine.column], 'no such call'),
-    when(JUDGED.clone[machine.column], 'clone'),
-    when(JUDGED.socket[machine.column], 'socket'),
-    when(JUDGED.socketpair[machine.column], 'socketpair'),
-    when(JUDGED.ioctl[machine.column], 'ioctl'),
-    when(JUDGED.personality[machine.column], 'personality'),
-    end(ALLOW),
-
-    label('clone'),
-    load(argument(0)),
-    whenAny(NEW_NAMESPACES, 'not permitted'),
-    end(ALLOW),
-
-    label('socket'),
-    load(argument(0)),
-    when(FAMILY.inet, 'inet'),
-    when(FAMILY.inet6, 'inet'),
-    when(FAMILY.netlink, 'netlink'),
-    ...(options.unixSockets ? [when(FAMILY.unix, 'allow')] : []),
-    end(errno(ERRNO.EAFNOSUPPORT)),
-
-    label('inet'),
-    ...(options.network ? [] : [load(argument(2)), ...PLAIN_PROTOCOLS.map(protocol => when(protocol, 'allow'))]),
-    end(options.network ? ALLOW : errno(ERRNO.EPROTONOSUPPORT)),
-
-    // Programs list their interfaces through it; its other protocols configure the kernel.
-    label('netlink'),
-    load(argument(2)),
-    when(NETLINK_ROUTE, 'allow'),
-    end(errno(ERRNO.EAFNOSUPPORT)),
-
-    label('socketpair'),
-    load(argument(0)),
-    unless(FAMILY.unix, 'no such family'),
-    // One of a pair of datagram sockets still sends to any name, and a raw one is a datagram socket by another name.
-    ...(options.unixSockets
-      ? []
-      : [load(argument(1)), keep(SOCKET_TYPE), when(SOCKET.stream, 'allow'), unless(SOCKET.seqpacket, 'no such type')]),
-    end(ALLOW),
-
-    // Both put words into the terminal as if its owner had typed them.
-    label('ioctl'),
-    load(argument(1)),
-    when(TERMINAL.TIOCSTI, 'not permitted'),
-    when(TERMINAL.TIOCLINUX, 'not permitted'),
-    end(ALLOW),
-
-    // Asking is fine, and so is being plain Linux; the others switch off what makes attacks hard.
-    label('personality'),
-    load(argument(0)),
-    when(0, 'allow'),
-    when(0xffff_ffff, 'allow'),
-
-    label('not permitted'),
-    end(errno(ERRNO.EPERM)),
-    label('no such call'),
-    end(errno(ERRNO.ENOSYS)),
-    label('no such family'),
-    end(errno(ERRNO.EAFNOSUPPORT)),
-    label('no such type'),
-    end(errno(ERRNO.ESOCKTNOSUPPORT)),
-    label('allow'),
-    end(ALLOW),
-    label('kill'),
-    end(KILL_PROCESS),
+    ...search(rangesOf(column)),
+    ...Object.entries(rules(options)).flatMap(([name, lines]) => [label(name)].concat(lines)),
+    ...Object.entries(VERDICTS).flatMap(([name, verdict]) => [label(name), end(verdict)]),
   ]);
+}
+
+/** What becomes of each call number; neighbours with the same fate are one range. */
+function rangesOf(column: 0 | 1): Range[] {
+  const fates = new Map<number, readonly Line[]>();
+  const put = (calls: Iterable<[string, CallNumbers]>, fate: (name: string) => readonly Line[]): void => {
+    for (const [name, numbers] of calls) {
+      const number = numbers[column];
+      if (number !== undefined) fates.set(number, fate(name));
+    }
+  };
+  put(ALLOWED, () => ALLOWS);
+  put(DENIED, () => DENIES);
+  put(Object.entries(JUDGED), name => [goTo(name)]);
+
+  const ranges: Range[] = [];
+  const last = Math.max(...fates.keys());
+  for (let from = 0; from <= last + 1; from++) {
+    const lines = fates.get(from) ?? UNKNOWN;
+    if (ranges.at(-1)?.lines !== lines) ranges.push({ from, lines });
+  }
+  return ranges;
+}
+
+/** One rule for each call that depends on its arguments. Each ends with a verdict or a jump to one. */
+function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Line[]> {
+  return {
+    clone: [load(argument(0)), whenAny(NEW_NAMESPACES, 'not permitted'), ...ALLOWS],
+    // Its flags lie in memory, where a filter cannot look; libraries fall back to clone.
+    clone3: UNKNOWN,
+    socket: [
+      load(argument(0)),
+      when(FAMILY.inet, 'inet'),
+      when(FAMILY.inet6, 'inet'),
+      when(FAMILY.netlink, 'netlink'),
+      ...(options.unixSockets ? [when(FAMILY.unix, 'allow')] : []),
+      goTo('no such family'),
+      label('inet'),
+      ...(options.network ? [] : [load(argument(2)), ...PLAIN_PROTOCOLS.map(protocol => when(protocol, 'allow'))]),
+      goTo(options.network ? 'allow' : 'no such protocol'),
+      // Programs list their interfaces through it; its other protocols configure the kernel.
+      label('netlink'),
+      load(argument(2)),
+      when(NETLINK_ROUTE, 'allow'),
+      goTo('no such family'),
+    ],
+    socketpair: [
+      load(argument(0)),
+      unless(FAMILY.unix, 'no such family'),
+      // One of a pair of datagram sockets still sends to any name, and a raw one is a datagram socket by another name.
+      ...(options.unixSockets
+        ? []
+        : [
+            load(argument(1)),
+            keep(SOCKET_TYPE),
+            when(SOCKET.stream, 'allow'),
+            unless(SOCKET.seqpacket, 'no such type'),
+          ]),
+      ...ALLOWS,
+    ],
+    // Both put words into the terminal as if its owner had typed them.
+    ioctl: [
+      load(argument(1)),
+      when(TERMINAL.TIOCSTI, 'not permitted'),
+      when(TERMINAL.TIOCLINUX, 'not permitted'),
+      ...ALLOWS,
+    ],
+    // To ask is fine, and so is plain Linux; other values switch off what makes attacks hard.
+    personality: [load(argument(0)), when(0, 'allow'), when(0xffff_ffff, 'allow'), ...DENIES],
+  };
 }
 
 const MACHINES = {
@@ -108,6 +111,23 @@ const MACHINES = {
 } as const;
 
 const ERRNO = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, ESOCKTNOSUPPORT: 94, EAFNOSUPPORT: 97 };
+const errno = (code: number): number => 0x0005_0000 | code;
+
+/** How a call ends, by the name that rules jump to. */
+const VERDICTS = {
+  allow: 0x7fff_0000,
+  'not permitted': errno(ERRNO.EPERM),
+  'no such call': errno(ERRNO.ENOSYS),
+  'no such family': errno(ERRNO.EAFNOSUPPORT),
+  'no such type': errno(ERRNO.ESOCKTNOSUPPORT),
+  'no such protocol': errno(ERRNO.EPROTONOSUPPORT),
+  kill: 0x8000_0000,
+} as const;
+
+const ALLOWS = [end(VERDICTS.allow)];
+const DENIES = [end(VERDICTS['not permitted'])];
+const UNKNOWN = [end(VERDICTS['no such call'])];
+
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
 const SOCKET = { stream: 1, seqpacket: 5 };
 /** The type of a socket shares its argument with SOCK_NONBLOCK and SOCK_CLOEXEC. */
@@ -124,47 +144,3 @@ const NUMBER = 0;
 const ARCH = 4;
 /** The lower half of an argument: all that the kernel itself looks at in those we judge. Both machines are little-endian. */
 const argument = (index: number): number => 16 + 8 * index;
-
-const ALLOW = 0x7fff_0000;
-const KILL_PROCESS = 0x8000_0000;
-const errno = (code: number): number => 0x0005_0000 | code;
-
-/** One instruction of classic BPF whose jumps still have names, or a name for the instruction that follows. */
-type Line =
-  | { readonly code: number; readonly k: number; readonly yes?: string; readonly no?: string }
-  | { readonly label: string };
-
-const label = (name: string): Line => ({ label: name });
-const load = (offset: number): Line => ({ code: 0x20, k: offset });
-const keep = (bits: number): Line => ({ code: 0x54, k: bits });
-const end = (verdict: number): Line => ({ code: 0x06, k: verdict });
-const when = (value: number, yes: string): Line => ({ code: 0x15, k: value, yes });
-const unless = (value: number, no: string): Line => ({ code: 0x15, k: value, no });
-const fromOn = (value: number, yes: string): Line => ({ code: 0x35, k: value, yes });
-const whenAny = (bits: number, yes: string): Line => ({ code: 0x45, k: bits, yes });
-
-/** `struct sock_filter`: two bytes of code, one for each jump, four for the value. */
-const BYTES = 8;
-const JUMP_MAX = 255;
-
-function assemble(lines: readonly Line[]): Buffer {
-  const places = new Map<string, number>();
-  const instructions: Exclude<Line, { label: string }>[] = [];
-  for (const line of lines) {
-    if ('label' in line) places.set(line.label, instructions.length);
-    else instructions.push(line);
-  }
-  const distance = (to: string | undefined, from: number): number => {
-    const steps = to === undefined ? 0 : (places.get(to) ?? -1) - from - 1;
-    if (steps < 0 || steps > JUMP_MAX) throw new Error(`No jump of the filter reaches "${to}"`);
-    return steps;
-  };
-  const bytes = Buffer.alloc(BYTES * instructions.length);
-  for (const [index, { code, k, yes, no }] of instructions.entries()) {
-    bytes.writeUInt16LE(code, BYTES * index);
-    bytes.writeUInt8(distance(yes, index), BYTES * index + 2);
-    bytes.writeUInt8(distance(no, index), BYTES * index + 3);
-    bytes.writeUInt32LE(k, BYTES * index + 4);
-  }
-  return bytes;
-}

@@ -1,0 +1,59 @@
+/** One instruction of classic BPF whose jumps still have names, or a name for the instruction that follows. */
+export type Line =
+  | { readonly code: number; readonly k: number; readonly yes?: string; readonly no?: string }
+  | { readonly label: string };
+
+/** The bytes of a filter. A name may be jumped to only from above: the kernel takes no other jumps. */
+export function assemble(lines: readonly Line[]): Buffer {
+  const places = new Map<string, number>();
+  const instructions: Exclude<Line, { label: string }>[] = [];
+  for (const line of lines) {
+    if ('label' in line) places.set(line.label, instructions.length);
+    else instructions.push(line);
+  }
+  const distance = (to: string | undefined, from: number, max: number): number => {
+    const steps = to === undefined ? 0 : (places.get(to) ?? -1) - from - 1;
+    if (steps < 0 || steps > max) throw new Error(`No jump of the filter reaches "${to}"`);
+    return steps;
+  };
+  const bytes = Buffer.alloc(BYTES * instructions.length);
+  for (const [index, { code, k, yes, no }] of instructions.entries()) {
+    const isFar = code === GO_TO;
+    bytes.writeUInt16LE(code, BYTES * index);
+    bytes.writeUInt8(isFar ? 0 : distance(yes, index, JUMP_MAX), BYTES * index + 2);
+    bytes.writeUInt8(distance(no, index, JUMP_MAX), BYTES * index + 3);
+    bytes.writeUInt32LE(isFar ? distance(yes, index, places.size + instructions.length) : k, BYTES * index + 4);
+  }
+  return bytes;
+}
+
+/** What happens from this value on, up to the next range. */
+export interface Range {
+  readonly from: number;
+  readonly lines: readonly Line[];
+}
+
+/** Finds the range of the loaded value by halving: eight comparisons for 200 ranges. The first one begins at 0. */
+export function search(ranges: readonly Range[]): Line[] {
+  const middle = ranges.length >> 1;
+  const right = ranges[middle];
+  if (right === undefined || middle === 0) return ranges.flatMap(({ lines }) => lines);
+  const name = `from ${right.from}`;
+  return [fromOn(right.from, name), ...search(ranges.slice(0, middle)), label(name), ...search(ranges.slice(middle))];
+}
+
+export const label = (name: string): Line => ({ label: name });
+export const load = (offset: number): Line => ({ code: 0x20, k: offset });
+export const keep = (bits: number): Line => ({ code: 0x54, k: bits });
+export const end = (verdict: number): Line => ({ code: 0x06, k: verdict });
+export const goTo = (name: string): Line => ({ code: GO_TO, k: 0, yes: name });
+export const when = (value: number, yes: string): Line => ({ code: 0x15, k: value, yes });
+export const unless = (value: number, no: string): Line => ({ code: 0x15, k: value, no });
+export const whenAny = (bits: number, yes: string): Line => ({ code: 0x45, k: bits, yes });
+const fromOn = (value: number, yes: string): Line => ({ code: 0x35, k: value, yes });
+
+const GO_TO = 0x05;
+
+/** `struct sock_filter`: two bytes of code, one for each jump, four for the value. */
+const BYTES = 8;
+const JUMP_MAX = 255;

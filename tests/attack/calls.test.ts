@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openLauncher } from '../../src/execute/launch.ts';
+import { ALLOWED, DENIED, JUDGED } from '../../src/execute/sandboxes/syscalls.ts';
+import { type Asked, type Outcome, python, ran } from '../conformance/jobs.ts';
+
+const launcher = openLauncher();
+afterAll(() => launcher.close());
+const machine = await launcher.machine();
+const inside = (asked: Asked): Promise<Outcome> => ran(launcher, 'process', asked);
+
+const column = process.arch === 'arm64' ? 1 : 0;
+const numbers = new Map([...ALLOWED, ...DENIED, ...Object.entries(JUDGED)].map(([name, call]) => [name, call[column]]));
+/** Calls that this machine never had have no number. */
+const only = (names: string): string[] =>
+  names.split(/\s+/).filter(name => numbers.get(name) !== undefined || !NOT_ON_ARM.includes(name));
+const NOT_ON_ARM = column === 1 ? ['create_module', 'iopl', 'ioperm', 'modify_ldt', 'uselib', 'sysfs', 'ustat'] : [];
+
+/** Named here once more: a call that moves to another table must not become allowed unnoticed. */
+const REFUSED: Record<string, string[]> = {
+  'another view of the file system': only(
+    'mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr',
+  ),
+  'files by handle, and events of whole file systems': only(
+    'name_to_handle_at open_by_handle_at fanotify_init fanotify_mark',
+  ),
+  'new namespaces': only('unshare setns'),
+  'code in the kernel': only(
+    'init_module finit_module delete_module create_module kexec_load kexec_file_load bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register memfd_secret remap_file_pages',
+  ),
+  'asynchronous I/O, of which the machine has so much': only(
+    'io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents',
+  ),
+  'other processes': only(
+    'ptrace process_vm_readv process_vm_writev process_madvise process_mrelease pidfd_getfd kcmp move_pages migrate_pages',
+  ),
+  'where memory lies': only('get_mempolicy set_mempolicy set_mempolicy_home_node mbind'),
+  keys: only('add_key request_key keyctl'),
+  'the machine as a whole': only(
+    'reboot syslog acct swapon swapoff quotactl quotactl_fd settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname vhangup',
+  ),
+  'hardware and old kernels': only('iopl ioperm modify_ldt uselib lookup_dcookie nfsservctl sysfs ustat'),
+};
+
+/** Python that makes calls, and prints the name of the error of each. */
+const MAKES = `
+import ctypes, errno, json, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def made(words):
+    ctypes.set_errno(0)
+    done = libc.syscall(*[ctypes.c_long(word) for word in words])
+    return errno.errorcode.get(ctypes.get_errno(), '?') if done == -1 else 'through'
+print(json.dumps({name: made(words) for name, words in json.loads(sys.argv[1]).items()}))`;
+
+async function made(calls: Record<string, readonly number[]>): Promise<Record<string, string>> {
+  const { ending, out, err } = await inside({ argv: python(MAKES, JSON.stringify(calls)) });
+  expect({ ending, err }).toEqual({ ending: { how: 'exited', code: 0 }, err: '' });
+  return JSON.parse(out) as Record<string, string>;
+}
+
+describe.runIf(machine.missing.length === 0 && machine.seccomp)('a program in the sandbox', () => {
+  let answers: Record<string, string> = {};
+  beforeAll(async () => {
+    const calls = Object.values(REFUSED).flat();
+    answers = await made(Object.fromEntries(calls.map(name => [name, [numbers.get(name) ?? -1, 0, 0, 0, 0, 0]])));
+  });
+
+  describe.each(Object.entries(REFUSED))('gets nothing of %s', (_, names) => {
+    test.each(names)('refuses %s', name => {
+      expect(answers[name]).toBe('EPERM');
+    });
+  });
+
+  const NAMESPACES = {
+    mount: 0x2_0000,
+    cgroup: 0x200_0000,
+    uts: 0x400_0000,
+    ipc: 0x800_0000,
+    user: 0x1000_0000,
+    pid: 0x2000_0000,
+    network: 0x4000_0000,
+  };
+  test.each(Object.entries(NAMESPACES))('refuses a child in a new %s namespace', async (_, flag) => {
+    const clone = numbers.get('clone') ?? -1;
+    expect(await made({ clone: [clone, flag | 17, 0, 0, 0, 0] })).toEqual({ clone: 'EPERM' });
+  });
+
+  const ABSENT: Record<string, readonly number[]> = {
+    'clone3, whose flags no filter sees': [numbers.get('clone3') ?? -1, 0, 0],
+    'statmount, which describes mounts': [457, 0, 0, 0, 0],
+    'listmount, which lists them': [458, 0, 0, 0, 0],
+    'cachestat, which tells what others have read': [451, 0, 0, 0, 0],
+    'a call of the next kernel': [480, 0],
+    'the numbers of x32': [0x4000_0000 + 39],
+    'the highest number': [0x7fff_ffff],
+  };
+  test.each(Object.entries(ABSENT))('does not know %s', async (name, words) => {
+    expect(await made({ [name]: words })).toEqual({ [name]: 'ENOSYS' });
+  });
+
+  test.runIf(process.arch === 'x64')('ends at a call by the numbers of i386', async () => {
+    const code = `
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex('b814000000cd80c3'))
+ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+print('lives')`;
+    const { out } = await inside({ argv: python(code) });
+    expect(out).toBe('');
+  });
+
+  test('gets no context for asynchronous I/O', async () => {
+    const code = `
+import ctypes
+libc = ctypes.CDLL(None)
+context = ctypes.c_ulong(0)
+print(libc.syscall(${numbers.get('io_setup')}, 1, ctypes.byref(context)), context.value)`;
+    expect((await inside({ argv: python(code) })).out).toBe('-1 0\n');
+  });
+
+  const eighth = (what: string): number =>
+    Math.max(1, Math.floor(Number(readFileSync(`/proc/sys/fs/inotify/max_user_${what}`, 'utf8')) / 8));
+
+  test('gets an eighth of the inotify instances of a user, however many processes ask', async () => {
+    const code = `
+import ctypes, os
+libc = ctypes.CDLL(None)
+total = 0
+for _ in range(8):
+    r, w = os.pipe()
+    if os.fork() == 0:
+        got = 0
+        while got < 200 and libc.inotify_init() >= 0: got += 1
+        os.write(w, str(got).encode())
+        libc.pause()
+    total += int(os.read(r, 16))
+print(total)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect([out, err]).toEqual([`${eighth('instances')}\n`, '']);
+  });
+
+  test('gets an eighth of the inotify watches of a user', async () => {
+    const watches = eighth('watches');
+    const instances = eighth('instances');
+    const files = Math.ceil(watches / instances) + 10;
+    const code = `
+import ctypes
+libc = ctypes.CDLL(None)
+names = [b'/tmp/%d' % n for n in range(${files})]
+for name in names: open(name, 'x').close()
+got = 0
+for fd in [libc.inotify_init() for _ in range(${instances})]:
+    for name in names: got += libc.inotify_add_watch(fd, name, 2) >= 0
+print(got)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect([out, err]).toEqual([`${watches}\n`, '']);
+  });
+
+  /** As root, each run is a user of its own and shares with nobody. */
+  const isShared = process.getuid?.() !== 0;
+  const limit = (what: string): number =>
+    Math.floor(
+      Number(new RegExp(`^Max ${what} +(\\d+)`, 'm').exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]) / 8,
+    );
+
+  test.runIf(isShared)('gets an eighth of the pending signals of its user', async () => {
+    const code = `
+import ctypes, os, signal
+libc = ctypes.CDLL(None)
+signal.pthread_sigmask(signal.SIG_BLOCK, [40])
+got = 0
+while got < 1000000 and libc.sigqueue(os.getpid(), 40, 0) == 0: got += 1
+print(got)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect(err).toBe('');
+    expect(Number(out)).toBeGreaterThan(0);
+    expect(Number(out)).toBeLessThanOrEqual(limit('pending signals'));
+  });
+
+  test.runIf(isShared)('gets an eighth of the message queues of its user', async () => {
+    const code = `
+import ctypes
+libc = ctypes.CDLL(None)
+got = 0
+while got < 256 and libc.mq_open(b'/%d' % got, 0o102, 0o600, (ctypes.c_long * 8)(0, 10, 1024)) >= 0: got += 1
+print(got)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect(err).toBe('');
+    expect(Number(out)).toBeGreaterThan(0);
+    expect(Number(out) * 10_240).toBeLessThanOrEqual(limit('msgqueue size'));
+  });
+
+  test('gets 64 of the pseudo terminals that all sandboxes share', async () => {
+    const code = `
+import os
+got = 0
+try:
+    while got < 4000:
+        os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)
+        got += 1
+except OSError: pass
+print(got)`;
+    const { out, err } = await inside({ argv: python(code) });
+    expect([out, err]).toEqual(['64\n', '']);
+  });
+
+  test('finds no terminal of the machine', async () => {
+    const { out } = await inside({ argv: python('import os; print(os.listdir("/dev/pts"))') });
+    expect(out).toBe("['ptmx']\n");
+  });
+});
