@@ -37,7 +37,11 @@ export function nameKey(name: string): string {
 export function foldedNames(path: string): string[] {
   return path
     .split(/[/\\]/)
-    .map(name => nameKey(name.replace(UNSEEN, '')).replace(/:.*$/s, '').replace(/[. ]+$/, ''))
+    .map(name =>
+      nameKey(name.replace(UNSEEN, ''))
+        .replace(/:.*$/s, '')
+        .replace(/[. ]+$/, ''),
+    )
     .filter(name => name !== '');
 }
 

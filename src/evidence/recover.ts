@@ -9,6 +9,7 @@ import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
 import type { Ledger } from './ledger.ts';
+import { refuseForeign } from './own-file.ts';
 import { RUN_ID } from './runs.ts';
 import { sealedEntry } from './sealed-entry.ts';
 import { storedFiles } from './sealed-files.ts';
@@ -75,6 +76,7 @@ export async function recoverRun(
     }
     if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
     refuseOdd(folder);
+    refuseForeign(folder);
     const lines = linesIn(folder);
     const plan = lineOf(lines, 'planned')?.plan;
     if (!plan) {

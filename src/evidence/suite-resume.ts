@@ -11,6 +11,7 @@ import { formOf } from '../contracts/form.ts';
 import { anyObject, count, record } from '../contracts/shape.ts';
 import { suiteRequest } from '../contracts/suite/index.ts';
 import { Journal, JOURNAL } from './journal.ts';
+import { refuseForeign } from './own-file.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 
@@ -36,6 +37,7 @@ export function openSuite(
   try {
     const { plan } = stateIn(fd);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
+    refuseForeign(folder);
     const journal = Journal.reopen<SuiteLine>(folder, wholeBytes(fd));
     const store = new SuiteStore(folder, journal, openWriter);
     const done = new Set<string>();

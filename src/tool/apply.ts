@@ -38,13 +38,15 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   refuseUnknown('applyRun', options, OPTIONS);
   const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
-  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }] = await Promise.all([
-    import('./runs.ts'),
-    import('../evidence/pack.ts'),
-    import('./pack.ts'),
-    import('../verify/folder.ts'),
-    import('../execute/apply.ts'),
-  ]);
+  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }, { refuseForeign }] =
+    await Promise.all([
+      import('./runs.ts'),
+      import('../evidence/pack.ts'),
+      import('./pack.ts'),
+      import('../verify/folder.ts'),
+      import('../execute/apply.ts'),
+      import('../evidence/own-file.ts'),
+    ]);
   const { folder } = await placeOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
@@ -53,6 +55,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   if (trouble !== undefined) {
     throw new Fault('not_valid', `${printable(runId)} is not applied, because it does not verify: ${trouble}`);
   }
+  refuseForeign(folder);
   const { status, diff } = await readChanges(folder, anyway);
   const fromClone = status.kind === 'clone';
   const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };

@@ -1,8 +1,9 @@
-import { chmodSync, cpSync, lstatSync, mkdirSync } from 'node:fs';
+import { chmodSync, cpSync, lstatSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId, newRunId } from '../../base/ids.ts';
+import { makeFolders } from '../../base/private.ts';
 import { check } from '../../contracts/check.ts';
 import type { Intent, IntentRequest } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
@@ -165,7 +166,7 @@ function resultIn(documents: readonly Document[], policy: Profile): RunResult {
 /** Copies what the sandbox held. Every process of it is dead; what is neither file, folder nor link, or has no name in UTF-8, stays behind. */
 async function keep(workFolder: string, target: string): Promise<void> {
   try {
-    mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+    makeFolders(path.dirname(target));
     cpSync(path.join(workFolder, 'output'), target, {
       recursive: true,
       verbatimSymlinks: true,
