@@ -76,8 +76,8 @@ export async function recoverRun(
     }
     if (!hasJournal(folder)) throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
     refuseOdd(folder);
-    refuseForeign(folder);
     const lines = linesIn(folder);
+    refuseForeign(folder);
     const plan = lineOf(lines, 'planned')?.plan;
     if (!plan) {
       removeEmpty(folder);

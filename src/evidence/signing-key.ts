@@ -14,7 +14,7 @@ import { type KeyPair, newKeyPair, privateKeyIn } from '../base/ed25519.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
-import { makeFolders, OWN_FILE } from '../base/private.ts';
+import { makeFolders, modesIn, OWN_FILE } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { type Signer, signerWith } from '../contracts/seal/signature.ts';
 
@@ -108,7 +108,7 @@ export function makeKeyIn(home: string): NewKey {
 function writePair({ privatePem, publicPem }: KeyPair, privateFile: string, publicFile: string): void {
   writeNew(privateFile, privatePem, OWN_FILE);
   try {
-    writeNew(publicFile, publicPem, 0o644);
+    writeNew(publicFile, publicPem, modesIn(path.dirname(publicFile)).file);
   } catch (error) {
     rmSync(privateFile, { force: true });
     throw error;

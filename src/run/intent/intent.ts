@@ -172,8 +172,8 @@ async function keep(workFolder: string, target: string): Promise<void> {
       verbatimSymlinks: true,
       filter: source => {
         const stat = lstatSync(source, { throwIfNoEntry: false });
-        // The copy is ours: a program must not leave one that runs with our rights.
-        if (stat?.isFile()) chmodSync(source, stat.mode & 0o777);
+        // The copy is ours alone: a program must not leave one that runs with our rights, or that others can read.
+        if (stat?.isFile() || stat?.isDirectory()) chmodSync(source, stat.mode & 0o700);
         return stat?.isFile() === true || stat?.isDirectory() === true || stat?.isSymbolicLink() === true;
       },
     });
