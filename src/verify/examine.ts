@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { type JsonDocument, readJson, tooLarge, tooManyValues, valuesMaxOf } from '../base/json.ts';
 import { catalogue } from '../contracts/catalogue.ts';
 import { type Contract, MIB } from '../contracts/contract.ts';

@@ -7,12 +7,16 @@ export function safeHtml(html: string): string {
   const parsed = new DOMParser().parseFromString(html, 'text/html');
   for (const element of parsed.querySelectorAll('*')) {
     if (REMOVED.has(element.localName) || element.namespaceURI !== HTML) element.remove();
-    else if (!KEPT.has(element.localName)) element.replaceWith(...element.childNodes);
-    else
-      for (const { name, value } of [...element.attributes])
-        if (!isKept(element, name, value)) element.removeAttribute(name);
+    else if (!KEPT.has(element.localName)) unwrap(element);
+    else for (const name of element.getAttributeNames()) if (!isKept(element, name)) element.removeAttribute(name);
   }
   return parsed.documentElement.outerHTML;
+}
+
+/** One by one: there may be more children than a call takes arguments. */
+function unwrap(element: Element): void {
+  while (element.firstChild) element.before(element.firstChild);
+  element.remove();
 }
 
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -35,7 +39,9 @@ const ATTRIBUTES = words(
 );
 
 /** Links lead nowhere, so nothing looks up or opens where they lead. Pictures are those that came with the text. */
-function isKept(element: Element, name: string, value: string): boolean {
-  if (element.localName === 'img' && name === 'src') return /^data:image\/(?:png|jpeg|gif|webp);/i.test(value);
+function isKept(element: Element, name: string): boolean {
+  if (element.localName === 'img' && name === 'src') {
+    return /^data:image\/(?:png|jpeg|gif|webp);/i.test(element.getAttribute(name) ?? '');
+  }
   return ATTRIBUTES.has(name);
 }
