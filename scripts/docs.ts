@@ -21,6 +21,6 @@ if (isCheck && stale.length + wrong.length > 0) {
   process.exitCode = 1;
 } else if (!isCheck) {
   for (const file of stale) rmSync(path.join(folder, file));
-  for (const [file, text] of wrong) writeAtomic(path.join(folder, file), text);
+  for (const [file, text] of wrong) writeAtomic(path.join(folder, file), text, 0o666);
   console.log(`${pages.size} files in docs/contracts, ${wrong.length} written, ${stale.length} removed.`);
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ACTIVE_FILES } from '../src/policy/active-files.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
@@ -76,4 +77,10 @@ test('docs/intents.md names the profiles as they are, every error, and every opt
   const [, options = ''] = /There are: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
   expect(options).toMatch(/^intent, mode, /);
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
+});
+
+test('docs/agents.md prints the table of files that run by themselves', () => {
+  const rows = ACTIVE_FILES.map(({ paths, runs }) => `| ${paths.map(name => `\`${name}\``).join(' ')} | ${runs} |`);
+  const [, table] = /\| files \| why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(read('docs/agents.md')) ?? [];
+  expect(table?.trimEnd().split('\n')).toEqual(rows);
 });

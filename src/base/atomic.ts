@@ -2,15 +2,17 @@ import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSy
 import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { Fault } from './fault.ts';
+import { OWN_FILE } from './private.ts';
 
 /**
  * Writes a whole file or none of it: a reader sees the old bytes or the new ones, never a part, also after a power cut.
+ * Only its owner can read it, unless `mode` says more, of which the umask takes its part.
  */
-export function writeAtomic(file: string, bytes: string | Uint8Array): void {
+export function writeAtomic(file: string, bytes: string | Uint8Array, mode = OWN_FILE): void {
   const folder = path.dirname(file);
   const temporary = temporaryBeside(file);
   try {
-    const fd = openSync(temporary, 'wx', 0o644);
+    const fd = openSync(temporary, 'wx', mode);
     try {
       writeFileSync(fd, bytes);
       fsyncSync(fd);

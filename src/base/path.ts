@@ -31,6 +31,23 @@ export function nameKey(name: string): string {
 }
 
 /**
+ * The names that some file system may take the parts of a path for. Besides `nameKey`: without characters that are not seen,
+ * without a stream after a colon, without points and spaces at the end, and with `\\` between folders.
+ */
+export function foldedNames(path: string): string[] {
+  return path
+    .split(/[/\\]/)
+    .map(name =>
+      nameKey(name.replace(UNSEEN, ''))
+        .replace(/:.*$/s, '')
+        .replace(/[. ]+$/, ''),
+    )
+    .filter(name => name !== '');
+}
+
+const UNSEEN = /\p{Default_Ignorable_Code_Point}|[\u202a-\u202e]/gu;
+
+/**
  * The first place in a text that names a file of a machine, such as a home folder. Only well-known roots count, so that
  * a route like /api/v1 in a sentence is not mistaken for one.
  */

@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats } from 'node:fs';
+import path from 'node:path';
 
 /**
  * The bytes of a regular file of at most `bytesMax`, or undefined: it is missing, larger, a link, or no file at all.
@@ -39,6 +40,33 @@ export function openRegular(file: string): number | undefined {
   return undefined;
 }
 
+/** A regular file below a folder, reached through no link at any step, and what it is. Throws what the system says. */
+export function openBelow(folder: string, file: string): { readonly fd: number; readonly stat: Stats } {
+  const names = file.split('/');
+  let held: number | undefined;
+  try {
+    for (const [index, name] of names.entries()) {
+      const place = held === undefined ? path.join(folder, name) : below(held, folder, names.slice(0, index + 1));
+      const next = openSync(place, index === names.length - 1 ? FLAGS : FOLDER_FLAGS);
+      if (held !== undefined) closeSync(held);
+      held = next;
+    }
+    const opened = { fd: held as number, stat: fstatSync(held as number) };
+    held = undefined;
+    return opened;
+  } finally {
+    if (held !== undefined) closeSync(held);
+  }
+}
+
+/** A name in a folder that is held open. Where there is no /proc, the path is looked at step by step instead. */
+function below(held: number, folder: string, names: readonly string[]): string {
+  if (process.platform === 'linux') return `/proc/self/fd/${held}/${names.at(-1) as string}`;
+  const [there, here] = [lstatSync(path.join(folder, ...names.slice(0, -1))), fstatSync(held)];
+  if (there.ino === here.ino && there.dev === here.dev) return path.join(folder, ...names);
+  throw Object.assign(new Error('A folder was exchanged.'), { code: 'ELOOP' });
+}
+
 /** A file as whoever names it means it: a link that a person names means its target. What is not there is for the reader to say. */
 export function meant(file: string): string {
   try {
@@ -47,6 +75,8 @@ export function meant(file: string): string {
     return file;
   }
 }
+
+const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 /** A FIFO is not waited for, and a link not followed. Windows has no such flags. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);

@@ -57,6 +57,21 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
   ];
 }
 
+/** Changes that run by themselves where they are applied. */
+export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint): string[] {
+  if (!needsReview || needsReview.total === 0) return [];
+  const shown = needsReview.listed.slice(0, REVIEW_MAX);
+  const rest = needsReview.total - shown.length;
+  return [
+    '',
+    `  ${paint('note', 'needs review')}  ${counted(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} without being asked; proctor apply wants each named with --allow-active`,
+    ...shown.map(({ path, reason }) => `    ${printable(shortText(path, PATH_UNITS_MAX))}: ${printable(reason)}`),
+    ...(rest > 0 ? [paint('faint', `    ${counted(rest, 'more file')}`)] : []),
+  ];
+}
+
+const REVIEW_MAX = 20;
+
 const COMMITS_MAX = 5;
 
 const PATH_UNITS_MAX = 160;

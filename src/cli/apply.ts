@@ -7,12 +7,15 @@ import { counted } from './units.ts';
 
 export async function applyCommand(
   run: string,
-  { json, ...flags }: { dir?: string; check?: true; anyway?: true; json?: true },
+  { json, ...flags }: { dir?: string; check?: true; anyway?: true; allowActive?: readonly string[]; json?: true },
 ): Promise<number> {
   return told(json, async signal => {
-    const { runId, applied, changed, notes, fromClone } = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
+    const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
+    const { runId, applied, changed, needsReview, notes, fromClone } = answer;
     if (json) {
-      stdout.write(`${printableJson({ ok: true, run_id: runId, applied, changed, notes })}\n`);
+      stdout.write(
+        `${printableJson({ ok: true, run_id: runId, applied, changed, needs_review: needsReview, notes })}\n`,
+      );
       return;
     }
     const paint = paintFor(1);
@@ -27,6 +30,7 @@ export async function applyCommand(
         `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${counted(changed.total, 'file')}`,
         ...shown.map(({ path, change }) => `  ${SIGNS[change]} ${printable(path)}`),
         ...(more > 0 ? [`  and ${more} more`] : []),
+        ...needsReview.map(({ path, reason }) => `  ${paint('note', '!')} ${printable(path)}: ${printable(reason)}`),
         ...notes.map(note => `  ${paint('faint', printable(note))}`),
         ...(applied && fromClone
           ? [paint('faint', '  Nothing is committed: look at it with git status and git diff.')]

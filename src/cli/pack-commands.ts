@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { collect } from './units.ts';
 
 /** The commands that take a run somewhere else: into one file and out of it, and its changes to where they belong. */
 export function addPackCommands(program: Command, ended: (code: number) => void): void {
@@ -34,6 +35,11 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     .option('--dir <folder>', 'the work tree, or a folder in it (default: here)')
     .option('--check', 'only say whether it would work')
     .option('--anyway', 'also where the agent did not complete its task')
+    .option(
+      '--allow-active <path>',
+      'a file to apply although it runs by itself, by its exact path; may be repeated',
+      collect,
+    )
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', APPLY_EXITS)
     .action(async (run: string, flags) => {
@@ -59,5 +65,6 @@ Exit codes:
 const APPLY_EXITS = `
 Exit codes:
   0  applied, or there was nothing to apply
-  1  the run does not verify, broke its policy or is not whole, or its changes do not fit; nothing was changed
+  1  the run does not verify, broke its policy or is not whole, its changes do not fit, or a file that runs by itself
+     was not named with --allow-active; nothing was changed
   2  there is no such run or folder, or a fault of the machine`;

@@ -169,6 +169,7 @@ function asJson(result: AgentRunResult): object {
     flags: result.flags,
     denials: result.denials,
     changes: result.changes,
+    needs_review: result.needsReview,
     usage: result.reported,
     model_access: result.modelAccess,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
@@ -208,6 +209,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
     `  used      ${usedText(result)}`,
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,
+    ...(result.needsReview.length === 0 ? [] : [`  ${paint('note', 'review')}    ${reviewText(result)}`]),
     `  evidence  ${printable(path.relative(process.cwd(), result.folder))}`,
     paint(
       'faint',
@@ -237,6 +239,13 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
       : [`${counted(modelAccess.requests, 'request')} to the model (${modelAccess.mode})`]),
   ];
   return parts.join(', ');
+}
+
+/** The first of the files that apply wants to be named, and why. */
+function reviewText({ needsReview }: AgentRunResult): string {
+  const [first] = needsReview;
+  const more = needsReview.length > 1 ? `, and ${counted(needsReview.length - 1, 'more file')}` : '';
+  return `${printable(first?.path ?? '')} needs review before it is applied: ${printable(first?.reason ?? '')}${more}`;
 }
 
 function changesText({ changes }: AgentRunResult): string {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
-import { claimLines, diffLines, policyLines, workspaceLines } from './agent-text.ts';
+import { claimLines, diffLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
 import type { Paint } from './paint.ts';
 import {
   endingText,
@@ -18,7 +18,7 @@ import { counted, durationText, shortText, sizeText } from './units.ts';
 
 export function agentJson(shown: ShownAgent): object {
   const { place, life, isWhole, keyIds, request, result, outcome, runner, policy, finalText, log } = shown;
-  const { timeline, diff, evaluation, workspace } = shown;
+  const { timeline, diff, needsReview, evaluation, workspace } = shown;
   return {
     kind: 'agent',
     run_id: place.id,
@@ -45,6 +45,7 @@ export function agentJson(shown: ShownAgent): object {
       denials: timeline.denials,
     },
     diff: diff ?? null,
+    needs_review: needsReview ?? null,
     workspace: workspace ?? null,
     flags: evaluation?.flags ?? null,
     ...(log && { log }),
@@ -53,7 +54,7 @@ export function agentJson(shown: ShownAgent): object {
 
 /** The run of an agent for people: what it was asked, what it did, what came of it, and what held it. */
 export function agentText(shown: ShownAgent, paint: Paint): string {
-  const { place, outcome, timeline, evaluation, diff, policy, workspace } = shown;
+  const { place, outcome, timeline, evaluation, diff, needsReview, policy, workspace } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   if (!outcome || shown.life !== 'finished') return unfinishedText(shown, folder, paint);
   const lines = [
@@ -63,6 +64,7 @@ export function agentText(shown: ShownAgent, paint: Paint): string {
     ...lastWords(shown, paint),
     ...diffLines(diff, paint),
     ...workspaceLines(workspace, paint),
+    ...reviewLines(needsReview, paint),
     ...claimLines(evaluation?.flags, paint),
     ...(policy ? policyLines(policy, paint) : []),
     ...boundLines(shown, outcome, paint),

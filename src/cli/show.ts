@@ -118,9 +118,15 @@ function showText(shown: Shown, paint: Paint): string {
 
 const FILES_SHOWN = 50;
 
-function claimOf({ claimed_status }: ScriptOutcome): string {
-  return claimed_status === null ? 'wrote no valid result' : `said: ${claimed_status}`;
+/** Without a claim, the reason tells whether its result was bad, or whether Proctor never came to read it. */
+function claimOf({ claimed_status, reason }: ScriptOutcome): string {
+  if (claimed_status !== null) return `said: ${claimed_status}`;
+  return LOOKED_AT.test(reason ?? '') ? 'wrote no valid result' : 'may have left a result, which was not read';
 }
+
+/** Reasons of runs whose result was looked at. The others are faults of Proctor or of the machine. */
+const LOOKED_AT =
+  /^(?:result|schema|version|artifact)_|_timeout$|^(?:policy|cancelled|oom_killed|killed_by_signal|not_started)$/;
 
 function usedBy({ usage }: ScriptOutcome): string {
   const used = [

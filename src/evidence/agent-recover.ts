@@ -1,8 +1,9 @@
-import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
 import { linesOf } from '../base/lines.ts';
+import { makeFolders, OWN_FILE } from '../base/private.ts';
 import { agentOutcome, agentRequest, agentResult, runnerMetadata } from '../contracts/agent-step/index.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { runner } from '../contracts/runner/index.ts';
@@ -79,8 +80,8 @@ function filesIn(folder: string, isJudged: boolean): AgentFiles {
   if (!isJudged) rmSync(path.join(folder, AGENT_FILES.diff), { force: true });
   const stored = (file: string): Stored => {
     const place = path.join(folder, file);
-    mkdirSync(path.dirname(place), { recursive: true });
-    if (!existsSync(place)) writeFileSync(place, '');
+    makeFolders(path.dirname(place));
+    if (!existsSync(place)) writeFileSync(place, '', { mode: OWN_FILE });
     const sha256 = fileHash(place);
     if (sha256 === undefined) throw new Fault('odd_folder', 'A file of the run cannot be read.');
     return { sha256, bytes: statSync(place).size };

@@ -1,12 +1,10 @@
 import {
   closeSync,
+  constants,
   createReadStream,
   fdatasync,
-  lstatSync,
-  mkdirSync,
   opendirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -16,7 +14,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { instantText } from '../base/clock.ts';
 import { Fault, fullDisk } from '../base/fault.ts';
+import { openHash } from '../base/file-hash.ts';
 import { bytesHash } from '../base/hash.ts';
+import { makeFolders, OWN_FILE } from '../base/private.ts';
 import { sealPieces } from '../contracts/seal/envelope.ts';
 import type { Signer } from '../contracts/seal/signature.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
@@ -24,6 +24,7 @@ import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
 import type { Ledger } from './ledger.ts';
 import { intentIn } from './ledger-intent.ts';
+import { openOwn } from './own-file.ts';
 import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
 
 /** What a run is closed with. */
@@ -59,7 +60,7 @@ export interface Finished extends Sealing {
 export async function finish(folder: string, run: Finished): Promise<void> {
   try {
     const folders = foldersOf(run.documents).map(below => path.join(folder, below));
-    for (const below of folders) mkdirSync(below, { recursive: true });
+    for (const below of folders) makeFolders(below);
     // A seal that somebody began to write before us is no evidence.
     rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
     const documents = new Map(run.documents.map(([file, bytes, sha256]) => [file, sealed(file, bytes, sha256)]));
@@ -120,7 +121,7 @@ const UNFINISHED = '.tmp';
 
 /** Written at once, since it is little, and synced beside the others, since the disk takes them all in one go. */
 async function writeUnfinished(file: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
-  const fd = openSync(`${file}${UNFINISHED}`, 'w', 0o644);
+  const fd = openSync(`${file}${UNFINISHED}`, NEW_FILE, OWN_FILE);
   try {
     for (const bytes of pieces) writeFileSync(fd, bytes);
     await sync(fd);
@@ -128,6 +129,9 @@ async function writeUnfinished(file: string, pieces: Iterable<string | Uint8Arra
     closeSync(fd);
   }
 }
+
+/** Written over where it was begun before, and never through a link. */
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 function appear(file: string): void {
   renameSync(`${file}${UNFINISHED}`, file);
@@ -165,13 +169,16 @@ function* filesIn(folder: string, below: string): Generator<string> {
 }
 
 async function hashed(folder: string, file: string): Promise<SealedFile> {
-  const full = path.join(folder, file);
-  const { size } = lstatSync(full);
-  // Most are small, and a stream would take longer to be made than they take to be read.
-  if (size <= SMALL_BYTES) return sealed(file, readFileSync(full));
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(full)) hash.update(chunk as Buffer);
-  return { path: file, sha256: `sha256:${hash.digest('hex')}`, bytes: size };
+  const { fd, stat } = openOwn(folder, file);
+  try {
+    // Most are small, and a stream would take longer to be made than they take to be read.
+    if (stat.size <= SMALL_BYTES) return { path: file, sha256: openHash(fd), bytes: stat.size };
+    const hash = createHash('sha256');
+    for await (const chunk of createReadStream('', { fd, autoClose: false })) hash.update(chunk as Buffer);
+    return { path: file, sha256: `sha256:${hash.digest('hex')}`, bytes: stat.size };
+  } finally {
+    closeSync(fd);
+  }
 }
 
 const SMALL_BYTES = 1024 * 1024;

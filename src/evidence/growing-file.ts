@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { Fault, fullDisk } from '../base/fault.ts';
+import { makeFolders, OWN_FILE } from '../base/private.ts';
 import type { Stored } from './agent-run.ts';
 
 /** A file of a run that is written while the run lives, up to a size, and hashed on the way. */
@@ -14,8 +15,8 @@ export class GrowingFile {
   constructor(file: string, bytesMax: number) {
     this.#bytesMax = bytesMax;
     this.#fd = told(() => {
-      mkdirSync(path.dirname(file), { recursive: true });
-      return openSync(file, 'wx', 0o644);
+      makeFolders(path.dirname(file));
+      return openSync(file, 'wx', OWN_FILE);
     });
   }
 

@@ -22,6 +22,7 @@ import { chance } from '../base/ids.ts';
 import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { isMineOrRoots } from '../base/owner.ts';
+import { OWN_FILE } from '../base/private.ts';
 import { check } from '../contracts/check.ts';
 import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
 
@@ -121,7 +122,7 @@ function openLedger(home: string, mayMake: boolean): number | undefined {
 
 /** Opens a file to append to it. A link is not followed, and a FIFO not waited for. */
 function openOwn(file: string, flags: number): number {
-  const fd = openSync(file, flags | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o644);
+  const fd = openSync(file, flags | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWN_FILE);
   const stat = fstatSync(fd);
   if (stat.isFile() && isMineOrRoots(stat)) return fd;
   closeSync(fd);

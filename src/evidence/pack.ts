@@ -1,15 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
 import { syncFolder, temporaryBeside } from '../base/atomic.ts';
@@ -18,10 +8,12 @@ import { readChunk } from '../base/chunk.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
-import { openRegular, readRegular } from '../base/regular.ts';
+import { OWN_FILE } from '../base/private.ts';
+import { readRegular } from '../base/regular.ts';
 import { TAR_END, TAR_FILE_BYTES_MAX, TAR_PATH_BYTES_MAX, tarHead, tarPadding } from '../base/tar.ts';
 import { seal, type SealStatement } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
+import { openOwn } from './own-file.ts';
 import { type OpenedSeal, openedSeal } from './pack-file.ts';
 import { FOLDER, INTERNAL, LATER, LEDGER_LINE, PACK, packDocument, packedFiles, type Unsealed } from './pack-layout.ts';
 
@@ -51,7 +43,7 @@ export async function writePack(folder: string, file: string, packing: Packing):
   const temporary = temporaryBeside(file);
   let fd: number | undefined;
   try {
-    fd = openSync(temporary, 'wx', 0o644);
+    fd = openSync(temporary, 'wx', OWN_FILE);
     const packed = await writeEntries(folder, fd, packing);
     fsyncSync(fd);
     closeSync(fd);
@@ -115,10 +107,9 @@ function hasInternal(folder: string, { subject }: SealStatement): boolean {
 
 /** Copies a file with its head. What it had when it was opened is what its head says, and must be what comes. */
 function copy(folder: string, name: string, out: Output): { readonly size: number; readonly sha256: ContentHash } {
-  const fd = openRegular(path.join(folder, name));
-  if (fd === undefined) throw changed(name);
+  const { fd, stat } = opened(folder, name);
   try {
-    const size = fstatSync(fd).size;
+    const { size } = stat;
     if (size > TAR_FILE_BYTES_MAX || Buffer.byteLength(FOLDER + name) > TAR_PATH_BYTES_MAX) {
       throw new Fault('too_large', `${printable(name)} is too large for a pack, or its name too long.`);
     }
@@ -136,6 +127,15 @@ function copy(folder: string, name: string, out: Output): { readonly size: numbe
     return { size, sha256: `sha256:${hash.digest('hex')}` };
   } finally {
     closeSync(fd);
+  }
+}
+
+/** The owner is asked again for each file, since the folder may change while it is packed. */
+function opened(folder: string, name: string): ReturnType<typeof openOwn> {
+  try {
+    return openOwn(folder, name);
+  } catch (error) {
+    throw error instanceof Fault ? error : changed(name);
   }
 }
 

@@ -9,6 +9,7 @@ import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
 import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
 import type { Ledger } from './ledger.ts';
+import { refuseForeign } from './own-file.ts';
 import { RUN_ID } from './runs.ts';
 import { sealedEntry } from './sealed-entry.ts';
 import { storedFiles } from './sealed-files.ts';
@@ -89,6 +90,7 @@ export async function recoverRun(
       return 'sealed';
     }
     refuseOdd(folder);
+    refuseForeign(folder);
     const plan = lineOf(lines, 'planned')?.plan;
     if (!plan) {
       removeEmpty(folder);

@@ -6,6 +6,7 @@ import { readJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
+import { makeFolders, OWN_FILE, OWN_FOLDER } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 
 /** Where a run lies. */
@@ -65,8 +66,7 @@ export function makeRunFolder(home: string, lane: string, id: string): RunPlace 
 /** Makes the folder of everything that Proctor keeps. */
 export function makeHome(home: string): void {
   try {
-    // Not open to others even where the user makes everything so: it would not be believed the next time.
-    if (mkdirSync(path.join(home, 'runs'), { recursive: true, mode: 0o755 }) !== undefined) keepOutOfGit(home);
+    if (makeFolders(path.join(home, 'runs')) !== undefined) keepOutOfGit(home);
   } catch (cause) {
     throw new Fault('folder_failed', `The folder of the run could not be made here. ${ELSEWHERE}`, { cause });
   }
@@ -86,13 +86,13 @@ export function hasLedger(home: string): boolean {
 export function makeFolderIn(within: string, id: string): string {
   const folder = path.join(within, id);
   try {
-    mkdirSync(within, { recursive: true, mode: 0o755 });
+    makeFolders(within);
     // Lists do not follow it, so nobody would find the run again.
     if (!lstatSync(within).isDirectory()) {
       const place = `${path.basename(path.dirname(within))}/${path.basename(within)}`;
       throw new Fault('folder_failed', `${place} is a link, and runs are not written through one.`);
     }
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: OWN_FOLDER });
     return folder;
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
@@ -103,7 +103,7 @@ export function makeFolderIn(within: string, id: string): string {
 /** Evidence is kept or sent on purpose, not by `git add .`. */
 function keepOutOfGit(home: string): void {
   const file = path.join(home, '.gitignore');
-  if (!existsSync(file)) writeFileSync(file, '*\n');
+  if (!existsSync(file)) writeFileSync(file, '*\n', { mode: OWN_FILE });
 }
 
 /** All runs, the newest last. Their ids begin with the time, so their order is that of their names after the kind. */

@@ -1,10 +1,10 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
-import { bytesHash } from '../base/hash.ts';
+import { openHash } from '../base/file-hash.ts';
 import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
-import { readRegular } from '../base/regular.ts';
+import { openBelow, readRegular } from '../base/regular.ts';
 import { openSeal, seal } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 
@@ -25,7 +25,7 @@ export async function sealTrouble(folder: string): Promise<Sealed> {
   const hasChecks = subject.some(({ name }) => name.startsWith('assets/check_'));
   let count = 0;
   for (const { name, digest, annotations } of subject) {
-    if (!isTheSame(path.join(folder, name), annotations.size_bytes, digest.sha256)) {
+    if (!isTheSame(folder, name, annotations.size_bytes, digest.sha256)) {
       return { trouble: `${printable(name)} is missing or was changed`, hasChecks };
     }
     if (++count % 256 === 0) await others();
@@ -33,11 +33,15 @@ export async function sealTrouble(folder: string): Promise<Sealed> {
   return { trouble: undefined, hasChecks };
 }
 
-function isTheSame(file: string, bytes: number, sha256: string): boolean {
+function isTheSame(folder: string, name: string, bytes: number, sha256: string): boolean {
+  let fd: number | undefined;
   try {
-    const stat = lstatSync(file);
-    return stat.isFile() && stat.size === bytes && bytesHash(readFileSync(file)) === `sha256:${sha256}`;
+    const opened = openBelow(folder, name);
+    fd = opened.fd;
+    return opened.stat.isFile() && opened.stat.size === bytes && openHash(fd) === `sha256:${sha256}`;
   } catch {
     return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
 }

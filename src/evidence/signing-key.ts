@@ -3,7 +3,6 @@ import {
   closeSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   realpathSync,
   rmSync,
@@ -15,6 +14,7 @@ import { type KeyPair, newKeyPair, privateKeyIn } from '../base/ed25519.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
+import { makeFolders, modesIn, OWN_FILE } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { type Signer, signerWith } from '../contracts/seal/signature.ts';
 
@@ -88,7 +88,7 @@ export function makeKey(privateFile: string): NewKey {
   }
   const pair = newKeyPair();
   try {
-    mkdirSync(path.dirname(privateFile), { recursive: true, mode: 0o700 });
+    makeFolders(path.dirname(privateFile));
     writePair(pair, privateFile, publicFile);
   } catch (cause) {
     throw new Fault('write_failed', 'The key could not be written there.', { cause });
@@ -101,14 +101,14 @@ export function makeKeyIn(home: string): NewKey {
   const key = makeKey(keyFileIn(home));
   const folder = path.dirname(key.privateFile);
   chmodSync(folder, 0o700);
-  writeFileSync(path.join(folder, '.gitignore'), '*\n');
+  writeFileSync(path.join(folder, '.gitignore'), '*\n', { mode: OWN_FILE });
   return key;
 }
 
 function writePair({ privatePem, publicPem }: KeyPair, privateFile: string, publicFile: string): void {
-  writeNew(privateFile, privatePem, 0o600);
+  writeNew(privateFile, privatePem, OWN_FILE);
   try {
-    writeNew(publicFile, publicPem, 0o644);
+    writeNew(publicFile, publicPem, modesIn(path.dirname(publicFile)).file);
   } catch (error) {
     rmSync(privateFile, { force: true });
     throw error;

@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
+import { makeFolders, OWN_FILE } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { replaceFile, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
@@ -58,7 +59,7 @@ export class SuiteStore {
     this.#journal.append({ is: 'planned', plan, assets });
     this.#assets.push(...assets);
     for (const folder of ['evidence', 'evidence/steps', 'evidence/steps/suite']) {
-      mkdirSync(path.join(this.folder, folder), { recursive: true });
+      makeFolders(path.join(this.folder, folder));
     }
   }
 
@@ -214,7 +215,7 @@ const ALONE_MAX = 512;
 /** A reader sees the whole file or none of it, and it is on the disk before anybody hears of it. */
 function replaceLasting(file: string, bytes: string | Uint8Array): void {
   const temporary = `${file}${UNFINISHED}`;
-  const fd = openSync(temporary, 'w', 0o644);
+  const fd = openSync(temporary, 'w', OWN_FILE);
   try {
     writeFileSync(fd, bytes);
     fsyncSync(fd);

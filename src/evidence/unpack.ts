@@ -5,11 +5,12 @@ import { setImmediate as others } from 'node:timers/promises';
 import { syncFolder, temporaryBeside } from '../base/atomic.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { OWN_FILE, OWN_FOLDER } from '../base/private.ts';
 import type { TarEntry } from '../base/tar-reader.ts';
 import { alreadyThere } from './pack.ts';
 import { SEAL } from './finish.ts';
 import { bytesOf, documentIn, type PackFile, sealIn } from './pack-file.ts';
-import { FOLDER, INTERNAL } from './pack-layout.ts';
+import { FOLDER } from './pack-layout.ts';
 
 /** What a pack that was verified says of the files in it. */
 export interface Digests {
@@ -50,10 +51,9 @@ export async function writeFolder(
   if (existsSync(target)) throw alreadyThere(target);
   const temporary = temporaryBeside(target);
   try {
-    // Nobody looks into it before it is whole; what is in it has the rights that folders have here.
-    mkdirSync(temporary, { mode: 0o700 });
+    mkdirSync(temporary, { mode: OWN_FOLDER });
     const folder = path.join(temporary, 'folder');
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: OWN_FOLDER });
     const made = new Set(['.']);
     let count = 0;
     for (const [name, entry] of pack.entries) {
@@ -87,12 +87,12 @@ export function changed(): Fault {
 function makeFolders(root: string, folder: string, made: Set<string>): void {
   if (made.has(folder)) return;
   makeFolders(root, path.posix.dirname(folder), made);
-  mkdirSync(path.join(root, folder), { mode: `${folder}/`.startsWith(INTERNAL) ? 0o700 : 0o777 });
+  mkdirSync(path.join(root, folder), { mode: OWN_FOLDER });
   made.add(folder);
 }
 
 function writeEntry(pack: PackFile, entry: TarEntry, file: string): string {
-  const fd = openSync(file, 'wx', 0o644);
+  const fd = openSync(file, 'wx', OWN_FILE);
   try {
     const hash = createHash('sha256');
     for (const piece of bytesOf(pack, entry)) {

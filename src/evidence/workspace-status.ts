@@ -31,6 +31,7 @@ export function workspaceStatusOf(runId: string, changes: Changes, notes: readon
     submodules: some(changes.submodules),
     links_out: some(changes.linksOut),
     collisions: some(changes.collisions),
+    needs_review: some(changes.needsReview),
     notes: [...notes, ...changes.notes],
   };
 }

@@ -2,6 +2,9 @@ import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
+import { isProctors, PROCTORS } from '../policy/active-changes.ts';
+import { reviewDiff, type Reviewed } from './apply-review.ts';
 import { changedPaths, filtersOff, topOf } from './clone-source.ts';
 import { askGit, type Asking } from './git.ts';
 import { isGitName, pathText, placeIn } from './tree.ts';
@@ -13,13 +16,19 @@ export interface Application {
   readonly isTrial: boolean;
   /** The commit that the diff starts from, which a repository must have to take it. */
   readonly base?: string;
+  /** Files that may be changed although they run by themselves where they land, by their exact paths. */
+  readonly allowActive?: readonly string[];
 }
 
 /**
  * Brings a diff into a work tree: all of it, or nothing. What is committed and staged there stays as it is, and nothing
- * that the user or the diff has configured runs.
+ * that the user or the diff has configured runs. Returns the files that run by themselves and were allowed.
  */
-export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial, base }: Application): Promise<void> {
+export async function applyDiff(
+  diff: Buffer,
+  dir: string,
+  { fromTop, isTrial, base, allowActive = [] }: Application,
+): Promise<ReviewedPath[]> {
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) {
     throw new Fault('usage', 'The folder to apply the diff in is not there, or is no folder.');
   }
@@ -29,6 +38,7 @@ export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial, b
   const folder = realpathSync(dir);
   const repository = await topOf(folder);
   const top = fromTop ? (repository ?? folder) : folder;
+  refuseTop(top, repository);
   const asking: Asking = {
     cwd: top,
     asUser: true,
@@ -47,10 +57,41 @@ export async function applyDiff(diff: Buffer, dir: string, { fromTop, isTrial, b
   if (repository === top) await refuseChanged(top, touched);
   const check = await askGit(['apply', '--check', '-'], asking);
   if (check.code !== 0) throw doesNotFit(check.stderr);
-  if (isTrial) return;
+  const reviewed = await reviewDiff(paths, top, repository, asking);
+  refuseActive(reviewed, new Set(allowActive));
+  const allowed = reviewed.map(({ path: at, reason }) => ({ path: at, reason }));
+  if (isTrial) return allowed;
   const { code, stderr } = await askGit(['apply', '-'], asking);
   // It has looked at every file before: what stops it now is the disk, or somebody who works there, too.
   if (code !== 0) throw notApplied('Git stopped in the middle. Look at what it did before you try again.', stderr);
+  return allowed;
+}
+
+/** Evidence and the folders of git are not work trees, whatever a diff calls its files. */
+function refuseTop(top: string, repository: string | undefined): void {
+  const isGits = repository !== top && top.split('/').some(isGitName);
+  if (isGits || isProctors(Buffer.from(top).toString('latin1'))) {
+    throw notApplied('The folder lies in .git or .proctor. Use --dir to name a work tree.');
+  }
+}
+
+/** Files that run by themselves are named one by one, and those of Proctor are never changed. */
+function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string>): void {
+  const proctors = reviewed.find(({ isForbidden }) => isForbidden);
+  if (proctors) throw forbidden(proctors.path);
+  const refused = reviewed.filter(({ path: at }) => !allowed.has(at));
+  if (refused.length === 0) return;
+  const listed = refused.slice(0, LISTED_MAX).map(({ path: at, reason }) => `\n  ${printable(at)}: ${reason}`);
+  const more = refused.length > LISTED_MAX ? `\n  and ${refused.length - LISTED_MAX} more` : '';
+  throw notApplied(
+    `Files that run by themselves need review, so nothing was changed.${listed.join('')}${more}\nReview each, then name it with --allow-active PATH.`,
+  );
+}
+
+const LISTED_MAX = 50;
+
+function forbidden(at: string): Fault {
+  return notApplied(`${printable(at)} is not applied: ${PROCTORS}.`);
 }
 
 /**
@@ -84,6 +125,7 @@ function refuseWay(top: string, at: string, touched: ReadonlySet<string>): void 
   const names = at.split('/');
   if (names.some(name => ['', '.', '..'].includes(name)))
     throw notApplied(`The diff leads out of the folder: ${shown}.`);
+  if (isProctors(at)) throw forbidden(pathText(at).path);
   if (names.some(isGitName)) throw notApplied(`The diff would change what git keeps for itself: ${shown}.`);
   for (let length = 1; length < names.length; length++) {
     const above = names.slice(0, length).join('/');

@@ -1,10 +1,11 @@
 import { createServer, type ListenOptions, type Server } from 'node:net';
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
 import { contentHash } from '../base/hash.ts';
 import { isMineAlone } from '../base/owner.ts';
+import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { openDoorFolder } from './door-folder.ts';
 import { NOT_STARTING } from './cell.ts';
@@ -53,7 +54,7 @@ const MEMORY_BYTES_MAX = 1_000;
 /** Only what held; what was tried is known. */
 function remember(folder: string, file: string, observations: readonly Observation[]): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    makeFolders(folder);
     writeAtomic(file, JSON.stringify(observations.map(({ what }) => what)));
   } catch {
     // The next run tries again. Whether there is a place for the evidence is judged where that is made.

@@ -10,6 +10,7 @@ import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
 import { namesIn, pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
+import { reviewTree } from './tree-review.ts';
 import { type BaseEntry, filesIn, isModule, listed, stateOf, type TreeLimits, type TreeState } from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
@@ -85,6 +86,7 @@ export async function takeChanges(
     linksOut: state.linksOut.map(link => pathText(link).path),
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
+    needsReview: await reviewTree(trusted, workTree, state, base),
     notes: notesOf(gitFolder, total),
   };
 }

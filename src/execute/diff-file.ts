@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { OWN_FILE } from '../base/private.ts';
 import type { WorkspaceDiff } from '../contracts/agent-step/changes.ts';
 import { ended, gitFailed, startGit } from './git.ts';
 
@@ -27,7 +28,7 @@ export async function writeDiff(
   out: string,
   { bytesMax, missed }: { bytesMax: number; missed: { why: 'file_bytes' | 'entries'; bytes: number } | undefined },
 ): Promise<WorkspaceDiff> {
-  const fd = openSync(out, 'wx+', 0o644);
+  const fd = openSync(out, 'wx+', OWN_FILE);
   try {
     const { bytes, boundary, isSlow } = from === to ? NOTHING : await streamed(gitDir, [from, to], fd, bytesMax);
     const why = bytes > bytesMax ? 'bytes' : isSlow ? 'time' : missed?.why;

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { isMineAlone } from '../base/owner.ts';
+import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 
 /**
@@ -25,7 +25,7 @@ export class Memory {
     // What was kept last is what is asked for next.
     const all = [[key, value] as const, ...this.#all().filter(([known]) => known !== key)].slice(0, ENTRIES_MAX);
     try {
-      mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o755 });
+      makeFolders(path.dirname(this.#file));
       writeAtomic(this.#file, JSON.stringify(all));
     } catch {
       // The next run finds it out again.

@@ -4,6 +4,7 @@ import { writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault, fullDisk } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
+import { modesIn } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import {
   type Exchange,
@@ -102,7 +103,8 @@ export class Recorder {
     const recording = readPart(this.#file);
     if (!recording) throw new Fault('recording_failed', 'The recording could not be written.');
     // A file that nothing can be replayed from would only be in the way.
-    if (recording.exchanges.length > 0) writeAtomic(this.#file, canonicalize(recording));
+    if (recording.exchanges.length > 0)
+      writeAtomic(this.#file, canonicalize(recording), modesIn(path.dirname(this.#file)).file);
     rmSync(partOf(this.#file), { force: true });
     const { exchanges, masked, ended } = recording;
     return { exchanges: exchanges.length, masked, ended };

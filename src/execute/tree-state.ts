@@ -18,6 +18,8 @@ export interface TreeState {
   /** Submodules that are not the empty folders they were, and paths that are none. */
   readonly submodules: readonly string[];
   readonly linksOut: readonly string[];
+  /** All links, changed or not. */
+  readonly links: readonly string[];
   readonly collisions: readonly string[];
   readonly leftOut: readonly LeftOut[];
   /** Something was too large or too many to be taken. */
@@ -122,6 +124,7 @@ export async function stateOf(
     modules: new Map([...base].filter(isModule)),
     submodules: found.submodules,
     linksOut: put.filter(entry => entry.kind === 'link' && leadsOut(top, entry)).map(({ path: at }) => at),
+    links: found.files.filter(({ kind }) => kind === 'link').map(({ path: at }) => at),
     collisions: collisionsOf(put, kept),
     leftOut,
     missed: found.isCut

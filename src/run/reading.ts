@@ -1,4 +1,5 @@
 import { clip } from '../base/clip.ts';
+import { causeText, Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { Masker } from '../base/masker.ts';
 import { redactCut } from '../base/redact.ts';
@@ -17,7 +18,8 @@ import type { Remark, ScriptReading } from '../evidence/script-run.ts';
 export interface Facts {
   readonly ending: Ending;
   readonly result: ResultReading;
-  readonly output: OutputReading;
+  /** A fault where it could not be stored, which is none of the script's. */
+  readonly output: OutputReading | Fault;
   /** Stored files that hold a declared secret. */
   readonly telling: readonly string[];
   readonly secrets: readonly string[];
@@ -29,7 +31,7 @@ export interface Facts {
 export function readingOf(facts: Facts): ScriptReading {
   const { result, output, secrets } = facts;
   const verdict = verdictOf(facts);
-  const files = output.ok ? output.files : [];
+  const files = isStored(output) ? output.files : [];
   const claimed = result.ok ? result.value : undefined;
   const html = htmlOf(claimed?.html_output ?? '', facts);
   const hide = hiding(secrets);
@@ -45,7 +47,8 @@ export function readingOf(facts: Facts): ScriptReading {
     errorSummary: summary.text,
     result: noteOf(facts, hide),
     files,
-    artifacts: compared(claimed?.artifacts ?? [], files, hide),
+    // Of what could not be stored, nobody can say that it was missing.
+    artifacts: compared(output instanceof Fault ? [] : (claimed?.artifacts ?? []), files, hide),
     cuts: [...html.cuts, ...summary.cuts],
     replaced: summary.replaced,
     remarks: [...remarksOn(facts, verdict, hide), ...summary.remarks],
@@ -56,6 +59,10 @@ export function readingOf(facts: Facts): ScriptReading {
           ]
         : [],
   };
+}
+
+function isStored(output: Facts['output']): output is OutputReading & { readonly ok: true } {
+  return !(output instanceof Fault) && output.ok;
 }
 
 interface Verdict {
@@ -76,6 +83,7 @@ function verdictOf({ ending, result, output }: Facts): Verdict {
     const hasCrashed = result.code === 'result_missing' && ending.how === 'exited' && ending.code !== 0;
     return { status: 'failed', reason: result.code, message: hasCrashed ? CRASHED : publicSentence(result.code) };
   }
+  if (output instanceof Fault) return { status: 'failed', reason: output.code, message: NOT_STORED };
   if (!output.ok) return { status: 'failed', reason: output.code, message: publicSentence(output.code) };
   const { status } = result.value;
   if (status === 'timed_out') return { status, reason: 'script_timed_out', timeoutSource: 'script', isClaim: true };
@@ -87,6 +95,7 @@ function verdictOf({ ending, result, output }: Facts): Verdict {
   return { status, reason: null, isClaim: true };
 }
 
+const NOT_STORED = 'The output of the run could not be stored, which was not its own doing.';
 const CRASHED = 'The script ended with an error before it wrote a result.';
 
 function timeReason(ending: Ending): { reason: string; message: string } {
@@ -212,7 +221,9 @@ function remarksOn({ result, output, telling }: Facts, { reason }: Verdict, hide
     const level = reason === result.code ? 'error' : 'warning';
     remarks.push({ level, code: result.code, detail: hide(result.detail) });
   }
-  if (!output.ok) remarks.push({ level: 'error', code: output.code, detail: hide(output.detail) });
+  if (output instanceof Fault) {
+    remarks.push({ level: 'error', code: output.code, detail: `${output.message} ${causeText(output.cause)}` });
+  } else if (!output.ok) remarks.push({ level: 'error', code: output.code, detail: hide(output.detail) });
   if (telling.length > 0) {
     const detail = `A declared secret stands in ${telling.slice(0, MISSING_MAX).map(hide).join(', ')}.`;
     remarks.push({ level: 'warning', code: 'secret_in_output', detail });

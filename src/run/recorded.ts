@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
+import { OWN_FOLDER } from '../base/private.ts';
 import type { Capture } from '../contracts/capture.ts';
 import { type Sealing, sealingOf } from '../evidence/finish.ts';
 import { Journal } from '../evidence/journal.ts';
@@ -47,8 +48,8 @@ export async function recordRun<Line, Answer>(
     const journal = Journal.open<Line>(place.folder);
     try {
       journal.append(planned);
-      mkdirSync(path.join(place.folder, 'evidence'));
-      mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: 0o700 });
+      mkdirSync(path.join(place.folder, 'evidence'), { mode: OWN_FOLDER });
+      mkdirSync(path.join(place.folder, 'evidence', 'internal'), { mode: OWN_FOLDER });
       around.onFolder?.(place);
       const answer = await carryOut(place, journal);
       journal.remove();

@@ -115,7 +115,7 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
   const streams = { stdout: storedStream(stdout), stderr: storedStream(stderr) };
   const noted = { ...rest, stdout: streams.stdout.note, stderr: streams.stderr.note };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
-  const reading = await take(going, folder, capture);
+  const { reading, fault } = await take(going, folder, capture);
   // A sandbox that died meanwhile took its files along: that they are missing says nothing of the script. Where memory
   // ran out, the kernel may have ended the sandbox with the script, and the verdict is clear without them.
   if (job.backend !== 'none' && capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
@@ -138,23 +138,40 @@ async function carryOut(going: Going, place: RunPlace, journal: Journal<ScriptLi
     ...sealingOf(around),
   });
   await closed;
+  // The evidence says what the script did and what went wrong here; whoever asked for the run is told, too.
+  if (fault) throw fault;
   return { place, plan, ending: capture.ending, reading, forksDenied: capture.forksDenied ?? 0, completedAtMs };
 }
 
+interface Taken {
+  readonly reading: ScriptReading;
+  /** Why its output could not be stored, which is no fault of the script. */
+  readonly fault?: Fault;
+}
+
 /** Takes what the script left, while its file system is still there. */
-async function take({ prepared, job, plan, caps }: Going, folder: string, { ending }: Capture): Promise<ScriptReading> {
+async function take({ prepared, job, plan, caps }: Going, folder: string, { ending }: Capture): Promise<Taken> {
   const { secrets } = job;
   const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
   const internal = path.join(folder, 'evidence', 'internal');
   const result = readResult(prepared.workFolder);
   const target = path.join(folder, 'output');
   const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
-  const output = unnamed(await ingestOutput(prepared.workFolder, target, limits), target, secrets);
+  const facts = { ending, result, secrets, caps, correlationId: plan.correlationId };
+  const stored = await ingestOutput(prepared.workFolder, target, limits).catch(storingFault);
+  if (stored instanceof Fault) return { reading: readingOf({ ...facts, output: stored, telling: [] }), fault: stored };
+  const output = unnamed(stored, target, secrets);
   const raw = path.join(internal, 'result.raw');
   if (result.bytes) writeFileSync(raw, new Masker(secrets).whole(result.bytes), { mode: 0o600 });
   if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'), secrets);
   const telling = output.ok ? filesWithSecrets(folder, output.files, secrets) : [];
-  return readingOf({ ending, result, output, telling, secrets, caps, correlationId: plan.correlationId });
+  return { reading: readingOf({ ...facts, output, telling }) };
+}
+
+/** What could not be stored, mostly for want of room, must not hide the result, which was read. */
+function storingFault(error: unknown): Fault {
+  if (error instanceof Fault && error.code === 'ingest_io') return error;
+  throw error;
 }
 
 /** Output in which a name tells a secret is not kept. */

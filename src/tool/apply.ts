@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
+import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 
@@ -12,6 +13,8 @@ export interface ApplyOptions {
   readonly check?: boolean;
   /** Also those of an agent that did not complete its task. */
   readonly anyway?: boolean;
+  /** Files that run by themselves where they land, and may be applied all the same: exact paths. */
+  readonly allowActive?: readonly string[];
   readonly cwd?: string;
   readonly signal?: AbortSignal;
 }
@@ -23,6 +26,8 @@ export interface AppliedRun {
   /** The agent worked on a clone of a repository, and not on a copy of a folder. */
   readonly fromClone: boolean;
   readonly changed: WorkspaceStatus['changed'];
+  /** Changes that run by themselves and were allowed, each with what runs it. */
+  readonly needsReview: readonly ReviewedPath[];
   /** What was not brought along, or should be looked at. */
   readonly notes: readonly string[];
 }
@@ -31,14 +36,17 @@ export interface AppliedRun {
 export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
   checkRunWord('applyRun', run);
   refuseUnknown('applyRun', options, OPTIONS);
-  const { check = false, anyway = false, cwd = process.cwd(), signal } = options;
-  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }] = await Promise.all([
-    import('./runs.ts'),
-    import('../evidence/pack.ts'),
-    import('./pack.ts'),
-    import('../verify/folder.ts'),
-    import('../execute/apply.ts'),
-  ]);
+  const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
+  checkPaths(allowActive);
+  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }, { refuseForeign }] =
+    await Promise.all([
+      import('./runs.ts'),
+      import('../evidence/pack.ts'),
+      import('./pack.ts'),
+      import('../verify/folder.ts'),
+      import('../execute/apply.ts'),
+      import('../evidence/own-file.ts'),
+    ]);
   const { folder } = await placeOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
@@ -47,20 +55,34 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   if (trouble !== undefined) {
     throw new Fault('not_valid', `${printable(runId)} is not applied, because it does not verify: ${trouble}`);
   }
+  refuseForeign(folder);
   const { status, diff } = await readChanges(folder, anyway);
   const fromClone = status.kind === 'clone';
   const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
-  if (status.changed.total === 0) return { ...answer, applied: false };
+  if (status.changed.total === 0) return { ...answer, applied: false, needsReview: [] };
   const dir = path.resolve(cwd, options.dir ?? '.');
-  await applyDiff(diff, dir, {
+  const needsReview = await applyDiff(diff, dir, {
     fromTop: fromClone,
     isTrial: check,
+    allowActive,
     ...(fromClone && !anyway && { base: status.base.sha }),
   });
-  return { ...answer, applied: !check };
+  return { ...answer, applied: !check, needsReview };
 }
 
-const OPTIONS: Record<keyof ApplyOptions, true> = { dir: true, check: true, anyway: true, cwd: true, signal: true };
+function checkPaths(paths: unknown): void {
+  if (Array.isArray(paths) && paths.every(each => typeof each === 'string')) return;
+  throw new Fault('usage', 'applyRun takes allowActive as a list of paths.');
+}
+
+const OPTIONS: Record<keyof ApplyOptions, true> = {
+  dir: true,
+  check: true,
+  anyway: true,
+  allowActive: true,
+  cwd: true,
+  signal: true,
+};
 
 /** What a sealed folder says of the changes, where they may be applied. */
 async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Buffer }> {

@@ -4,6 +4,7 @@ import { writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { modesIn } from '../base/private.ts';
 import { sideOf } from './sides.ts';
 
 export interface Accepted {
@@ -25,7 +26,7 @@ export async function acceptBaseline(word: string, out: string, cwd: string): Pr
   const baseline = acceptedFrom(side, instantText(systemClock.now()));
   const file = path.resolve(cwd, out);
   const isNew = !existsSync(file);
-  writeAtomic(file, `${canonicalize(baseline)}\n`);
+  writeAtomic(file, `${canonicalize(baseline)}\n`, modesIn(path.dirname(file)).file);
   const cases = Object.values(baseline.cases);
   const passed = cases.filter(({ trials }) => trials.every(({ verdict }) => verdict === 'pass')).length;
   return { file, cases: cases.length, passed, runIds: baseline.run_ids, isNew };

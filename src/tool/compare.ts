@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
@@ -6,6 +5,7 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { printable } from '../base/printable.ts';
+import { makeFolders, modesIn } from '../base/private.ts';
 import { meant, readRegular } from '../base/regular.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Side } from '../judge/compare-input.ts';
@@ -56,7 +56,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       ? path.join(home, 'comparisons', comparison.comparison_id)
       : path.resolve(cwd, options.out);
   makeFolder(folder);
-  writeAtomic(path.join(folder, 'comparison.json'), canonicalize(comparison));
+  writeAtomic(path.join(folder, 'comparison.json'), canonicalize(comparison), modesIn(folder).file);
   const files = await writeReports(
     folder,
     { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } },
@@ -67,7 +67,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
     throw new Fault(
       'folder_failed',

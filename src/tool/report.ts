@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   realpathSync,
@@ -14,6 +13,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
 import { printable } from '../base/printable.ts';
+import { makeFolders, modesIn } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
@@ -47,7 +47,7 @@ export async function writeReports(
 ): Promise<Partial<Record<Format, string>>> {
   const files: Partial<Record<Format, string>> = {};
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
     throw new Fault('folder_failed', 'The folder for the reports could not be made. Name another one (--out, out).', {
       cause,
@@ -146,7 +146,7 @@ const ASSET_BYTES_MAX = 64 * 1024;
 
 function writePieces(file: string, pieces: Iterable<string>): void {
   try {
-    const fd = openSync(`${file}.tmp`, 'w', 0o644);
+    const fd = openSync(`${file}.tmp`, 'w', modesIn(path.dirname(file)).file);
     try {
       for (const piece of pieces) writeFileSync(fd, piece);
       fsyncSync(fd);

@@ -55,6 +55,8 @@ export interface AgentRunResult {
   readonly denials: number;
   readonly reported: AgentJudgement['reported'];
   readonly changes: AgentAnswer['changes'];
+  /** Changes that `applyRun` wants named, because they run by themselves where they land. */
+  readonly needsReview: AgentAnswer['needsReview'];
   readonly policy: AgentAnswer['effective'];
   readonly runner: AgentPlan['runner'];
   readonly enforcement: AgentPlan['enforcement'];
@@ -140,7 +142,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   onWarning: true,
 };
 
-function resultOf({ place, run, result, effective, violations, changes }: AgentAnswer) {
+function resultOf({ place, run, result, effective, violations, changes, needsReview }: AgentAnswer) {
   const { plan, capture, judgement, completedAtMs } = run;
   return {
     kind: 'agent' as const,
@@ -160,6 +162,7 @@ function resultOf({ place, run, result, effective, violations, changes }: AgentA
     denials: judgement.denials,
     reported: judgement.reported,
     changes,
+    needsReview,
     policy: effective,
     runner: plan.runner,
     enforcement: plan.enforcement,

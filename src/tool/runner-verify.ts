@@ -1,7 +1,7 @@
 import { readJson } from '../base/json.ts';
 import { runner } from '../contracts/runner/index.ts';
 import { type Judgement, judge } from '../verify/document.ts';
-import { readStandardInput, readWhole } from '../verify/source.ts';
+import { openRegular, readStandardInput, readWhole } from '../verify/source.ts';
 import { EXIT } from '../verify/verdict.ts';
 
 export interface RunnerAnswer {
@@ -14,7 +14,7 @@ export interface RunnerAnswer {
 /** The verifier of the Runner Specification: one file, or `-` for standard input. */
 export function runnerVerify(file: string, options: { strict: boolean; bytesMax?: number }): RunnerAnswer {
   const bytesMax = options.bytesMax ?? runner.bytesMax;
-  const source = file === '-' ? readStandardInput(bytesMax) : readWhole(file, bytesMax);
+  const source = file === '-' ? readStandardInput(bytesMax) : readWhole(openRegular(file), bytesMax);
   if (!source.ok) return { exit: EXIT[source.outcome], trouble: source.message };
   const reading = readJson(source.bytes, { bytesMax });
   if (!reading.ok) return { exit: EXIT.refused, trouble: reading.refusal.message };

@@ -1,4 +1,5 @@
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import type { AgentFolder } from '../evidence/agent-folder.ts';
 import type { AgentPlan } from '../evidence/agent-run.ts';
 import type { DiffSummary } from '../evidence/diff-summary.ts';
@@ -16,6 +17,8 @@ export interface ShownAgent extends AgentFolder {
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
   readonly timeline: Timeline;
   readonly diff: DiffSummary | undefined;
+  /** Changes that run by themselves where they are applied; undefined where nobody knows what was changed. */
+  readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
@@ -49,11 +52,21 @@ export async function showAgent(place: RunPlace, withLog: boolean): Promise<Show
     life,
     plan,
     timeline: timelineOf(transcriptLines(folder)),
+    needsReview: read.workspace && (read.workspace.needs_review ?? (await reviewByNames(read.workspace))),
     diff: diff === undefined ? undefined : diffSummary(folder, diff, FILES_MAX),
     evaluation: read.outcome && life === 'finished' ? agentEvaluationOf(folder) : undefined,
     ...(await wholeness(folder)),
     ...(withLog && { log: readLog(folder) }),
   };
+}
+
+/** For runs of an earlier version, which wrote no such list: what the names alone tell. */
+async function reviewByNames({ changed }: WorkspaceStatus): Promise<NonNullable<WorkspaceStatus['needs_review']>> {
+  const { needsReview } = await import('../policy/active-changes.ts');
+  const names = new Map(changed.listed.map(({ path }) => [Buffer.from(path).toString('latin1'), path]));
+  const view = { linkAt: () => undefined, links: [], has: () => false, textsOf: () => undefined };
+  const listed = [...needsReview(names.keys(), view)].map(([at, reason]) => ({ path: names.get(at) ?? at, reason }));
+  return { total: listed.length, listed };
 }
 
 /** Of a list that goes on in the diff itself. */

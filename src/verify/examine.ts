@@ -1,11 +1,10 @@
-import path from 'node:path';
 import { type JsonDocument, readJson, tooLarge, tooManyValues, valuesMaxOf } from '../base/json.ts';
 import { catalogue } from '../contracts/catalogue.ts';
 import { type Contract, MIB } from '../contracts/contract.ts';
 import { judge } from './document.ts';
 import type { Options } from './options.ts';
 import { formatOf, recognise } from './recognise.ts';
-import { readWhole, type Source } from './source.ts';
+import { openInside, readWhole, type Source } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
 /** A document that was judged, with what the rules across documents need of it. */
@@ -78,7 +77,7 @@ const NOTHING: readonly string[] = [];
 
 /** The profile that lies in a folder. One that cannot be read binds nothing. */
 export function readProfile(folder: string): unknown {
-  return profileIn(readWhole(path.join(folder, 'policy.json'), MIB));
+  return profileIn(readWhole(openInside(folder, 'policy.json'), MIB));
 }
 
 export function profileIn(source: Source): unknown {

@@ -13,7 +13,7 @@ import { refused, unreadable, type Verdict } from './verdict.ts';
 
 /** One document in a file. */
 export async function verifyFile(file: string, options: Options): Promise<Verdict> {
-  const source = readWhole(file, await capOf(options, path.basename(file)));
+  const source = readWhole(openRegular(file), await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
   const profile = (): unknown => readProfile(path.dirname(file));
   const origin = { input: file, fileName: path.basename(file), profile };

@@ -6,7 +6,7 @@ import { tooLarge } from '../base/json.ts';
 import { compare } from '../contracts/check.ts';
 import { isLedger } from './chain.ts';
 import { foreignIn } from './foreign.ts';
-import { changed, changeOf, type Failure, hashFile, openRegular, readWhole, type Source } from './source.ts';
+import { changed, changeOf, type Failure, hashFile, openInside, readWhole, type Source } from './source.ts';
 import { type Tree, walk } from './walk.ts';
 
 /** Where the files of a run are looked at: in a folder, or in a pack, which is never unpacked for it. */
@@ -51,10 +51,10 @@ export function folderShelf(folder: string): Shelf | Failure {
     tree,
     isForeign: foreignIn(path.basename(path.resolve(folder)) === 'evidence'),
     nameOf,
-    read: (file, bytesMax) => readWhole(nameOf(file), bytesMax),
-    hash: file => hashFile(nameOf(file)),
+    read: (file, bytesMax) => readWhole(openInside(folder, file), bytesMax),
+    hash: file => hashFile(openInside(folder, file)),
     open: file => {
-      const opened = openRegular(nameOf(file));
+      const opened = openInside(folder, file);
       if (!opened.ok) return opened;
       const { fd, stat } = opened;
       return {

@@ -1,8 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statSync } from 'node:fs';
+import path from 'node:path';
 import { readChunk } from '../base/chunk.ts';
 import { codeOf } from '../base/fault.ts';
 import { openHash } from '../base/file-hash.ts';
 import { tooLarge } from '../base/json.ts';
+import { openBelow } from '../base/regular.ts';
 
 /** Bytes of one document, or why there are none. */
 export type Source = { readonly ok: true; readonly bytes: Buffer } | Failure;
@@ -14,9 +16,8 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Reads a whole regular file of at most `bytesMax` bytes. A FIFO, device or socket is never waited for. */
-export function readWhole(file: string, bytesMax: number): Source {
-  const opened = openRegular(file);
+/** Reads a whole file that was opened, of at most `bytesMax` bytes, and closes it. */
+export function readWhole(opened: Opened | Failure, bytesMax: number): Source {
   if (!opened.ok) return opened;
   const { fd, stat } = opened;
   try {
@@ -33,9 +34,8 @@ export function readWhole(file: string, bytesMax: number): Source {
   }
 }
 
-/** The content hash of a regular file of any size, or undefined if it cannot be read. */
-export function hashFile(file: string): string | undefined {
-  const opened = openRegular(file);
+/** The content hash of a file that was opened, of any size, or undefined if it cannot be read. Closes it. */
+export function hashFile(opened: Opened | Failure): string | undefined {
   if (!opened.ok) return undefined;
   try {
     return openHash(opened.fd);
@@ -58,8 +58,40 @@ export function readStandardInput(bytesMax: number): Source {
   }
 }
 
-/** Opens a regular file, and nothing else, without ever blocking. The caller closes it. */
-export function openRegular(file: string): { readonly ok: true; readonly fd: number; readonly stat: Stats } | Failure {
+/** A regular file that is open. */
+export interface Opened {
+  readonly ok: true;
+  readonly fd: number;
+  readonly stat: Stats;
+}
+
+/**
+ * Opens a regular file of a folder, through no link at any step: whoever can change the folder may have put one there since it
+ * was listed. The caller closes it.
+ */
+export function openInside(folder: string, file: string): Opened | Failure {
+  try {
+    // Asked before opening, because merely opening a device can do something.
+    const before = lstatSync(path.join(folder, file));
+    if (!before.isFile()) return notRegular(before);
+    const { fd, stat } = openBelow(folder, file);
+    if (stat.isFile()) return { ok: true, fd, stat };
+    closeSync(fd);
+    return notRegular(stat);
+  } catch (error) {
+    return ['ELOOP', 'ENOTDIR'].includes(codeOf(error)) ? exchanged : unreadableBecause(error);
+  }
+}
+
+const exchanged: Failure = {
+  ok: false,
+  outcome: 'unreadable',
+  code: 'not_regular',
+  message: 'A link stands in its place, or in that of a folder above it.',
+};
+
+/** Opens a regular file, and nothing else, without ever blocking. A link is followed. The caller closes it. */
+export function openRegular(file: string): Opened | Failure {
   let fd: number | undefined;
   try {
     // Asked before opening, because merely opening a device can do something, and after, because a name can be swapped.

@@ -50,6 +50,22 @@ const HERE = { pid: process.pid, startTicks: startTicksOf(process.pid) as number
 const GONE = { pid: 1, startTicks: 1, bootId: 'boot' };
 
 describe('proctor show', () => {
+  test('lists changes that run by themselves, also of runs from before there was such a list', async () => {
+    const listed = [{ path: 'src/x', reason: 'git runs it as a hook' }];
+    const { cwd } = await placeWith({ workspace: { needs_review: { total: 1, listed } } });
+    expect(proctor(['show', 'latest'], { cwd }).stdout).toMatch(
+      /needs review {2}1 file .*\n {4}src\/x: git runs it as a hook\n/,
+    );
+    expect(JSON.parse(proctor(['show', 'latest', '--json'], { cwd }).stdout)).toMatchObject({
+      needs_review: { listed },
+    });
+    const changed = { total: 1, listed: [{ path: 'src/.envrc', change: 'add' as const, bytes: 1, mode: '100644' }] };
+    const before = await placeWith({ workspace: { changed, needs_review: undefined } });
+    expect(proctor(['show', 'latest'], { cwd: before.cwd }).stdout).toMatch(
+      /needs review[^\n]*\n {4}src\/\.envrc: direnv/,
+    );
+  });
+
   test('tells of an agent what it was asked, what it did, what it changed and what held it', async () => {
     const { cwd } = await placeWith();
     const { code, stdout } = proctor(['show', 'latest'], { cwd });

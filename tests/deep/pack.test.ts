@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, rmSync, statSync, truncateSync, writ
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { TAR_END, tarHead } from '../../src/base/tar.ts';
-import { hashFile } from '../../src/verify/source.ts';
+import { fileHash } from '../../src/base/file-hash.ts';
 import { packOf, SCRIPT_RUN, scriptFolder, verdictsOf } from '../evidence/pack-world.ts';
 import { captureOf, finishRun, put, succeeded } from '../evidence/script-world.ts';
 import { suiteFolder } from '../suite-world.ts';
@@ -60,7 +60,7 @@ test('a file of a gigabyte is packed, verified and unpacked in the memory of a s
     const folder = path.join(temporaryFolder(), 'runs', 'script', SCRIPT_RUN);
     put(folder, 'output/big.bin', '');
     truncateSync(path.join(folder, 'output', 'big.bin'), bytes);
-    const sha256 = hashFile(path.join(folder, 'output', 'big.bin')) ?? '';
+    const sha256 = fileHash(path.join(folder, 'output', 'big.bin')) ?? '';
     const reading = succeeded({ 'output/big.bin': '' });
     const files = [{ path: 'output/big.bin', bytes, sha256 }];
     await finishRun(folder, captureOf({ how: 'exited', code: 0 }), {

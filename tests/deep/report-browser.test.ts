@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
 import { launch, opened, pictured, written } from '../reports/browser.ts';
@@ -227,6 +228,51 @@ describe('a hostile agent', () => {
     expect(await page.title()).toBe('refunds-00001 · Proctor');
     expect(page.url()).toContain('hostile.html');
     expect(asked.filter(url => url.startsWith('http'))).toEqual([]);
+  });
+
+  test('shows HTML as a page without opening a connection, whatever the HTML asks for', async () => {
+    let connections = 0;
+    const server = createServer(socket => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', () => resolve()));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const at = `http://127.0.0.1:${port}`;
+    const hints = [
+      'preconnect',
+      'dns-prefetch',
+      'prefetch',
+      'preload',
+      'prerender',
+      'modulepreload',
+      'stylesheet',
+      'icon',
+    ];
+    const links = hints.map(rel => `<link rel="${rel}" href="${at}/${rel}" as="image" crossorigin>`).join('');
+    const hostile = `<!doctype html><html><head>${links}<base href="${at}/"><meta http-equiv="refresh" content="0;url=${at}/">
+      <meta http-equiv="Link" content="<${at}>; rel=preconnect"><meta http-equiv="x-dns-prefetch-control" content="on">
+      <style>@import "${at}/a.css"; p { background: url(${at}/b.png) }</style></head><body><p id="there">hello</p>
+      <a href="${at}/k" ping="${at}/l" id="out">out</a>
+      <svg><style><link rel="preconnect" href="${at}/svg"></style><image href="${at}/c.png"/></svg>
+      <math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;link rel=preconnect href=${at}/m&gt;"></table></math>
+      <noscript><p title="</noscript>${links}"></noscript><template>${links}</template><textarea></textarea>${links}
+      <img src="${at}/d.png" srcset="${at}/e.png 2x"><video src="${at}/f" poster="${at}/g"></video>
+      <object data="${at}/h"></object><embed src="${at}/i"><iframe src="${at}/j"></iframe></body></html>`;
+    const { page } = await opened(browser, reportOf(hostile), '#case=refunds-00001');
+    await page.getByRole('button', { name: 'Show as a page' }).click();
+    const frame = page.frameLocator('iframe');
+    await frame.locator('#there').waitFor();
+    await frame.locator('#out').click();
+    // A connection that the page had asked for would be there before this one of ours.
+    await new Promise<void>((resolve, reject) => {
+      connect(port, '127.0.0.1')
+        .once('close', () => resolve())
+        .once('error', reject);
+    });
+    expect(connections).toBe(1);
+    expect(await frame.locator('link, base, img[src], [href]').count()).toBe(0);
   });
 
   test('hides nothing with controls and characters that turn the order of writing', async () => {

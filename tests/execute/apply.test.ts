@@ -108,7 +108,9 @@ describe('a diff that was taken', () => {
           const changes = await took();
           expect(changes.diff.cut).toBeNull();
           if (changes.changed.length > 0) {
-            await applyDiff(readFileSync(changes.out), folder, { fromTop: false, isTrial: false });
+            const allowActive = changes.needsReview.map(({ path: at }) => at);
+            const how = { fromTop: false, isTrial: false, allowActive };
+            expect(await applyDiff(readFileSync(changes.out), folder, how)).toEqual(changes.needsReview);
           }
           expect(treeOf(folder)).toEqual(treeOf(tree));
         },

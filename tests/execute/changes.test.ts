@@ -68,6 +68,24 @@ describe('what an agent did', () => {
     expect(statSync(changes.out).size).toBe(changes.diff.bytes);
   });
 
+  test('is flagged where it runs by itself, judged by names, links and the parts of a package.json', async () => {
+    const { tree, took } = await given(
+      repository({ 'package.json': '{"scripts":{"test":"x"}}', 'b/package.json': '{}' }),
+    );
+    put(tree, {
+      '.claude/settings.json': '{}',
+      'src/a.ts': 'x',
+      'package.json': '{"scripts":{"test":"y","prepare":"node x.js"}}',
+      'b/package.json': '{"scripts":{"test":"y"}}',
+    });
+    symlinkSync('../..', path.join(tree, 'src', 'out'));
+    expect((await took()).needsReview).toEqual([
+      { path: '.claude/settings.json', reason: expect.stringContaining('Claude Code') as string },
+      { path: 'package.json', reason: expect.stringMatching(/npm.*: prepare$/) as string },
+      { path: 'src/out', reason: 'it is a link that leaves the tree' },
+    ]);
+  });
+
   test('is nothing where it did nothing, whatever it looked at', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'status');

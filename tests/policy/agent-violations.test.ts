@@ -26,6 +26,7 @@ const NOTHING: Changes = {
   linksOut: [],
   collisions: [],
   leftOut: [],
+  needsReview: [],
   notes: [],
 };
 

@@ -1,4 +1,5 @@
 import { head } from './page.ts';
+import { safeHtml } from './safe-html.ts';
 
 export function looksLikeHtml(content: unknown): content is string {
   return (
@@ -17,7 +18,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
  * a mark in the wrong place breaks the agent's text and nothing else.
  */
 export function AgentHtml({ html, side }: { readonly html: string; readonly side: string }) {
-  const marked = html.replace(/<style\b/gi, `<style nonce="${head.style_mark}"`);
+  const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${head.style_mark}"`);
   const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="color-scheme" content="light">${marked}`;
   return <iframe class="agent-html" sandbox="" srcdoc={page} title={`HTML of the agent (${side}), without scripts`} />;
 }

@@ -36,7 +36,15 @@ export interface Changes {
   readonly collisions: readonly string[];
   /** What is in the tree and not in the diff, because no diff can hold it. */
   readonly leftOut: readonly LeftOut[];
+  /** Changes that run by themselves where they are applied. */
+  readonly needsReview: readonly ReviewedPath[];
   readonly notes: readonly string[];
+}
+
+export interface ReviewedPath {
+  readonly path: string;
+  /** What runs it, and when. */
+  readonly reason: string;
 }
 
 export interface WorkspaceDiff {

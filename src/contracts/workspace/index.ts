@@ -56,12 +56,15 @@ const shape = record({
   submodules: some(record({ path: relativePath(), from: z.nullable(objectName()), to: z.nullable(objectName()) })),
   links_out: some(relativePath()),
   collisions: some(relativePath()),
+  needs_review: z.optional(some(record({ path: relativePath(), reason: filledText() }))),
   notes: z.array(z.string()),
 });
 
 export type WorkspaceStatus = z.infer<typeof shape>;
 
 const rule = rulesFor<WorkspaceStatus>();
+
+const NONE = { total: 0, listed: [] };
 
 const LISTS = [
   'changed',
@@ -73,6 +76,7 @@ const LISTS = [
   'submodules',
   'links_out',
   'collisions',
+  'needs_review',
 ] as const;
 
 const rules = [
@@ -128,6 +132,7 @@ const rules = [
       'left_out lists path, why and bytes of what no diff can hold',
       `why is ${LEFT_OUT.slice(0, -1).join(', ')} or ${LEFT_OUT.at(-1)}`,
       'submodules lists path, from and to; links_out, collisions, nested_repositories and hooks list paths',
+      'needs_review, which may be absent, lists path and reason of what runs by itself where it is applied',
       'no list is longer than its total, and none shorter unless it has 1,000 entries, that of changed 10,000',
       'no path of changed is listed twice, unless it is encoded',
     ],
@@ -140,12 +145,13 @@ const rules = [
       'collisions',
       'nested_repositories',
       'hooks',
+      'needs_review',
       'notes',
     ],
     reads: ['refs'],
     *check(status) {
       for (const list of LISTS) {
-        const { total, listed } = status[list];
+        const { total, listed } = status[list] ?? NONE;
         const most = list === 'changed' ? CHANGED_LISTED_MAX : LISTED_MAX;
         if (listed.length !== Math.min(total, most))
           yield must(`${list}.listed`, 'is not as long as its total asks for');
@@ -225,6 +231,7 @@ const example: WorkspaceStatus = {
   submodules: { total: 0, listed: [] },
   links_out: { total: 0, listed: [] },
   collisions: { total: 0, listed: [] },
+  needs_review: { total: 0, listed: [] },
   notes: ['The agent does not see 2 entries that git does not track.'],
 };
 
@@ -251,6 +258,7 @@ export const workspaceStatus: Contract = {
     'submodules.listed[].path',
     'links_out.listed',
     'collisions.listed',
+    'needs_review.listed[].path',
     'notes',
   ],
   /** From evidence/steps/<step>/ to the folder of the run. */

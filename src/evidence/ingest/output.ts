@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { syncFolder } from '../../base/atomic.ts';
-import { Fault } from '../../base/fault.ts';
+import { Fault, fullDisk } from '../../base/fault.ts';
 import { compare } from '../../contracts/check.ts';
 import { codeOf, holdWorkFolder } from './held.ts';
 import { type Breach, breach } from './reason.ts';
@@ -62,7 +62,7 @@ export async function ingestOutput(
     forget(partial);
     forget(target);
     if (cause instanceof Fault || codeOf(cause) === '') throw cause;
-    throw new Fault('ingest_io', 'The output could not be stored.', { cause });
+    throw new Fault('ingest_io', `The output could not be stored${fullDisk(cause)}.`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, read, readSync, write, write
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
+import { OWN_FILE, OWN_FOLDER } from '../../base/private.ts';
 import { below, FILE_FLAGS, FOLDER_FLAGS, isSame } from './held.ts';
 import type { Breach } from './reason.ts';
 import { type Folder, type FoundFile, odd, troubleOf } from './tree.ts';
@@ -63,7 +64,7 @@ async function storeFolder(
   try {
     const { ino, dev } = fstatSync(fd);
     if (ino !== folder.stat.ino || dev !== folder.stat.dev) return odd(folder.path, 'was swapped for another folder');
-    mkdirSync(target, { mode: 0o755 });
+    mkdirSync(target, { mode: OWN_FOLDER });
     const stored: StoredFile[] = [];
     for (const file of folder.files) {
       const sha256 = await storeFile(file, fd, path.join(target, file.name), copying);
@@ -128,7 +129,7 @@ async function storeFile(
 
 /** A new file with its bytes, still open so that they can be brought to the disk. */
 async function filled(target: string, fill: (fd: number) => void | Promise<void>): Promise<number> {
-  const fd = openSync(target, 'wx', 0o644);
+  const fd = openSync(target, 'wx', OWN_FILE);
   try {
     await fill(fd);
     return fd;

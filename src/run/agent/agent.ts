@@ -3,6 +3,7 @@ import type { AgentAdapter, Invocation } from '../../adapters/agent.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newRunId, newSessionId } from '../../base/ids.ts';
+import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
@@ -42,6 +43,8 @@ export interface AgentAnswer {
   readonly effective: EffectivePolicy;
   readonly violations: readonly Violation[];
   readonly changes: { readonly files: number; readonly commits: number } | null;
+  /** Changes that run by themselves where they are applied. */
+  readonly needsReview: readonly ReviewedPath[];
 }
 
 /** Lets an agent do a task on a private clone, in a sandbox, under a policy, and writes the evidence. */

@@ -54,7 +54,7 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   await made.door?.close().catch(() => undefined);
   const access = accessOf(ready, made.door);
   const files: AgentFiles = { ...seen.files, diff: after.diff };
-  const { judgement, violations } = judged({ going, capture, seen, after, access, files });
+  const { judgement, violations, needsReview } = judged({ going, capture, seen, after, access, files });
   // The clock of the machine may have been set back meanwhile.
   const completedAtMs = Math.max(systemClock.now(), plan.startedAtMs);
   journal.append({ is: 'read', atMs: completedAtMs, reading: judgement });
@@ -69,7 +69,8 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     ...sealingOf(ready.around),
   });
   await closed;
-  return { place, run, result: resultOf(run), effective: ready.bound.effective, violations, changes: after.counts };
+  const { effective } = ready.bound;
+  return { place, run, result: resultOf(run), effective, violations, changes: after.counts, needsReview };
 }
 
 /** Runs the program, and hears every line of it as it comes. */

@@ -1,5 +1,6 @@
 import type { Capture } from '../../contracts/capture.ts';
 import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
+import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
@@ -25,6 +26,7 @@ interface Known {
 export function judged({ going, capture, seen, after, access, files }: Known): {
   readonly judgement: AgentJudgement;
   readonly violations: readonly Violation[];
+  readonly needsReview: readonly ReviewedPath[];
 } {
   const { ready, made, plan } = going;
   const { effective } = ready.bound;
@@ -42,6 +44,8 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     difference: access.difference,
   });
   const violations = [...breaches, ...during(seen, effective)];
+  const status = workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes);
+  const workspaceStatus = maskedStatus(status, mask);
   const judgement: AgentJudgement = {
     termination: ended.termination,
     reason: ended.reason,
@@ -68,13 +72,13 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
         ...after.changes.notes.map(mask),
       ],
     }),
-    workspaceStatus: maskedStatus(workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes), mask),
+    workspaceStatus,
     workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
     files,
     warnings: after.warnings,
     remarks: remarksOf(going, seen),
   };
-  return { judgement, violations };
+  return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
 }
 
 /** What the agent was denied, and what it asked of nobody. */

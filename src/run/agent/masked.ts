@@ -42,6 +42,7 @@ export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStat
     submodules: pathsOf(submodules),
     links_out: all(status.links_out),
     collisions: all(status.collisions),
+    ...(status.needs_review && { needs_review: pathsOf(status.needs_review) }),
     notes: status.notes.map(mask),
   };
 }

@@ -1,8 +1,9 @@
-import { chmodSync, cpSync, lstatSync, mkdirSync } from 'node:fs';
+import { chmodSync, cpSync, lstatSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId, newRunId } from '../../base/ids.ts';
+import { makeFolders } from '../../base/private.ts';
 import { check } from '../../contracts/check.ts';
 import type { Intent, IntentRequest } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
@@ -165,14 +166,14 @@ function resultIn(documents: readonly Document[], policy: Profile): RunResult {
 /** Copies what the sandbox held. Every process of it is dead; what is neither file, folder nor link, or has no name in UTF-8, stays behind. */
 async function keep(workFolder: string, target: string): Promise<void> {
   try {
-    mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+    makeFolders(path.dirname(target));
     cpSync(path.join(workFolder, 'output'), target, {
       recursive: true,
       verbatimSymlinks: true,
       filter: source => {
         const stat = lstatSync(source, { throwIfNoEntry: false });
-        // The copy is ours: a program must not leave one that runs with our rights.
-        if (stat?.isFile()) chmodSync(source, stat.mode & 0o777);
+        // The copy is ours alone: a program must not leave one that runs with our rights, or that others can read.
+        if (stat?.isFile() || stat?.isDirectory()) chmodSync(source, stat.mode & 0o700);
         return stat?.isFile() === true || stat?.isDirectory() === true || stat?.isSymbolicLink() === true;
       },
     });

@@ -4,6 +4,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
 import { linesOf } from '../../base/lines.ts';
 import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
+import { OWN_FILE } from '../../base/private.ts';
 import { openRegular } from '../../base/regular.ts';
 
 /** The cases of a run, which lie in a file: of a hundred thousand, only the names are held. */
@@ -66,7 +67,7 @@ export interface WrittenCases {
 
 /** Writes the cases that a reader hands over, one line each, so that they last. */
 export function writeCases(file: string, read: (take: (one: SuiteCase) => void) => void): WrittenCases {
-  const fd = openSync(file, 'wx', 0o644);
+  const fd = openSync(file, 'wx', OWN_FILE);
   const hash = createHash('sha256');
   let bytes = 0;
   let count = 0;

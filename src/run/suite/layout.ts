@@ -4,6 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { printable } from '../../base/printable.ts';
+import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import { CASES } from '../../evidence/suite-folder.ts';
@@ -70,7 +71,7 @@ function storeScript(id: string, file: string, folder: string): AssetNote {
   const sha256 = bytesHash(bytes);
   const ending = /\.(?:py|mjs|js|sh)$/.exec(file)?.[0] ?? '';
   const href = `assets/check_${sha256.slice('sha256:'.length, 'sha256:'.length + 16)}${ending}`;
-  writeFileSync(path.join(folder, href), bytes, { mode: 0o644 });
+  writeFileSync(path.join(folder, href), bytes, { mode: OWN_FILE });
   return { href, kind: 'other', caseId: null, bytes: bytes.length, sha256 };
 }
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import { OWN_FOLDER } from '../../base/private.ts';
 import { targetName } from '../../contracts/suite/index.ts';
 import { type Sealing, sealingOf } from '../../evidence/finish.ts';
 import { Journal } from '../../evidence/journal.ts';
@@ -67,7 +68,7 @@ export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
     try {
       // Whoever finds the folder must know whether anybody is still at it.
       journal.append({ is: 'laying', owner: ownerHere() });
-      mkdirSync(path.join(place.folder, 'assets'));
+      mkdirSync(path.join(place.folder, 'assets'), { mode: OWN_FOLDER });
       const { cases, assets } = write(place.folder);
       const plan = planOf(cases);
       new SuiteStore(place.folder, journal, openThread).plan(plan, [

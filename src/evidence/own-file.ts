@@ -1,0 +1,56 @@
+import { closeSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import path from 'node:path';
+import { codeOf, Fault } from '../base/fault.ts';
+import { isMineOrRoots } from '../base/owner.ts';
+import { printable } from '../base/printable.ts';
+import { openBelow } from '../base/regular.ts';
+
+/**
+ * Opens a file of a run folder to seal or to pack it. What another user wrote, and what lies behind a link, is refused: our name
+ * would stand under something that we did not make.
+ */
+export function openOwn(folder: string, file: string): { readonly fd: number; readonly stat: Stats } {
+  let opened: { readonly fd: number; readonly stat: Stats };
+  try {
+    opened = openBelow(folder, file);
+  } catch (cause) {
+    if (['ELOOP', 'ENOTDIR', 'ENXIO'].includes(codeOf(cause))) throw odd(file, 'is no regular file', cause);
+    throw cause;
+  }
+  const why = opened.stat.isFile()
+    ? isMineOrRoots(opened.stat)
+      ? undefined
+      : 'belongs to another user'
+    : 'is no regular file';
+  if (why === undefined) return opened;
+  closeSync(opened.fd);
+  throw odd(file, why);
+}
+
+/** Refuses a folder in which something belongs to another user. Verifying such a folder is possible, acting upon it is not. */
+export function refuseForeign(folder: string): void {
+  const pending = [''];
+  let count = 0;
+  for (let below = pending.pop(); below !== undefined; below = pending.pop()) {
+    for (const entry of readdirSync(path.join(folder, below), { withFileTypes: true })) {
+      const file = below === '' ? entry.name : `${below}/${entry.name}`;
+      const stat = lstatSync(path.join(folder, file), { throwIfNoEntry: false });
+      if (++count > ENTRIES_MAX) throw odd(file, 'is one entry too many');
+      if (stat && !isMineOrRoots(stat)) throw odd(file, 'belongs to another user');
+      if (stat?.isDirectory()) pending.push(file);
+    }
+  }
+}
+
+/** More than any run leaves. */
+const ENTRIES_MAX = 1_000_000;
+
+function odd(file: string, why: string, cause?: unknown): Fault {
+  return new Fault(
+    'foreign_file',
+    `${printable(file)} ${why}. Proctor does not act upon such a folder: look at it, and work on a copy of your own.`,
+    {
+      cause,
+    },
+  );
+}
