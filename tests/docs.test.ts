@@ -31,6 +31,7 @@ describe.each([
   'docs/packs.md',
   'docs/scripts.md',
   'docs/sandboxes.md',
+  'docs/security.md',
   'docs/suites.md',
 ])('%s', file => {
   const text = read(file);
@@ -83,4 +84,11 @@ test('docs/agents.md prints the table of files that run by themselves', () => {
   const rows = ACTIVE_FILES.map(({ paths, runs }) => `| ${paths.map(name => `\`${name}\``).join(' ')} | ${runs} |`);
   const [, table] = /\| files \| why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(read('docs/agents.md')) ?? [];
   expect(table?.trimEnd().split('\n')).toEqual(rows);
+});
+
+test('every promise of docs/security.md names a test that is there', () => {
+  const promises = [...read('docs/security.md').matchAll(/^\|.*\]\(\.\.\/(tests\/[\w./-]+)\): "(.*)" \|$/gm)];
+  expect(promises.length).toBeGreaterThan(15);
+  const missing = promises.filter(([, file = '', title = '']) => title === '' || !read(file).includes(title));
+  expect(missing.map(([row]) => row)).toEqual([]);
 });
