@@ -168,8 +168,9 @@ function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: Agen
   }
   const isKnown = ending.how !== 'lost' && ending.how !== 'not_started';
   // Older ones have the program's own code if a child alone ran out of memory.
-  const codes = !isKnown ? [null] : [exitOf(ending).code, ...(ending.how === 'out_of_memory' ? [ending.code] : [])];
-  if (value.exit_code !== undefined && !codes.includes(value.exit_code))
+  const codes: unknown[] = isKnown ? [exitOf(ending).code] : [null];
+  if (ending.how === 'out_of_memory') codes.push(ending.code);
+  if (!codes.includes(value.exit_code))
     yield [file, 'exit_code', 'is not that of the ending in the outcome'];
 }
 
