@@ -9,14 +9,14 @@ import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { bytesHash } from '../src/base/hash.ts';
 import { appendLines, type Entry, LEDGER } from '../src/evidence/ledger.ts';
-import { holdName } from '../src/execute/slots.ts';
+import { takeLock } from '../src/execute/locks.ts';
 
 const PROCESSES = 8;
 const LINES = 200;
 const [role, ...rest] = process.argv.slice(2);
 
 const ROLES: Readonly<Record<string, (home: string, name: string) => Promise<void>>> = {
-  ledger: (home, name) => each(name, async entry => void (await appendLines(home, [entry], holdName))),
+  ledger: (home, name) => each(name, async entry => void (await appendLines(home, [entry], takeLock))),
   shared: (home, name) => each(name, async entry => bare(path.join(home, 'shared'), entry)),
   own: (home, name) => each(name, async entry => bare(path.join(home, name), entry)),
 };

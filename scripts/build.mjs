@@ -32,6 +32,8 @@ await build({
     'runner-verify': 'src/cli/runner-verify.ts',
     launcher: 'src/execute/launcher.ts',
     'file-writer': 'src/execute/file-writer.ts',
+    'call-answerer': 'src/execute/call-answerer.ts',
+    'judge-thread': 'src/judge/judge-thread.ts',
   },
 });
 // It runs in front of every agent, at a path where no package says what its files are.

@@ -15,7 +15,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, type TestContext } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
 import { DISK } from '../src/execute/sandboxes/holder.ts';
-import { holdName, SLOTS, takeSlot } from '../src/execute/slots.ts';
+import { takeOwnLock } from '../src/execute/locks.ts';
+import { SLOTS, takeSlot } from '../src/execute/slots.ts';
 import { proctor, type Ran, ROOT, unhurried } from './support.ts';
 
 /** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
@@ -184,8 +185,8 @@ export function smallHome(context: TestContext, { cwd }: Place, kib: number): { 
 
 /** Takes every place for runs on this machine, until they are freed. Two at a time would wait for each other for ever. */
 export async function takeAllPlaces(): Promise<() => void> {
-  let turn = await holdName('all-places');
-  for (; turn === undefined; turn = await holdName('all-places')) await wait(50);
+  let turn = takeOwnLock('all-places');
+  for (; turn === undefined; turn = takeOwnLock('all-places')) await wait(50);
   const held = await Promise.all(Array.from({ length: SLOTS }, () => takeSlot()));
   return () => {
     for (const free of held) free();

@@ -94,6 +94,8 @@ describe('the rooms', () => {
       'src/tool/index.ts',
       'src/execute/launcher.ts',
       'src/execute/file-writer.ts',
+      'src/execute/call-answerer.ts',
+      'src/judge/judge-thread.ts',
       'src/execute/forward.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',

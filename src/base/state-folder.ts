@@ -1,4 +1,5 @@
-import { homedir } from 'node:os';
+import { statSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
 
 let named: string | undefined;
@@ -14,5 +15,12 @@ export function namedStateFolder(): string | undefined {
 
 /** Throws for a user without a home folder. */
 export function stateFolder(): string {
-  return named ?? path.join(homedir(), '.local', 'state', 'proctor');
+  return named ?? path.join(ownHome(), '.local', 'state', 'proctor');
+}
+
+/** With the home of another user, as sudo may leave it, root keeps its state in its own: that user could not use it. */
+function ownHome(): string {
+  const home = homedir();
+  if (process.geteuid?.() !== 0) return home;
+  return (statSync(home, { throwIfNoEntry: false })?.uid ?? 0) === 0 ? home : userInfo().homedir;
 }

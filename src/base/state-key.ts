@@ -53,32 +53,8 @@ export function readStateKey(): StateKey | undefined {
   }
 }
 
-/** Leaves a mark of this name in the state folder. Returns whether it lasts. */
-export function leaveMark(name: string): boolean {
-  if (makeStateKey().trouble !== undefined) return false;
-  const folder = path.join(stateFolder(), MARKS);
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    closeSync(openSync(path.join(folder, name), 'w', 0o600));
-    syncFolder(folder);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export function hasMark(name: string): boolean {
-  const key = readStateKey();
-  return key !== undefined && key.trouble === undefined && existsSync(path.join(stateFolder(), MARKS, name));
-}
-
-export function removeMark(name: string): void {
-  rmSync(path.join(stateFolder(), MARKS, name), { force: true });
-}
-
 const KEY_FILE = 'journal.key';
 const KEY_BYTES = 32;
-const MARKS = 'unlisted';
 
 /** By the folder that was named. */
 const made = new Map<string | undefined, StateKey>();

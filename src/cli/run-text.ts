@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
@@ -9,11 +10,17 @@ import { counted, durationText, sizeText } from './units.ts';
 
 /** An ending in a few words. */
 export function endingText(ending: Ending): string {
-  if (ending.how === 'exited') return `exit ${ending.code}`;
+  if (ending.how === 'exited') return `exit ${ending.code}${signalText(ending.code)}`;
   if (ending.how === 'signalled') return ending.signal;
   if (ending.how === 'killed') return STOPPED_BY[ending.by];
   if (ending.how === 'out_of_memory') return 'out of memory';
   return ending.how === 'lost' ? 'interrupted' : 'could not start';
+}
+
+/** A sandbox reports a signal as 128 and its number, which may as well be the program's own code. */
+function signalText(code: number): string {
+  const names = Object.entries(constants.signals).filter(([, number]) => number === code - 128);
+  return names[0] ? ` (perhaps ${names[0][0]})` : '';
 }
 
 const STOPPED_BY = {

@@ -108,7 +108,9 @@ function showText(shown: Shown, paint: Paint): string {
       .map(({ what, bytes_total, bytes_kept }) =>
         paint('note', `    ${what.replace('_', ' ')} is cut: ${sizeText(bytes_kept)} of ${sizeText(bytes_total)}`),
       ),
-    ...outcome.replaced.map(what => paint('note', `    ${what.replace('_', ' ')} is replaced: not fit to be shown`)),
+    ...outcome.replaced.map(what =>
+      paint('note', `    ${REPLACED[what] ?? `${what} is replaced: not fit to be shown`}`),
+    ),
     ...logLines(shown),
     '',
     ...evidenceLines(shown, folder, paint),
@@ -166,3 +168,9 @@ function enforcedBy({ enforcement }: ScriptOutcome): string[] {
     `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root of this machine'}`,
   ];
 }
+
+/** What Proctor did not pass on as the script said it. */
+const REPLACED: Readonly<Record<string, string>> = {
+  error_summary: 'error summary is replaced: not fit to be shown',
+  html_output: 'html output held U+0000, which is shown as U+FFFD',
+};

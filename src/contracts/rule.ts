@@ -36,6 +36,8 @@ export interface Context {
   readonly internal: boolean;
   /** The policy.json that lies beside the document, if one does. */
   readonly profileBeside?: unknown;
+  /** The document lies in the folder of a run of ours. */
+  readonly ofRun?: boolean;
 }
 
 export interface Finding {

@@ -7,7 +7,6 @@ import {
   ftruncateSync,
   openSync,
   readSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -27,6 +26,7 @@ import { check } from '../contracts/check.ts';
 import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
 
 export const LEDGER = 'ledger.ndjson';
+const LOCK = 'ledger.lock';
 
 /** What was left of lines that were never finished, and cut off. */
 export const REPAIRS = 'ledger-repairs.ndjson';
@@ -41,10 +41,10 @@ export interface Ledger {
 }
 
 /**
- * Takes a name of a user's that no other process holds, or nothing if one does. It must be free again when its holder
+ * Takes the lock of a name in a folder, or returns undefined if another process holds it. It must be free when its holder
  * dies, however it dies.
  */
-export type Hold = (name: string, uid: number) => Promise<Held | undefined>;
+export type Hold = (folder: string, name: string) => Held | undefined | Promise<Held | undefined>;
 
 interface Held {
   close(): unknown;
@@ -96,12 +96,11 @@ export async function appendLines(
 
 const sync = promisify(fdatasync);
 
-/** Waits until nobody else writes. The folder has one name for all who use it, wherever they see it and whoever they are. */
+/** Waits until no other process writes. The lock lies beside the ledger, so only who can write there can take it. */
 async function alone(home: string, hold: Hold): Promise<Held> {
-  const { dev, ino, uid } = statSync(home, { bigint: true });
   const untilMs = monotonicMs() + WAIT_MS;
   for (;;) {
-    const lock = await hold(`ledger-${dev}-${ino}`, Number(uid));
+    const lock = await hold(home, LOCK);
     if (lock) return lock;
     if (monotonicMs() > untilMs) throw new Fault('ledger_busy', 'Others were writing to the ledger for too long.');
     await wait(1 + 4 * chance());

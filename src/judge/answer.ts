@@ -1,19 +1,23 @@
 import { canonicalize } from '../base/canonical.ts';
 import { readJson } from '../base/json.ts';
 import { type CaseArtifact, caseArtifact, eventsOf } from '../contracts/artifacts/index.ts';
+import { Effort } from './effort.ts';
 import { folded } from './folded.ts';
 import { type Usage, usageOf } from './usage.ts';
 
 /** What an agent answered to one case, in the forms that expectations look at. Each is made when it is first needed. */
 export class Answer {
   readonly artifact: CaseArtifact;
+  /** What patterns may take to look through it. */
+  readonly effort: Effort;
   #text: string | undefined;
   #folded: string | undefined;
   #json: Json | undefined;
   #calls: readonly Call[] | undefined;
 
-  constructor(artifact: CaseArtifact) {
+  constructor(artifact: CaseArtifact, effort = new Effort()) {
     this.artifact = artifact;
+    this.effort = effort;
   }
 
   /** The final output as a text; of JSON, the canonical one. */

@@ -12,13 +12,17 @@ import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { evaluation as contract, type Evaluation, type JudgedCase, summaryOf } from '../contracts/evaluation/index.ts';
 import { documentIn } from '../evidence/read.ts';
 import { CASES, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
+import type { JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
+import { Effort, STEPS_HERE_MAX } from './effort.ts';
 import { judgeCase } from './judge-case.ts';
 
 /** Who judges, beside the documents. */
 export interface Judging {
   /** Runs the scripts that cases are judged by. */
   readonly runCheck: RunCheck;
+  /** Judges cases whose patterns take long. Without it, such expectations are not judged. */
+  readonly judgeApart?: JudgeApart;
   readonly clock?: Clock;
   /** Stops the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
@@ -48,17 +52,14 @@ function knownEvaluation(folder: string): Evaluation | undefined {
 }
 
 /** Judges every case of a sealed run by what lies in its folder, one artifact at a time. Writes nothing. */
-export async function evaluateSuite(
-  folder: string,
-  { runCheck, clock = systemClock, signal }: Judging,
-): Promise<Evaluation> {
+export async function evaluateSuite(folder: string, { clock = systemClock, ...judging }: Judging): Promise<Evaluation> {
   const suite = readSuite(folder);
   const { run, sealSha256 } = suite;
   if (sealSha256 === undefined) {
     throw new Fault('not_sealed', 'The run has no seal, so nothing tells whether it is whole. It is not judged.');
   }
   const cases_sha256 = casesHash(suite);
-  const cases = await judgeAll(suite, runCheck, signal);
+  const cases = await judgeAll(suite, judging);
   return {
     schema_version: 'evaluation.v1',
     run_id: run.run_id,
@@ -81,17 +82,22 @@ export function writeEvaluation(folder: string, evaluation: Evaluation): void {
   writeAtomic(file, text);
 }
 
-async function judgeAll(suite: SuiteFolder, runCheck: RunCheck, signal?: AbortSignal): Promise<JudgedCase[]> {
+async function judgeAll(
+  suite: SuiteFolder,
+  { runCheck, judgeApart, signal }: Omit<Judging, 'clock'>,
+): Promise<JudgedCase[]> {
   const { folder, run } = suite;
   const selected = new Set(run.selected_case_ids);
   const judged: (JudgedCase | Promise<JudgedCase>)[] = [];
   const checks = new Set<Promise<unknown>>();
   let bytes = 0;
+  let steps = 0;
   try {
     for (const asked of suiteCases(folder)) {
       // A case that stands there twice was taken out at its first time.
       if (!selected.delete(asked.id)) continue;
-      const one = judgeCase(asked, artifactOf(suite, asked.id), { folder, runCheck });
+      const effort = new Effort({ here: STEPS_HERE_MAX });
+      const one = judgeCase(asked, artifactOf(suite, asked.id), { folder, runCheck, effort, judgeApart });
       judged.push(one);
       if (one instanceof Promise) {
         const check: Promise<unknown> = one.then(NOTHING, NOTHING).finally(() => checks.delete(check));
@@ -99,7 +105,11 @@ async function judgeAll(suite: SuiteFolder, runCheck: RunCheck, signal?: AbortSi
         if (checks.size >= CHECKS_AT_ONCE) await Promise.race(checks);
       } else bytes += bytesOf(one);
       if (bytes > contract.bytesMax) throw tooLarge();
-      if (judged.length % CASES_AT_ONCE === 0) await others();
+      steps += effort.taken;
+      if (judged.length % CASES_AT_ONCE === 0 || steps > STEPS_HERE_MAX) {
+        steps = 0;
+        await others();
+      }
       if (signal?.aborted) throw new Fault('cancelled', 'The evaluation was cancelled.');
     }
     const cases: JudgedCase[] = [];

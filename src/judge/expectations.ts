@@ -9,6 +9,7 @@ import {
   toolRequired,
   toolSequence,
 } from './conduct.ts';
+import { TooMuchHere } from './effort.ts';
 import { jsonPath, jsonSchema } from './json.ts';
 import { type Judge, type Judgement, notJudged } from './judgement.ts';
 import { maxCost, maxLatency, maxSteps } from './limits.ts';
@@ -22,16 +23,21 @@ export interface Found {
   readonly isBroken: boolean;
 }
 
-/** Judges an answer by everything that its case expects, but for a script, which takes a world to run in. */
+/**
+ * Judges an answer by everything that its case expects, but for a script, which takes a world to run in. Throws
+ * `TooMuchHere` if that takes too long for this thread.
+ */
 export function judgeAnswer(expected: Expected, answer: Answer): Found {
   const assertions: Assertion[] = [];
   let isBroken = false;
   for (const [name, judge] of JUDGES) {
     const asked = expected[name];
     if (asked === undefined) continue;
+    answer.effort.begin();
     try {
       for (const judgement of judge(asked, answer)) assertions.push(named(name, judgement));
     } catch (error) {
+      if (error instanceof TooMuchHere) throw error;
       // One answer, however odd, must not take the verdicts on all others along.
       isBroken = true;
       assertions.push(named(name, notJudged(error instanceof Unjudgeable ? error.message : FAILED)));

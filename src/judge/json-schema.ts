@@ -1,21 +1,39 @@
 import { Ajv2020, type CodeKeywordDefinition, type ErrorObject, _ } from 'ajv/dist/2020.js';
 import { canonicalize } from '../base/canonical.ts';
 import { placeOf } from '../base/place.ts';
+import { type Effort, TooMuchHere } from './effort.ts';
 import { Kept } from './kept.ts';
 import { patternOf } from './patterns.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** What is wrong with a value by a JSON Schema, in words that follow a place; undefined if nothing is. */
-export type Validate = (value: unknown) => { readonly place: string; readonly message: string } | undefined;
+export type Validate = (
+  value: unknown,
+  effort: Effort,
+) => { readonly place: string; readonly message: string } | undefined;
 
 /** A JSON Schema (2020-12), made ready once. Throws `Unjudgeable` for one that cannot be judged by. */
-export function validatorOf(schema: Record<string, unknown>): Validate {
-  return validators.get(canonicalize(schema), () => compiled(schema));
+export function validatorOf(schema: Record<string, unknown>, effort: Effort): Validate {
+  let isNew = false;
+  const { validate, steps } = validators.get(canonicalize(schema), () => {
+    isNew = true;
+    return compiled(schema, effort);
+  });
+  // As many as when it was compiled: a verdict must not depend on what was judged earlier.
+  if (!isNew) effort.take(steps);
+  return validate;
 }
 
-const validators = new Kept<Validate>(200);
+interface Compiled {
+  readonly validate: Validate;
+  /** What it took to make its patterns ready. */
+  readonly steps: number;
+}
 
-function compiled(schema: Record<string, unknown>): Validate {
+/** 200 of the usual ones: what the patterns of a schema hold grows with their steps. */
+const validators = new Kept<Compiled>(20_000_000, ({ steps }) => Math.max(steps, 100_000));
+
+function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   const dialect = schema['$schema'];
   if (dialect !== undefined && (typeof dialect !== 'string' || dialect.replace(/#$/, '') !== DIALECT)) {
     throw new Unjudgeable('The schema is written for another version of JSON Schema than 2020-12.');
@@ -27,18 +45,21 @@ function compiled(schema: Record<string, unknown>): Validate {
   try {
     // An instance of its own: names in one schema must mean nothing in another.
     const steps = new Steps();
-    const validate = ownAjv(steps).compile(schema);
-    return value => {
+    const patterns = new Patterns(effort);
+    const validate = ownAjv(steps, patterns).compile(schema);
+    const judge: Validate = (value, toJudge) => {
       steps.taken = 0;
+      patterns.effort = toJudge;
       if (validate(value)) return undefined;
       const [error] = validate.errors ?? [];
       return error
         ? { place: placeIn(value, error.instancePath), message: messageOf(error) }
         : { place: '', message: 'breaks the schema' };
     };
+    return { validate: judge, steps: patterns.compiling };
   } catch (error) {
     // A pattern in it says more than we could.
-    if (error instanceof Unjudgeable) throw error;
+    if (error instanceof Unjudgeable || error instanceof TooMuchHere) throw error;
     throw new Unjudgeable('The schema refers to what is not in it, or asks for what does not exist.');
   }
 }
@@ -62,9 +83,26 @@ class Steps {
 
 const STEPS_MAX = 1_000_000;
 
+/** The patterns of a schema, which ajv calls without saying for whom. */
+class Patterns {
+  /** Of whoever judges by the schema now. */
+  effort: Effort;
+  compiling = 0;
+
+  constructor(effort: Effort) {
+    this.effort = effort;
+  }
+
+  of(source: string): { test(text: string): boolean } {
+    const pattern = patternOf(source, this.effort);
+    this.compiling += pattern.compiling;
+    return { test: text => pattern.test(text, this.effort) };
+  }
+}
+
 /** Nothing in it takes more than time in proportion to the answer, or trips over a key such as `valueOf`. */
-function ownAjv({ take }: Steps): Ajv2020 {
-  const regExp = Object.assign((pattern: string) => patternOf(pattern), { code: 'patternOf' });
+function ownAjv({ take }: Steps, patterns: Patterns): Ajv2020 {
+  const regExp = Object.assign((pattern: string) => patterns.of(pattern), { code: 'patternOf' });
   const ajv = new Ajv2020({
     strict: false,
     logger: false,

@@ -1,23 +1,24 @@
 import { canonicalize } from '../base/canonical.ts';
+import type { Effort } from './effort.ts';
 import { valuesAt } from './json-path.ts';
 import { validatorOf } from './json-schema.ts';
 import { fails, holds, type Judge, OUTPUT } from './judgement.ts';
 import { patternOf } from './patterns.ts';
 import { quoting, saying } from './sentence.ts';
 
-export const jsonSchema: Judge<'json_schema'> = (schema, { json }) => {
-  const validate = validatorOf(schema);
+export const jsonSchema: Judge<'json_schema'> = (schema, { json, effort }) => {
+  const validate = validatorOf(schema, effort);
   if (!json.ok) return [fails(NOT_JSON, OUTPUT)];
-  const fault = validate(json.value);
+  const fault = validate(json.value, effort);
   if (!fault) return [holds(OUTPUT)];
   const where = fault.place === '' ? 'The answer' : `In the answer, ${fault.place}`;
   return [fails(saying(`${where} ${fault.message}.`, 'The answer does not keep the schema.'), OUTPUT)];
 };
 
 /** With `[*]` a path leads to many values, and one of them that fits is enough. */
-export const jsonPath: Judge<'json_path'> = function* (expected, { json }) {
+export const jsonPath: Judge<'json_path'> = function* (expected, { json, effort }) {
   for (const { path, ...asked } of expected) {
-    const fits = fitting(asked);
+    const fits = fitting(asked, effort);
     if (!json.ok) {
       yield fails(NOT_JSON, OUTPUT);
       continue;
@@ -48,11 +49,11 @@ interface Asked {
 }
 
 /** What a value at a path must be. */
-function fitting({ exists, regex, equals }: Asked): (value: unknown) => boolean {
+function fitting({ exists, regex, equals }: Asked, effort: Effort): (value: unknown) => boolean {
   if (exists !== undefined) return () => true;
   if (regex !== undefined) {
-    const pattern = patternOf(regex);
-    return value => pattern.test(typeof value === 'string' ? value : canonicalize(value));
+    const pattern = patternOf(regex, effort);
+    return value => pattern.test(typeof value === 'string' ? value : canonicalize(value), effort);
   }
   const wanted = canonicalize(equals);
   return value => canonicalize(value) === wanted;

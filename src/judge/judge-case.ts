@@ -4,25 +4,44 @@ import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { pathFault } from '../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
-import { Answer, latencyOf } from './answer.ts';
+import { latencyOf } from './answer.ts';
+import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
-import { judgeAnswer } from './expectations.ts';
+import type { Effort } from './effort.ts';
+import type { Found } from './expectations.ts';
 import { fails, holds, notJudged } from './judgement.ts';
 import { saying } from './sentence.ts';
 import { usageOf } from './usage.ts';
 
-/** Judges one case. A promise only where a script has to be run. */
+/** Judges one case. A promise only where a script has to be run, or a pattern takes long. */
 export function judgeCase(
   asked: SuiteCase,
   artifact: CaseArtifact | undefined,
-  { folder, runCheck }: { readonly folder: string; readonly runCheck: RunCheck },
+  judging: CaseJudging,
 ): JudgedCase | Promise<JudgedCase> {
   if (artifact === undefined) return judged(asked, undefined, 'missing', []);
   const { runner_failure: failure } = artifact;
   if (failure) return judged(asked, artifact, failure.class, []);
-  const { expected = {} } = asked;
-  const { assertions, isBroken } = judgeAnswer(expected, new Answer(artifact));
-  const { script } = expected;
+  const found = judgeAnswerSomewhere(asked.expected ?? {}, artifact, judging);
+  if (found instanceof Promise) return found.then(late => judgedBy(asked, artifact, late, judging));
+  return judgedBy(asked, artifact, found, judging);
+}
+
+/** What a case is judged by, beside its documents. */
+export interface CaseJudging {
+  readonly folder: string;
+  readonly runCheck: RunCheck;
+  readonly effort: Effort;
+  readonly judgeApart: JudgeApart | undefined;
+}
+
+function judgedBy(
+  asked: SuiteCase,
+  artifact: CaseArtifact,
+  { assertions, isBroken }: Found,
+  { folder, runCheck }: CaseJudging,
+): JudgedCase | Promise<JudgedCase> {
+  const script = asked.expected?.script;
   if (!script) return judged(asked, artifact, isBroken ? 'other' : null, assertions);
   const order = { ...script, folder, input: { case: asked, artifact } };
   return judgeByScript(order, runCheck).then(({ assertion, isBroken: hasTrouble }) =>

@@ -1,17 +1,26 @@
-/** What was made before, by the text it was made of. Of more than `max` the oldest goes. */
+/** What was made before, by the text it was made of. Of more than `max`, the oldest go. */
 export class Kept<Value> {
   readonly #values = new Map<string, Value>();
   readonly #max: number;
+  readonly #weigh: (value: Value) => number;
+  #weight = 0;
 
-  constructor(max: number) {
+  /** `max` bounds how many there are, or what they weigh together. */
+  constructor(max: number, weigh: (value: Value) => number = () => 1) {
     this.#max = max;
+    this.#weigh = weigh;
   }
 
   get(key: string, make: () => Value): Value {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
     const value = make();
-    if (this.#values.size >= this.#max) this.#values.delete(this.#values.keys().next().value as string);
+    this.#weight += this.#weigh(value);
+    for (const [oldest, old] of this.#values) {
+      if (this.#weight <= this.#max) break;
+      this.#values.delete(oldest);
+      this.#weight -= this.#weigh(old);
+    }
     this.#values.set(key, value);
     return value;
   }

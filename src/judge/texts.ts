@@ -16,9 +16,9 @@ export const mustInclude: Judge<'must_include'> = (expected, answer) =>
 export const mustNotInclude: Judge<'must_not_include'> = (expected, answer) =>
   all(expected).map(part => absent(!answer.folded.includes(folded(part)), part));
 
-export const regex: Judge<'regex'> = function* (expected, { text }) {
+export const regex: Judge<'regex'> = function* (expected, { text, effort }) {
   for (const pattern of all(expected)) {
-    yield patternOf(pattern).test(text)
+    yield patternOf(pattern, effort).test(text, effort)
       ? holds(OUTPUT)
       : fails(
           quoting(pattern, quoted => `The answer does not match ${quoted}.`),
@@ -27,9 +27,9 @@ export const regex: Judge<'regex'> = function* (expected, { text }) {
   }
 };
 
-export const notRegex: Judge<'not_regex'> = function* (expected, { text }) {
+export const notRegex: Judge<'not_regex'> = function* (expected, { text, effort }) {
   for (const pattern of all(expected)) {
-    yield patternOf(pattern).test(text)
+    yield patternOf(pattern, effort).test(text, effort)
       ? fails(
           quoting(pattern, quoted => `The answer matches ${quoted}.`),
           OUTPUT,

@@ -204,7 +204,8 @@ export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: B
     write_roots: [...boundBy.writeRoots],
     context: {
       working_dir: '.',
-      env_allowlist: [...Object.keys(job.env), ...(isBare ? ['PROCTOR_RUN'] : [])].sort(),
+      // The sandbox sets PWD when it changes to the work folder.
+      env_allowlist: [...new Set([...Object.keys(job.env), isBare ? 'PROCTOR_RUN' : 'PWD'])].sort(),
       locale: LOCALE,
       timezone: 'UTC',
     },

@@ -34,6 +34,7 @@ export function readingOf(facts: Facts): ScriptReading {
   const files = isStored(output) ? output.files : [];
   const claimed = result.ok ? result.value : undefined;
   const html = htmlOf(claimed?.html_output ?? '', facts);
+  const hasNul = claimed?.html_output.includes('\0') === true;
   const hide = hiding(secrets);
   const summary = summaryOf(verdict, claimed, facts);
   return {
@@ -50,8 +51,8 @@ export function readingOf(facts: Facts): ScriptReading {
     // Of what could not be stored, nobody can say that it was missing.
     artifacts: compared(output instanceof Fault ? [] : (claimed?.artifacts ?? []), files, hide),
     cuts: [...html.cuts, ...summary.cuts],
-    replaced: summary.replaced,
-    remarks: [...remarksOn(facts, verdict, hide), ...summary.remarks],
+    replaced: [...(hasNul ? ['html_output'] : []), ...summary.replaced],
+    remarks: [...remarksOn(facts, verdict, hide), ...(hasNul ? [NUL_REPLACED] : []), ...summary.remarks],
     warnings:
       facts.telling.length > 0
         ? [
@@ -143,7 +144,7 @@ function summaryOf(
   }
   if (verdict.message !== undefined) return { ...none, text: `${verdict.message} Reference: ${correlationId}.` };
   const safe = safeSummary(said, secrets, caps.summaryBytes);
-  const text = safe.text ?? 'The script reported a failure and gave no message.';
+  const text = safe.text ?? UNSAID[verdict.status];
   if (safe.changed === 'unsafe') {
     const detail = 'The error summary held a trace, a path of a machine or a secret; the raw result has it.';
     return {
@@ -156,6 +157,12 @@ function summaryOf(
   const cut = { what: 'error_summary', bytes_total: safe.bytesTotal, bytes_kept: Buffer.byteLength(text) };
   return { ...none, text, cuts: safe.changed === 'cut' && cut.bytes_kept < cut.bytes_total ? [cut] : [] };
 }
+
+/** Of a script that gave no message, or none that can be read. */
+const UNSAID = {
+  failed: 'The script reported a failure and gave no message.',
+  timed_out: 'The script reported that it ran out of time and gave no message.',
+} as const;
 
 /** What was cut is counted after masking, as in streams: a mask may be longer than what it hides. */
 function htmlOf(said: string, { secrets, caps }: Facts): { text: string; cuts: ScriptReading['cuts'] } {
@@ -234,3 +241,5 @@ function remarksOn({ result, output, telling }: Facts, { reason }: Verdict, hide
 function note(code: string, detail: string): Remark {
   return { level: 'note', code, detail };
 }
+
+const NUL_REPLACED = note('nul_replaced', 'The HTML held U+0000, which is shown as U+FFFD; the raw result has it.');

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { Fault } from '../base/fault.ts';
-import { hasMark, leaveMark, removeMark } from '../base/state-key.ts';
 import type { Entry, Ledger } from '../evidence/ledger.ts';
 import type { Recovered } from './recover.ts';
 
@@ -13,16 +12,19 @@ export function ledgerOf(
   return {
     async enter(entry) {
       try {
-        const [{ appendLines }, { holdName }] = await roomsOf();
-        const { added } = await appendLines(home, [entry], holdName, search);
-        if (added.length > 0) return;
+        const [{ appendLines }, { takeLock }, { forgetPending, pendingOf }] = await roomsOf();
+        const pending = pendingOf(home).filter(({ entry: { run_id } }) => run_id !== entry.run_id);
+        const entries = [...pending.map(waiting => waiting.entry), entry];
+        const { added } = await appendLines(home, entries, takeLock, pending.length > 0 ? 'all of it' : search);
+        forgetPending(pending);
+        if (added.includes(entry.run_id)) return;
         const { lineIn } = await import('../evidence/ledger-line.ts');
         if (lineIn(home, entry.run_id)?.includes(entry.seal_sha256)) return;
-        onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger: another run had its name.`);
+        onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but gets no line in the ledger: another run had its name.`);
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'The ledger could not be written.';
-        const then = leaveMark(markOf(entry)) ? LATER : NEVER;
-        onWarning?.(`${entry.run_id} is sealed and whole, but has no line in the ledger. ${why} ${then}`);
+        const later = await keepForLater(home, entry);
+        onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but its line in the ledger is missing. ${why} ${later}`);
       }
     },
   };
@@ -45,27 +47,39 @@ export async function refuseTaken(home: string, ids: readonly string[]): Promise
   }
 }
 
-const LATER = 'proctor recover adds the line.';
-const NEVER = 'The line cannot be added later, because your state folder cannot be used.';
+/** The code of the warning. */
+const MISSING = 'ledger_line_missing';
 
-/** What says outside of the project that a run was sealed here and still needs its line. */
-function markOf({ seal_sha256 }: Entry): string {
-  return seal_sha256.slice('sha256:'.length);
+/** Notes that a line is missing, and says who will write it. */
+async function keepForLater(home: string, entry: Entry): Promise<string> {
+  try {
+    const { keepPending } = await import('../evidence/ledger-pending.ts');
+    keepPending(home, entry);
+    return 'The next run here adds it, or proctor recover.';
+  } catch {
+    return 'The line cannot be added later, because your state folder cannot be used.';
+  }
 }
 
-const roomsOf = () => Promise.all([import('../evidence/ledger.ts'), import('../execute/slots.ts')]);
+const roomsOf = () =>
+  Promise.all([
+    import('../evidence/ledger.ts'),
+    import('../execute/locks.ts'),
+    import('../evidence/ledger-pending.ts'),
+  ]);
 
 /**
  * Gives the runs of a home that were sealed here their missing lines, in the order in which they were sealed, and cuts off
- * a line that was torn. A sealed folder alone is no reason for a line: a checkout may hold one.
+ * a line that was torn. A sealed folder is no reason for a line: a checkout may hold one.
  */
 export async function completeLedger(home: string): Promise<Recovered[]> {
   if (!existsSync(home)) return [];
-  const [{ appendLines, LEDGER, REPAIRS }, { holdName }] = await roomsOf();
+  const [{ appendLines, LEDGER, REPAIRS }, { takeLock }, { forgetPending, pendingOf }] = await roomsOf();
   try {
-    const entries = (await sealedIn(home)).filter(entry => hasMark(markOf(entry)));
-    const { added, isRepaired } = await appendLines(home, entries, holdName, 'all of it');
-    for (const entry of entries) removeMark(markOf(entry));
+    const pending = pendingOf(home);
+    const entries = pending.map(({ entry }) => entry);
+    const { added, isRepaired } = await appendLines(home, entries, takeLock, 'all of it');
+    forgetPending(pending);
     const torn = `what was left of its last line stands in ${REPAIRS} now`;
     return [
       ...(isRepaired ? [{ id: LEDGER, became: 'repaired', why: torn } as const] : []),
@@ -75,19 +89,4 @@ export async function completeLedger(home: string): Promise<Recovered[]> {
     if (!(error instanceof Fault)) throw error;
     return [{ id: LEDGER, became: 'odd', why: error.message }];
   }
-}
-
-/** Runs that are finished. Those that still have their journal get their line when it is taken away. */
-async function sealedIn(home: string): Promise<Entry[]> {
-  const [{ hasJournal }, { sealedEntry }, { listRuns }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/sealed-entry.ts'),
-    import('../evidence/runs.ts'),
-  ]);
-  const entries = new Map<string, Entry>();
-  for (const { folder } of listRuns(home)) {
-    const entry = hasJournal(folder) ? undefined : sealedEntry(folder);
-    if (entry) entries.set(entry.run_id, entry);
-  }
-  return [...entries.values()].sort((a, b) => Date.parse(a.sealed_at) - Date.parse(b.sealed_at));
 }

@@ -64,9 +64,9 @@ async function recoverOne(
   const suite = await openSuiteIn(folder);
   if (suite) return recoverSuite(place, suite, ledger);
   if (!RUN_ID.test(id)) return { id, became: 'odd', why: ELSEWHERE };
-  const { holdName } = await import('../execute/slots.ts');
+  const { takeOwnLock } = await import('../execute/locks.ts');
   // Two that recover the same run would write over each other.
-  const lock = await holdName(`recover-${id}`);
+  const lock = takeOwnLock(`recover-${id}`);
   if (!lock) return { id, became: 'alive' };
   try {
     if (!hasJournal(folder)) return undefined;

@@ -9,6 +9,7 @@ import { checkTarget, copyOutput } from './copy-output.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
+import { withThread } from './judge-thread.ts';
 import { profileOf } from './profile.ts';
 import type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
 import { sharedLauncher } from './run-script.ts';
@@ -99,18 +100,21 @@ export async function runOrder(
     onWarning,
   }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
-  const [{ runIntent: run }, { homeFrom }, { judgeAccept, unjudgeableChecks }, { IntentFault }] = await Promise.all([
-    import('../run/intent/intent.ts'),
-    import('../evidence/runs.ts'),
-    import('../judge/accept.ts'),
-    import('../run/intent/trouble.ts'),
-  ]);
+  const [{ runIntent: run }, { homeFrom }, { judgeAccept }, { unjudgeableChecks }, { IntentFault }] = await Promise.all(
+    [
+      import('../run/intent/intent.ts'),
+      import('../evidence/runs.ts'),
+      import('../judge/apart.ts'),
+      import('../judge/accept.ts'),
+      import('../run/intent/trouble.ts'),
+    ],
+  );
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
   const { place, result, keptIn } = await run(
     {
       ...order,
-      judgeAccept,
+      judgeAccept: (...asked) => withThread(signal, judgeApart => judgeAccept(...asked, judgeApart)),
       checkAccept: checks => {
         const [first] = unjudgeableChecks(checks);
         if (first)

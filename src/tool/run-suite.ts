@@ -181,8 +181,11 @@ function ifStopped(error: unknown): undefined {
 
 /** Two that go on with the same run would ask every case twice, and write over each other. */
 async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer>): Promise<Answer> {
-  const [{ holdName }, { bytesHash }] = await Promise.all([import('../execute/slots.ts'), import('../base/hash.ts')]);
-  const lock = await holdName(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
+  const [{ takeOwnLock }, { bytesHash }] = await Promise.all([
+    import('../execute/locks.ts'),
+    import('../base/hash.ts'),
+  ]);
+  const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);
   try {
     return await act();

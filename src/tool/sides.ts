@@ -7,6 +7,7 @@ import type { Evaluation } from '../contracts/evaluation/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { Side } from '../judge/compare-input.ts';
+import { withThread } from './judge-thread.ts';
 
 /** Who judges: where runs of checks lie while they last, and who stops them. */
 export interface Judge {
@@ -25,7 +26,9 @@ export async function evaluationIn(folder: string, { home, signal, again = false
     import('../evidence/runs.ts'),
   ]);
   const runCheck = checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), ...(signal && { signal }) });
-  return evaluationOf(folder, { runCheck, again, ...(signal && { signal }) });
+  return withThread(signal, judgeApart =>
+    evaluationOf(folder, { runCheck, judgeApart, again, ...(signal && { signal }) }),
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/index.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
 import { openSeal, type RunKind } from '../contracts/seal/index.ts';
-import { exitOf } from '../evidence/endings.ts';
+import { isExitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { above } from './walk.ts';
@@ -69,7 +69,7 @@ export function agreementInspector({ tree, hashOf, troubled, report }: Surroundi
         const disagrees = (at: string, message: string): void =>
           report({ rule: FD.FD9.id, level: 'must', file, at, message });
         if (result && result.status !== value.status) disagrees('status', 'is not the one of result.json');
-        if (runner && canonicalize(exitOf(value.ending)) !== canonicalize(runner.exit)) {
+        if (runner && !isExitOf(value.ending, runner.exit)) {
           disagrees('ending', 'is not the one that runner.json tells');
         }
       }

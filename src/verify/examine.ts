@@ -20,6 +20,8 @@ export interface Origin {
   readonly input: string;
   /** Its file name, by which it may be known. */
   readonly fileName?: string;
+  /** It lies where the folder of a run has it. */
+  readonly ofRun?: boolean;
   /** Reads the profile that may lie beside it. */
   readonly profile?: () => unknown;
   /** The file or folder that it is a part of. */
@@ -47,7 +49,7 @@ function examineBy(
   contract: Contract,
   document: JsonDocument,
   bytes: number,
-  { input, profile, within }: Origin,
+  { input, profile, within, ofRun = false }: Origin,
   { strict = false, internal = false, bytesMax }: Options,
 ): Examined {
   if (bytesMax === undefined && bytes > contract.bytesMax) {
@@ -57,7 +59,7 @@ function examineBy(
     return { verdict: refused(input, 'too_many_values', tooManyValues(contract.bytesMax), within) };
   }
   const profileBeside = contract.namesProfile ? profile?.() : undefined;
-  const judgement = judge(contract, document, { strict, internal, profileBeside });
+  const judgement = judge(contract, document, { strict, internal, profileBeside, ofRun });
   const verdict: Verdict = {
     input,
     outcome: judgement.valid ? 'valid' : 'invalid',

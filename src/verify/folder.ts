@@ -171,7 +171,7 @@ function* documentsIn(
     const profile = (): unknown => profileOf(path.posix.dirname(file));
     const judged = (cap: number): Examined | Promise<Examined> => {
       const source = shelf.read(file, cap);
-      const origin = { input: full, fileName, profile, within };
+      const origin = { input: full, fileName, profile, within, ofRun: OF_RUN.test(file) };
       return source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(full, source, within) };
     };
     // A name that alone says the format says how much may be read, too; a promise per case would cost more than judging it.
@@ -180,6 +180,9 @@ function* documentsIn(
       : capOf(options, fileName).then(judged);
   }
 }
+
+/** Where a run has its record. */
+const OF_RUN = /(?:^|\/)evidence\/runner\.json$/;
 
 /** An agent that said nothing has a transcript all the same, and an empty one is a file. */
 const TRANSCRIPT = /(?:^|\/)steps\/[^/]+\/transcript\.ndjson$/;

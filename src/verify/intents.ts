@@ -13,7 +13,7 @@ import {
 } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import { exitOf } from '../evidence/endings.ts';
+import { isExitOf } from '../evidence/endings.ts';
 import { INTENT_STEP_FOLDER } from '../evidence/intent-documents.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
@@ -166,7 +166,7 @@ function* fromOutcome(
   { runner, bundle }: Run,
 ): Generator<Disagreement> {
   const { ending, checks, missing_outputs, refused, command } = outcome;
-  if (runner && canonicalize(exitOf(ending)) !== canonicalize(runner.exit))
+  if (runner && !isExitOf(ending, runner.exit))
     yield ['execution.exit_code', 'rests on an ending that is not the one that runner.json tells'];
   const endedWell = ending.how === 'exited' && ending.code === 0;
   const heldAll = refused === null && missing_outputs.length === 0 && checks.every(({ held }) => held);

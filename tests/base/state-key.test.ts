@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { useStateFolder } from '../../src/base/state-folder.ts';
-import { hasMark, leaveMark, makeStateKey, readStateKey, removeMark } from '../../src/base/state-key.ts';
+import { makeStateKey, readStateKey } from '../../src/base/state-key.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
 const run = promisify(execFile);
@@ -39,15 +39,4 @@ console.log(trouble ?? bytes.toString('hex'));`;
   expect(new Set(said.map(({ stdout }) => stdout)).size).toBe(1);
   expect(said[0]?.stdout).toMatch(/^[0-9a-f]{64}\n$/);
   expect(readdirSync(state)).toEqual(['journal.key']);
-});
-
-test('a mark lasts until it is removed, and none is left where the folder cannot be used', () => {
-  useStateFolder(path.join(temporaryFolder(), 'proctor'));
-  expect([hasMark('abc'), leaveMark('abc'), hasMark('abc')]).toEqual([false, true, true]);
-  removeMark('abc');
-  expect(hasMark('abc')).toBe(false);
-  const open = path.join(temporaryFolder(), 'proctor');
-  mkdirSync(open, { mode: 0o755 });
-  useStateFolder(open);
-  expect([leaveMark('abc'), hasMark('abc')]).toEqual([false, false]);
 });

@@ -86,12 +86,29 @@ describe('the ledger of a place', () => {
     const { here, home } = furnished();
     mkdirSync(ledgerIn(home), { recursive: true });
     const script = here.proctor(['run', 'script', 'ok.py']);
-    expect(script).toMatchObject({ code: 0, stderr: expect.stringMatching(/warning: script_\S+ is sealed and whole/) });
-    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/proctor recover adds the line/) });
+    expect(script).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/warning: ledger_line_missing: script_\S+ is sealed/),
+    });
+    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/The next run here adds it/) });
     expect(here.proctor(['recover']).stdout).toMatch(/^ledger\.ndjson {2}is left alone: /);
     rmdirSync(ledgerIn(home));
     expect(here.proctor(['recover']).stdout).toMatch(/^(?:\S+ {2}had no line in the ledger, and has one now\n){2}$/);
     expect(linesIn(home).map(({ kind }) => kind)).toEqual(['script', 'suite']);
+    expect(here.proctor(['verify', '.proctor']).code).toBe(0);
+  });
+
+  test('gets a line that is missing from the next run', () => {
+    const { here, home } = furnished();
+    mkdirSync(ledgerIn(home), { recursive: true });
+    const first = here.proctor(['run', 'script', 'ok.py', '--json']);
+    rmdirSync(ledgerIn(home));
+    const second = here.proctor(['run', 'script', 'ok.py', '--json']);
+    expect(second.stderr).toBe('');
+    const ids = [first, second].map(({ stdout }) => (JSON.parse(stdout) as { run_id: string }).run_id);
+    expect(linesIn(home).map(({ run_id }) => run_id)).toEqual(ids);
+    expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
+    expect(linesIn(home)).toHaveLength(3);
     expect(here.proctor(['verify', '.proctor']).code).toBe(0);
   });
 

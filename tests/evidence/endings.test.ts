@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { exitOf, isTime, terminationOf } from '../../src/evidence/endings.ts';
+import { exitOf, isExitOf, isTime, terminationOf } from '../../src/evidence/endings.ts';
 import { endingText } from '../../src/evidence/final-state.ts';
 import { adviceOf, exampleWith, judged, rulesOf } from '../support.ts';
 
@@ -67,6 +67,12 @@ const TABLE: [Ending, Exit, string, string][] = [
     'out of memory, exit code 137',
   ],
   [{ how: 'out_of_memory', code: 1 }, exit(1, undefined, { oom_killed: true }), 'error', 'out of memory, exit code 1'],
+  [
+    { how: 'out_of_memory', code: 0 },
+    exit(137, 'SIGKILL', { oom_killed: true }),
+    'error',
+    'out of memory, exit code 0',
+  ],
   [{ how: 'not_started', code: 126 }, exit(126), 'error', 'could not start, exit code 126'],
   [{ how: 'not_started', code: 127 }, exit(127), 'error', 'could not start, exit code 127'],
   [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'lost: Proctor itself was interrupted'],
@@ -92,6 +98,14 @@ describe('a program with the ending', () => {
   test.each(TABLE)('%j was ended by a clock of ours only if it says so', (ending, record) => {
     expect(isTime(ending)).toBe(record.timeout_killed);
   });
+});
+
+test('a record from before tells of a child that ran out of memory by code 0, and still counts', () => {
+  const ending: Ending = { how: 'out_of_memory', code: 0 };
+  expect(isExitOf(ending, exitOf(ending))).toBe(true);
+  expect(isExitOf(ending, exit(0, undefined, { oom_killed: true }))).toBe(true);
+  expect(isExitOf(ending, exit(0))).toBe(false);
+  expect(isExitOf({ how: 'exited', code: 0 }, exit(0, undefined, { oom_killed: true }))).toBe(false);
 });
 
 test('every signal that the kernel knows gives a code that a record may hold', async () => {

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { LedgerLine } from '../../src/contracts/ledger/index.ts';
 import { appendLines, type Entry, LEDGER } from '../../src/evidence/ledger.ts';
-import { holdName } from '../../src/execute/slots.ts';
+import { takeLock } from '../../src/execute/locks.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 import type { Task } from './ledger-writer.ts';
@@ -22,7 +22,7 @@ export const entryOf = (run_id: string, atMs = 0): Entry => ({
 });
 
 export const append = (home: string, entries: readonly Entry[], search?: 'its end' | 'all of it') =>
-  appendLines(home, entries, holdName, search);
+  appendLines(home, entries, takeLock, search);
 
 export function newHome(): string {
   const home = path.join(temporaryFolder(), '.proctor');

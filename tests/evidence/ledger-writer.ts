@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { bytesHash } from '../../src/base/hash.ts';
 import { appendLines } from '../../src/evidence/ledger.ts';
-import { holdName } from '../../src/execute/slots.ts';
+import { takeLock } from '../../src/execute/locks.ts';
 
 /** What it is told to do, as JSON. */
 export interface Task {
@@ -16,6 +16,6 @@ for (let number = 0; number < count; number++) {
   const run_id = `${name}-${number}`;
   const sealed_at = new Date().toISOString();
   const entry = { run_id, kind: 'script', sealed_at, seal_sha256: bytesHash(run_id), intent: null } as const;
-  const { added } = await appendLines(home, [entry], holdName);
+  const { added } = await appendLines(home, [entry], takeLock);
   if (added.length === 1) writeSync(1, `${run_id}\n`);
 }

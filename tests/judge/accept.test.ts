@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { judgeAccept } from '../../src/judge/accept.ts';
+import { judgeAccept } from '../../src/judge/apart.ts';
 import { temporaryFolder } from '../support.ts';
 
 const LIST = { type: 'object', properties: { orders: { type: 'array', items: { required: ['id'] } } } };
@@ -19,4 +19,14 @@ test.each<[string, Record<string, unknown>, string, string | null]>([
   const files = new Map([['out/a.json', { sha256: '', bytes: content.length }]]);
   const [judged] = await judgeAccept([{ check: 'json_schema', path: 'out/a.json', schema }], folder, files);
   expect(judged).toEqual({ check: 'json_schema', path: 'out/a.json', held: message === null, message });
+});
+
+test('a pattern that takes too many steps on a large file is not judged, in words', async () => {
+  const folder = temporaryFolder();
+  const content = 'ax'.repeat(100_000);
+  writeFileSync(path.join(folder, 'a.txt'), content);
+  const files = new Map([['a.txt', { sha256: '', bytes: content.length }]]);
+  const pattern = String.raw`\p{L}{0,1000}\p{L}{0,1000}\p{L}{0,1000}y$`;
+  const [judged] = await judgeAccept([{ check: 'content_matches', path: 'a.txt', pattern }], folder, files);
+  expect(judged).toMatchObject({ held: false, message: expect.stringContaining('too many steps') });
 });

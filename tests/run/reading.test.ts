@@ -208,6 +208,19 @@ describe('a script that ended by itself', () => {
   });
 });
 
+test('a script that says it ran out of time without a word gets one of ours', () => {
+  const { publicMessage } = read({ result: claims({ status: 'timed_out', error_summary: null }) });
+  expect(publicMessage).toBe('The script reported that it ran out of time and gave no message.');
+});
+
+test('HTML with U+0000 is shown without, and says so', async () => {
+  const reading = read({ result: claims({ html_output: 'a\0b' }) });
+  expect(reading).toMatchObject({ status: 'succeeded', htmlOutput: 'a\ufffdb', replaced: ['html_output'] });
+  expect(reading.remarks).toMatchObject([{ level: 'note', code: 'nul_replaced' }]);
+  await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
+  expect(read({ result: claims({ html_output: 'ab' }) }).replaced).toEqual([]);
+});
+
 describe('what goes into the internal log', () => {
   test('is why the result and the output were not taken', () => {
     const { remarks } = read({ result: RESULTS.missing, output: OUTPUTS.bad });

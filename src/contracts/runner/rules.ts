@@ -4,7 +4,7 @@ import { must, rulesFor, should } from '../rule.ts';
 import { SEMVER } from '../shape.ts';
 import type { Runner } from './shape.ts';
 import { RN9 } from './timing.ts';
-import { isForbidden, isTelling } from './variables.ts';
+import { isForbidden, isSetByProctor, isTelling } from './variables.ts';
 
 const rule = rulesFor<Runner>();
 
@@ -178,19 +178,20 @@ const RN8 = rule({
     'no name begins with SSH_, NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_',
     'locale is C, POSIX, a POSIX name such as en_US.UTF-8 or a language tag such as en-US',
     'should: timezone is UTC',
-    'should: no variable that often holds a secret or tells who ran it, and none twice',
+    'should: no variable that often holds a secret or tells who ran it, and none twice; in the folder of a run, HOME and PATH are of Proctor and tell nothing',
   ],
   fields: ['context'],
   parts: [
     {
       over: ['context.env_allowlist'],
       shallow: true,
-      *check({ context: { env_allowlist } }) {
+      *check({ context: { env_allowlist } }, { ofRun = false }) {
         for (const [index, name] of env_allowlist.entries()) {
           if (typeof name !== 'string') continue;
           const path = `context.env_allowlist[${index}]`;
           if (isForbidden(name)) yield must(path, 'begins with a prefix that is kept for credentials');
-          else if (isTelling(name)) yield should(path, 'is a variable that often holds a secret or tells who ran it');
+          else if (isTelling(name) && !(ofRun && isSetByProctor(name)))
+            yield should(path, 'is a variable that often holds a secret or tells who ran it');
         }
         yield* sortedAndUnique(env_allowlist, 'context.env_allowlist');
       },

@@ -8,6 +8,11 @@ export function isTelling(name: string): boolean {
   return NAME.test(name) && (TELLING.test(name) || FORBIDDEN.test(name.toUpperCase()));
 }
 
+/** Whether Proctor gives every program a value of its own for it, which tells nothing of the machine or its user. */
+export function isSetByProctor(name: string): boolean {
+  return name === 'HOME' || name === 'PATH';
+}
+
 const NAME = /^\w+$/;
 
 const FORBIDDEN = /^(?:SSH|NPM|GIT|AWS|OPENAI|ANTHROPIC)_/;

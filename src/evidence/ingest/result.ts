@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { canonicalize } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
-import { readJson } from '../../base/json.ts';
+import { readJson, tooLarge, valuesMaxOf } from '../../base/json.ts';
 import { placeOf } from '../../base/place.ts';
 import { check } from '../../contracts/check.ts';
 import { formOf } from '../../contracts/form.ts';
@@ -58,9 +59,8 @@ function readRegular(file: string): Buffer | Breach {
     if (!before.isFile()) return breach('result_not_regular', 'result.json is no regular file any more');
     // A second name may belong to a file that the script could never read, but we can.
     if (before.nlink !== 1) return breach('result_not_regular', 'result.json has more than one name');
-    if (before.size > BYTES_MAX) return breach('result_too_large', `result.json has ${before.size} bytes`);
-    const bytes = readUpTo(fd, BYTES_MAX + 1);
-    if (bytes.length > BYTES_MAX) return breach('result_too_large', 'result.json is larger than it says');
+    if (before.size > FILE_BYTES_MAX) return breach('result_too_large', `result.json has ${before.size} bytes`);
+    const bytes = readUpTo(fd, Math.min(before.size, FILE_BYTES_MAX) + 1);
     if (bytes.length !== before.size || !isSame(before, fstatSync(fd)))
       return breach('result_not_regular', 'result.json changed while it was read');
     return bytes;
@@ -80,10 +80,14 @@ function readUpTo(fd: number, bytesMax: number): Buffer {
 
 /** Bytes before values, version before shape. */
 function judge(bytes: Buffer): ResultReading {
-  const reading = readJson(bytes, { bytesMax: BYTES_MAX });
+  const reading = readJson(bytes, { bytesMax: FILE_BYTES_MAX });
   if (!reading.ok) {
     const code = REFUSALS[reading.refusal.code] ?? 'result_bad_json';
     return { ...breach(code, `${reading.refusal.code}: ${reading.refusal.message}`), bytes };
+  }
+  if (isTooLarge(reading.value, reading.values, bytes.length)) {
+    const isKept = bytes.length <= BYTES_MAX;
+    return { ...breach('result_too_large', `too_large: ${tooLarge(BYTES_MAX)}`), ...(isKept && { bytes }) };
   }
   // A version written as 1.0 or 1e0 is the number 1, here as in canonical JSON and in every hash over it: a reader that
   // told them apart would judge the same document differently before and after it was stored.
@@ -100,6 +104,12 @@ function judge(bytes: Buffer): ResultReading {
     sha256: bytesHash(bytes),
     notes: { unknown_keys: unknownKeys(reading.value) },
   };
+}
+
+/** A result counts by what it says: an escape takes up to six bytes for one, and Python writes all but ASCII as escapes. */
+function isTooLarge(value: unknown, values: number, bytes: number): boolean {
+  if (values > valuesMaxOf(BYTES_MAX)) return true;
+  return bytes > BYTES_MAX && Buffer.byteLength(canonicalize(value)) > BYTES_MAX;
 }
 
 /** A text that may not be shown is replaced when it is shown; that alone must not cost a run its result. */
@@ -134,5 +144,6 @@ const REFUSALS: Record<string, ReasonCode> = {
 };
 
 const BYTES_MAX = scriptResult.bytesMax;
+const FILE_BYTES_MAX = 6 * BYTES_MAX;
 const DETAILS_MAX = 20;
 const UNKNOWN_KEYS_MAX = 50;

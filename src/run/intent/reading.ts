@@ -32,7 +32,7 @@ export function readingOf({ bundle, capture, output, files, checks }: Left): Int
     ...failed.slice(0, SHOWN_MAX),
   ];
   return {
-    exitCode: commandTrouble === undefined ? Number(troubles.length > 0) : exitOf(ending).code || OOM_CODE,
+    exitCode: commandTrouble === undefined ? Number(troubles.length > 0) : exitOf(ending).code,
     outputs: [...files].map(([path, { bytes, sha256 }]) => ({ path, bytes, sha256 })),
     refused: output.ok ? null : output.code,
     missing,
@@ -66,9 +66,6 @@ const STOPPED_BY = {
   cancel: 'the run was cancelled',
   policy: 'it broke its policy',
 } as const;
-
-/** The kernel ended a process of it, and the program itself ended with 0 all the same. */
-const OOM_CODE = 137;
 
 function wellDone({ commands, outputs, accept }: Bundle): string {
   const parts = [

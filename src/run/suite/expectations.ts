@@ -1,6 +1,7 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { clip } from '../../base/clip.ts';
 import { unsafePath } from '../../base/path.ts';
+import { PATTERN_SIZE_MAX, patternSize } from '../../base/pattern-size.ts';
 import { placeOf } from '../../base/place.ts';
 import { printable } from '../../base/printable.ts';
 import type { Expected } from '../../contracts/suite/index.ts';
@@ -51,6 +52,9 @@ function textsAt(place: string, texts: string | readonly string[] | undefined): 
 function patternTrouble(pattern: string): string | undefined {
   if (pattern.length > PATTERN_LENGTH_MAX) {
     return `is longer than a regular expression may be, ${PATTERN_LENGTH_MAX.toLocaleString('en-US')} characters`;
+  }
+  if (patternSize(pattern) > PATTERN_SIZE_MAX) {
+    return `compiles to more than ${PATTERN_SIZE_MAX.toLocaleString('en-US')} instructions: use smaller counts, or split it`;
   }
   const { RE2JS, RE2JSSyntaxException } = re2Library();
   try {

@@ -1,0 +1,66 @@
+import { existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
+import { canonicalize } from '../base/canonical.ts';
+import { bytesHash } from '../base/hash.ts';
+import { readJson } from '../base/json.ts';
+import { ownFolder } from '../base/own-folder.ts';
+import { isMineAlone } from '../base/owner.ts';
+import { readRegular } from '../base/regular.ts';
+import { stateFolder } from '../base/state-folder.ts';
+import { check } from '../contracts/check.ts';
+import { ledgerLine } from '../contracts/ledger/index.ts';
+import type { Entry } from './ledger.ts';
+
+/** A run that is sealed and waits for its line in the ledger of a home. */
+export interface Pending {
+  readonly entry: Entry;
+  readonly file: string;
+}
+
+/** Remembers a run whose line could not be written. Not in the home itself, because a checkout can contain anything. */
+export function keepPending(home: string, entry: Entry): void {
+  const folder = ownFolder(nameFor(home));
+  writeAtomic(path.join(folder, `${bytesHash(entry.run_id).slice(-16)}.json`), canonicalize(entry));
+}
+
+/** The runs of a home that wait for their lines, in the order in which they were sealed. */
+export function pendingOf(home: string): Pending[] {
+  let folder: string;
+  let names: string[];
+  try {
+    const name = nameFor(home);
+    if (!existsSync(path.join(stateFolder(), name))) return [];
+    folder = ownFolder(name);
+    names = readdirSync(folder);
+  } catch {
+    return [];
+  }
+  return names
+    .slice(0, PENDING_MAX)
+    .flatMap(name => pendingIn(path.join(folder, name)))
+    .sort((a, b) => Date.parse(a.entry.sealed_at) - Date.parse(b.entry.sealed_at));
+}
+
+export function forgetPending(pending: readonly Pending[]): void {
+  for (const { file } of pending) rmSync(file, { force: true });
+}
+
+/** More wait for the run after the next. */
+const PENDING_MAX = 1_000;
+
+/** The name of its folder. A home that was removed and made again is another one. */
+function nameFor(home: string): string {
+  const hash = bytesHash(`${realpathSync(home)}\0${statSync(home).ino}`);
+  return path.join('ledger-pending', hash.slice(-16));
+}
+
+function pendingIn(file: string): Pending[] {
+  const bytes = readRegular(file, ledgerLine.bytesMax, isMineAlone);
+  const reading = bytes && readJson(bytes, { bytesMax: ledgerLine.bytesMax });
+  if (!reading?.ok) return [];
+  const entry = reading.value as Entry;
+  const line = { ...entry, schema_version: 'ledger-line.v1', sequence: 1, previous_sha256: null };
+  const { violations } = check(ledgerLine, line, { strict: false, internal: false });
+  return violations.length === 0 ? [{ entry, file }] : [];
+}
