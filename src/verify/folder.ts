@@ -125,7 +125,7 @@ export async function* verifyShelf(
   for (const inspector of [...inspectors, ...ledgers.values()]) inspector.end?.();
   const { violations, advice, omitted } = found.findings();
   const others = [...tree.files.keys()].filter(
-    file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file),
+    file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file) && !signing.listed.has(file),
   );
   const notChecked = [
     ...leftOut(others, strangers, claims.outside + seals.outside),

@@ -37,6 +37,8 @@ export function trustOf({ key: pem, requireSignature = false }: Options): Trust 
 export interface SignatureInspector extends Inspector {
   /** What the seals of the folder say, if there are any. */
   readonly signatures: Signatures | undefined;
+  /** The files that the seals of judgements list, and those seals. */
+  readonly listed: ReadonlySet<string>;
   /** What they leave open. */
   readonly notes: readonly string[];
 }
@@ -84,6 +86,7 @@ export function signatureInspector(
 
   return {
     notes,
+    listed: listedFiles,
     get signatures() {
       if (signed + unsigned === 0) return undefined;
       return { signed, unsigned, key_ids: [...keyIds], checked: trust !== undefined && right === signed && signed > 0 };
@@ -142,7 +145,8 @@ function* listedBy(envelope: SealEnvelope, file: string): Generator<string> {
 }
 
 /** What lies in a home beside its runs, and is evidence of none. */
-const OF_THE_HOME = /^(?:\.gitignore|settings\.json|ledger(?:-repairs)?\.ndjson|(?:keys|cache|kept|reports)\/.+)$/;
+const OF_THE_HOME =
+  /^(?:(?:attempts\/)?(?:\.gitignore|cache\/.+)|settings\.json|ledger(?:-repairs)?\.ndjson|(?:keys|kept|reports)\/.+)$/;
 
 const KEY_IDS_MAX = 16;
 
