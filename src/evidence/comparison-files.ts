@@ -15,7 +15,7 @@ import type { Checker, SealedFile, Signer } from '../contracts/seal/index.ts';
 import { broken, changedSince, notSignedBy, readSeal, sealFileOf, type Untrusted, writeSeal } from './judgement.ts';
 
 /** Where a comparison lies in its folder. */
-export const COMPARISON = 'comparison.json';
+const COMPARISON = 'comparison.json';
 
 /** Writes a comparison. It has no seal until its reports are there, too. */
 export function writeComparison(folder: string, comparison: Comparison): void {

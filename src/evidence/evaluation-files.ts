@@ -31,7 +31,7 @@ import {
 } from './judgement.ts';
 
 /** Where the evaluation of a run lies in its folder. */
-export const EVALUATION = 'evaluation.json';
+const EVALUATION = 'evaluation.json';
 
 /** What an evaluation says of itself, of whichever kind it is. */
 export interface AnyEvaluation {
@@ -78,15 +78,15 @@ export function findEvaluation(folder: string, contract: Contract, key: Checker 
 }
 
 /** The evaluation in these bytes, if it keeps its contract and is what its seal says. */
-export function evaluationIn<Evaluation extends AnyEvaluation>(
+export function evaluationIn(
   { bytes, seal: { statement } }: { readonly bytes: Buffer; readonly seal: JudgementSeal },
   contract: Contract,
-): Evaluation | Untrusted {
+): AnyEvaluation | Untrusted {
   const reading = readJson(bytes, { bytesMax: contract.bytesMax });
   const isSound =
     reading.ok && check(contract, reading.value, { strict: false, internal: false }).violations.length === 0;
   if (!isSound) return broken('does not keep its contract');
-  const evaluation = reading.value as Evaluation;
+  const evaluation = reading.value as AnyEvaluation;
   for (const { message } of evaluationDoubts(statement, evaluation))
     return broken(`has a seal that does not fit: it ${message}`);
   return evaluation;

@@ -32,10 +32,13 @@ export interface JudgedAgent {
 /** The evaluation in the folder, if it is bound to the run's seal and of this judge, else a new one. Writes nothing. */
 export function agentEvaluationOf(folder: string, key: Checker | undefined): JudgedAgent {
   const found = findEvaluation(folder, contract, key);
-  const known = found.state === 'sound' ? evaluationIn<AgentEvaluation>(found, contract) : found;
-  if (!('flags' in known)) return { evaluation: evaluateAgent(folder, systemClock), found: known };
+  const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
+  if (!('run_id' in known)) return { evaluation: evaluateAgent(folder, systemClock), found: known };
   const isOurs = known.judge_version === VERSION;
-  return { evaluation: isOurs ? known : evaluateAgent(folder, systemClock), found: { state: 'sound' } };
+  return {
+    evaluation: isOurs ? (known as AgentEvaluation) : evaluateAgent(folder, systemClock),
+    found: { state: 'sound' },
+  };
 }
 
 function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {

@@ -54,8 +54,8 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
   const ours = found.state === 'sound' && found.seal.statement.predicate.judge_version === VERSION ? found : undefined;
   let doubt: Untrusted | undefined;
   if (ours && !judge.again && whole?.hasChecks !== false) {
-    const known = evaluationIn<Evaluation>(ours, contract);
-    if (!('why' in known)) return asSealed(known, ours.seal.sha256);
+    const known = evaluationIn(ours, contract);
+    if (!('why' in known)) return asSealed(known as Evaluation, ours.seal.sha256);
     doubt = known;
   }
   const { hasChecks } = whole ?? (await wholeRun(folder));
@@ -85,13 +85,14 @@ export async function shownEvaluation(
     ]);
   const found = findEvaluation(folder, contract, key);
   if (found.state === 'none') return { evaluation: undefined, told: toldOf(id, found, 'not') };
-  const known = found.state === 'sound' ? evaluationIn<Evaluation>(found, contract) : found;
-  if (!('why' in known)) return { evaluation: known, told: toldOf(id, { state: 'sound' }, 'as_sealed') };
+  const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
+  if (!('why' in known)) return { evaluation: known as Evaluation, told: toldOf(id, { state: 'sound' }, 'as_sealed') };
   const { trouble, hasChecks } = await sealTrouble(folder);
   if (trouble !== undefined || hasChecks) return { evaluation: undefined, told: toldOf(id, known, 'not') };
-  const runCheck: RunCheck = () => Promise.resolve({ trouble: 'Showing a run starts no check.' });
-  return { evaluation: await evaluateSuite(folder, { runCheck }), told: toldOf(id, known, 'again') };
+  return { evaluation: await evaluateSuite(folder, { runCheck: noCheck }), told: toldOf(id, known, 'again') };
 }
+
+const noCheck: RunCheck = () => Promise.resolve({ trouble: 'Showing a run starts no check.' });
 
 const OTHERWISE: Untrusted = { state: 'broken', why: 'does not say what judging the run again says' };
 

@@ -67,11 +67,14 @@ export function signatureInspector(
     return undefined;
   }
 
+  function isCovered(file: string): boolean {
+    return listedFiles.has(file) || isWithin(file, sealed);
+  }
+
   /** Files that no seal answers for, told by the first of them. A seal that is broken has a verdict of its own. */
   function unsealed(): FolderFinding | undefined {
     if ([...troubled].some(file => /(?:^|\/|\.)seal\.json$/.test(file))) return undefined;
     const isHome = tree.paths.some(file => file.startsWith('runs/'));
-    const isCovered = (file: string): boolean => listedFiles.has(file) || isWithin(file, sealed);
     const files = tree.paths.filter(file => !isCovered(file) && !(isHome && OF_THE_HOME.test(file)));
     const [file] = files;
     if (file === undefined) return undefined;

@@ -7,7 +7,7 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import { type SealEnvelope, sealEnvelope, signerWith } from '../../src/contracts/seal/index.ts';
 import type { Place } from '../runs-support.ts';
-import { canLackSandbox, Forged, makeJudgedPlace, statementIn } from './judged-world.ts';
+import { canLackSandbox, Forged, makeJudgedPlace, statementIn } from '../judged-world.ts';
 
 let place: Place;
 beforeAll(() => {

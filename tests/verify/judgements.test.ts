@@ -6,10 +6,9 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { acceptedFrom } from '../../src/judge/baseline.ts';
 import { evaluateSuite, writeEvaluation } from '../../src/judge/evaluate.ts';
 import { trialFrom } from '../../src/judge/side.ts';
-import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { comparisonExample } from '../../src/contracts/comparison/example.ts';
 import type { Foundation } from '../../src/contracts/judgement-seal/index.ts';
-import { type SealEnvelope, sealEnvelope, sealStatement, signerWith } from '../../src/contracts/seal/index.ts';
+import { type SealEnvelope, sealEnvelope, type SealStatement, signerWith } from '../../src/contracts/seal/index.ts';
 import { sealComparison, writeComparison } from '../../src/evidence/comparison-files.ts';
 import { type Options, verify } from '../../src/verify/index.ts';
 import { suiteFolder } from '../suite-world.ts';
@@ -114,9 +113,7 @@ describe('the evaluation of a run from before evaluations were sealed', () => {
     const copy = copyOf(folder);
     const file = path.join(copy, 'evidence', 'seal.json');
     const envelope = JSON.parse(readFileSync(file, 'utf8')) as SealEnvelope;
-    const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()) as ReturnType<
-      typeof sealStatement
-    >;
+    const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()) as SealStatement;
     const { evaluation_sealed: _, ...predicate } = statement.predicate;
     writeFileSync(file, canonicalize(sealEnvelope({ ...statement, predicate }, by)));
     return copy;
@@ -147,9 +144,9 @@ describe('a comparison', () => {
   function comparisonFolder(by: typeof signer | undefined, on = restsOn): string {
     const folder = path.join(temporaryFolder(), comparisonExample.comparison_id);
     mkdirSync(folder);
-    writeComparison(folder, comparisonExample as Comparison);
+    writeComparison(folder, comparisonExample);
     writeFileSync(path.join(folder, 'report.html'), '<p>worse</p>');
-    sealComparison(folder, comparisonExample as Comparison, ['report.html'], on, by);
+    sealComparison(folder, comparisonExample, ['report.html'], on, by);
     return folder;
   }
 
@@ -186,7 +183,8 @@ describe('a comparison', () => {
   });
 
   test('is found out where its seal rests on other runs', async () => {
-    const other = restsOn.map(one => ({ ...one, seal_sha256: `sha256:${'0'.repeat(64)}` }));
+    const seal_sha256 = `sha256:${'0'.repeat(64)}`;
+    const other = restsOn.map(({ what, side = 'new', id }) => ({ what, side, id, seal_sha256 }));
     const broken = await brokenIn(comparisonFolder(undefined, other));
     expect(new Set(broken)).toEqual(new Set(['JS8 comparison.seal.json#payload.predicate.rests_on']));
   });

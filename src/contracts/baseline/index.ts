@@ -61,7 +61,7 @@ const rules = [
       if (repeated !== undefined) yield must(`run_ids[${repeated}]`, 'stands here twice');
       if (seals.length !== run_ids.length) yield must('seals', `must be ${run_ids.length}, one for each run`);
     },
-    breach: ({ seal: _, ...bare }) => ({ ...bare, seals: [] }),
+    breach: baseline => ({ ...baseline, seal: undefined, seals: [] }),
   }),
   rule({
     id: 'BL3',
@@ -94,8 +94,9 @@ const rules = [
       if (repeated !== undefined) yield must(placeOf('cases', ids[repeated] as string), 'is an earlier id again');
       for (const [id, one] of Object.entries(cases)) yield* caseFindings(id, one, run_ids.length);
     },
-    breach: ({ cases, seal: _, ...rest }) => ({
+    breach: ({ cases, ...rest }) => ({
       ...rest,
+      seal: undefined,
       cases: Object.fromEntries(Object.entries(cases).map(([id, one]) => [id, { ...one, trials: [] }])),
     }),
   }),

@@ -4,7 +4,7 @@ import { compare } from '../check.ts';
 import { contentHashText, instant, record, semver } from '../shape.ts';
 import { type SealedFile, STATEMENT_TYPE, subject, subjectOf } from '../seal/statement.ts';
 
-export const JUDGEMENT_KINDS = ['evaluation', 'comparison', 'baseline'] as const;
+const JUDGEMENT_KINDS = ['evaluation', 'comparison', 'baseline'] as const;
 
 export type JudgementKind = (typeof JUDGEMENT_KINDS)[number];
 

@@ -28,10 +28,7 @@ export const envelopeShape = record({
 export type SealEnvelope = z.infer<typeof envelopeShape>;
 
 /** A statement as it is stored: with a signature, if there is a signer. */
-export function sealEnvelope<Statement extends { readonly predicate: object }>(
-  statement: Statement,
-  signer?: Signer,
-): SealEnvelope {
+export function sealEnvelope(statement: { readonly predicate: object }, signer?: Signer): SealEnvelope {
   const { predicate } = statement;
   const stated = signer ? { ...statement, predicate: { ...predicate, signed: true } } : statement;
   const payload = Buffer.from(canonicalize(stated));

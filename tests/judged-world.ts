@@ -3,12 +3,12 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { canonicalize } from '../../src/base/canonical.ts';
-import { bytesHash } from '../../src/base/hash.ts';
-import type { JudgementStatement } from '../../src/contracts/judgement-seal/index.ts';
-import { type SealEnvelope, sealEnvelope, type Signer } from '../../src/contracts/seal/index.ts';
-import { Place } from '../runs-support.ts';
-import { proctor, type Ran, ROOT } from '../support.ts';
+import { canonicalize } from '../src/base/canonical.ts';
+import { bytesHash } from '../src/base/hash.ts';
+import type { JudgementStatement } from '../src/contracts/judgement-seal/index.ts';
+import { type SealEnvelope, sealEnvelope, type Signer } from '../src/contracts/seal/index.ts';
+import { Place } from './runs-support.ts';
+import { proctor, type Ran, ROOT } from './support.ts';
 
 /** Says the wrong answer or the right one; a check that is a script tells them apart. */
 const ANSWERS = (answer: number): string =>
