@@ -27,8 +27,14 @@ export const envelopeShape = record({
 
 export type SealEnvelope = z.infer<typeof envelopeShape>;
 
+/** What an envelope may hold: files, and what is said of them. */
+interface Statement {
+  readonly subject: readonly object[];
+  readonly predicate: object;
+}
+
 /** A statement as it is stored: with a signature, if there is a signer. */
-export function sealEnvelope(statement: { readonly predicate: object }, signer?: Signer): SealEnvelope {
+export function sealEnvelope(statement: Statement, signer?: Signer): SealEnvelope {
   const { predicate } = statement;
   const stated = signer ? { ...statement, predicate: { ...predicate, signed: true } } : statement;
   const payload = Buffer.from(canonicalize(stated));
