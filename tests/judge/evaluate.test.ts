@@ -11,7 +11,7 @@ import { type Evaluation, evaluation as contract } from '../../src/contracts/eva
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import type { Check, CheckAnswer } from '../../src/judge/check.ts';
 import { evaluateSuite, isSealedSo, writeEvaluation } from '../../src/judge/evaluate.ts';
-import { clearTornEvaluation, evaluationIn, findEvaluation } from '../../src/evidence/evaluation-files.ts';
+import { evaluationIn, findEvaluation } from '../../src/evidence/evaluation-files.ts';
 import { suiteFolder, type WorldCase } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -280,18 +280,6 @@ describe('an evaluation in a folder', () => {
     expect(found(folder)).toMatchObject({ state: 'broken' });
     rmSync(seal);
     expect(found(folder)).toEqual({ state: 'missing', why: 'has no seal' });
-  });
-
-  test('of which a crash left one file is cleared away after a while, and not before', async () => {
-    const folder = await folderOf([{ id: 'one' }]);
-    writeEvaluation(folder, await evaluateSuite(folder, judging), undefined);
-    clearTornEvaluation(folder, Date.now() + 60_000);
-    expect(found(folder).state).toBe('sound');
-    rmSync(path.join(folder, 'evaluation.seal.json'));
-    clearTornEvaluation(folder, Date.now());
-    expect(found(folder).state).toBe('missing');
-    clearTornEvaluation(folder, Date.now() + 60_000);
-    expect(found(folder).state).toBe('none');
   });
 });
 
