@@ -79,7 +79,8 @@ that no document can break alone. JSON of a format that is not known is named un
 refused. Files in \`output/\` are the program's own, and so are those in \`assets/\` that are no documents.
 
     run.json  <case_id>.json …            a run of a suite and its cases
-    evaluation.json                       which of them passed, written after the seal
+    evaluation.json  evaluation.seal.json which of them passed, written after the seal, and its own seal
+    comparison.json  comparison.seal.json whether a new version is worse, and its seal
     assets/   manifest.json  …            bodies and payloads, and the list of them
     result.json  output/ …                what a script said, and what it left
     run.json  bundle.json  policy.json  output/ …     the result of an intent, and what it names

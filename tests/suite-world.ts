@@ -4,6 +4,7 @@ import path from 'node:path';
 import { canonicalize } from '../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../src/base/hash.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
+import type { Signer } from '../src/contracts/seal/index.ts';
 import { type SuiteCase, type SuiteTarget, targetName } from '../src/contracts/suite/index.ts';
 import { finish } from '../src/evidence/finish.ts';
 import { storedFiles } from '../src/evidence/sealed-files.ts';
@@ -23,6 +24,7 @@ export interface WorldSuite {
   readonly repetition?: { readonly of: string; readonly number: number; readonly total: number };
   readonly target?: SuiteTarget;
   readonly cases: readonly WorldCase[];
+  readonly signer?: Signer | undefined;
 }
 
 /** Writes a small, sealed folder of a suite's run below `root`, by hand and not by the runner, and returns it. */
@@ -62,7 +64,7 @@ export async function suiteFolder(root: string, suite: WorldSuite): Promise<stri
     stored: storedFiles([]),
     passing: [],
     sealedAtMs: Date.parse('2026-01-06T12:00:10.000Z'),
-    signer: undefined,
+    signer: suite.signer,
   });
   return folder;
 }

@@ -2,21 +2,28 @@ import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { acceptBaseline } from '../tool/baseline.ts';
 import { closeLauncher } from '../tool/run-script.ts';
+import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
+import { sealedText } from './run-text.ts';
 import { counted } from './units.ts';
+import { namedKey } from './variables.ts';
 
 export async function acceptCommand(word: string, { out, json }: { out: string; json?: true }): Promise<number> {
   try {
-    const { file, cases, passed, runIds, isNew } = await acceptBaseline(word, out, process.cwd());
+    const accepted = await acceptBaseline(word, out, process.cwd(), namedKey());
+    const { file, cases, passed, runIds, isNew, keyId, judgements } = accepted;
     const name = path.relative(process.cwd(), file);
-    if (json) stdout.write(`${printableJson({ file: name, run_ids: runIds, cases, passed })}\n`);
-    else {
-      const paint = paintFor(1);
+    const paint = paintFor(1);
+    if (json) {
+      const told = judgements.map(judgementJson);
+      const document = { file: name, run_ids: runIds, cases, passed, key_id: keyId, judgements: told };
+      stdout.write(`${printableJson(document)}\n`);
+    } else {
       const mark = passed === 0 ? paint('note', '!') : paint('good', '✓');
       stdout.write(
-        `${mark} ${paint('strong', isNew ? 'accepted' : 'accepted anew')}  ${counted(cases, 'case')}, ${passed} of them passing, from ${runIds.map(printable).join(', ')}\n` +
-          `  baseline  ${printable(name)}\n` +
+        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted anew')}  ${counted(cases, 'case')}, ${passed} of them passing, from ${runIds.map(printable).join(', ')}\n` +
+          `  baseline  ${printable(name)}, ${sealedText(keyId)}\n` +
           paint('faint', `            commit it, and compare with: proctor compare ${printable(name)} new\n`),
       );
     }

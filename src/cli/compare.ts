@@ -7,14 +7,17 @@ import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.t
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
 import { interruptions } from './interruptions.ts';
+import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
+import { namedKey } from './variables.ts';
 
 export interface CompareFlags {
   readonly gate?: string;
   readonly format?: readonly Format[];
   readonly out?: string;
   readonly again?: true;
+  readonly key?: string;
   readonly json?: true;
 }
 
@@ -22,20 +25,24 @@ export async function compareCommand(baseline: string, candidate: string, flags:
   const interrupt = interruptions();
   try {
     const formats = flags.format ?? ['html'];
-    const { comparison, folder, files } = await compareRuns({
+    const { comparison, folder, files, judgements, keyId } = await compareRuns({
+      ...namedKey(),
       baseline,
       candidate,
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.again && { again: true }),
+      ...(flags.key !== undefined && { key: flags.key }),
       signal: interrupt.signal,
     });
     if (flags.json) {
       const { cases: _, ...summary } = comparison;
       const relative = Object.entries(files).map(([format, file]) => [format, here(file)]);
-      stdout.write(`${printableJson({ folder: here(folder), reports: Object.fromEntries(relative), ...summary })}\n`);
+      const made = { folder: here(folder), reports: Object.fromEntries(relative), key_id: keyId };
+      stdout.write(`${printableJson({ ...made, judgements: judgements.map(judgementJson), ...summary })}\n`);
     } else {
+      stdout.write(judgementLine(judgements, paintFor(1)));
       stdout.write(await terminalText({ comparison }, paintFor(1)));
       if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
       for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
@@ -63,13 +70,17 @@ function gateOf(word: string | undefined): { mode?: 'strict' | 'statistical'; ga
 export interface ReportFlags {
   readonly format?: readonly Format[];
   readonly out?: string;
+  readonly key?: string;
   readonly json?: true;
 }
 
 export async function reportCommand(word: string, flags: ReportFlags): Promise<number> {
   const interrupt = interruptions();
   try {
-    const { subject, folder } = await subjectOf(word, process.cwd(), flags.out);
+    const { out, key } = flags;
+    const options = { out, key, ...namedKey(), signal: interrupt.signal };
+    const { subject, folder, judgement } = await subjectOf(word, process.cwd(), options);
+    if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];
     const files = await writeReports(
       folder,
@@ -77,8 +88,10 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
       formats.filter(format => format !== 'terminal'),
     );
     const relative = Object.entries(files).map(([format, file]) => [format, here(file)] as const);
-    if (flags.json) stdout.write(`${printableJson({ reports: Object.fromEntries(relative) })}\n`);
-    else {
+    if (flags.json) {
+      const document = { reports: Object.fromEntries(relative), judgement: judgementJson(judgement) };
+      stdout.write(`${printableJson(document)}\n`);
+    } else {
       if (formats.includes('terminal')) stdout.write(await terminalText(subject, paintFor(1)));
       for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
     }

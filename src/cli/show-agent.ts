@@ -2,6 +2,7 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
+import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
   endingText,
@@ -18,7 +19,7 @@ import { counted, durationText, shortText, sizeText } from './units.ts';
 
 export function agentJson(shown: ShownAgent): object {
   const { place, life, isWhole, keyIds, request, result, outcome, runner, policy, finalText, log } = shown;
-  const { timeline, diff, needsReview, evaluation, workspace } = shown;
+  const { timeline, diff, needsReview, evaluation, judgement, workspace } = shown;
   return {
     kind: 'agent',
     run_id: place.id,
@@ -48,6 +49,7 @@ export function agentJson(shown: ShownAgent): object {
     needs_review: needsReview ?? null,
     workspace: workspace ?? null,
     flags: evaluation?.flags ?? null,
+    judgement: judgement ? judgementJson(judgement) : null,
     ...(log && { log }),
   };
 }

@@ -3,11 +3,13 @@ import { printable } from '../base/printable.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { ShownSuite } from '../tool/show-suite.ts';
 import { foreignResume } from '../tool/suite-words.ts';
+import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import { signedText, startedJson } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 
-export function suiteJson({ place, run, request, evaluation, life, done, isWhole, keyIds }: ShownSuite): object {
+export function suiteJson(shown: ShownSuite): object {
+  const { place, run, request, evaluation, judgement, life, done, isWhole, keyIds } = shown;
   return {
     kind: 'suite',
     run_id: place.id,
@@ -19,6 +21,7 @@ export function suiteJson({ place, run, request, evaluation, life, done, isWhole
     run,
     request,
     judged: evaluation?.summary,
+    judgement: judgement ? judgementJson(judgement) : null,
     ...(done !== undefined && { progress: { done, total: request?.cases.count } }),
   };
 }

@@ -2,10 +2,12 @@ import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
+import { checkerIfUsable } from '../tool/keys.ts';
 import { placeOf, type Shown, showRun } from '../tool/runs.ts';
 import { showAgent } from '../tool/show-agent.ts';
 import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
+import { judgementLine } from './judgement-text.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import {
@@ -22,12 +24,15 @@ import { agentJson, agentText } from './show-agent.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
 import { counted, durationText, sizeText } from './units.ts';
+import { namedKey } from './variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
   const place = await placeOf(process.cwd(), word);
-  const suite = await showSuite(place);
+  const key = await checkerIfUsable(process.cwd(), namedKey().signingKey);
+  const suite = await showSuite(place, key);
   if (suite) {
-    stdout.write(json ? `${printableJson(suiteJson(suite))}\n` : suiteText(suite, paintFor(1)));
+    const text = (): string => judgementLine([suite.judgement], paintFor(1)) + suiteText(suite, paintFor(1));
+    stdout.write(json ? `${printableJson(suiteJson(suite))}\n` : text());
     return 0;
   }
   const intent = await showIntent(place, internal === true);
@@ -35,9 +40,10 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
     stdout.write(json ? `${printableJson(intentJson(intent))}\n` : intentText(intent, paintFor(1)));
     return 0;
   }
-  const agent = await showAgent(place, internal === true);
+  const agent = await showAgent(place, internal === true, key);
   if (agent) {
-    stdout.write(json ? `${printableJson(agentJson(agent))}\n` : agentText(agent, paintFor(1)));
+    const text = (): string => judgementLine([agent.judgement], paintFor(1)) + agentText(agent, paintFor(1));
+    stdout.write(json ? `${printableJson(agentJson(agent))}\n` : text());
     return 0;
   }
   const shown = await showRun(place, internal === true);

@@ -64,6 +64,10 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
     .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
     .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
     .option('--again', 'judge the runs again, whatever evaluation lies in their folders')
+    .option(
+      '--key <file>',
+      'the public key that an accepted baseline must be signed with (default: that of this place)',
+    )
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', COMPARE_EXITS)
     .action(async (baseline: string, candidate: string, flags) => {
@@ -76,7 +80,8 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
     .description('Write reports of a comparison, or of one run of a suite.')
     .argument('[subject]', 'a comparison or a run: a path, an id, the beginning of one, or latest', 'latest')
     .option('--format <formats>', 'html (default), junit, md, json, terminal, with commas between', formats)
-    .option('--out <folder>', 'where they go')
+    .option('--out <folder>', 'where they go (default: .proctor/reports/<id>)')
+    .option('--key <file>', 'the public key that a comparison must be signed with (default: that of this place)')
     .option('--json', 'answer with one JSON document')
     .action(async (word: string, flags) => {
       const { reportCommand } = await import('./compare.ts');

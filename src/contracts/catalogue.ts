@@ -44,6 +44,10 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   },
   recording: ours('recording.v1', async () => (await import('./recording/index.ts')).recording, ['recording.json']),
   seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
+  'judgement-seal': {
+    fileNames: ['evaluation.seal.json', 'comparison.seal.json'],
+    load: async () => (await import('./judgement-seal/index.ts')).judgementSeal,
+  },
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
   'agent-request': ours('agent-request.v1', async () => (await agentStep()).agentRequest),

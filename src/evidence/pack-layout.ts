@@ -15,7 +15,12 @@ export const PACK = 'pack.json';
 export const INTERNAL = 'evidence/internal/';
 
 /** What may come into the folder of a run after its seal. */
-export const LATER: readonly string[] = ['evaluation.json', 'evidence/evaluation.json'];
+export const LATER: readonly string[] = [
+  'evaluation.json',
+  'evaluation.seal.json',
+  'evidence/evaluation.json',
+  'evidence/evaluation.seal.json',
+];
 
 /** The files of a run that are packed: what the seal names, the seal, and what came after it. Sorted. */
 export function packedFiles(

@@ -1,18 +1,21 @@
 import { Fault } from '../base/fault.ts';
-import type { Baseline } from '../contracts/baseline/index.ts';
+import { VERSION } from '../base/version.ts';
+import { type Baseline, baselineSealHash, sealedBaseline } from '../contracts/baseline/index.ts';
 import type { Trial } from '../contracts/comparison/index.ts';
+import type { Signer } from '../contracts/seal/index.ts';
 import { agreed } from './comparability.ts';
 import type { JudgedCase, Side } from './compare-input.ts';
+import { foundationsOf } from './foundations.ts';
 import { trialOf } from './pairing.ts';
 
-/** What is worth keeping of a side, as one small document. A side that was not sealed is not accepted. */
-export function acceptedFrom(side: Side, acceptedAt: string): Baseline {
+/** What is worth keeping of a side, as one small sealed document. A side that was not sealed is not accepted. */
+export function acceptedFrom(side: Side, acceptedAt: string, signer?: Signer): Baseline {
   const { trials } = side;
   const seals = trials.flatMap(({ sealSha256 }) => sealSha256 ?? []);
   if (trials.length === 0) throw new Fault('nothing_to_accept', 'There is no run to accept.');
   if (seals.length < trials.length) throw new Fault('not_sealed', 'A run without a seal cannot be accepted.');
   const conditions = trials[0]?.conditions;
-  return {
+  const bare = {
     schema_version: 'baseline.v1',
     accepted_at: acceptedAt,
     run_ids: trials.map(({ runId }) => runId),
@@ -22,7 +25,8 @@ export function acceptedFrom(side: Side, acceptedAt: string): Baseline {
     cases_sha256: agreed(side, ({ casesSha256 }) => casesSha256),
     ...(conditions && { conditions: { ...conditions } }),
     cases: acceptedCases(side),
-  };
+  } as const;
+  return sealedBaseline(bare, foundationsOf(side), VERSION, signer);
 }
 
 function acceptedCases({ trials }: Side): Baseline['cases'] {
@@ -42,6 +46,7 @@ export function sideFromAccepted(baseline: Baseline): Side {
   const { run_ids, seals, environment_hash, target_sha256, cases_sha256, conditions, cases } = baseline;
   return {
     source: 'accepted',
+    baselineSeal: baselineSealHash(baseline),
     trials: run_ids.map((runId, index) => ({
       runId,
       folder: undefined,

@@ -11,6 +11,11 @@ import type { Check, CheckAnswer, RunCheck } from './check.ts';
 export interface CheckAround extends Pick<Around, 'home' | 'signal'> {
   /** Asked for when the first check comes: most suites have none. */
   readonly launcher: () => Promise<Around['launcher']>;
+  /**
+   * What a machine that cannot run a check means. The run's own process tells it in the evaluation. A reader that judges
+   * again throws: a check that failed must not become one that nobody could make.
+   */
+  readonly onMachineFault?: 'tell' | 'throw';
 }
 
 /**
@@ -18,7 +23,7 @@ export interface CheckAround extends Pick<Around, 'home' | 'signal'> {
  * `input/`. It holds if it exits with 0 and does not say otherwise in a result.json, and fails if it exits with anything
  * else. The runs lie in `home` while they last, and are removed when their answer is known.
  */
-export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
+export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: CheckAround): RunCheck {
   return async check => {
     const folder = mkdtempSync(path.join(tmpdir(), `proctor-check-${process.pid}-`));
     let place: string | undefined;
@@ -38,14 +43,19 @@ export function checkByScript({ launcher, ...around }: CheckAround): RunCheck {
     } catch (error) {
       // Whether it had begun when it was cancelled is chance.
       if (around.signal?.aborted) return { trouble: CANCELLED };
-      if (error instanceof Fault) return { trouble: error.message };
-      throw error;
+      if (!(error instanceof Fault)) throw error;
+      if (onMachineFault === 'tell' || OF_THE_CHECK.has(error.code)) return { trouble: error.message };
+      const message = `A check cannot be run here, so the run cannot be judged again. ${error.message}`;
+      throw new Fault('cannot_judge', message, { cause: error });
     } finally {
       rmSync(folder, { recursive: true, force: true });
       if (place !== undefined) rmSync(place, { recursive: true, force: true });
     }
   };
 }
+
+/** Faults that are the same on every machine. */
+const OF_THE_CHECK: ReadonlySet<string> = new Set(['usage', 'check_missing']);
 
 function orderOf({ script, input, timeoutMs }: Check, folder: string) {
   // A run follows a link that it is given; a check is a file of the run folder itself.

@@ -13,6 +13,8 @@ export interface TrialOfSide {
   readonly folder: string | undefined;
   readonly sealSha256: string | undefined;
   readonly evaluation: { readonly cases: readonly JudgedCase[] };
+  /** The hash of the seal of that evaluation; undefined where it was made just now, and has none. */
+  readonly evaluationSeal?: string | undefined;
   readonly environmentHash: string | undefined;
   readonly targetSha256: string | undefined;
   readonly casesSha256: string | undefined;
@@ -26,6 +28,8 @@ export type Conditions = Readonly<Record<string, string>>;
 export interface Side {
   readonly source: 'runs' | 'accepted';
   readonly trials: readonly TrialOfSide[];
+  /** The hash of the seal of an accepted baseline. */
+  readonly baselineSeal?: string | undefined;
 }
 
 /** How the artifact of a case is read, when it is needed. */

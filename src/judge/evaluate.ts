@@ -1,16 +1,16 @@
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
-import { removeTorn, writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { type Clock, instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
-import type { ContentHash } from '../base/hash.ts';
+import { bytesHash, type ContentHash } from '../base/hash.ts';
 import { VERSION } from '../base/version.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { evaluation as contract, type Evaluation, type JudgedCase, summaryOf } from '../contracts/evaluation/index.ts';
-import { documentIn } from '../evidence/read.ts';
+import type { Signer } from '../contracts/seal/index.ts';
+import { writeEvaluationFiles } from '../evidence/evaluation-files.ts';
+import type { JudgementSeal } from '../evidence/judgement.ts';
 import { CASES, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import type { JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
@@ -26,29 +26,6 @@ export interface Judging {
   readonly clock?: Clock;
   /** Stops the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
-}
-
-/** Where the evaluation of a run lies in its folder. */
-const EVALUATION = 'evaluation.json';
-
-/** The evaluation of a sealed run: the one that lies in its folder, if this judge gave it on this seal, else a new one. */
-export async function evaluationOf(
-  folder: string,
-  { again = false, ...judging }: Judging & { readonly again?: boolean },
-): Promise<Evaluation> {
-  const known = again ? undefined : knownEvaluation(folder);
-  if (known) return known;
-  const evaluation = await evaluateSuite(folder, judging);
-  writeEvaluation(folder, evaluation);
-  return evaluation;
-}
-
-function knownEvaluation(folder: string): Evaluation | undefined {
-  if (!existsSync(path.join(folder, EVALUATION))) return undefined;
-  const { run, sealSha256 } = readSuite(folder);
-  const known = documentIn(folder, EVALUATION, contract) as Evaluation | undefined;
-  const isOfThisRun = known?.seal_sha256 === sealSha256 && known?.run_id === run.run_id;
-  return isOfThisRun && known?.judge_version === VERSION ? known : undefined;
 }
 
 /** Judges every case of a sealed run by what lies in its folder, one artifact at a time. Writes nothing. */
@@ -73,13 +50,17 @@ export async function evaluateSuite(folder: string, { clock = systemClock, ...ju
   };
 }
 
-/** Writes an evaluation into the folder of its run, whole or not at all; an older one is replaced. */
-export function writeEvaluation(folder: string, evaluation: Evaluation): void {
+/** Writes an evaluation and its seal into the folder of its run; an older one is replaced. */
+export function writeEvaluation(folder: string, evaluation: Evaluation, signer: Signer | undefined): void {
   const text = canonicalize(evaluation);
   if (Buffer.byteLength(text) > contract.bytesMax) throw tooLarge();
-  const file = path.join(folder, EVALUATION);
-  removeTorn(file, systemClock.now());
-  writeAtomic(file, text);
+  writeEvaluationFiles(folder, text, evaluation, signer);
+}
+
+/** Whether a sealed evaluation is the one that judging the run again has given, apart from the time. */
+export function isSealedSo(evaluation: Evaluation, { statement: { predicate, subject } }: JudgementSeal): boolean {
+  const again = canonicalize({ ...evaluation, generated_at: predicate.sealed_at });
+  return `sha256:${subject[0]?.digest.sha256}` === bytesHash(again);
 }
 
 async function judgeAll(

@@ -1,32 +1,44 @@
 import path from 'node:path';
-import { removeTorn, writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { type Clock, instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
 import { VERSION } from '../base/version.ts';
 import { agentEvaluation as contract, type AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { Checker, Signer } from '../contracts/seal/index.ts';
 import { type AgentFolder, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
+import { evaluationIn, findEvaluation, writeEvaluationFiles } from '../evidence/evaluation-files.ts';
 import { SEAL } from '../evidence/finish.ts';
-import { documentIn } from '../evidence/read.ts';
+import type { Untrusted } from '../evidence/judgement.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
 
-const EVALUATION = 'evaluation.json';
-
-/** Judges the sealed run of an agent by what lies in its folder, and writes it beside the seal; an older one is replaced. */
-export async function judgeAgentRun(folder: string, clock: Clock = systemClock): Promise<AgentEvaluation> {
+/** Judges the sealed run of an agent by what lies in its folder, and writes that and its seal; an older one is replaced. */
+export async function judgeAgentRun(
+  folder: string,
+  signer: Signer | undefined,
+  clock: Clock = systemClock,
+): Promise<AgentEvaluation> {
   const evaluation = evaluateAgent(folder, clock);
-  const file = path.join(folder, EVALUATION);
-  removeTorn(file, clock.now());
-  writeAtomic(file, canonicalize(evaluation));
+  writeEvaluationFiles(folder, canonicalize(evaluation), evaluation, signer);
   return evaluation;
 }
 
-/** The evaluation that lies in the folder, if this judge gave it on this seal, else a new one. Writes nothing. */
-export function agentEvaluationOf(folder: string, clock: Clock = systemClock): AgentEvaluation {
-  const known = documentIn(folder, EVALUATION, contract) as AgentEvaluation | undefined;
-  const isOfThisRun = known?.seal_sha256 === fileHash(path.join(folder, SEAL)) && known?.judge_version === VERSION;
-  return known && isOfThisRun ? known : evaluateAgent(folder, clock);
+/** What is known of an agent's claims, and whether the evaluation in its folder was to be trusted. */
+export interface JudgedAgent {
+  readonly evaluation: AgentEvaluation;
+  readonly found: { readonly state: 'none' | 'sound' } | Untrusted;
+}
+
+/** The evaluation in the folder, if it is bound to the run's seal and of this judge, else a new one. Writes nothing. */
+export function agentEvaluationOf(folder: string, key: Checker | undefined): JudgedAgent {
+  const found = findEvaluation(folder, contract, key);
+  const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
+  if (!('run_id' in known)) return { evaluation: evaluateAgent(folder, systemClock), found: known };
+  const isOurs = known.judge_version === VERSION;
+  return {
+    evaluation: isOurs ? (known as AgentEvaluation) : evaluateAgent(folder, systemClock),
+    found: { state: 'sound' },
+  };
 }
 
 function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {

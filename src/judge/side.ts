@@ -5,13 +5,14 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { ArtifactReader, CaseName, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
-export function trialFrom(folder: string, evaluation: Judged): TrialOfSide {
+export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
   const suite = readSuite(folder);
   return {
     runId: suite.run.run_id,
     folder,
     sealSha256: suite.sealSha256,
     evaluation,
+    evaluationSeal,
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
     casesSha256: suite.request.cases.sha256,

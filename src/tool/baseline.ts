@@ -5,6 +5,8 @@ import { canonicalize } from '../base/canonical.ts';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { modesIn } from '../base/private.ts';
+import type { Told } from './judged.ts';
+import { signerAt } from './keys.ts';
 import { sideOf } from './sides.ts';
 
 export interface Accepted {
@@ -13,21 +15,32 @@ export interface Accepted {
   readonly passed: number;
   readonly runIds: readonly string[];
   readonly isNew: boolean;
+  /** The key that the baseline was signed with, or null. */
+  readonly keyId: string | null;
+  /** Whether the evaluations that were found are bound to their seals. */
+  readonly judgements: readonly Told[];
 }
 
-/** Makes of a run the small document that later runs are compared with. */
-export async function acceptBaseline(word: string, out: string, cwd: string): Promise<Accepted> {
+/** Makes the small sealed document that later runs are compared with. It is signed with the key that is named, else with that of the place. */
+export async function acceptBaseline(
+  word: string,
+  out: string,
+  cwd: string,
+  { signingKey }: { readonly signingKey?: string } = {},
+): Promise<Accepted> {
   const [{ homeFrom }, { acceptedFrom }] = await Promise.all([
     import('../evidence/runs.ts'),
     import('../judge/baseline.ts'),
   ]);
-  const side = await sideOf(word, cwd, { home: homeFrom(cwd) });
+  const signer = await signerAt(cwd, signingKey);
+  const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
   if (side.source === 'accepted') throw new Fault('usage', 'That is an accepted baseline already.');
-  const baseline = acceptedFrom(side, instantText(systemClock.now()));
+  const baseline = acceptedFrom(side, instantText(systemClock.now()), signer);
   const file = path.resolve(cwd, out);
   const isNew = !existsSync(file);
   writeAtomic(file, `${canonicalize(baseline)}\n`, modesIn(path.dirname(file)).file);
   const cases = Object.values(baseline.cases);
   const passed = cases.filter(({ trials }) => trials.every(({ verdict }) => verdict === 'pass')).length;
-  return { file, cases: cases.length, passed, runIds: baseline.run_ids, isNew };
+  const { run_ids: runIds } = baseline;
+  return { file, cases: cases.length, passed, runIds, isNew, keyId: signer?.keyId ?? null, judgements: told };
 }

@@ -1,6 +1,4 @@
 import path from 'node:path';
-import { writeAtomic } from '../base/atomic.ts';
-import { canonicalize } from '../base/canonical.ts';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
@@ -12,7 +10,9 @@ import type { Side } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
 import type { Format } from './formats.ts';
 import { writeReports } from './report.ts';
-import { type Judge, sideOf } from './sides.ts';
+import type { Judge, Told } from './judged.ts';
+import { checkerAt, signerAt } from './keys.ts';
+import { sideOf } from './sides.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
 export interface CompareOptions {
@@ -27,6 +27,10 @@ export interface CompareOptions {
   /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
   readonly out?: string;
   readonly again?: boolean;
+  /** The file of the public key that a baseline must be signed with; else that of this place, if it has a key. */
+  readonly key?: string;
+  /** The file of the key that the comparison is signed with; else that of `.proctor`, if it has one. */
+  readonly signingKey?: string;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
 }
@@ -36,6 +40,10 @@ export interface Compared {
   readonly folder: string;
   /** The files of the reports, by their formats. */
   readonly files: Readonly<Partial<Record<Format, string>>>;
+  /** Whether the evaluations that were found are bound to their seals, and what was done about those that are not. */
+  readonly judgements: readonly Told[];
+  /** The key that the comparison was signed with, or null. */
+  readonly keyId: string | null;
 }
 
 /** Says whether a new side is worse than its baseline, and writes down why. */
@@ -45,9 +53,11 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const gate = await gateFor(options, cwd);
-  const judge: Judge = { home, ...(signal && { signal }), ...(again !== undefined && { again }) };
-  const baseline = await sideOf(options.baseline, cwd, judge);
-  const candidate = await sideOf(options.candidate, cwd, judge);
+  const signer = await signerAt(cwd, options.signingKey);
+  const key = await checkerAt(cwd, options);
+  const judge: Judge = { home, key, ...(signal && { signal }), ...(again !== undefined && { again }) };
+  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge);
+  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge);
   checkApart(baseline, candidate);
   const comparison = await compared(baseline, candidate, gate);
   if (options.out === undefined) makeHome(home);
@@ -56,13 +66,20 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       ? path.join(home, 'comparisons', comparison.comparison_id)
       : path.resolve(cwd, options.out);
   makeFolder(folder);
-  writeAtomic(path.join(folder, 'comparison.json'), canonicalize(comparison), modesIn(folder).file);
+  const [{ sealComparison, writeComparison }, { foundationsOf }] = await Promise.all([
+    import('../evidence/comparison-files.ts'),
+    import('../judge/foundations.ts'),
+  ]);
+  writeComparison(folder, comparison);
   const files = await writeReports(
     folder,
     { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } },
     formats,
   );
-  return { comparison, folder, files };
+  const reports = Object.values(files).map(file => path.basename(file));
+  const restsOn = [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')];
+  sealComparison(folder, comparison, reports, restsOn, signer);
+  return { comparison, folder, files, judgements: [...toldBefore, ...told], keyId: signer?.keyId ?? null };
 }
 
 function makeFolder(folder: string): void {

@@ -1,6 +1,8 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import type { Signer } from '../contracts/seal/index.ts';
+import { printable } from '../base/printable.ts';
+import { meant, readRegular } from '../base/regular.ts';
+import type { Checker, Signer } from '../contracts/seal/index.ts';
 import type { NewKey } from '../evidence/signing-key.ts';
 
 /** Makes a key that seals are signed with: in the file that is named, else where every run of this place finds it. */
@@ -30,3 +32,35 @@ export async function signerAt(cwd: string, signingKey?: string): Promise<Signer
   ]);
   return signerFor(homeFrom(cwd), signingKey === undefined ? undefined : path.resolve(cwd, signingKey));
 }
+
+/** The key that judgements are checked with: the public one that is named, else that of the place; undefined if there is none. */
+export async function checkerAt(
+  cwd: string,
+  { key, signingKey }: { readonly key?: string | undefined; readonly signingKey?: string | undefined },
+): Promise<Checker | undefined> {
+  if (key === undefined) return signerAt(cwd, signingKey);
+  const [{ publicKeyIn }, { checkerWith }] = await Promise.all([
+    import('../base/ed25519.ts'),
+    import('../contracts/seal/index.ts'),
+  ]);
+  const bytes = readRegular(meant(path.resolve(cwd, key)), KEY_BYTES_MAX);
+  const publicKey = bytes && publicKeyIn(bytes.toString('latin1'));
+  if (publicKey) return checkerWith(publicKey);
+  const name = printable(path.basename(key));
+  throw new Fault(
+    'usage',
+    `The key ${name} is not one Ed25519 public key in PEM, as proctor keys new writes it: .pub.`,
+  );
+}
+
+/** The same for commands that only look: a key that cannot be used here does not keep anybody from looking. */
+export async function checkerIfUsable(cwd: string, signingKey?: string): Promise<Checker | undefined> {
+  try {
+    return await checkerAt(cwd, { signingKey });
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+const KEY_BYTES_MAX = 64 * 1024;

@@ -18,10 +18,13 @@ import { readRegular } from '../base/regular.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
+import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type * as runs from '../evidence/runs.ts';
 import type { Format } from './formats.ts';
-import { evaluationIn, suiteFolder } from './sides.ts';
+import { type Judge, judgedRun, type Told } from './judged.ts';
+import { checkerAt, checkerIfUsable } from './keys.ts';
+import { suiteFolder } from './sides.ts';
 
 /** What a report is about: a comparison, or one run and what judging says of it. */
 export type Subject =
@@ -160,29 +163,62 @@ function writePieces(file: string, pieces: Iterable<string>): void {
   }
 }
 
+export interface ReportOptions {
+  /** The folder that the reports go to; else `.proctor/reports/<id>`. */
+  readonly out?: string | undefined;
+  /** The file of the public key that a comparison must be signed with; else that of this place, if it has a key. */
+  readonly key?: string | undefined;
+  readonly signingKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Reported {
+  readonly subject: Subject;
+  readonly folder: string;
+  /** Whether the judgement that was found is bound to its seal. */
+  readonly judgement: Told;
+}
+
 /**
  * What a word means to a report: a comparison or a run of a suite, by path, id, beginning of one, or `latest`. And the
- * folder where reports of it go: a run is sealed, so they lie beside the runs.
+ * folder where reports of it go: never that of a run or a comparison, which are sealed.
  */
-export async function subjectOf(
-  word: string,
-  cwd: string,
-  out?: string,
-): Promise<{ readonly subject: Subject; readonly folder: string }> {
+export async function subjectOf(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
+  const { out, key: named, signal } = options;
   const room = await import('../evidence/runs.ts');
   const home = room.homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
+  if (given !== undefined) refuseSealed(given);
+  const key =
+    named === undefined ? await checkerIfUsable(cwd, options.signingKey) : await checkerAt(cwd, { key: named });
   const comparison = comparisonFolder(word, home, cwd, room);
   if (comparison !== undefined) {
-    return { subject: await comparisonSubject(comparison, home), folder: given ?? comparison };
+    const subject = await comparisonSubject(comparison, home, key);
+    const { comparison_id: id } = subject.comparison;
+    const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
+    return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
   }
   const folder = await suiteFolder(word, home);
   if (folder === undefined) throw new Fault('no_run', `No run or comparison is called "${printable(word)}".`);
   const { readSuite } = await import('../evidence/suite-folder.ts');
   const { run, request } = readSuite(folder);
-  const evaluation = await evaluationIn(folder, { home });
+  const judge: Judge = { home, key, ...(signal && { signal }) };
+  const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
   const subject = { run, evaluation, repetition: request.repetition, folder };
-  return { subject, folder: given ?? path.join(home, 'reports', run.run_id) };
+  return { subject, folder: given ?? path.join(home, 'reports', run.run_id), judgement };
+}
+
+/** A file that is added to a sealed folder is one that its seal does not name. */
+function refuseSealed(folder: string): void {
+  let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
+  for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
+    isSealed ||= existsSync(path.join(within, 'evidence', 'seal.json'));
+  }
+  if (!isSealed) return;
+  throw new Fault(
+    'usage',
+    'The folder for the reports is that of a sealed run or comparison. Name another one: --out.',
+  );
 }
 
 /** The folder of the comparison that a word means; undefined if it means a run. */
@@ -210,15 +246,23 @@ function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
 }
 
-async function comparisonSubject(folder: string, home: string): Promise<Subject> {
-  const [{ comparison: contract }, { documentIn }, { listRuns }, { readSuite }] = await Promise.all([
-    import('../contracts/comparison/index.ts'),
-    import('../evidence/read.ts'),
+async function comparisonSubject(
+  folder: string,
+  home: string,
+  key: Checker | undefined,
+): Promise<Extract<Subject, { comparison: unknown }>> {
+  const [{ readComparison }, { listRuns }, { readSuite }] = await Promise.all([
+    import('../evidence/comparison-files.ts'),
     import('../evidence/runs.ts'),
     import('../evidence/suite-folder.ts'),
   ]);
-  const comparison = documentIn(folder, 'comparison.json', contract) as Comparison | undefined;
-  if (!comparison) throw new Fault('bad_comparison', 'The comparison cannot be believed. proctor verify says why.');
+  const comparison = readComparison(folder, key);
+  if ('why' in comparison) {
+    throw new Fault(
+      'bad_comparison',
+      `The comparison is not trusted: it ${comparison.why}. Compare the runs again: proctor compare.`,
+    );
+  }
   const runs = listRuns(home);
   const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): Folders =>
     run_ids.map((id, index) => {

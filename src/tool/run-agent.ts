@@ -103,7 +103,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
     ...(onFolder && { onFolder }),
     ...(onWarning && { onWarning }),
   });
-  const { flags } = await judgeAgentRun(answer.place.folder);
+  const { flags } = await judgeAgentRun(answer.place.folder, signer);
   return { ...resultOf(answer), flags, keyId: signer?.keyId ?? null };
 }
 

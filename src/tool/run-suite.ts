@@ -141,7 +141,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   const { runSuite: run } = await import('../run/suite/suite.ts');
   const { suitePlanIn } = await import('../evidence/suite-resume.ts');
   const { RUN_ID } = await import('../evidence/runs.ts');
-  const { evaluationIn } = await import('./sides.ts');
+  const { judgeOwnRun } = await import('./judged.ts');
   const runs: JudgedAnswer[] = [];
   const signal = going.signal ?? new AbortController().signal;
   for (const place of places) {
@@ -163,7 +163,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
     const judge = { home: going.home, signal };
     // A suite from elsewhere may bring scripts that judge it. They run only when its user asks for a report.
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
-    const evaluation = !isJudged ? undefined : await evaluationIn(place.folder, judge).catch(ifStopped);
+    const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
     // Whoever stops it between two repetitions is told of the one that is still to come, which asks nothing any more.

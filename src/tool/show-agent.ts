@@ -1,10 +1,12 @@
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import type { Checker } from '../contracts/seal/index.ts';
 import type { AgentFolder } from '../evidence/agent-folder.ts';
 import type { AgentPlan } from '../evidence/agent-run.ts';
 import type { DiffSummary } from '../evidence/diff-summary.ts';
 import type { LogLine } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { type Told, toldOf } from './judged.ts';
 import { lifeOf } from './recover.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
 import { wholeness } from './whole.ts';
@@ -20,6 +22,8 @@ export interface ShownAgent extends AgentFolder {
   /** Changes that run by themselves where they are applied; undefined where nobody knows what was changed. */
   readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
+  /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
+  readonly judgement: Told | undefined;
   /** The folder verifies: it is as it was sealed. */
   readonly isWhole: boolean;
   /** The keys that the seal says it is signed with; null if it is not. */
@@ -28,7 +32,11 @@ export interface ShownAgent extends AgentFolder {
 }
 
 /** What a folder says of the run of an agent; undefined if it is not one. */
-export async function showAgent(place: RunPlace, withLog: boolean): Promise<ShownAgent | undefined> {
+export async function showAgent(
+  place: RunPlace,
+  withLog: boolean,
+  key: Checker | undefined,
+): Promise<ShownAgent | undefined> {
   const [
     { fileOf, openAgentIn, readAgentFolder, transcriptLines },
     { diffSummary },
@@ -46,15 +54,18 @@ export async function showAgent(place: RunPlace, withLog: boolean): Promise<Show
   if (!read.outcome && !plan) return undefined;
   const life = await lifeOf(place);
   const diff = fileOf(read.manifest, 'workspace_diff');
+  const id = read.outcome?.run_id ?? place.id;
+  const judged = read.outcome && life === 'finished' ? agentEvaluationOf(folder, key) : undefined;
   return {
-    place: { ...place, id: read.outcome?.run_id ?? place.id },
+    place: { ...place, id },
     ...read,
     life,
     plan,
     timeline: timelineOf(transcriptLines(folder)),
     needsReview: read.workspace && (read.workspace.needs_review ?? (await reviewByNames(read.workspace))),
     diff: diff === undefined ? undefined : diffSummary(folder, diff, FILES_MAX),
-    evaluation: read.outcome && life === 'finished' ? agentEvaluationOf(folder) : undefined,
+    evaluation: judged?.evaluation,
+    judgement: judged && toldOf(id, judged.found, judged.found.state === 'sound' ? 'as_sealed' : 'again'),
     ...(await wholeness(folder)),
     ...(withLog && { log: readLog(folder) }),
   };

@@ -1,7 +1,9 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
+import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { shownEvaluation, type Told } from './judged.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
 
 /** A run of a suite, as far as it has come. */
@@ -11,6 +13,8 @@ export interface ShownSuite {
   readonly run: RunArtifact | undefined;
   readonly request: SuiteRequest | undefined;
   readonly evaluation: Evaluation | undefined;
+  /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
+  readonly judgement: Told | undefined;
   readonly life: Awaited<ReturnType<typeof lifeOf>>;
   /** How many cases of an open run are finished. */
   readonly done: number | undefined;
@@ -21,14 +25,13 @@ export interface ShownSuite {
 }
 
 /** What a folder says of the run of a suite; undefined if it is not one. */
-export async function showSuite(place: RunPlace): Promise<ShownSuite | undefined> {
+export async function showSuite(place: RunPlace, key: Checker | undefined): Promise<ShownSuite | undefined> {
   const [{ readRun }, { documentIn }, { hasJournal }] = await Promise.all([
     import('../evidence/suite-folder.ts'),
     import('../evidence/read.ts'),
     import('../evidence/recover.ts'),
   ]);
-  const [{ evaluation: judged }, { suiteRequest }, { wholeness }] = await Promise.all([
-    import('../contracts/evaluation/index.ts'),
+  const [{ suiteRequest }, { wholeness }] = await Promise.all([
     import('../contracts/suite/index.ts'),
     import('./whole.ts'),
   ]);
@@ -38,8 +41,17 @@ export async function showSuite(place: RunPlace): Promise<ShownSuite | undefined
     open?.plan?.request ?? (documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined);
   const run = readRun(folder);
   if (!request) return undefined;
-  const evaluation = documentIn(folder, 'evaluation.json', judged) as Evaluation | undefined;
   const life = await lifeOf(place);
-  const whole = await wholeness(folder);
-  return { place: { ...place, id: request.run_id }, run, request, evaluation, life, done: open?.done, ...whole };
+  const { run_id: id } = request;
+  const judged = life === 'finished' ? await shownEvaluation(folder, id, key) : undefined;
+  return {
+    place: { ...place, id },
+    run,
+    request,
+    evaluation: judged?.evaluation,
+    judgement: judged?.told,
+    life,
+    done: open?.done,
+    ...(await wholeness(folder)),
+  };
 }

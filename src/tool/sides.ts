@@ -3,66 +3,48 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { Evaluation } from '../contracts/evaluation/index.ts';
+import type { Baseline } from '../contracts/baseline/index.ts';
+import type { Checker } from '../contracts/seal/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { Side } from '../judge/compare-input.ts';
-import { withThread } from './judge-thread.ts';
+import { type Judge, judgedRun, type Told } from './judged.ts';
 
-/** Who judges: where runs of checks lie while they last, and who stops them. */
-export interface Judge {
-  readonly home: string;
-  readonly signal?: AbortSignal;
-  /** Judges anew, whatever evaluation lies in the folder. */
-  readonly again?: boolean;
-}
-
-/** The evaluation of a run, made now if there is none. */
-export async function evaluationIn(folder: string, { home, signal, again = false }: Judge): Promise<Evaluation> {
-  const [{ evaluationOf }, { checkByScript }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
-    import('../judge/evaluate.ts'),
-    import('../judge/check-script.ts'),
-    import('./run-script.ts'),
-    import('../evidence/runs.ts'),
-  ]);
-  const runCheck = checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), ...(signal && { signal }) });
-  return withThread(signal, judgeApart =>
-    evaluationOf(folder, { runCheck, judgeApart, again, ...(signal && { signal }) }),
-  );
+/** A side, and what is told of the evaluations of its runs. */
+export interface JudgedSide {
+  readonly side: Side;
+  readonly told: readonly Told[];
 }
 
 /**
  * A side of a comparison, by the word that people have for it: a run and its repetitions, `baseline` or `new` for the
  * newest of these, or the file of an accepted baseline. A side that nobody has run yet is empty.
  */
-export async function sideOf(word: string, cwd: string, judge: Judge): Promise<Side> {
+export async function sideOf(word: string, cwd: string, judge: Judge): Promise<JudgedSide> {
   const file = path.resolve(cwd, word);
-  if (existsSync(file) && statSync(file).isFile()) return acceptedIn(file);
+  if (existsSync(file) && statSync(file).isFile()) return { side: await acceptedIn(file, judge.key), told: [] };
   // The file of a baseline that nobody has accepted yet.
-  if (word.endsWith('.json') && !existsSync(file)) return { source: 'accepted', trials: [] };
+  if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
   const folders = await repetitionsOf(await suitePlace(word, judge.home));
   const { trialFrom } = await import('../judge/side.ts');
-  const { sealTrouble } = await import('../evidence/sealed-folder.ts');
   const trials = [];
+  const told: Told[] = [];
   for (const folder of folders) {
-    const { trouble, hasChecks } = await sealTrouble(folder);
-    if (trouble !== undefined) {
-      const id = printable(path.basename(folder));
-      throw new Fault('not_as_sealed', `${id} is not as it was sealed: ${trouble}. proctor verify says more.`);
-    }
-    // An evaluation is not sealed. Where judging again costs no more than reading, nobody needs to believe it.
-    const evaluation = await evaluationIn(folder, { ...judge, again: judge.again === true || !hasChecks });
-    trials.push(trialFrom(folder, evaluation));
+    const judged = await judgedRun(folder, judge, 'anew');
+    trials.push(trialFrom(folder, judged.evaluation, judged.seal));
+    told.push(judged.told);
   }
-  return { source: 'runs', trials };
+  return { side: { source: 'runs', trials }, told };
 }
 
-async function acceptedIn(file: string): Promise<Side> {
-  const [{ baseline }, { check }, { readJson }, { sideFromAccepted }] = await Promise.all([
+/** An accepted baseline. One that is not as it was sealed, or not signed with the key that is known, is refused. */
+async function acceptedIn(file: string, key: Checker | undefined): Promise<Side> {
+  const [{ baseline }, { check }, { readJson }, { sideFromAccepted }, { notSignedBy }] = await Promise.all([
     import('../contracts/baseline/index.ts'),
     import('../contracts/check.ts'),
     import('../base/json.ts'),
     import('../judge/baseline.ts'),
+    import('../evidence/judgement.ts'),
   ]);
   const name = printable(path.basename(file));
   const bytes = readRegular(meant(file), baseline.bytesMax);
@@ -70,8 +52,17 @@ async function acceptedIn(file: string): Promise<Side> {
   if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not one acceptable JSON document.`);
   const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;
   if (first) throw new Fault('bad_baseline', `${name} is not a baseline that can be believed: ${first.message}`);
-  return sideFromAccepted(reading.value as Parameters<typeof sideFromAccepted>[0]);
+  const accepted = reading.value as Baseline;
+  if (!accepted.seal) {
+    throw new Fault('bad_baseline', `${name} has no seal, so nothing shows that it is what was accepted. ${ACCEPT}`);
+  }
+  const trouble = key && notSignedBy(key, accepted.seal);
+  if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
+  return sideFromAccepted(accepted);
 }
+
+const ACCEPT = 'Accept a run again: proctor baseline accept RUN.';
+const SAY_KEY = 'If somebody else accepted it whom you trust, name their public key: --key FILE.';
 
 /** The folder of one run: the one that was named, or the first of the newest repetitions. */
 export async function suiteFolder(word: string, home: string): Promise<string | undefined> {

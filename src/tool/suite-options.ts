@@ -84,6 +84,8 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   formats: true,
   out: true,
   again: true,
+  key: true,
+  signingKey: true,
   cwd: true,
   signal: true,
 };

@@ -158,7 +158,7 @@ export const SL = {
     why: 'A file that came after the seal was put there by nobody who answers for it.',
     asks: [
       'every file of the folder is named by evidence/seal.json',
-      'evidence/seal.json itself, evaluation.json and evidence/evaluation.json may be there without',
+      'evidence/seal.json itself may be there without, and so may evaluation.json and evaluation.seal.json, at the top or in evidence/',
     ],
   },
   SL7: {
@@ -176,6 +176,7 @@ export const SL = {
     why: 'Anybody can make a key. A signature says something only if it is one of the key that you know.',
     asks: [
       'with --key: if a seal is signed, one of its signatures has that key as its keyid, or no keyid at all',
+      'a seal is evidence/seal.json, evaluation.seal.json, comparison.seal.json, or seal in a baseline',
       'a keyid is sha256: and the hexadecimal SHA-256 over the DER of the public key (SPKI)',
     ],
   },
@@ -186,6 +187,7 @@ export const SL = {
     asks: [
       'with --key: such a signature is the Ed25519 signature of that key, in standard base64',
       'it is over the pre-authentication encoding of DSSE: DSSEv1, then payloadType and payload with their lengths',
+      'with --key: a signed envelope holds no unknown key, since no signature covers it',
     ],
   },
   SL10: {
@@ -193,10 +195,50 @@ export const SL = {
     title: 'Signature There',
     why: 'Without a signature, whoever changes a file can write a new seal, and nobody will notice.',
     asks: [
-      'with --key and --require-signature: every seal is signed, and every file lies in a folder with a seal',
+      'with --key and --require-signature: every seal is signed',
+      'with both: every file lies in the folder of a sealed run, is listed by the seal of a judgement, or is a sealed baseline',
       'should, with --key alone: the same',
-      'what lies in .proctor beside runs/ is evidence of none: the ledger, keys, settings, what was kept',
+      'what lies in .proctor beside runs/ and comparisons/ is no evidence: the ledger, keys, settings, reports, what was kept',
     ],
+  },
+} as const;
+
+/** The rules of judgements and their seals; those of such a seal alone, JS1 to JS5, stand with its contract. */
+export const JS = {
+  JS6: {
+    id: 'JS6',
+    title: 'Judgement As Sealed',
+    why: 'A verdict that was changed after it was given is not a verdict.',
+    asks: [
+      'every file that evaluation.seal.json or comparison.seal.json lists is there, with the size and SHA-256 that it states',
+    ],
+  },
+  JS7: {
+    id: 'JS7',
+    title: 'Judgement Sealed',
+    why: 'Without a seal, anybody could have written the verdict, and nobody would notice.',
+    asks: [
+      'evaluation.json has evaluation.seal.json beside it, where the seal of its run says evaluation_sealed',
+      'with --key and --require-signature: every evaluation and every comparison has its seal',
+      'should: evaluations of older runs, and comparisons, have their seal',
+    ],
+  },
+  JS8: {
+    id: 'JS8',
+    title: 'Foundations Agree',
+    why: 'The seal of another run or comparison says nothing about this one.',
+    asks: [
+      'kind is evaluation in evaluation.seal.json, and comparison in comparison.seal.json',
+      'id, sealed_at and judge_version are those of the evaluation; id and sealed_at those of the comparison',
+      'the seal of an evaluation rests on the hash of evidence/seal.json, which the evaluation names, too',
+      'the seal of a comparison rests on the runs and seals of both sides, or on the seal of the accepted baseline',
+    ],
+  },
+  JS9: {
+    id: 'JS9',
+    title: 'Judged With The Key Of The Run',
+    why: 'A run is judged by the process that ran it. Another key, or none, means that somebody else judged it.',
+    asks: ['where evidence/seal.json is signed, evaluation.seal.json is signed by the same key'],
   },
 } as const;
 
@@ -231,4 +273,9 @@ export interface FolderRule {
   readonly asks: readonly string[];
 }
 
-export const folderRules: readonly FolderRule[] = [...Object.values(FD), ...Object.values(SL), ...Object.values(LD)];
+export const folderRules: readonly FolderRule[] = [
+  ...Object.values(FD),
+  ...Object.values(SL),
+  ...Object.values(JS),
+  ...Object.values(LD),
+];

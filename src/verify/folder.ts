@@ -18,6 +18,7 @@ import { FD } from './folder-rules.ts';
 import { journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
 import { intentInspector } from './intents.ts';
+import { judgementInspector } from './judgements.ts';
 import { findingsOf, type FolderFinding, type Inspector, type Surroundings } from './inspector.ts';
 import { formatOf } from './recognise.ts';
 import { sealInspector } from './seal.ts';
@@ -68,7 +69,8 @@ export async function* verifyShelf(
   const profileOf = once(folder => profileIn(shelf.read(path.posix.join(folder, 'policy.json'), MIB)));
   const claims = claimInspector(surroundings);
   const seals = sealInspector(surroundings, claims.disputed);
-  const signing = signatureInspector(surroundings, trustOf(options));
+  const trust = trustOf(options);
+  const signing = signatureInspector(surroundings, trust);
   const inspectors: readonly Inspector[] = [
     claims,
     seals,
@@ -78,6 +80,7 @@ export async function* verifyShelf(
     environmentInspector(surroundings),
     agreementInspector(surroundings),
     evaluationInspector(surroundings),
+    judgementInspector(surroundings, { isRequired: trust?.isRequired === true }),
     intentInspector(surroundings),
     agentInspector(surroundings),
     hostPathInspector(report),
@@ -109,7 +112,7 @@ export async function* verifyShelf(
         for (const inspector of inspectors) inspector.take({ file, place, contract, value, environmentHash });
       }
       // What a seal leaves open that is alone, its folder answers.
-      const judged = sum.add(contract?.name === 'seal' ? { ...examined, verdict: answered(verdict) } : examined);
+      const judged = sum.add(isSeal(contract?.name) ? { ...examined, verdict: answered(verdict) } : examined);
       if (judged.outcome !== 'valid') troubled.add(file);
       yield [judged];
     }
@@ -122,7 +125,7 @@ export async function* verifyShelf(
   for (const inspector of [...inspectors, ...ledgers.values()]) inspector.end?.();
   const { violations, advice, omitted } = found.findings();
   const others = [...tree.files.keys()].filter(
-    file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file),
+    file => !known.has(file) && !claims.claimed.has(file) && !seals.sealed.has(file) && !signing.listed.has(file),
   );
   const notChecked = [
     ...leftOut(others, strangers, claims.outside + seals.outside),
@@ -134,6 +137,11 @@ export async function* verifyShelf(
   const { signatures, notes } = signing;
   const verdict = { ...sum.verdict(violations, advice, notChecked), signatures, notes };
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
+}
+
+/** What a seal leaves open that is alone. */
+function isSeal(name: string | undefined): boolean {
+  return name === 'seal' || name === 'judgement-seal';
 }
 
 function answered(verdict: Verdict): Verdict {

@@ -8,6 +8,7 @@ import { verifyFile, verifyLines, verifyStandardInput } from './file.ts';
 import { verifyFolder } from './folder.ts';
 import { isPack, verifyPack } from './pack.ts';
 import { trustOf } from './signatures.ts';
+import { ONLY_FOLDERS, verifySigned } from './signed-file.ts';
 import { EXIT, type Outcome, refused, type Verdict } from './verdict.ts';
 
 export { EXIT, type Options, type Outcome, type Verdict, type Violation };
@@ -29,7 +30,7 @@ export async function* verifyInBatches(
   let hasReadStandardInput = false;
   for (const input of typeof inputs === 'string' ? [inputs] : inputs) {
     if (trust && !isFolder(input) && !isPack(input)) {
-      yield [refused(input, 'usage', ONLY_FOLDERS)];
+      yield [input === '-' ? refused(input, 'usage', ONLY_FOLDERS) : await verifySigned(input, options, trust)];
     } else if (input === '-' && hasReadStandardInput) {
       yield [refused('-', 'usage', 'Standard input can be read only once.')];
     } else if (input === '-') {
@@ -59,9 +60,6 @@ export interface RunnerVerificationResult {
   /** Present only if valid. */
   readonly runner_hash?: string;
 }
-
-/** One document may be as it was signed or not: nothing but the seal of its folder tells. */
-const ONLY_FOLDERS = 'A key checks the seal of a whole run, and this is neither its folder nor a pack of it.';
 
 const LINES = new Set(['.ndjson', '.jsonl']);
 

@@ -92,7 +92,7 @@ const KINDS: Readonly<Record<RunKind, { file: string; contract: string; holds: R
   agent: {
     file: 'result.json',
     contract: 'agent-result',
-    holds: /^(?:result\.json$|workspace\.diff$|evaluation\.json$|evidence\/)/,
+    holds: /^(?:result\.json$|workspace\.diff$|evaluation(?:\.seal)?\.json$|evidence\/)/,
   },
   intent: {
     file: 'run.json',

@@ -18,7 +18,7 @@ export const PK = {
     why: 'A file that neither the seal nor the pack names was put there by nobody who answers for it.',
     asks: [
       'beside folder/ there are pack.json and, perhaps, ledger-line.json, and nothing else',
-      'every file in folder/ is named by the seal, or is the seal, evaluation.json or evidence/evaluation.json',
+      'every file in folder/ is named by the seal, or is the seal, evaluation.json, evidence/evaluation.json or the seal of one',
       'the folder of a script holds result.json, output/ and evidence/; that of a suite JSON, assets/ and evidence/',
       'the folder of an intent holds run.json, bundle.json, policy.json, intent.json, model_io.json, output/ and evidence/',
     ],
@@ -67,7 +67,10 @@ export const PK = {
     id: 'PK8',
     title: 'Other Documents Valid',
     why: 'A document need not be there; one that is there and breaks its contract misleads.',
-    asks: ['every other document keeps its contract, runner.json, policy.json and evaluation.json among them'],
+    asks: [
+      'every other document keeps its contract: runner.json, policy.json, evaluation.json and evaluation.seal.json among them',
+      'evaluation.json and its seal keep JS6 to JS9',
+    ],
   },
   PK9: {
     id: 'PK9',

@@ -140,7 +140,7 @@ const UNFINISHED = 'is the journal of a run that is not finished: proctor recove
 
 const FOREIGN = 'is the journal of a run that is not finished: interrupted, not started here';
 
-const TORN = 'is a part of an evaluation that was interrupted: delete it';
+const TORN = 'is a part of an evaluation or its seal that was interrupted: delete it';
 
 /** What may come after the seal. */
 const LATER: ReadonlySet<string> = new Set(LATER_FILES);

@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import type { KeyObject } from 'node:crypto';
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
@@ -13,6 +22,7 @@ import {
   sealStatement,
   signerWith,
 } from '../../src/contracts/seal/index.ts';
+import { makeJudgedPlace } from '../judged-world.ts';
 import { Place } from '../runs-support.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
@@ -44,9 +54,14 @@ beforeAll(() => {
 
 afterAll(() => here.remove());
 
-function shell(code: string, folder: string, publicKey = key): { ok: boolean; said: string } {
+function shell(
+  code: string,
+  folder: string,
+  publicKey = key,
+  names: Readonly<Record<string, string>> = {},
+): { ok: boolean; said: string } {
   const { status, stdout, stderr } = spawnSync('sh', ['-c', code], {
-    env: { PATH: process.env['PATH'], TMPDIR: temporaryFolder(), RUN: folder, KEY: publicKey },
+    env: { PATH: process.env['PATH'], TMPDIR: temporaryFolder(), RUN: folder, KEY: publicKey, ...names },
     encoding: 'utf8',
     timeout: 30_000,
   });
@@ -71,6 +86,74 @@ function forge(folder: string): void {
   }
   writeFileSync(file, canonicalize({ ...sealEnvelope(statement), signatures: envelope.signatures }));
 }
+
+/** The commands under a heading of the page: its second block, after the names to replace. */
+function commandsUnder(heading: string): string {
+  const [, code = ''] = [...page.slice(page.indexOf(heading)).matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
+    ([, text]) => text as string,
+  );
+  return code;
+}
+
+describe('the commands for verdicts', () => {
+  const verdict = commandsUnder('### An evaluation or a comparison');
+  const baseline = commandsUnder('### An accepted baseline');
+  let judged: Place;
+  let own = '';
+  let run = '';
+  let comparison = '';
+
+  beforeAll(() => {
+    judged = makeJudgedPlace();
+    const home = path.join(judged.cwd, '.proctor');
+    own = path.join(home, 'keys', 'signing.pub');
+    run = path.join(home, 'runs', 'new', 'after');
+    const [name = ''] = readdirSync(path.join(home, 'comparisons'));
+    comparison = path.join(home, 'comparisons', name);
+  });
+  afterAll(() => judged.remove());
+
+  const checked = (folder: string, seal: string, publicKey = own) =>
+    shell(verdict, '', publicKey, { FOLDER: folder, SEAL: seal });
+  const AS_SIGNED = 'Signature Verified Successfully\nThe verdict is as it was signed.\n';
+
+  test('accept a signed evaluation and a signed comparison', () => {
+    expect(checked(run, 'evaluation.seal.json')).toEqual({ ok: true, said: AS_SIGNED });
+    expect(checked(comparison, 'comparison.seal.json')).toEqual({ ok: true, said: AS_SIGNED });
+  });
+
+  test('find a changed verdict, a changed report, the verdict of another run, and another key', () => {
+    const copy = (from: string): string => {
+      const folder = path.join(temporaryFolder(), 'copy');
+      cpSync(from, folder, { recursive: true });
+      return folder;
+    };
+    const evaluation = copy(run);
+    appendFileSync(path.join(evaluation, 'evaluation.json'), ' ');
+    expect(checked(evaluation, 'evaluation.seal.json')).toMatchObject({ ok: false });
+    const report = copy(comparison);
+    appendFileSync(path.join(report, 'report.html'), ' ');
+    expect(checked(report, 'comparison.seal.json')).toMatchObject({ ok: false });
+    const moved = copy(run);
+    for (const name of ['evaluation.json', 'evaluation.seal.json']) {
+      cpSync(path.join(run, '..', '..', 'baseline', 'before', name), path.join(moved, name));
+    }
+    expect(checked(moved, 'evaluation.seal.json')).toMatchObject({ ok: false });
+    expect(checked(run, 'evaluation.seal.json', key)).toMatchObject({ ok: false });
+  });
+
+  test('accept a signed baseline, and find a changed one', () => {
+    const file = path.join(judged.cwd, 'proctor-baseline.json');
+    expect(shell(baseline, '', own, { BASELINE: file })).toEqual({
+      ok: true,
+      said: 'Signature Verified Successfully\nThe baseline is as it was signed.\n',
+    });
+    const changed = path.join(temporaryFolder(), 'changed.json');
+    writeFileSync(changed, readFileSync(file, 'utf8').replace('"verdict":"pass"', '"verdict":"fail"'));
+    expect(shell(baseline, '', own, { BASELINE: changed })).toMatchObject({ ok: false });
+    expect(shell(baseline, '', key, { BASELINE: file })).toMatchObject({ ok: false });
+  });
+});
 
 describe('the commands of docs/evidence.md', () => {
   test('accept a signed folder, without anything of ours', () => {

@@ -104,7 +104,7 @@ describe('proctor show', () => {
       judgement: { termination: 'killed_policy', reason: 'forbidden_path', detail: 'lib/x was changed.' },
       workspace: { commits: { total: 1, listed: [{ sha: 'a'.repeat(40), subject: 'Sneak in' }] } },
     });
-    const { flags } = await judgeAgentRun(folder);
+    const { flags } = await judgeAgentRun(folder, undefined);
     expect(flags.map(({ flag, seq }) => [flag, seq])).toEqual([
       ['denied_then_success', 2],
       ['last_command_failed_then_success', 5],
@@ -223,7 +223,7 @@ describe('the run of an agent', () => {
 
   test('is packed with its evaluation and unpacked again', async () => {
     const { cwd, folder } = await placeWith();
-    await judgeAgentRun(folder);
+    await judgeAgentRun(folder, undefined);
     const packed = proctor(['pack', 'latest', '--out', 'a.proctor.tar'], { cwd });
     expect(packed.code, packed.stderr).toBe(0);
     expect(proctor(['verify', 'a.proctor.tar'], { cwd }).code).toBe(0);

@@ -10,7 +10,8 @@ import { check } from '../../src/contracts/check.ts';
 import { type Evaluation, evaluation as contract } from '../../src/contracts/evaluation/index.ts';
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import type { Check, CheckAnswer } from '../../src/judge/check.ts';
-import { evaluateSuite, evaluationOf, writeEvaluation } from '../../src/judge/evaluate.ts';
+import { evaluateSuite, isSealedSo, writeEvaluation } from '../../src/judge/evaluate.ts';
+import { evaluationIn, findEvaluation } from '../../src/evidence/evaluation-files.ts';
 import { suiteFolder, type WorldCase } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -155,8 +156,7 @@ describe('a run is evaluated', () => {
     writeFileSync(cases, sent);
     await evaluateSuite(folder, judging);
     rmSync(path.join(folder, 'evidence', 'seal.json'));
-    await expect(evaluationOf(folder, judging)).rejects.toMatchObject({ name: 'Fault', code: 'not_sealed' });
-    expect(readdirSync(folder)).not.toContain('evaluation.json');
+    await expect(evaluateSuite(folder, judging)).rejects.toMatchObject({ name: 'Fault', code: 'not_sealed' });
   });
 
   test('until somebody stops it', async () => {
@@ -233,39 +233,53 @@ describe('the script of a case', () => {
   });
 });
 
-describe('an evaluation that lies in the folder', () => {
-  const stored = (folder: string): Evaluation =>
-    JSON.parse(readFileSync(path.join(folder, 'evaluation.json'), 'utf8')) as Evaluation;
+describe('an evaluation in a folder', () => {
+  const found = (folder: string) => findEvaluation(folder, contract, undefined);
 
-  test('is used again, unless it is asked for anew', async () => {
+  test('is found with its seal, and judging again gives the same apart from the time', async () => {
     const folder = await folderOf([{ id: 'one' }]);
-    const first = await evaluationOf(folder, judging);
-    expect(stored(folder)).toEqual(first);
-    const later = { ...judging, clock: at('2026-01-07T12:00:00.000Z') };
-    expect(await evaluationOf(folder, later)).toEqual(first);
-    const anew = await evaluationOf(folder, { ...later, again: true });
-    expect(anew.generated_at).toBe('2026-01-07T12:00:00.000Z');
-    expect(stored(folder)).toEqual(anew);
-    expect(readdirSync(folder).filter(name => name.includes('evaluation'))).toEqual(['evaluation.json']);
+    expect(found(folder)).toEqual({ state: 'none' });
+    const first = await evaluateSuite(folder, judging);
+    writeEvaluation(folder, first, undefined);
+    const sealed = found(folder);
+    if (sealed.state !== 'sound') throw new Error(`it is ${sealed.state}`);
+    expect(evaluationIn(sealed, contract)).toEqual(first);
+    const later = await evaluateSuite(folder, { ...judging, clock: at('2026-01-07T12:00:00.000Z') });
+    expect(isSealedSo(later, sealed.seal)).toBe(true);
+    expect(isSealedSo({ ...later, cases: [] }, sealed.seal)).toBe(false);
+    const names = readdirSync(folder).filter(name => name.includes('evaluation'));
+    expect(names).toEqual(['evaluation.json', 'evaluation.seal.json']);
   });
 
   test.each([
-    ['of another seal', { seal_sha256: `sha256:${'0'.repeat(64)}` }],
-    ['of another judge', { judge_version: '9.9.9' }],
-    ['of another run', { run_id: 'other' }],
-    ['that adds up wrongly', { summary: { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 } }],
-  ])('%s is replaced', async (_, change) => {
+    ['rests on another seal', { seal_sha256: `sha256:${'0'.repeat(64)}` }, 'has the seal of another run'],
+    [
+      'adds up wrongly',
+      { summary: { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 } },
+      'does not keep its contract',
+    ],
+  ])('is not trusted if it %s', async (_, change, why) => {
     const folder = await folderOf([{ id: 'one' }]);
-    const right = await evaluateSuite(folder, judging);
-    writeEvaluation(folder, { ...right, ...change });
-    expect(await evaluationOf(folder, judging)).toEqual(right);
-    expect(stored(folder)).toEqual(right);
+    writeEvaluation(folder, { ...(await evaluateSuite(folder, judging)), ...change }, undefined);
+    const sealed = found(folder);
+    expect(sealed.state === 'sound' ? evaluationIn(sealed, contract) : sealed).toEqual({ state: 'broken', why });
   });
 
-  test('and cannot be read is replaced', async () => {
+  test('is not trusted if it cannot be read, was changed, or has lost one of its two files', async () => {
     const folder = await folderOf([{ id: 'one' }]);
-    writeFileSync(path.join(folder, 'evaluation.json'), '{"schema_version":');
-    expect(stored((await evaluationOf(folder, judging), folder)).summary.passed).toBe(1);
+    const file = path.join(folder, 'evaluation.json');
+    const seal = path.join(folder, 'evaluation.seal.json');
+    writeEvaluation(folder, await evaluateSuite(folder, judging), undefined);
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace('"pass"', '"fail"'));
+    expect(found(folder)).toEqual({ state: 'broken', why: 'was changed after it was sealed' });
+    rmSync(file);
+    expect(found(folder)).toEqual({ state: 'broken', why: 'is missing, and its seal is there' });
+    writeFileSync(file, text);
+    writeFileSync(seal, '{"payload":');
+    expect(found(folder)).toMatchObject({ state: 'broken' });
+    rmSync(seal);
+    expect(found(folder)).toEqual({ state: 'missing', why: 'has no seal' });
   });
 });
 

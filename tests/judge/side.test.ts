@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import type { TrialOfSide } from '../../src/judge/compare-input.ts';
-import { evaluationOf } from '../../src/judge/evaluate.ts';
+import { evaluateSuite } from '../../src/judge/evaluate.ts';
 import { artifactInFolder, caseNames, trialFrom } from '../../src/judge/side.ts';
 import { reports } from '../../src/reports/index.ts';
 import { suiteFolder } from '../suite-world.ts';
@@ -15,7 +15,7 @@ const judging = {
 };
 
 const judgedTrial = async (folder: string): Promise<TrialOfSide> =>
-  trialFrom(folder, await evaluationOf(folder, judging));
+  trialFrom(folder, await evaluateSuite(folder, judging));
 
 /** Two runs of one case, in which the new agent calls another tool than the case requires. */
 async function twoRuns(root: string): Promise<[baseline: string, candidate: string]> {

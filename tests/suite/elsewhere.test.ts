@@ -41,7 +41,7 @@ describe('runs that were copied', () => {
     const ids = ['zeta', 'alpha', 'mean'];
     for (const runId of ids) await ranSuite(['a'], { cwd, as: 'new', runId, out: 'art', baseUrl: agent });
     const newest = async (folder: string) =>
-      (await sideOf(folder, cwd, { home: path.join(cwd, '.proctor') })).trials.map(({ runId }) => runId);
+      (await sideOf(folder, cwd, { home: path.join(cwd, '.proctor') })).side.trials.map(({ runId }) => runId);
     const from = path.join(cwd, 'art', 'new');
     expect(await newest(from)).toEqual(['mean']);
     const copies = path.join(cwd, 'copies');

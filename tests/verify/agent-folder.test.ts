@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { StepManifest } from '../../src/contracts/agent-step/index.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
+import { writeEvaluationFiles } from '../../src/evidence/evaluation-files.ts';
 import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
 import {
   AGENT_RUN,
@@ -255,14 +254,15 @@ describe('FD10, of an agent', () => {
     ['a line that no transcript has', { flags: [{ flag: 'outside_scope', message: 'a', seq: 11 }] }, 'flags[0].seq'],
   ])('finds %s', async (_, changes, at) => {
     const folder = await agentFolder(temporaryFolder());
-    const evaluation = { ...(await judgeAgentRun(folder)), ...changes };
-    writeFileSync(path.join(folder, 'evaluation.json'), canonicalize(evaluation));
-    expect(await brokenIn(folder)).toEqual([`FD10 evaluation.json#${at}`]);
+    const evaluation = { ...(await judgeAgentRun(folder, undefined)), ...changes };
+    writeEvaluationFiles(folder, canonicalize(evaluation), evaluation, undefined);
+    const broken = await brokenIn(folder);
+    expect(broken.filter(line => line.startsWith('FD'))).toEqual([`FD10 evaluation.json#${at}`]);
   });
 
   test('takes the evaluation that the judge wrote', async () => {
     const folder = await agentFolder(temporaryFolder());
-    expect((await judgeAgentRun(folder)).flags).toEqual([]);
+    expect((await judgeAgentRun(folder, undefined)).flags).toEqual([]);
     await expectValid(folder);
   });
 });

@@ -18,7 +18,8 @@ export const caseId = () =>
   ).check(z.refine(id => !OWN_FILE.test(id) && !isDeviceName(id), { error: 'is a name that is kept for other files' }));
 
 /** Names that a run, its seal or its evaluation use beside the cases. */
-const OWN_FILE = /^(?:run|result|runner|policy|bundle|evaluation|comparison|manifest|metadata|status|seal)$/i;
+const OWN_FILE =
+  /^(?:run|result|runner|policy|bundle|evaluation|evaluation\.seal|comparison|manifest|metadata|status|seal)$/i;
 
 /** A text that becomes the name of a folder. */
 export const folderName = () =>
@@ -70,7 +71,7 @@ export const ASKS = {
   caseId: [
     'a case id is at most 100 ASCII letters, digits, dots, dashes and underscores, first a letter or digit',
     'a case id is not run, result, runner, policy, bundle, evaluation or comparison, in upper or lower case',
-    'a case id is not manifest, metadata, status or seal, in upper or lower case',
+    'a case id is not manifest, metadata, status, seal or evaluation.seal, in upper or lower case',
     'a case id is not con, prn, aux, nul, com0 to com9 or lpt0 to lpt9, alone or before a dot, in either case',
   ],
   targetUrl: [

@@ -6,8 +6,12 @@ import { trialKeys } from '../comparison/trial.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
 import { firstRepeated } from '../lists.ts';
-import { type Finding, must, rulesFor } from '../rule.ts';
+import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { envelopeShape } from '../seal/index.ts';
 import { contentHashText, instant, record } from '../shape.ts';
+import { type BareBaseline, sealedBaseline, sealTroubles } from './seal.ts';
+
+export { baselineSealHash, sealedBaseline } from './seal.ts';
 
 const accepted = record({ case_sha256: contentHashText(), trials: z.array(record(trialKeys)) });
 
@@ -22,6 +26,8 @@ const baselineShape = record({
   /** What the runs were done with, by the names under which drift is told. */
   conditions: z.optional(z.record(z.string(), z.string())),
   cases: z.record(z.string(), accepted),
+  /** Absent in baselines from before they were sealed. */
+  seal: z.optional(envelopeShape),
 });
 
 export type Baseline = z.infer<typeof baselineShape>;
@@ -55,7 +61,7 @@ const rules = [
       if (repeated !== undefined) yield must(`run_ids[${repeated}]`, 'stands here twice');
       if (seals.length !== run_ids.length) yield must('seals', `must be ${run_ids.length}, one for each run`);
     },
-    breach: baseline => ({ ...baseline, seals: [] }),
+    breach: baseline => ({ ...baseline, seal: undefined, seals: [] }),
   }),
   rule({
     id: 'BL3',
@@ -90,8 +96,39 @@ const rules = [
     },
     breach: ({ cases, ...rest }) => ({
       ...rest,
+      seal: undefined,
       cases: Object.fromEntries(Object.entries(cases).map(([id, one]) => [id, { ...one, trials: [] }])),
     }),
+  }),
+  rule({
+    id: 'BL5',
+    title: 'Baseline Sealed',
+    why: 'A baseline is committed and copied by many people. Its seal shows that it is still what was accepted.',
+    asks: [
+      'seal is a DSSE envelope like that of a judgement, with kind baseline: JS1 to JS5 hold of it',
+      'its only file has the SHA-256 and size of the baseline without seal: canonical JSON and a line feed',
+      'it rests on the runs of run_ids and their seals, and perhaps on evaluations of them',
+      'its sealed_at is accepted_at',
+      'should: seal is there; compare refuses a baseline without it',
+    ],
+    fields: ['seal'],
+    reads: [
+      'schema_version',
+      'accepted_at',
+      'run_ids',
+      'seals',
+      'environment_hash',
+      'target_sha256',
+      'cases_sha256',
+      'conditions',
+      'cases',
+    ],
+    *check(baseline) {
+      const { seal } = baseline;
+      if (!seal) yield should('seal', 'is missing: nothing shows that this is what was accepted');
+      else for (const [at, message] of sealTroubles({ ...baseline, seal })) yield must(at, message);
+    },
+    breach: ({ seal, ...rest }) => ({ ...rest, seal: { ...seal, payload: seal?.payload.slice(4) } }),
   }),
 ];
 
@@ -123,7 +160,7 @@ const passed: AcceptedTrial = {
   score: 1,
 };
 
-const example: Baseline = {
+const bare: BareBaseline = {
   schema_version: 'baseline.v1',
   accepted_at: '2026-01-06T12:30:00.000Z',
   run_ids: ['suite_20260106_120000_4f1c9a7be210'],
@@ -144,6 +181,12 @@ const example: Baseline = {
   },
 };
 
+const example = sealedBaseline(
+  bare,
+  bare.run_ids.map((id, index) => ({ what: 'run', id, seal_sha256: bare.seals[index] as string })),
+  '0.1.0',
+);
+
 export const baseline: Contract = {
   name: 'baseline',
   title: 'Accepted baseline',
@@ -153,8 +196,8 @@ export const baseline: Contract = {
   shape: baselineShape,
   rules,
   unknownKeys: 'BL1',
-  programText: ['cases'],
-  beyond: ['whether the runs that it names came to what it says'],
+  programText: ['cases', 'seal'],
+  beyond: ['whether the runs that it names came to what it says', 'who sealed it: --key tells'],
   bytesMax: 256 * MIB,
   example,
 };

@@ -7,7 +7,7 @@ import { unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
 import { MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
-import { filledText, record } from '../shape.ts';
+import { filledText, record, type Shape } from '../shape.ts';
 import { PAYLOAD_TYPE, type Signer } from './signature.ts';
 import {
   type Sealed,
@@ -27,8 +27,14 @@ export const envelopeShape = record({
 
 export type SealEnvelope = z.infer<typeof envelopeShape>;
 
-/** The statement as it is stored: with a signature, if there is somebody who signs. */
-export function sealEnvelope(statement: SealStatement, signer?: Signer): SealEnvelope {
+/** What an envelope may hold: files, and what is said of them. */
+interface Statement {
+  readonly subject: readonly object[];
+  readonly predicate: object;
+}
+
+/** A statement as it is stored: with a signature, if there is a signer. */
+export function sealEnvelope(statement: Statement, signer?: Signer): SealEnvelope {
   const { predicate } = statement;
   const stated = signer ? { ...statement, predicate: { ...predicate, signed: true } } : statement;
   const payload = Buffer.from(canonicalize(stated));
@@ -147,15 +153,15 @@ export function contentOf(payload: string): Content {
 const STATEMENT_BYTES_MAX = 64 * MIB;
 
 /** What is wrong with a statement, its subjects aside. */
-export function* statementTroubles(statement: unknown): Generator<Trouble> {
-  for (const { path, message } of formOf(statementShape).faults(statement, '')) {
+export function* statementTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
+  for (const { path, message } of formOf(shape).faults(statement, '')) {
     if (!isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
 }
 
 /** What is wrong with the list of files. */
-export function* subjectTroubles(statement: unknown): Generator<Trouble> {
-  for (const { path, message } of formOf(statementShape).faults(statement, '')) {
+export function* subjectTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
+  for (const { path, message } of formOf(shape).faults(statement, '')) {
     if (isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
   const { subject } = (statement ?? {}) as { subject?: unknown };
@@ -175,8 +181,8 @@ export function* subjectTroubles(statement: unknown): Generator<Trouble> {
 }
 
 /** Keys that nobody knows. */
-export function* unknownIn(statement: unknown): Generator<Trouble> {
-  for (const { parent, key } of formOf(statementShape).unknown(statement, '')) {
+export function* unknownIn(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
+  for (const { parent, key } of formOf(shape).unknown(statement, '')) {
     yield { path: placeOf(inPayload(parent), key), message: 'is a key that this format does not know' };
   }
 }

@@ -3,8 +3,8 @@ import { envelopeShape, sealEnvelope } from './envelope.ts';
 import { sealRules } from './rules.ts';
 import { sealStatement } from './statement.ts';
 
-export { type Opened, openSeal, type SealEnvelope, sealEnvelope } from './envelope.ts';
-export { type Signed, type Signer, signedBy, signerWith } from './signature.ts';
+export { envelopeShape, type Opened, openSeal, type SealEnvelope, sealEnvelope } from './envelope.ts';
+export { type Checker, checkerWith, type Signed, type Signer, signedBy, signerWith } from './signature.ts';
 export { type RunKind, type SealedFile, type SealStatement, sealStatement } from './statement.ts';
 
 const example = sealEnvelope(

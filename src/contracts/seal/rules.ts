@@ -34,6 +34,7 @@ const SL2 = rule({
     'predicateType is "urn:proctor:run-folder:v1", and schema_version in the predicate "seal.v1"',
     'the predicate has run_id, a name, and kind: script, agent, intent or suite',
     'the predicate has sealed_at, an instant, and signed, true or false',
+    'evaluation_sealed, if present, is true: an evaluation of the run has a seal of its own',
     'should (must, when strict): no key is unknown',
   ],
   fields: ['payload'],

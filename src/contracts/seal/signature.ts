@@ -1,19 +1,28 @@
-import { type KeyObject, sign, verify } from 'node:crypto';
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { keyIdOf } from '../../base/ed25519.ts';
 import type { SealEnvelope } from './envelope.ts';
 
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
-/** Who signs seals. It holds the key, and gives away no more than what the key is called. */
-export interface Signer {
+/** A key that signatures are checked with. */
+export interface Checker {
   readonly keyId: string;
+  hasSigned(envelope: SealEnvelope): Signed;
+}
+
+/** Who signs seals. It holds the key, and gives away no more than what the key is called. */
+export interface Signer extends Checker {
   /** The signature over a payload and its type, in base64. */
   sign(payload: readonly Uint8Array[]): string;
 }
 
+export function checkerWith(publicKey: KeyObject): Checker {
+  return { keyId: keyIdOf(publicKey), hasSigned: envelope => signedBy(publicKey, envelope) };
+}
+
 export function signerWith(privateKey: KeyObject): Signer {
   return {
-    keyId: keyIdOf(privateKey),
+    ...checkerWith(createPublicKey(privateKey)),
     sign: payload => sign(null, signedBytes(payload), privateKey).toString('base64'),
   };
 }

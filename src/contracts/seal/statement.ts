@@ -3,14 +3,14 @@ import { compare } from '../check.ts';
 import { nameText } from '../agent-step/words.ts';
 import { count, instant, matching, record } from '../shape.ts';
 
-const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const PREDICATE_TYPE = 'urn:proctor:run-folder:v1';
 
 export const RUN_KINDS = ['script', 'agent', 'intent', 'suite'] as const;
 
 export type RunKind = (typeof RUN_KINDS)[number];
 
-const subject = record({
+export const subject = record({
   name: z.string(),
   digest: record({ sha256: matching(/^[a-f0-9]{64}$/, '64 lower-case hexadecimal digits') }),
   annotations: record({ size_bytes: count() }),
@@ -27,6 +27,8 @@ export const statementShape = record({
     kind: z.enum(RUN_KINDS),
     sealed_at: instant(),
     signed: z.boolean(),
+    /** An evaluation of this run has a seal of its own. Absent in seals from before there were such seals. */
+    evaluation_sealed: z.optional(z.literal(true)),
   }),
 });
 
@@ -57,8 +59,20 @@ export function sealStatement(sealed: Sealed): SealStatement {
     _type: STATEMENT_TYPE,
     subject: [...files].sort((a, b) => compare(a.path, b.path)).map(subjectOf),
     predicateType: PREDICATE_TYPE,
-    predicate: { schema_version: 'seal.v1', run_id: runId, kind, sealed_at: sealedAt, signed },
+    predicate: {
+      schema_version: 'seal.v1',
+      run_id: runId,
+      kind,
+      sealed_at: sealedAt,
+      signed,
+      ...(isJudged(kind) && { evaluation_sealed: true }),
+    },
   };
+}
+
+/** Suites and agents are judged after they are sealed. */
+function isJudged(kind: RunKind): boolean {
+  return kind === 'suite' || kind === 'agent';
 }
 
 /** The canonical text of the same, which has one form only. */
@@ -68,6 +82,6 @@ export function subjectText({ path, sha256, bytes }: SealedFile): string {
 }
 
 /** A file, as the statement tells of it. */
-function subjectOf({ path, sha256, bytes }: SealedFile): SealStatement['subject'][number] {
+export function subjectOf({ path, sha256, bytes }: SealedFile): SealStatement['subject'][number] {
   return { name: path, digest: { sha256: sha256.replace(/^sha256:/, '') }, annotations: { size_bytes: bytes } };
 }

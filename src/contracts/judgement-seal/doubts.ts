@@ -1,0 +1,94 @@
+import type { Foundation, JudgementStatement } from './statement.ts';
+
+/** What a seal says otherwise than the judgement that it lies with. The message continues the place. */
+export interface Doubt {
+  readonly at: string;
+  readonly message: string;
+}
+
+/** What the seal of an evaluation is compared with. */
+interface JudgedRun {
+  readonly run_id: string;
+  readonly generated_at: string;
+  readonly judge_version: string;
+  readonly seal_sha256: string;
+}
+
+export function* evaluationDoubts({ predicate }: JudgementStatement, evaluation: JudgedRun): Generator<Doubt> {
+  yield* common(predicate, 'evaluation', evaluation.run_id, evaluation.generated_at);
+  if (predicate.judge_version !== evaluation.judge_version)
+    yield doubt('judge_version', 'is not that of the evaluation');
+  if (predicate.rests_on[0]?.seal_sha256 !== evaluation.seal_sha256) {
+    yield doubt('rests_on', 'does not name the seal that the evaluation names');
+  }
+}
+
+interface Side {
+  readonly source: 'runs' | 'accepted';
+  readonly run_ids: readonly string[];
+  readonly seals: readonly string[];
+}
+
+/** What the seal of a comparison is compared with. */
+interface ComparedSides {
+  readonly comparison_id: string;
+  readonly generated_at: string;
+  readonly sides: { readonly baseline: Side; readonly new: Side };
+}
+
+export function* comparisonDoubts({ predicate }: JudgementStatement, compared: ComparedSides): Generator<Doubt> {
+  yield* common(predicate, 'comparison', compared.comparison_id, compared.generated_at);
+  for (const name of ['baseline', 'new'] as const) {
+    const side = compared.sides[name];
+    const named = predicate.rests_on.filter(({ side }) => side === name);
+    const isAccepted = side.source === 'accepted' && side.run_ids.length > 0;
+    const accepted = named.filter(({ what }) => what === 'baseline');
+    if (accepted.length !== (isAccepted ? 1 : 0)) {
+      const message = isAccepted ? 'must name the seal of the accepted baseline' : 'names a baseline that was not used';
+      yield doubt('rests_on', message);
+    }
+    const runs = isAccepted ? { run_ids: [], seals: [] } : side;
+    if (!isListed(named, runs)) yield doubt('rests_on', `must name the runs of sides.${name} and their seals`);
+  }
+}
+
+/** What the seal in a baseline is compared with. */
+interface AcceptedRuns {
+  readonly accepted_at: string;
+  readonly run_ids: readonly string[];
+  readonly seals: readonly string[];
+}
+
+export function* baselineDoubts({ predicate }: JudgementStatement, accepted: AcceptedRuns): Generator<Doubt> {
+  yield* common(predicate, 'baseline', null, accepted.accepted_at);
+  if (!isListed(predicate.rests_on, accepted)) yield doubt('rests_on', 'must name run_ids and seals of the baseline');
+}
+
+function* common(
+  { kind, id, sealed_at }: JudgementStatement['predicate'],
+  wanted: string,
+  wantedId: string | null,
+  madeAt: string,
+): Generator<Doubt> {
+  if (kind !== wanted) yield doubt('kind', `must be ${wanted}`);
+  if (id !== wantedId) yield doubt('id', `is not that of the ${wanted}`);
+  if (sealed_at !== madeAt) yield doubt('sealed_at', `is not when the ${wanted} was made`);
+}
+
+/** Whether the runs among these seals are those, in their order, and every evaluation is of one of them. */
+function isListed(
+  named: readonly Foundation[],
+  { run_ids, seals }: { readonly run_ids: readonly string[]; readonly seals: readonly string[] },
+): boolean {
+  const runs = named.filter(({ what }) => what === 'run');
+  const ids = new Set(run_ids);
+  return (
+    runs.length === run_ids.length &&
+    runs.every(({ id, seal_sha256 }, index) => id === run_ids[index] && seal_sha256 === seals[index]) &&
+    named.every(({ what, id }) => what !== 'evaluation' || (id !== null && ids.has(id)))
+  );
+}
+
+function doubt(key: string, message: string): Doubt {
+  return { at: `payload.predicate.${key}`, message };
+}

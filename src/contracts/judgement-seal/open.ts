@@ -1,0 +1,119 @@
+import {
+  contentOf,
+  envelopeShape,
+  statementTroubles,
+  subjectTroubles,
+  type Trouble,
+  unknownIn,
+} from '../seal/envelope.ts';
+import type { SealEnvelope } from '../seal/index.ts';
+import { formOf } from '../form.ts';
+import { placeOf } from '../../base/place.ts';
+import { type Foundation, type JudgementPredicate, judgementShape, type JudgementStatement } from './statement.ts';
+
+export type OpenedJudgement =
+  | { readonly ok: true; readonly statement: JudgementStatement; readonly envelope: SealEnvelope }
+  | { readonly ok: false; readonly message: string };
+
+/** The statement in an envelope of unknown origin, judged as far as possible without its files. Never throws. */
+export function openJudgement(envelope: unknown): OpenedJudgement {
+  for (const trouble of formOf(envelopeShape).faults(envelope, '')) return closed(trouble);
+  for (const trouble of unknownKeys(envelope)) return closed(trouble);
+  const content = contentOf((envelope as SealEnvelope).payload);
+  if (!content.ok) return closed({ path: 'payload', message: content.message });
+  const statement = content.value as JudgementStatement;
+  for (const troublesOf of [readTroubles, fileTroubles, foundationTroubles]) {
+    for (const trouble of troublesOf(statement)) return closed(trouble);
+  }
+  for (const trouble of signedTroubles(statement, envelope as SealEnvelope)) return closed(trouble);
+  return { ok: true, statement, envelope: envelope as SealEnvelope };
+}
+
+function closed({ path, message }: Trouble): OpenedJudgement {
+  return { ok: false, message: `${path === '' ? 'the seal' : path} ${message}` };
+}
+
+/** No signature covers the envelope itself, so it holds nothing but what is known. */
+export function* unknownKeys(envelope: unknown): Generator<Trouble> {
+  for (const { parent, key } of formOf(envelopeShape).unknown(envelope, '')) {
+    yield { path: placeOf(parent, key), message: UNKNOWN };
+  }
+}
+
+const UNKNOWN = 'is a key that this format does not know';
+
+/** What is wrong with a statement, its files aside. */
+export function* readTroubles(statement: unknown): Generator<Trouble> {
+  yield* statementTroubles(statement, judgementShape);
+  yield* unknownIn(statement, judgementShape);
+}
+
+/** What is wrong with the list of files: names of files beside the seal, among them the judgement itself. */
+export function* fileTroubles(statement: unknown): Generator<Trouble> {
+  yield* subjectTroubles(statement, judgementShape);
+  const { subject, kind } = partsOf(statement);
+  const names = subject.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
+  const inner = names.findIndex(name => name.includes('/'));
+  if (inner >= 0) yield { path: `payload.subject[${inner}].name`, message: 'must be the name of a file, not a path' };
+  const main = kind === 'evaluation' || kind === 'comparison' ? `${kind}.json` : undefined;
+  if (main !== undefined && !names.includes(main)) yield { path: 'payload.subject', message: `must list ${main}` };
+  if (kind !== 'comparison' && subject.length !== 1) yield { path: 'payload.subject', message: 'must list one file' };
+}
+
+/** What is wrong with the list of seals that a judgement rests on. */
+export function* foundationTroubles(statement: unknown): Generator<Trouble> {
+  const { kind, id, rests_on: restsOn } = partsOf(statement);
+  const at = 'payload.predicate.rests_on';
+  if (restsOn.length === 0) yield { path: at, message: 'must not be empty' };
+  if (kind === 'baseline' ? id !== null : id === null) {
+    yield { path: 'payload.predicate.id', message: kind === 'baseline' ? 'must be null' : 'must be a name' };
+  }
+  if (kind === 'evaluation' && (restsOn.length !== 1 || restsOn[0]?.what !== 'run' || restsOn[0].id !== id)) {
+    yield { path: at, message: 'must be the run that was judged, and nothing else' };
+  }
+  for (const [index, { what, side, id }] of restsOn.entries()) {
+    if ((side !== undefined) !== (kind === 'comparison')) {
+      yield { path: `${at}[${index}].side`, message: kind === 'comparison' ? 'is missing' : 'belongs to a comparison' };
+    }
+    if ((what === 'baseline') !== (id === null)) {
+      yield { path: `${at}[${index}].id`, message: what === 'baseline' ? 'must be null' : 'must be a name' };
+    }
+    if (what === 'baseline' && (kind !== 'comparison' || side === 'new')) {
+      yield { path: `${at}[${index}].what`, message: 'must not be a baseline here' };
+    }
+  }
+}
+
+/** `signed` in the statement, which a signature covers, against the signatures, which none does. */
+export function* signedTroubles(
+  statement: unknown,
+  { signatures }: Pick<SealEnvelope, 'signatures'>,
+): Generator<Trouble> {
+  const { signed } = partsOf(statement);
+  if (signed === true && signatures.length === 0) {
+    yield { path: 'signatures', message: 'must not be empty: the statement says that it is signed' };
+  }
+  if (signed === false && signatures.length > 0) {
+    yield { path: 'signatures', message: 'must be empty: the statement says that it is not signed' };
+  }
+}
+
+interface Parts extends Partial<Pick<JudgementPredicate, 'kind' | 'id' | 'signed'>> {
+  readonly rests_on: readonly Partial<Foundation>[];
+  readonly subject: readonly { readonly name?: unknown }[];
+}
+
+/** As much of a statement as can be looked at, whatever it is. */
+function partsOf(statement: unknown): Parts {
+  const { predicate, subject } = objectOf(statement) as { predicate?: unknown; subject?: unknown };
+  const { rests_on: restsOn, ...rest } = objectOf(predicate) as Partial<JudgementPredicate>;
+  return {
+    ...rest,
+    rests_on: Array.isArray(restsOn) ? restsOn.map(objectOf) : [],
+    subject: Array.isArray(subject) ? subject.map(objectOf) : [],
+  };
+}
+
+function objectOf(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,68 @@
+import { rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
+import { canonicalize } from '../base/canonical.ts';
+import { Fault } from '../base/fault.ts';
+import { fileHash } from '../base/file-hash.ts';
+import { readJson } from '../base/json.ts';
+import { modesIn } from '../base/private.ts';
+import { readRegular } from '../base/regular.ts';
+import { VERSION } from '../base/version.ts';
+import { check } from '../contracts/check.ts';
+import { type Comparison, comparison as contract } from '../contracts/comparison/index.ts';
+import { comparisonDoubts, type Foundation } from '../contracts/judgement-seal/index.ts';
+import type { Checker, SealedFile, Signer } from '../contracts/seal/index.ts';
+import { broken, changedSince, notSignedBy, readSeal, sealFileOf, type Untrusted, writeSeal } from './judgement.ts';
+
+/** Where a comparison lies in its folder. */
+const COMPARISON = 'comparison.json';
+
+/** Writes a comparison. It has no seal until its reports are there, too. */
+export function writeComparison(folder: string, comparison: Comparison): void {
+  rmSync(path.join(folder, sealFileOf(COMPARISON)), { force: true });
+  writeAtomic(path.join(folder, COMPARISON), canonicalize(comparison), modesIn(folder).file);
+}
+
+/** Seals a comparison together with the reports beside it. */
+export function sealComparison(
+  folder: string,
+  { comparison_id: id, generated_at: sealedAt }: Comparison,
+  reports: readonly string[],
+  restsOn: readonly Foundation[],
+  signer: Signer | undefined,
+): void {
+  const files = [COMPARISON, ...reports].map(name => sealedFile(folder, name));
+  const sealed = { kind: 'comparison', id, judgeVersion: VERSION, sealedAt, files, restsOn } as const;
+  writeSeal(folder, COMPARISON, sealed, signer, modesIn(folder).file);
+}
+
+function sealedFile(folder: string, name: string): SealedFile {
+  const file = path.join(folder, name);
+  const sha256 = fileHash(file);
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+  if (sha256 === undefined || bytes === undefined) {
+    throw new Fault('write_failed', `${name} was removed while the comparison was written. Compare again.`);
+  }
+  return { path: name, sha256, bytes };
+}
+
+/**
+ * The comparison in a folder, if it is as it was sealed; else why it is not to be trusted. With a key, its seal must be
+ * signed with that key.
+ */
+export function readComparison(folder: string, key: Checker | undefined): Comparison | Untrusted {
+  const sealed = readSeal(folder, COMPARISON);
+  if (sealed.state !== 'sound') return sealed;
+  const bytes = readRegular(path.join(folder, COMPARISON), contract.bytesMax);
+  const why = changedSince(sealed, COMPARISON, bytes) ?? (key && notSignedBy(key, sealed.envelope));
+  if (why !== undefined || !bytes) return broken(why ?? 'cannot be read');
+  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
+  const isSound =
+    reading.ok && check(contract, reading.value, { strict: false, internal: false }).violations.length === 0;
+  if (!isSound) return broken('does not keep its contract');
+  const comparison = reading.value as Comparison;
+  for (const { message } of comparisonDoubts(sealed.statement, comparison)) {
+    return broken(`has a seal that does not fit: it ${message}`);
+  }
+  return comparison;
+}

@@ -1,0 +1,125 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { removeTorn, writeAtomic } from '../base/atomic.ts';
+import { systemClock } from '../base/clock.ts';
+import { bytesHash } from '../base/hash.ts';
+import { readJson } from '../base/json.ts';
+import { readRegular } from '../base/regular.ts';
+import { check } from '../contracts/check.ts';
+import type { Contract } from '../contracts/contract.ts';
+import { evaluationDoubts } from '../contracts/judgement-seal/index.ts';
+import { formOf } from '../contracts/form.ts';
+import {
+  type Checker,
+  envelopeShape,
+  openSeal,
+  seal,
+  type SealEnvelope,
+  type Signer,
+} from '../contracts/seal/index.ts';
+import { SEAL } from './finish.ts';
+import {
+  broken,
+  changedSince,
+  type JudgementSeal,
+  keyIdsOf,
+  notSignedBy,
+  readSeal,
+  sealFileOf,
+  type Untrusted,
+  writeSeal,
+} from './judgement.ts';
+
+/** Where the evaluation of a run lies in its folder. */
+const EVALUATION = 'evaluation.json';
+
+/** What an evaluation says of itself, of whichever kind it is. */
+export interface AnyEvaluation {
+  readonly run_id: string;
+  readonly generated_at: string;
+  readonly judge_version: string;
+  readonly seal_sha256: string;
+}
+
+/** Writes an evaluation and its seal into the folder of its run. Only the process that ran it does this. */
+export function writeEvaluationFiles(
+  folder: string,
+  text: string,
+  { run_id: id, generated_at: sealedAt, judge_version: judgeVersion, seal_sha256 }: AnyEvaluation,
+  signer: Signer | undefined,
+): void {
+  const file = path.join(folder, EVALUATION);
+  for (const part of [file, sealFileOf(file)]) removeTorn(part, systemClock.now());
+  writeAtomic(file, text);
+  const files = [{ path: EVALUATION, sha256: bytesHash(text), bytes: Buffer.byteLength(text) }];
+  const restsOn = [{ what: 'run', id, seal_sha256 } as const];
+  writeSeal(folder, EVALUATION, { kind: 'evaluation', id, judgeVersion, sealedAt, files, restsOn }, signer);
+}
+
+/** An evaluation as a folder has it. */
+export type FoundEvaluation =
+  | { readonly state: 'none' }
+  | Untrusted
+  | { readonly state: 'sound'; readonly seal: JudgementSeal; readonly bytes: Buffer };
+
+/**
+ * Looks whether the evaluation in a folder is bound to the seal of its run: its seal lists these bytes and rests on the
+ * run's seal, and the key that signed the run signed it, too. `key` checks that signature, if it is that key.
+ */
+export function findEvaluation(folder: string, contract: Contract, key: Checker | undefined): FoundEvaluation {
+  const bytes = readRegular(path.join(folder, EVALUATION), contract.bytesMax);
+  const sealed = readSeal(folder, EVALUATION);
+  const isThere = bytes !== undefined || statSync(path.join(folder, EVALUATION), { throwIfNoEntry: false });
+  if (!isThere && sealed.state === 'missing') return { state: 'none' };
+  if (sealed.state !== 'sound') return sealed;
+  const run = runSealIn(folder);
+  const why = changedSince(sealed, EVALUATION, bytes) ?? notOfThisRun(sealed, run) ?? notSignedAsRun(sealed, run, key);
+  return why === undefined && bytes ? { state: 'sound', seal: sealed, bytes } : broken(why ?? 'cannot be read');
+}
+
+/** The evaluation in these bytes, if it keeps its contract and is what its seal says. */
+export function evaluationIn(
+  { bytes, seal: { statement } }: { readonly bytes: Buffer; readonly seal: JudgementSeal },
+  contract: Contract,
+): AnyEvaluation | Untrusted {
+  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
+  const isSound =
+    reading.ok && check(contract, reading.value, { strict: false, internal: false }).violations.length === 0;
+  if (!isSound) return broken('does not keep its contract');
+  const evaluation = reading.value as AnyEvaluation;
+  for (const { message } of evaluationDoubts(statement, evaluation))
+    return broken(`has a seal that does not fit: it ${message}`);
+  return evaluation;
+}
+
+function notOfThisRun({ statement: { predicate } }: JudgementSeal, run: RunSeal | undefined): string | undefined {
+  if (!run) return 'belongs to a run without a seal that can be read';
+  if (predicate.kind !== 'evaluation') return 'has the seal of something else';
+  // The hash is that of one seal, which names one run.
+  return predicate.rests_on[0]?.seal_sha256 === run.sha256 ? undefined : 'has the seal of another run';
+}
+
+function notSignedAsRun(
+  { envelope }: JudgementSeal,
+  run: RunSeal | undefined,
+  key: Checker | undefined,
+): string | undefined {
+  if (!run || run.envelope.signatures.length === 0) return undefined;
+  const signers = keyIdsOf(run.envelope);
+  if (envelope.signatures.length === 0) return 'is not signed, and its run is';
+  if (keyIdsOf(envelope).join() !== signers.join()) return 'is signed by another key than its run';
+  return key && signers.includes(key.keyId) ? notSignedBy(key, envelope) : undefined;
+}
+
+interface RunSeal {
+  readonly sha256: string;
+  readonly envelope: SealEnvelope;
+}
+
+/** The seal of a run, without a look at the files that it lists: there may be a hundred thousand. */
+function runSealIn(folder: string): RunSeal | undefined {
+  const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
+  if (!bytes || !reading?.ok || !formOf(envelopeShape).fits(reading.value)) return undefined;
+  return { sha256: bytesHash(bytes), envelope: reading.value as SealEnvelope };
+}
