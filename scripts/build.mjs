@@ -32,6 +32,7 @@ await build({
     'runner-verify': 'src/cli/runner-verify.ts',
     launcher: 'src/execute/launcher.ts',
     'file-writer': 'src/execute/file-writer.ts',
+    'keep-tree': 'src/execute/keep-tree.ts',
   },
 });
 // It runs in front of every agent, at a path where no package says what its files are.

@@ -94,6 +94,7 @@ describe('the rooms', () => {
       'src/tool/index.ts',
       'src/execute/launcher.ts',
       'src/execute/file-writer.ts',
+      'src/execute/keep-tree.ts',
       'src/execute/forward.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',

@@ -69,7 +69,7 @@ const TABLE: [Ending, Exit, string, string][] = [
   [{ how: 'out_of_memory', code: 1 }, exit(1, undefined, { oom_killed: true }), 'error', 'out of memory, exit code 1'],
   [{ how: 'not_started', code: 126 }, exit(126), 'error', 'could not start, exit code 126'],
   [{ how: 'not_started', code: 127 }, exit(127), 'error', 'could not start, exit code 127'],
-  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'lost: Proctor itself was interrupted'],
+  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'not known: Proctor was interrupted'],
 ];
 
 describe('a program with the ending', () => {
