@@ -34,6 +34,7 @@ await build({
     'file-writer': 'src/execute/file-writer.ts',
     'call-answerer': 'src/execute/call-answerer.ts',
     'judge-thread': 'src/judge/judge-thread.ts',
+    'keep-tree': 'src/execute/keep-tree.ts',
   },
 });
 // It runs in front of every agent, at a path where no package says what its files are.

@@ -96,6 +96,7 @@ describe('the rooms', () => {
       'src/execute/file-writer.ts',
       'src/execute/call-answerer.ts',
       'src/judge/judge-thread.ts',
+      'src/execute/keep-tree.ts',
       'src/execute/forward.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { Life } from '../tool/recover.ts';
 import type { Shown } from '../tool/runs.ts';
 import type { Paint } from './paint.ts';
@@ -14,7 +14,7 @@ export function endingText(ending: Ending): string {
   if (ending.how === 'signalled') return ending.signal;
   if (ending.how === 'killed') return STOPPED_BY[ending.by];
   if (ending.how === 'out_of_memory') return 'out of memory';
-  return ending.how === 'lost' ? 'interrupted' : 'could not start';
+  return ending.how === 'lost' ? 'not known, Proctor was interrupted' : 'could not start';
 }
 
 /** A sandbox reports a signal as 128 and its number, which may as well be the program's own code. */
@@ -42,6 +42,30 @@ export function openText(life: Life): string {
 export function startedJson(life: Life): { readonly started_here?: false } {
   return life === 'foreign' ? { started_here: false } : {};
 }
+
+/** Of a run that was interrupted: when it was completed, and what is not known of it. */
+export function recoveredLines(recovered: RecoveredNote | undefined, paint: Paint): string[] {
+  if (!recovered) return [];
+  const { at, unknown } = recovered;
+  return [
+    `  ${paint('note', 'recovered')} ${at}: Proctor was interrupted before it sealed the run`,
+    ...(unknown.length > 0 ? [`  ${paint('note', 'unknown')}   ${unknownText(unknown)}`] : []),
+  ];
+}
+
+export function unknownText(unknown: RecoveredNote['unknown']): string {
+  return unknown.map(what => UNKNOWN[what]).join(', ');
+}
+
+const UNKNOWN = {
+  ending: 'how it ended',
+  usage: 'what it used',
+  streams: 'whether it printed more',
+  output: 'which files it left',
+  checks: 'which checks hold',
+  requests: 'how often it asked its model',
+  workspace: 'what it changed',
+} as const;
 
 /** How a run was kept in, and what was tried of it before. */
 export function sandboxText(

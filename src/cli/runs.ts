@@ -2,9 +2,10 @@ import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { recover } from '../tool/recover.ts';
 import { prune } from '../tool/prune.ts';
-import { listRuns } from '../tool/runs.ts';
+import { type Listed, listRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
+import { unknownText } from './run-text.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey } from './variables.ts';
 
@@ -25,20 +26,25 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
   }
   if (runs.length === 0)
     stdout.write('No run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.\n');
-  for (const { id, startedAt, status, subject, durationMs, startedHere, renamed, resume, folder } of runs) {
+  for (const { id, startedAt, status, subject, durationMs, startedHere, renamed, resume, recovered, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
     const foreign = startedHere === false ? paint('note', '  interrupted, not started here') : '';
+    const torn = recovered ? paint('note', `  ${interruptedText(recovered)}`) : '';
     const style = STYLES[status] ?? 'bad';
     stdout.write(
-      `${paint(style, status.replace('_', ' ').padEnd(STATUS_WIDTH))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${foreign}${where}\n`,
+      `${paint(style, status.replace('_', ' ').padEnd(STATUS_WIDTH))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${torn}${foreign}${where}\n`,
     );
     if (resume !== undefined)
       stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} to go on: ${printable(resume)}\n`));
   }
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
   return 0;
+}
+
+function interruptedText({ unknown }: NonNullable<Listed['recovered']>): string {
+  return unknown.length === 0 ? 'interrupted' : `interrupted; not known: ${unknownText(unknown)}`;
 }
 
 /** As long as the longest status: how an agent ended. */

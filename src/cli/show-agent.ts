@@ -11,6 +11,7 @@ import {
   limitsText,
   logLines,
   openText,
+  recoveredLines,
   sandboxText,
   startedJson,
 } from './run-text.ts';
@@ -106,6 +107,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
   return [
     `${mark} ${paint('strong', termination.replace('_', ' '))}${isAgainst ? ', against its policy' : ''}  ${nameOf(agent)}${why}${untested}`,
     ...(detail === null ? [] : [`  ${printable(shortText(detail, DETAIL_UNITS_MAX))}`]),
+    ...recoveredLines(outcome.recovered, paint),
     `  run       ${printable(place.id)}`,
     ...(request ? [`  task      ${taskText(request.rendered_task_text)}`] : []),
     `  when      ${metadata?.started_at ?? 'not known'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
@@ -142,9 +144,10 @@ function usedBy({ reported, usage }: Outcome): string {
   return said.join(', ') || 'not measured';
 }
 
-function modelText({ agent, model_access: { mode, requests, failures } }: Outcome): string {
+function modelText({ agent, model_access: { mode, requests, failures }, recovered }: Outcome): string {
   const name = agent.model === null ? 'not named' : printable(agent.model);
   if (mode === 'none') return `${name}, without a way to it`;
+  if (recovered?.unknown.includes('requests')) return `${name}, ${HOW[mode]}: not known how many requests`;
   const failed = failures > 0 ? `, ${failures} failed` : '';
   return `${name}, ${HOW[mode]}: ${counted(requests, 'request')}${failed}`;
 }

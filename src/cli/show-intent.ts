@@ -8,6 +8,7 @@ import {
   limitsText,
   logLines,
   openText,
+  recoveredLines,
   sandboxText,
   startedJson,
   streamText,
@@ -50,6 +51,7 @@ export function intentText(shown: ShownIntent, paint: Paint): string {
     `${mark} ${paint('strong', kind)}  ${printable(request.intent.name)}  ${decision.accepted ? 'accepted' : 'not accepted'}`,
     ...decision.reasons.slice(0, SHOWN_MAX).map(reason => `  ${printable(reason)}`),
     ...clarify_questions.slice(0, SHOWN_MAX).map(question => `  ${paint('note', '?')} ${printable(question)}`),
+    ...recoveredLines(shown.outcome?.recovered, paint),
     ...(intent ? [`  goal      ${printable(short(intent.goal))}`] : []),
     `  run       ${request.run_id}`,
     `  asked     ${request.mode}, policy ${request.policy}${request.answers ? ', with answers' : ''}, model mode ${request.model_mode}`,
@@ -79,14 +81,18 @@ function planLines({ bundle }: ShownIntent): string[] {
 }
 
 function ranLines({ runner, outcome, result }: ShownIntent, paint: Paint): string[] {
-  if (!runner || !outcome) return [];
+  if (!outcome) return [];
   const which = outcome.command === null ? '' : ` (commands[${outcome.command}] of ${outcome.commands_total})`;
   return [
     `  ended     ${endingText(outcome.ending)}${which}`,
-    `  sandbox   ${sandboxText(runner, outcome.observed)}`,
-    `  limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
-    `  writes    ${runner.write_roots.join(', ')}; programs ${runner.commands.allowlist.join(', ') || 'all'}`,
-    ...(runner.warnings ?? []).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
+    ...(runner
+      ? [
+          `  sandbox   ${sandboxText(runner, outcome.observed)}`,
+          `  limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
+          `  writes    ${runner.write_roots.join(', ')}; programs ${runner.commands.allowlist.join(', ') || 'all'}`,
+        ]
+      : ['  sandbox   no record: the exit is not known']),
+    ...(runner?.warnings ?? []).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     ...outcome.checks.slice(0, SHOWN_MAX).map(({ check, path: file, held, message }) => {
       const sign = held ? paint('good', '✓') : paint('bad', '✗');
       return `  check     ${sign} ${check}${file === null ? '' : ` ${printable(file)}`}${message === null ? '' : `: ${printable(message)}`}`;

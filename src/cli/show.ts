@@ -16,6 +16,7 @@ import {
   limitsText,
   logLines,
   openText,
+  recoveredLines,
   sandboxText,
   startedJson,
   streamText,
@@ -69,9 +70,10 @@ function asJson({ place, life, isWhole, keyIds, request, runner, outcome, result
 }
 
 function showText(shown: Shown, paint: Paint): string {
-  const { place, request, runner, outcome, result, life } = shown;
+  const { place, request, runner, outcome, metadata, result, life } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
-  if (life !== 'finished' || !outcome || !runner || !request || !result) {
+  const absent = metadata?.runner_record_absent;
+  if (life !== 'finished' || !outcome || !(runner ?? absent) || !request || !result) {
     const state = life !== 'finished' ? openText(life) : 'cannot be read';
     return `${paint('strong', printable(place.id))}  ${state}\n  evidence  ${folder}\n`;
   }
@@ -81,24 +83,29 @@ function showText(shown: Shown, paint: Paint): string {
   const lines = [
     `${mark} ${paint('strong', outcome.status.replace('_', ' '))}  ${printable(request.script.name)} ${words}`.trimEnd(),
     ...(result.error_summary === null ? [] : [`  ${printable(result.error_summary)}`]),
+    ...recoveredLines(outcome.recovered, paint),
     `  run       ${request.run_id}`,
     `  script    ${printable(request.script.name)}, run by ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
     `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
     `  sees      ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variable of the caller'}`,
-    `  when      ${runner.timing.started_at}, took ${durationText(runner.timing.duration_ms)}`,
+    `  when      ${whenText(shown)}`,
     `  ended     ${endingText(outcome.ending)}${reason}; the script itself ${claimOf(outcome)}`,
     `  used      ${usedBy(outcome)}`,
     '',
     `  ${paint('strong', 'bounds')}`,
     `    asked     ${askedOf(request)}`,
-    `    sandbox   ${sandboxText(runner, [])}`,
-    `    limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
+    ...(runner
+      ? [
+          `    sandbox   ${sandboxText(runner, [])}`,
+          `    limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
+        ]
+      : [`    sandbox   no record: ${printable(absent ?? '')}`]),
     ...enforcedBy(outcome).map(line => `    ${line}`),
     ...outcome.observed.map(
       ({ what, held, note }) =>
         `    tried     ${held ? paint('good', '✓') : paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`,
     ),
-    ...(runner.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
+    ...(runner?.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
     '',
     `  ${paint('strong', 'left behind')}`,
     ...outcome.streams.map(stream => `    ${streamText(stream, 'script')}`),
@@ -125,6 +132,14 @@ function showText(shown: Shown, paint: Paint): string {
 }
 
 const FILES_SHOWN = 50;
+
+function whenText({ runner, metadata }: Shown): string {
+  const { started_at, ended_at = started_at } = metadata ?? {
+    started_at: runner?.timing.started_at ?? '',
+    ended_at: runner?.timing.completed_at,
+  };
+  return `${started_at}, took ${durationText(Date.parse(ended_at) - Date.parse(started_at))}`;
+}
 
 /** Without a claim, the reason tells whether its result was bad, or whether Proctor never came to read it. */
 function claimOf({ claimed_status, reason }: ScriptOutcome): string {

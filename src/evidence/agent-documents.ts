@@ -3,7 +3,7 @@ import { instantText } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { AgentFiles, AgentRun } from './agent-run.ts';
-import { type Document, logOf, runnerOf, streamOf } from './documents.ts';
+import { type Document, logOf, recordOf, streamOf } from './documents.ts';
 import { exitOf } from './endings.ts';
 import { endingText } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
@@ -25,7 +25,7 @@ export function agentDocuments(run: AgentRun): Document[] {
   const runner =
     typeof plan.runner === 'string'
       ? plan.runner
-      : runnerOf(plan.runner, capture, judgement.warnings, plan.startedAtMs, completedAtMs);
+      : recordOf(plan.runner, capture, judgement.warnings, plan.startedAtMs, completedAtMs);
   const { finalText, workspaceStatus, files } = judgement;
   const metadata = canonicalize(metadataOf(run));
   const policy = canonicalize(judgement.policy);
@@ -64,10 +64,15 @@ export function agentDocuments(run: AgentRun): Document[] {
   ];
 }
 
-const FINAL = `${AGENT_STEP_FOLDER}/final_response.txt`;
-const METADATA = `${AGENT_STEP_FOLDER}/runner_metadata.json`;
-const POLICY = `${AGENT_STEP_FOLDER}/policy_summary.json`;
-const STATUS = `${AGENT_STEP_FOLDER}/workspace_status.json`;
+/** Documents in the folder of the step. */
+export const STEP_FILES = {
+  final: `${AGENT_STEP_FOLDER}/final_response.txt`,
+  metadata: `${AGENT_STEP_FOLDER}/runner_metadata.json`,
+  policy: `${AGENT_STEP_FOLDER}/policy_summary.json`,
+  status: `${AGENT_STEP_FOLDER}/workspace_status.json`,
+} as const;
+
+const { final: FINAL, metadata: METADATA, policy: POLICY, status: STATUS } = STEP_FILES;
 
 /** What the step came to, as its caller gets it. */
 export function resultOf({ judgement: { termination, reason, finalText } }: AgentRun) {
@@ -104,7 +109,7 @@ function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): obje
   };
 }
 
-function outcomeOf({ plan, capture, judgement }: AgentRun): AgentOutcome {
+function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutcome {
   const { termination, reason, detail, apiStatus, session, model, reported, lines, events, denials } = judgement;
   return {
     schema_version: 'agent-outcome.v1',
@@ -132,6 +137,7 @@ function outcomeOf({ plan, capture, judgement }: AgentRun): AgentOutcome {
       forks_denied: capture.forksDenied ?? null,
     },
     survivors: capture.survivors ?? null,
+    ...(recovered && { recovered }),
   };
 }
 

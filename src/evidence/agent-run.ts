@@ -2,6 +2,7 @@ import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { RequestedPolicy } from '../contracts/agent-step/policy.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
 
@@ -37,6 +38,8 @@ export interface AgentPlan {
   readonly correlationId: string;
   readonly startedAtMs: number;
   readonly owner: ScriptPlan['owner'];
+  /** The process that saves the work tree if the owner dies; a recovery waits until it has ended. */
+  readonly launcher?: { readonly pid: number; readonly startTicks: number };
 }
 
 /** What was judged of an agent, once everything of it is dead. */
@@ -87,4 +90,5 @@ export interface AgentRun {
   readonly capture: CaptureNote;
   readonly judgement: AgentJudgement;
   readonly completedAtMs: number;
+  readonly recovered?: RecoveredNote;
 }

@@ -18,7 +18,7 @@ const STEP_FOLDER = `evidence/steps/${STEP}`;
 /** Everything that is written of a script's run, but for the files that it made and the seal. A value in, values out. */
 export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] {
   const { plan, capture, reading, completedAtMs } = run;
-  const runner = runnerOf(plan.runner, capture, reading.warnings, plan.startedAtMs, completedAtMs);
+  const runner = recordOf(plan.runner, capture, reading.warnings, plan.startedAtMs, completedAtMs);
   const result = canonicalize(resultOf(run));
   const outcome = outcomeOf(run);
   const artifacts: Artifact[] = [
@@ -40,9 +40,9 @@ export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] 
   return [
     ['result.json', result],
     ['evidence/request.json', canonicalize(run.plan.request)],
-    ['evidence/runner.json', canonicalize(runner)],
+    ...(typeof runner === 'string' ? [] : [['evidence/runner.json', canonicalize(runner)] as const]),
     ['evidence/outcome.json', canonicalize(outcome)],
-    ['evidence/final-state.txt', finalState(run, runner)],
+    ['evidence/final-state.txt', finalState(run)],
     ...step,
     [`${STEP_FOLDER}/stdout.txt`, streams.stdout],
     [`${STEP_FOLDER}/stderr.txt`, streams.stderr],
@@ -52,13 +52,21 @@ export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] 
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** The record of the runner, with what only the run could tell. */
-export function runnerOf(
+/** The record of the runner; or why there is none, where record 1.0.0 cannot state what is unknown. */
+export function recordOf(planned: Omit<Runner, 'timing' | 'exit'>, ...rest: RunFacts): Runner | string {
+  const [{ ending }] = rest;
+  return ending.how === 'lost' ? EXIT_UNKNOWN : runnerOf(planned, ...rest);
+}
+
+const EXIT_UNKNOWN =
+  'Proctor was interrupted and did not see how the program ended, and a runner record must state an exit.';
+
+type RunFacts = [capture: CaptureNote, further: readonly string[], startedAtMs: number, completedAtMs: number];
+
+/** With what only the run could tell. */
+function runnerOf(
   planned: Omit<Runner, 'timing' | 'exit'>,
-  capture: CaptureNote,
-  further: readonly string[],
-  startedAtMs: number,
-  completedAtMs: number,
+  ...[capture, further, startedAtMs, completedAtMs]: RunFacts
 ): Runner {
   const warnings = [...(planned.warnings ?? []), ...further].sort();
   const end = capture.phases.at(-1);
@@ -105,7 +113,7 @@ function resultOf({ reading }: ScriptRun): ScriptResult {
 
 const ARTIFACTS_MAX = 2_000;
 
-function outcomeOf({ plan, capture, reading }: ScriptRun): ScriptOutcome {
+function outcomeOf({ plan, capture, reading, recovered }: ScriptRun): ScriptOutcome {
   return {
     schema_version: 'script-outcome.v1',
     run_id: plan.request.run_id,
@@ -130,6 +138,7 @@ function outcomeOf({ plan, capture, reading }: ScriptRun): ScriptOutcome {
       memory_peak_bytes: capture.memoryPeakBytes ?? null,
       forks_denied: capture.forksDenied ?? null,
     },
+    ...(recovered && { recovered }),
   };
 }
 

@@ -1,11 +1,11 @@
 import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
-import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptRun } from './script-run.ts';
 
 /** How a run stands at its end, in a few lines for whoever opens the folder. */
-export function finalState({ plan, capture, reading }: ScriptRun, { sandbox, timing }: Runner): string {
+export function finalState({ plan, capture, reading, completedAtMs }: ScriptRun): string {
   const { request, correlationId } = plan;
+  const { sandbox } = plan.runner;
   const lines = [
     `run        ${request.run_id}`,
     `script     ${printable(request.script.name)}`,
@@ -13,7 +13,7 @@ export function finalState({ plan, capture, reading }: ScriptRun, { sandbox, tim
     `ending     ${endingText(capture.ending)}`,
     `sandbox    ${sandbox.backend}, isolation ${sandbox.isolation_level}`,
     `output     ${reading.files.length} files${reading.salvaged ? ', salvaged' : ''}`,
-    `took       ${timing.duration_ms} ms`,
+    `took       ${completedAtMs - plan.startedAtMs} ms`,
     ...(reading.publicMessage === null ? [] : [`message    ${reading.publicMessage}`, `reference  ${correlationId}`]),
   ];
   return `${lines.join('\n')}\n`;
@@ -25,7 +25,7 @@ export function endingText(ending: Ending): string {
   if (ending.how === 'signalled') return `ended by ${ending.signal}`;
   if (ending.how === 'killed') return `stopped by Proctor with ${ending.signal}: ${STOPPED_BY[ending.by]}`;
   if (ending.how === 'out_of_memory') return `out of memory, exit code ${ending.code}`;
-  return ending.how === 'lost' ? 'lost: Proctor itself was interrupted' : `could not start, exit code ${ending.code}`;
+  return ending.how === 'lost' ? 'not known: Proctor was interrupted' : `could not start, exit code ${ending.code}`;
 }
 
 const STOPPED_BY = {

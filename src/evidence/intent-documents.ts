@@ -5,7 +5,7 @@ import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
 import { type IntentOutcome, sandboxIdOf, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
-import { type Document, logOf, runnerOf, streamOf } from './documents.ts';
+import { type Document, logOf, recordOf, streamOf } from './documents.ts';
 import { terminationOf } from './endings.ts';
 import { endingText } from './final-state.ts';
 import type { IntentRun, IntentTexts } from './intent-run.ts';
@@ -21,7 +21,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
   const result = runResultOf(run, texts);
   const text = canonicalize(result);
   const runner =
-    plan.going && ran ? runnerOf(plan.going.runner, ran.capture, [], plan.startedAtMs, completedAtMs) : undefined;
+    plan.going && ran ? recordOf(plan.going.runner, ran.capture, [], plan.startedAtMs, completedAtMs) : NOTHING_RAN;
   const said: Document[] = ran
     ? [
         [`${INTENT_STEP_FOLDER}/stdout.txt`, streams.stdout],
@@ -39,7 +39,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
     ...(texts.recording ? [['model_io.json', texts.recording] as const] : []),
     ['policy.json', canonicalize(plan.policy)],
     ['evidence/request.json', canonicalize(plan.request)],
-    ...(runner ? [['evidence/runner.json', canonicalize(runner)] as const] : []),
+    ...(typeof runner === 'string' ? [] : [['evidence/runner.json', canonicalize(runner)] as const]),
     ...(ran ? [['evidence/outcome.json', canonicalize(outcomeOf(run, texts))] as const] : []),
     ['evidence/final-state.txt', finalState(run, result)],
     ...stepDocuments({
@@ -49,7 +49,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
       termination: ran ? terminationOf(ran.capture.ending, ran.reading.exitCode === 0) : 'completed',
       startedAtMs: plan.startedAtMs,
       endedAtMs: completedAtMs,
-      runner: runner ?? NOTHING_RAN,
+      runner,
       artifacts,
       required: ['validation_report'],
       notes: [`result: ${result.kernel_result_kind}`, `accepted: ${result.decision.accepted}`],
@@ -92,6 +92,7 @@ export function runResultOf(run: IntentRun, { bundle }: IntentTexts): RunResult 
 function executionOf({ plan, ran }: IntentRun, bundle: IntentTexts['bundle']): RunResult['execution'] {
   if (!ran || !bundle) return null;
   const { capture, reading } = ran;
+  if (reading.exitCode === null) return null;
   return {
     sandbox_id: sandboxIdOf(bundle.bundle_id, plan.policy),
     cmd: shownCommand(bundle.commands[capture.command ?? 0]?.argv ?? []),
@@ -118,17 +119,19 @@ function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-function outcomeOf({ plan, ran }: IntentRun, { bundle }: IntentTexts): IntentOutcome {
+function outcomeOf({ plan, ran, recovered }: IntentRun, { bundle }: IntentTexts): IntentOutcome {
   if (!ran || !plan.going) throw new Error('only what was run has an outcome');
   const { capture, reading } = ran;
   const { enforcement, limits, observed } = plan.going;
+  const total = bundle?.commands.length ?? 0;
   return {
     schema_version: 'intent-outcome.v1',
     run_id: plan.request.run_id,
     correlation_id: plan.correlationId,
     ending: capture.ending,
-    commands_total: bundle?.commands.length ?? 0,
-    command: capture.command ?? 0,
+    commands_total: total,
+    // Which of several was running when Proctor was interrupted is not known.
+    command: capture.command ?? (capture.ending.how === 'lost' && total > 1 ? null : 0),
     refused: reading.refused,
     missing_outputs: [...reading.missing],
     checks: reading.checks,
@@ -141,6 +144,7 @@ function outcomeOf({ plan, ran }: IntentRun, { bundle }: IntentTexts): IntentOut
       memory_peak_bytes: capture.memoryPeakBytes ?? null,
       forks_denied: capture.forksDenied ?? null,
     },
+    ...(recovered && { recovered }),
   };
 }
 

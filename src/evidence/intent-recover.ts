@@ -1,5 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
@@ -11,7 +12,8 @@ import { exitOf } from './endings.ts';
 import { finish, type Sealing } from './finish.ts';
 import { INTENT_STEP_FOLDER, intentDocuments } from './intent-documents.ts';
 import type { IntentLine, IntentReading, IntentTexts } from './intent-run.ts';
-import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
+import { lastSeenMs } from './last-seen.ts';
+import { type Because, lineOf, lostCapture, PARTS, PASSING, removeUnfinished, streamLeft, unknownOf } from './left.ts';
 import { documentIn } from './read.ts';
 import { areSound } from './script-line.ts';
 import type { CaptureNote } from './script-run.ts';
@@ -37,22 +39,31 @@ export async function completeIntent(
   }
   const captured = lineOf(lines, 'captured');
   const read = lineOf(lines, 'read');
+  const completedAtMs = lastSeenMs(folder, {
+    startedAtMs: plan.startedAtMs,
+    timeoutMs: plan.going.runner.limits.timeout_ms,
+    files: [PARTS.stdout, PARTS.stderr],
+    stated: [started.atMs, captured?.atMs, read?.atMs],
+    nowMs,
+  });
   const stdout = streamLeft(folder, INTENT_STEP_FOLDER, 'stdout', captured?.capture.stdout);
   const stderr = streamLeft(folder, INTENT_STEP_FOLDER, 'stderr', captured?.capture.stderr);
   const capture = captured
     ? { ...captured.capture, stdout: stdout.note, stderr: stderr.note }
-    : lostCapture(plan.startedAtMs, started.atMs, stdout.note, stderr.note, nowMs);
-  const reading = read?.reading ?? unread(capture, because);
-  const completedAtMs = Math.max(read?.atMs ?? captured?.atMs ?? nowMs, plan.startedAtMs);
-  const run = { plan, ran: { capture, reading }, completedAtMs };
+    : lostCapture(plan.startedAtMs, started.atMs, stdout.note, stderr.note, completedAtMs);
+  const isRejected = read !== undefined && read.reading.exitCode !== 0;
+  const reading = isRejected ? read.reading : unsealed(capture, because, read?.reading);
+  const unknown = unknownOf(true, captured !== undefined, read ? [] : ['output', 'checks']);
+  const recovered = { at: instantText(nowMs), unknown };
+  const run = { plan, ran: { capture, reading }, completedAtMs, recovered };
   const documents = intentDocuments(run, textsIn(folder, plan.intentSha256), {
     stdout: stdout.bytes,
     stderr: stderr.bytes,
   });
   if (!areSound(documents, CONTRACTS)) throw new Fault('odd_journal', ODD);
   removeUnfinished(folder, INTENT_STEP_FOLDER);
-  // What was stored without having been judged to the end is not shown.
-  if (!read) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
+  // Files that the result does not list are not shown.
+  if (!isRejected) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
   await finish(folder, {
     runId: plan.request.run_id,
     kind: 'intent',
@@ -86,20 +97,21 @@ function textsIn(folder: string, sha256: string): IntentTexts {
 
 const ODD = 'The journal of the run does not say what that of a run does.';
 
-/** A run whose files are gone. */
-function unread({ ending }: CaptureNote, because: Because): IntentReading {
+/**
+ * A run that was not judged, or was judged good: a journal is no seal, so neither is accepted. The code of a command that
+ * failed is known; that of the whole run is not.
+ */
+function unsealed({ ending }: CaptureNote, because: Because, judged: IntentReading | undefined): IntentReading {
   return {
-    exitCode: ending.how === 'lost' ? LOST_CODE : exitOf(ending).code || LOST_CODE,
+    exitCode: ending.how === 'lost' ? null : exitOf(ending).code || null,
     outputs: [],
     refused: because.reason,
-    missing: [],
-    checks: [],
+    missing: judged?.missing ?? [],
+    checks: judged?.checks ?? [],
     reasons: [because.message],
     remarks: [{ level: 'error', code: because.reason, detail: because.detail }],
   };
 }
-
-const LOST_CODE = 1;
 
 /** Only what a run of ours writes before it begins is taken away. */
 function removeUnbegun(folder: string): void {

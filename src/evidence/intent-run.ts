@@ -1,6 +1,7 @@
 import type { Bundle, IntentOutcome, IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
 
 /** What was decided of an intent, and is known before anything of it runs. */
@@ -31,7 +32,8 @@ export interface GoingPlan {
 
 /** What was judged of the commands and of what they left. */
 export interface IntentReading {
-  readonly exitCode: number;
+  /** Null where the run was interrupted before it was known: then the result states no execution. */
+  readonly exitCode: number | null;
   readonly outputs: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
   /** Why no file was taken, as a word. */
   readonly refused: string | null;
@@ -56,6 +58,7 @@ export interface IntentRun {
   /** Absent where nothing was run. */
   readonly ran?: { readonly capture: CaptureNote; readonly reading: IntentReading };
   readonly completedAtMs: number;
+  readonly recovered?: RecoveredNote;
 }
 
 /** The texts that lie in the folder beside the documents: the intent that counts, and what was made of it. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
+import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { CaptureNote, StreamNote } from './script-run.ts';
 import { storedStream } from './stored-stream.ts';
 
@@ -13,7 +14,17 @@ export interface Because {
 }
 
 /** Files that are there only until the documents are. */
-export const PASSING: readonly string[] = ['evidence/internal/stdout.part', 'evidence/internal/stderr.part'];
+export const PARTS = {
+  stdout: 'evidence/internal/stdout.part',
+  stderr: 'evidence/internal/stderr.part',
+  /** How often an agent has asked its model so far. */
+  door: 'evidence/internal/door.part',
+  /** What an agent changed, saved by the launcher after Proctor died: the facts, and the diff. */
+  workspace: 'evidence/internal/workspace.part',
+  diff: 'evidence/internal/diff.part',
+} as const;
+
+export const PASSING: readonly string[] = Object.values(PARTS);
 
 /** The last line of a kind. */
 export function lineOf<Line extends { readonly is: string }, Is extends Line['is']>(
@@ -23,8 +34,12 @@ export function lineOf<Line extends { readonly is: string }, Is extends Line['is
   return lines.findLast((line): line is Extract<Line, { is: Is }> => line.is === is);
 }
 
-/** Takes away what was being written when its writer died: half a document, or files that were not yet all there. */
+/**
+ * Takes away what was being written when its writer died: half a document, files that were not yet all there, and a
+ * record that a recovery may not be able to state again.
+ */
 export function removeUnfinished(folder: string, streams: string): void {
+  rmSync(path.join(folder, 'evidence/runner.json'), { force: true });
   rmSync(path.join(folder, 'output.partial'), { recursive: true, force: true });
   for (const below of ['.', 'evidence', 'evidence/internal', streams]) {
     const within = path.join(folder, below);
@@ -63,13 +78,13 @@ function storedPart(part: Buffer, captured?: StreamNote): Stored {
   return captured ? { ...stored, note: { ...stored.note, masked: captured.masked } } : stored;
 }
 
-/** What is known of a program that died with us. */
+/** What is known of a program that died with Proctor: it was seen until then, and its end was not. */
 export function lostCapture(
   plannedAtMs: number,
   startedAtMs: number | undefined,
   stdout: StreamNote,
   stderr: StreamNote,
-  nowMs: number,
+  seenMs: number,
 ): CaptureNote {
   return {
     ending: { how: 'lost' },
@@ -77,13 +92,23 @@ export function lostCapture(
       {
         name: 'setup',
         startedAtMs: plannedAtMs,
-        durationMs: Math.max(0, (startedAtMs ?? nowMs) - plannedAtMs),
+        durationMs: Math.max(0, (startedAtMs ?? seenMs) - plannedAtMs),
       },
       ...(startedAtMs === undefined
         ? []
-        : [{ name: 'execute', startedAtMs, durationMs: Math.max(0, nowMs - startedAtMs) } as const]),
+        : [{ name: 'execute', startedAtMs, durationMs: Math.max(0, seenMs - startedAtMs) } as const]),
     ],
     stdout,
     stderr,
   };
+}
+
+/** What Proctor did not see of a run that it can no longer ask. Nothing is unknown of a program that never started. */
+export function unknownOf(
+  isStarted: boolean,
+  isCaptured: boolean,
+  further: readonly RecoveredNote['unknown'][number][],
+): RecoveredNote['unknown'] {
+  if (!isStarted) return [];
+  return [...(isCaptured ? [] : (['ending', 'usage', 'streams'] as const)), ...further];
 }

@@ -33,13 +33,19 @@ export function policySummary(facts: PolicyFacts): PolicySummary {
     }),
     capability_notes: [...facts.capabilityNotes],
     applied_overrides: [...facts.appliedOverrides],
+    ...against(violations, facts.enforcementNotes),
+  };
+}
+
+/** What went against a policy, as far as it is listed. */
+export function against(
+  violations: readonly Violation[],
+  notes: readonly string[],
+): Pick<PolicySummary, 'violations' | 'enforcement_notes'> {
+  const rest = violations.length - VIOLATIONS_MAX;
+  return {
     violations: violations.slice(0, VIOLATIONS_MAX),
-    enforcement_notes: [
-      ...facts.enforcementNotes,
-      ...(violations.length > VIOLATIONS_MAX
-        ? [`${violations.length - VIOLATIONS_MAX} more violations are not listed.`]
-        : []),
-    ],
+    enforcement_notes: [...notes, ...(rest > 0 ? [`${rest} more violations are not listed.`] : [])],
   };
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
+import { metadata, type Metadata } from '../contracts/agent-step/index.ts';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { runner } from '../contracts/runner/index.ts';
@@ -20,6 +21,7 @@ export interface ScriptFolder {
   readonly request: ScriptRequest | undefined;
   readonly runner: Runner | undefined;
   readonly outcome: ScriptOutcome | undefined;
+  readonly metadata: Metadata | undefined;
   readonly result: ScriptResult | undefined;
 }
 
@@ -29,6 +31,7 @@ export function readScriptFolder(folder: string): ScriptFolder {
     request: documentIn(folder, 'evidence/request.json', scriptRequest) as ScriptRequest | undefined,
     runner: documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined,
     outcome: documentIn(folder, 'evidence/outcome.json', scriptOutcome) as ScriptOutcome | undefined,
+    metadata: documentIn(folder, 'evidence/metadata.json', metadata) as Metadata | undefined,
     result: documentIn(folder, 'result.json', scriptResult) as ScriptResult | undefined,
   };
 }

@@ -1,13 +1,16 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { completeAgent } from './agent-recover.ts';
+import { completeAgent, type JudgeAgent } from './agent-recover.ts';
 import { type Document, documentsOf } from './documents.ts';
 import { isTime } from './endings.ts';
+import { fileHash } from '../base/file-hash.ts';
+import { instantText } from '../base/clock.ts';
+import { lastSeenMs } from './last-seen.ts';
 import { finish, SEAL, type Sealing } from './finish.ts';
 import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
-import { type Because, lineOf, lostCapture, PASSING, removeUnfinished, streamLeft } from './left.ts';
+import { type Because, lineOf, lostCapture, PARTS, PASSING, removeUnfinished, streamLeft, unknownOf } from './left.ts';
 import type { Ledger } from './ledger.ts';
 import { refuseForeign } from './own-file.ts';
 import { RUN_ID } from './runs.ts';
@@ -43,7 +46,8 @@ export function isSealed(folder: string): boolean {
 export async function removeJournal(folder: string, ledger?: Ledger): Promise<void> {
   const entry = ledger && sealedEntry(folder);
   if (entry) await ledger.enter(entry);
-  rmSync(path.join(folder, JOURNAL), { force: true });
+  // The launcher may have saved a work tree in the moment in which the run was sealed.
+  for (const file of [...PASSING, JOURNAL]) rmSync(path.join(folder, file), { force: true });
 }
 
 /** What lies at a path, which may lead through what is no folder at all. */
@@ -77,6 +81,7 @@ export async function recoverRun(
   sealing: Sealing = { signer: undefined },
   because = INTERRUPTED,
   whose: 'made by us' | 'found' = 'found',
+  judgeAgent?: JudgeAgent,
 ): Promise<'sealed' | 'recovered' | 'removed'> {
   try {
     if (!hasJournal(folder)) {
@@ -99,8 +104,10 @@ export async function recoverRun(
     const kind = kindOf(plan);
     if (kind === 'intent') {
       if (!(await completeIntent(folder, lines, nowMs, because, sealing))) return 'removed';
-    } else if (kind === 'agent') await completeAgent(folder, lines, nowMs, because, sealing);
-    else await complete(folder, lines, plan, nowMs, because, sealing);
+    } else if (kind === 'agent') {
+      if (!judgeAgent) throw new Error('Only a caller that can judge an agent may complete its run.');
+      await completeAgent(folder, lines, nowMs, because, sealing, judgeAgent);
+    } else await complete(folder, lines, plan, nowMs, because, sealing);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -162,20 +169,10 @@ async function complete(
   because: Because,
   sealing: Sealing,
 ): Promise<void> {
-  const captured = lineOf(lines, 'captured');
-  const read = lineOf(lines, 'read');
-  const stdout = streamLeft(folder, STREAMS, 'stdout', captured?.capture.stdout);
-  const stderr = streamLeft(folder, STREAMS, 'stderr', captured?.capture.stderr);
-  const capture = captured
-    ? { ...captured.capture, stdout: stdout.note, stderr: stderr.note }
-    : lostCapture(plan.startedAtMs, lineOf(lines, 'started')?.atMs, stdout.note, stderr.note, nowMs);
-  const reading = read?.reading ?? unread(capture, plan, because);
-  const completedAtMs = Math.max(read?.atMs ?? captured?.atMs ?? nowMs, plan.startedAtMs);
-  const streams = { stdout: stdout.bytes, stderr: stderr.bytes };
-  const documents = soundly(() => documentsOf({ plan, capture, reading, completedAtMs }, streams));
+  const { documents, isJudged } = soundly(() => made(folder, lines, plan, nowMs, because));
   removeUnfinished(folder, STREAMS);
   // What was stored without having been judged to the end is not shown.
-  if (!read) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
+  if (!isJudged) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
   await finish(folder, {
     runId: plan.request.run_id,
     kind: 'script',
@@ -187,11 +184,43 @@ async function complete(
   });
 }
 
+/** The documents that the journal and the streams lead to. Touches nothing. */
+function made(
+  folder: string,
+  lines: readonly ScriptLine[],
+  plan: ScriptPlan,
+  nowMs: number,
+  because: Because,
+): { readonly documents: Document[]; readonly isJudged: boolean } {
+  const started = lineOf(lines, 'started');
+  const captured = lineOf(lines, 'captured');
+  const read = lineOf(lines, 'read');
+  const completedAtMs = lastSeenMs(folder, {
+    startedAtMs: plan.startedAtMs,
+    timeoutMs: plan.runner.limits.timeout_ms,
+    files: [PARTS.stdout, PARTS.stderr],
+    stated: [started?.atMs, captured?.atMs, read?.atMs],
+    nowMs,
+  });
+  const stdout = streamLeft(folder, STREAMS, 'stdout', captured?.capture.stdout);
+  const stderr = streamLeft(folder, STREAMS, 'stderr', captured?.capture.stderr);
+  const capture = captured
+    ? { ...captured.capture, stdout: stdout.note, stderr: stderr.note }
+    : lostCapture(plan.startedAtMs, started?.atMs, stdout.note, stderr.note, completedAtMs);
+  const judged = read && isThere(folder, read.reading.files) ? read.reading : undefined;
+  const reading = judged ? notSucceeded(judged, plan, because) : unread(capture, plan, because);
+  const unknown = unknownOf(started !== undefined, captured !== undefined, judged ? [] : ['output']);
+  const recovered = { at: instantText(nowMs), unknown };
+  const streams = { stdout: stdout.bytes, stderr: stderr.bytes };
+  const documents = documentsOf({ plan, capture, reading, completedAtMs, recovered }, streams);
+  return { documents, isJudged: judged !== undefined };
+}
+
 /** Nothing is touched for a journal of which no evidence can be made: a run of ours has not written it. */
-function soundly(make: () => Document[]): Document[] {
+function soundly<Made extends { readonly documents: Document[] }>(make: () => Made): Made {
   try {
-    const documents = make();
-    if (areSound(documents, CONTRACTS)) return documents;
+    const made = make();
+    if (areSound(made.documents, CONTRACTS)) return made;
   } catch (cause) {
     throw new Fault('odd_journal', ODD_JOURNAL, { cause });
   }
@@ -201,6 +230,31 @@ function soundly(make: () => Document[]): Document[] {
 const STREAMS = 'evidence/steps/script';
 
 const ODD_JOURNAL = 'The journal of the run does not say what that of a run does.';
+
+/** Whether `output/` holds the files that were judged; a power cut can take what was not on the disk yet. */
+function isThere(folder: string, files: ScriptReading['files']): boolean {
+  const output = path.join(folder, 'output');
+  const names = existsSync(output) ? readdirSync(output, { recursive: true, withFileTypes: true }) : [];
+  const isWhole = ({ path: file, sha256 }: ScriptReading['files'][number]): boolean =>
+    fileHash(path.join(folder, file)) === sha256;
+  return names.filter(entry => entry.isFile()).length === files.length && files.every(isWhole);
+}
+
+/** A journal is no seal: what was judged good before the interruption is interrupted, and its files are salvaged. */
+function notSucceeded(judged: ScriptReading, plan: ScriptPlan, because: Because): ScriptReading {
+  const { reason, message, detail } = because;
+  const remarks = [...judged.remarks, { level: 'error', code: reason, detail } as const];
+  if (judged.status !== 'succeeded') return { ...judged, remarks };
+  return {
+    ...judged,
+    status: 'failed',
+    reason,
+    publicMessage: message,
+    errorSummary: `${message} Reference: ${plan.correlationId}.`,
+    salvaged: judged.files.length > 0,
+    remarks,
+  };
+}
 
 /** A run whose files are gone. What its clocks had already decided stays decided. */
 function unread({ ending }: CaptureNote, plan: ScriptPlan, because: Because): ScriptReading {

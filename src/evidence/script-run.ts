@@ -1,6 +1,6 @@
 import type { Capture, KeptStream } from '../contracts/capture.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
+import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
 
@@ -66,6 +66,7 @@ export interface ScriptRun {
   readonly capture: CaptureNote;
   readonly reading: ScriptReading;
   readonly completedAtMs: number;
+  readonly recovered?: RecoveredNote;
 }
 
 /** Both streams as they are stored. */

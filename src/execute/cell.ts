@@ -18,8 +18,8 @@ export interface Cell {
   /** Ends every process of the program. Whether it worked is seen by `ended`. */
   kill(): void;
   counters(): Promise<Counters>;
-  /** Leaves no process, no mount and no folder of the cell behind. */
-  close(): Promise<void>;
+  /** Leaves no process, no mount and no folder of the cell behind. `first` comes when all is dead, and the files are there. */
+  close(first?: () => Promise<void>): Promise<void>;
 }
 
 export interface Started {

@@ -5,6 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
 import { needlesOf } from '../base/masker.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
+import { DoorCounter } from './door-counter.ts';
 import { openDoorFolder } from './door-folder.ts';
 import { answererOf } from './door-modes.ts';
 import { Doorkeeper } from './doorkeeper.ts';
@@ -61,6 +62,8 @@ export interface Door {
   /** The word that opens it. */
   readonly token: string;
   stats(): DoorStats;
+  /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
+  countIn(file: string): void;
   /** Replaying: the first request that was not as recorded, and in what. */
   readonly difference: string | undefined;
   /** Replaying: how many recorded requests nobody has made. */
@@ -120,14 +123,22 @@ export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions):
     await keeper.idle();
     await closed;
     folder?.close();
+    counter?.close();
     return answerer.close();
   };
+  let counter: DoorCounter | undefined;
   let closing: Promise<Recorded | undefined> | undefined;
   return {
     socket: folder?.socket,
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
+    countIn(file) {
+      const counting = new DoorCounter(file);
+      counter = counting;
+      keeper.onCount = () => counting.write(keeper.stats(), answerer.difference);
+      keeper.onCount();
+    },
     get difference() {
       return answerer.difference;
     },

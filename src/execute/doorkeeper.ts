@@ -18,6 +18,8 @@ export class Doorkeeper {
   #bytesAsked = 0;
   #bytesAnswered = 0;
   #problem: string | undefined;
+  /** Told of every request, and of every one that failed. */
+  onCount: (() => void) | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, answerer: Answerer) {
     this.#token = digestOf(token);
@@ -39,6 +41,7 @@ export class Doorkeeper {
   receive(request: IncomingMessage, response: ServerResponse): void {
     for (const stream of [request, response]) stream.on('error', () => undefined);
     this.#requests++;
+    this.onCount?.();
     const work = this.#serve(request, response).catch(() => {
       this.#note('A request could not be answered.');
       response.destroy();
@@ -69,7 +72,7 @@ export class Doorkeeper {
       const answer = Buffer.isBuffer(body)
         ? await this.#answerer.answer({ method, path, headers, body, signal: hungUp.signal })
         : body;
-      if (!answer) this.#failures++;
+      if (!answer) this.#fail();
       else await this.#send(answer, response, hungUp.signal);
     } finally {
       if (Buffer.isBuffer(body)) this.#heldBytes -= body.length;
@@ -146,7 +149,12 @@ export class Doorkeeper {
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
-    if (!isWhole || answer.problem !== undefined) this.#failures++;
+    if (!isWhole || answer.problem !== undefined) this.#fail();
+  }
+
+  #fail(): void {
+    this.#failures++;
+    this.onCount?.();
   }
 
   #note(problem: string): void {

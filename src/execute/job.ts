@@ -1,3 +1,6 @@
+import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
+import type { Clone } from './clone.ts';
+
 /** One program to run, with everything that bounds it. It crosses to the launcher as a message, so it is plain data. */
 export interface Job {
   /** Names what belongs to it on this machine; the id of the run. */
@@ -44,6 +47,19 @@ export interface Job {
   readonly keepIn?: string;
   /** The streams are sent on as they come. */
   readonly live: boolean;
+  /** What the launcher saves of an agent's work tree if its owner dies. */
+  readonly keepTree?: KeepTree;
+}
+
+export interface KeepTree {
+  /** Without the list of its files, which is long and can be asked for again. */
+  readonly clone: Omit<Clone, 'baseFiles'>;
+  readonly isReadOnly: boolean;
+  readonly policy: EffectivePolicy;
+  /** Where the facts go, and the diff. Their folder is there once the run has begun. */
+  readonly facts: string;
+  readonly diff: string;
+  readonly factsBytesMax: number;
 }
 
 export interface Mount {

@@ -1,21 +1,25 @@
 /**
  * The launcher: a small process that starts all programs, so that the one that holds the data does not have to. Forking
  * takes time in proportion to the memory of who forks. It also outlives its owner by just as long as it takes to end
- * everything that it started.
+ * everything that it started, and to save what an agent did to its work tree.
  */
+import { renameSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { findCgroups } from './cgroup.ts';
+import { builtBeside } from './beside.ts';
 import { closeInherited } from './inherited.ts';
 import type { Cell } from './cell.ts';
 import type { Job } from './job.ts';
+import type { keepTree as keep } from './keep-tree.ts';
 import { lookAt } from './machine.ts';
 import type { Answer, Ask } from './messages.ts';
 import { none } from './sandboxes/none.ts';
 import { processSandbox } from './sandboxes/process.ts';
 import { type Show, supervise, type Watched } from './supervise.ts';
-import { removeStage } from './workspace.ts';
+import { removeStage, stagePath } from './workspace.ts';
 
 interface Run {
   readonly job: Job;
@@ -31,6 +35,8 @@ closeInherited();
 const runs = new Map<number, Promise<Run>>();
 /** From the second run on there is likely to be a third, and its sandbox is made while nobody waits for one. */
 let hasSeries = false;
+/** Some run has a work tree to be saved. */
+let hasTree = false;
 const cgroups = findCgroups();
 const bound = cgroups.then(processSandbox);
 
@@ -48,6 +54,7 @@ async function answer(message: Ask): Promise<void> {
   if (message.ask === 'open') {
     const opening = open(message.job);
     hasSeries ||= runs.size > 0 || no > 2;
+    hasTree ||= message.job.keepTree !== undefined;
     runs.set(no, opening);
     // Nobody closes what was never opened.
     opening.catch(() => runs.delete(no));
@@ -101,13 +108,40 @@ async function tooLong(): Promise<never> {
 
 const OPEN_MS_MAX = 60_000;
 
-async function close(no: number): Promise<void> {
+async function close(no: number, isOrphan = false): Promise<void> {
   const run = await runs.get(no)?.catch(() => undefined);
   runs.delete(no);
   if (!run) return;
   run.cell.kill();
-  await run.cell.close();
-  removeStage(run.job.stage);
+  const stage = isOrphan && run.job.keepTree ? renamed(run.job) : run.job.stage;
+  await run.cell.close(isOrphan ? () => saveTree(run, stage) : undefined);
+  removeStage(stage);
+}
+
+/** Gives a stage the launcher's own name, so that a cleanup does not take it for abandoned. */
+function renamed({ id, stage }: Job): string {
+  const own = stagePath(id);
+  try {
+    renameSync(stage, own);
+    return own;
+  } catch {
+    return stage;
+  }
+}
+
+/** Saves the work tree of an agent whose owner died. Where that fails, a recovery says that it is unknown. */
+async function saveTree({ job, cell }: Run, stage: string): Promise<void> {
+  if (!job.keepTree) return;
+  try {
+    const { keepTree } = (await import(pathToFileURL(builtBeside('keep-tree.js')).href)) as Keeper;
+    await keepTree(job, stage, cell.workFolder);
+  } catch {
+    // A full disk, or a tree that cannot be read.
+  }
+}
+
+interface Keeper {
+  readonly keepTree: typeof keep;
 }
 
 /** Pieces of both streams go one after the other, since only one can be waited for. */
@@ -139,14 +173,16 @@ function end(): void {
       run => run.taken?.(),
       () => undefined,
     );
-    await close(no);
+    await close(no, true);
   });
   void Promise.allSettled(closing).then(async () => (await bound).close());
   // Everything that we started dies with us, should anything still keep us.
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), END_MS).unref();
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), hasTree ? SAVE_MS : END_MS).unref();
 }
 
 const END_MS = 10_000;
+/** Long enough to examine the largest work tree on a slow machine. */
+const SAVE_MS = 60_000;
 const REST_MS = 30;
 
 process.on('disconnect', end);

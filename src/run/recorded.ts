@@ -130,7 +130,9 @@ async function completeAfter(error: unknown, { folder }: RunPlace, sealing: Seal
       message: 'The run could not be completed, which was not its own doing.',
       detail: `${fault.message} ${causeText(fault.cause)}`,
     };
-    await recoverRun(folder, systemClock.now(), sealingOf(sealing), because, 'made by us');
+    await recoverRun(folder, systemClock.now(), sealingOf(sealing), because, 'made by us', async left =>
+      (await import('./agent/interrupted.ts')).judgeInterrupted(left),
+    );
     return true;
   } catch {
     // The journal is still there, and `proctor recover` will try again.

@@ -1,6 +1,10 @@
 import { rmSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import type { AgentPlan } from '../evidence/agent-run.ts';
+import type { JudgeAgent } from '../evidence/agent-recover.ts';
+import type { OpenRun } from '../evidence/recover.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { SuiteState } from '../evidence/suite-resume.ts';
@@ -75,7 +79,9 @@ async function recoverOne(
     const { sweepBare } = await import('../execute/sweep.ts');
     if (run.plan && run.isOurs) await sweepBare(id);
     const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
-    return { id, became: await recoverRun(folder, systemClock.now(), { signer, ledger }) };
+    if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
+    const sealing = { signer, ledger };
+    return { id, became: await recoverRun(folder, systemClock.now(), sealing, undefined, 'found', judgeAgent) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;
@@ -84,6 +90,30 @@ async function recoverOne(
     lock.close();
   }
 }
+
+/** Only runs of agents need it, and most of what recovers has none. */
+const judgeAgent: JudgeAgent = async left => (await import('../run/agent/interrupted.ts')).judgeInterrupted(left);
+
+/** Waits until the launcher of a dead agent's run has saved the work tree. False if it takes longer than it may. */
+async function isLauncherGone(plan: OpenRun['plan']): Promise<boolean> {
+  const { launcher, owner } = (plan ?? {}) as Partial<AgentPlan>;
+  if (!launcher || !owner) return true;
+  const [{ bootId }, processes] = await Promise.all([
+    import('../execute/machine.ts'),
+    import('../execute/processes.ts'),
+  ]);
+  const isThere = (): boolean =>
+    processes.isAlive(launcher.pid) && processes.startTicksOf(launcher.pid) === launcher.startTicks;
+  for (let waitedMs = 0; waitedMs < LAUNCHER_MS; waitedMs += LOOK_MS) {
+    if (owner.bootId !== bootId() || !isThere()) return true;
+    await wait(LOOK_MS);
+  }
+  return false;
+}
+
+/** A little longer than a launcher outlives its owner. */
+const LAUNCHER_MS = 70_000;
+const LOOK_MS = 20;
 
 /** An interrupted suite is not over: `--resume` goes on with it. One that died before its cases were laid out is removed. */
 async function recoverSuite(

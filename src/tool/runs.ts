@@ -1,5 +1,6 @@
 import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
@@ -18,6 +19,8 @@ export interface Listed {
   readonly durationMs: number | undefined;
   /** Cases of a suite that is not finished. */
   readonly progress?: { readonly done: number; readonly total: number };
+  /** It was interrupted, and completed later; and what is not known of it. */
+  readonly recovered?: RecoveredNote;
   /** False for a run that was interrupted and not started here. */
   readonly startedHere?: false;
   /** The command that goes on with it, or completes it. */
@@ -53,15 +56,17 @@ async function listed(place: RunPlace, life: Life): Promise<Listed> {
   if (lane === 'intent') return listedIntent(place, life);
   if (lane === 'agent') return listedAgent(place, life);
   const { readScriptFolder } = await import('../evidence/read.ts');
-  const { request, runner, outcome } = readScriptFolder(folder);
+  const { request, outcome, metadata } = readScriptFolder(folder);
+  const { started_at: startedAt, ended_at: endedAt } = metadata ?? {};
   return {
     id: request?.run_id ?? id,
     kind: lane,
     folder,
-    startedAt: runner?.timing.started_at,
+    startedAt,
     status: statusOf(life, outcome?.status),
     subject: request?.script.name,
-    durationMs: runner?.timing.duration_ms,
+    durationMs: startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
+    ...(outcome?.recovered && { recovered: outcome.recovered }),
     ...(request && request.run_id !== id && { renamed: true }),
   };
 }
@@ -74,7 +79,7 @@ function statusOf(life: Life, status: string | undefined): string {
 
 async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
   const { readIntentFolder } = await import('../evidence/intent-folder.ts');
-  const { request, result } = readIntentFolder(folder);
+  const { request, result, outcome } = readIntentFolder(folder);
   const planned = request?.mode === 'plan-only' && result?.kernel_result_kind === 'BUNDLE' ? ', only planned' : '';
   const took = result && Date.parse(result.completed_at) - Date.parse(result.started_at);
   return {
@@ -85,6 +90,7 @@ async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise
     status: statusOf(life, result && (result.decision.accepted ? 'accepted' : 'rejected')),
     subject: result && `${result.intent.path}, ${result.kernel_result_kind}${planned}`,
     durationMs: took,
+    ...(outcome?.recovered && { recovered: outcome.recovered }),
     ...(request && request.run_id !== id && { renamed: true }),
   };
 }
@@ -104,6 +110,7 @@ async function listedAgent({ id, lane, folder }: RunPlace, life: Life): Promise<
     status: statusOf(life, outcome?.termination),
     subject: family && `${family.replace(/_cli$/, '')}: ${firstWords(task ?? '')}`,
     durationMs: outcome && startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
+    ...(outcome?.recovered && { recovered: outcome.recovered }),
     ...(outcome && outcome.run_id !== id && { renamed: true }),
   };
 }

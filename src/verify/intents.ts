@@ -102,12 +102,16 @@ function* disagreements(run: Run, result: RunResult, request: IntentRequest): Ge
   if (result.policy.name !== request.policy) yield ['policy.name', 'is not the one that was asked for'];
   if (result.model_mode !== request.model_mode) yield ['model_mode', 'is not the one that was asked for'];
   const isRun = result.kernel_result_kind === 'BUNDLE' && request.mode === 'execute-sandbox';
-  if (isRun !== (result.execution !== null)) yield ['execution', 'must be there exactly where a bundle was to be run'];
+  const isInterrupted = run.outcome?.recovered !== undefined;
+  if (isInterrupted && result.decision.accepted)
+    yield ['decision.accepted', 'must be false where the run was interrupted and recovered'];
+  if (isRun !== (result.execution !== null) && !(isRun && isInterrupted))
+    yield ['execution', 'must be there exactly where a bundle was to be run'];
   if (result.bundle && !run.bundle) yield ['bundle', 'is named, and no readable bundle.json lies beside it'];
   if (run.bundle) yield* fromBundle(result, run.bundle, run.runner);
   if (run.bundle && run.intent) yield* fromIntent(result, run.bundle, run.intent);
   if (run.bundle && result.kernel_result_kind === 'BUNDLE') yield* fromPolicy(result, run.bundle);
-  if (!result.execution && (run.outcome || run.runner))
+  if (!result.execution && (run.outcome || run.runner) && !isInterrupted)
     yield ['execution', 'is null, and the outcome or runner record of one lies beside it'];
   if (!result.execution) return;
   if (!run.runner || !run.outcome) yield ['execution', 'has no readable outcome and runner record beside it'];

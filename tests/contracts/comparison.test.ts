@@ -96,9 +96,7 @@ describe('a baseline', () => {
 
   test('with a key that nobody knows inside a case is refused where that is strict', async () => {
     const cases = { a: { case_sha256, trials: [trial], note: 'x' } };
-    expect(rulesOf(await judged(baseline, { ...bare, cases }, { strict: true }))).toEqual([
-      'BL4',
-    ]);
+    expect(rulesOf(await judged(baseline, { ...bare, cases }, { strict: true }))).toEqual(['BL4']);
   });
 });
 

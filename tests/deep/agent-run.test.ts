@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
 import { startModelApi } from '../agents/model-api.ts';
 import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
 import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
@@ -109,6 +110,9 @@ describe('where it must stop', () => {
   });
 });
 
+const outcomeIn = (folder: string): AgentOutcome =>
+  JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as AgentOutcome;
+
 describe('Proctor itself', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('asked by %s at any moment leaves evidence or nothing', async name => {
     for (let time = 0; time < 5; time++) {
@@ -137,6 +141,12 @@ describe('Proctor itself', () => {
         return readdirSync(world.place.temp).length === 0;
       });
       world.place.expectClean();
+      for (const folder of world.place.runFolders()) {
+        const { termination, recovered } = outcomeIn(folder);
+        // The launcher outlives Proctor, so that what the agent changed is known at every moment.
+        if (recovered) expect(recovered.unknown).not.toContain('workspace');
+        expect(termination === 'completed').toBe(recovered === undefined);
+      }
       await until('no control group is left', () => groupsLeft(before).length === 0);
     }
   });

@@ -237,6 +237,10 @@ describe('a run that was interrupted', () => {
     expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(false);
     expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
     expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
+    expect(here.proctor(['show']).stdout).toMatch(
+      /unknown {3}how it ended, what it used, .*\n[^]*ended {5}not known, Proctor was interrupted \(interrupted\)/,
+    );
+    expect(here.proctor(['list']).stdout).toMatch(/^failed .*interrupted; not known: how it ended/);
     expect(here.proctor(['recover']).stdout).toBe('Every run here is finished.\n');
   });
 

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
-import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
-import type { IntentLine } from '../../src/evidence/intent-run.ts';
+import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
+import { SEAL } from '../../src/evidence/finish.ts';
 import { strictTroubles, writes } from '../intent/world.ts';
 import {
   cgroupsOfOurs,
@@ -72,6 +72,9 @@ afterAll(() => {
 const resultIn = (folder: string): RunResult =>
   JSON.parse(readFileSync(path.join(folder, 'run.json'), 'utf8')) as RunResult;
 
+const outcomeOf = (folder: string): IntentOutcome =>
+  JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as IntentOutcome;
+
 describe('runs of intents that are killed', () => {
   test(`${KILLS} times, at any moment: recovery leaves evidence that is true, or nothing`, async () => {
     for (let round = 0; round < KILLS / AT_ONCE; round++) {
@@ -105,28 +108,25 @@ describe('runs of intents that are killed', () => {
     expect(mountsOfOurs()).toEqual(before.mounts);
   });
 
-  /** Whatever the journals say, recovery says, and the verifier agrees. */
+  /** Only a run that was sealed before the kill is accepted; every other says that it was interrupted. */
   async function expectTruth(place: Place): Promise<void> {
-    const wasJudged = new Map(
-      place.runFolders().map(folder => {
-        const isOpen = existsSync(path.join(folder, JOURNAL));
-        return [folder, !isOpen || readJournal<IntentLine>(folder).lines.some(({ is }) => is === 'read')];
-      }),
-    );
+    const wasSealed = new Map(place.runFolders().map(folder => [folder, existsSync(path.join(folder, SEAL))]));
     const { code, stdout, stderr } = place.proctor(['recover']);
     expect(code, stdout + stderr).toBe(0);
-    for (const [folder, isJudged] of wasJudged) {
+    for (const [folder, isSealed] of wasSealed) {
       if (!existsSync(folder)) {
-        expect(isJudged).toBe(false);
+        expect(isSealed).toBe(false);
         count('removed');
         continue;
       }
       expect(await strictTroubles(folder)).toEqual([]);
-      const { decision, execution } = resultIn(folder);
-      // Only what was judged to its end before the kill may be accepted.
-      expect(decision.accepted).toBe(isJudged && execution?.exit_code === 0);
-      count(isJudged ? `judged, accepted ${decision.accepted}` : 'interrupted');
-      if (!isJudged) expect([execution?.outputs, existsSync(path.join(folder, 'output'))]).toEqual([[], false]);
+      const { decision, execution, started_at, completed_at } = resultIn(folder);
+      expect(decision.accepted).toBe(isSealed);
+      expect(outcomeOf(folder).recovered !== undefined).toBe(!isSealed);
+      count(isSealed ? 'sealed' : 'interrupted');
+      if (isSealed) continue;
+      expect([execution, existsSync(path.join(folder, 'output'))]).toEqual([null, false]);
+      expect(Date.parse(completed_at) - Date.parse(started_at)).toBeLessThan(Date.now() - Date.parse(started_at));
     }
     expect(readdirSync(place.temp)).toEqual([]);
   }

@@ -167,7 +167,7 @@ function statusOf(run_id: string, diff: string, { sha256, bytes }: Stored, chang
 }
 
 /** What such a run leaves, before it is written. */
-function agentRun(told: Told): { readonly run: AgentRun; readonly files: Record<string, string> } {
+export function agentRun(told: Told): { readonly run: AgentRun; readonly files: Record<string, string> } {
   const { events = EVENTS, diff = DIFF, ending = { how: 'exited', code: 0 }, stderr = '' } = told;
   const plan = planOf(told);
   const { run_id } = plan.request;

@@ -75,7 +75,7 @@ const TABLE: [Ending, Exit, string, string][] = [
   ],
   [{ how: 'not_started', code: 126 }, exit(126), 'error', 'could not start, exit code 126'],
   [{ how: 'not_started', code: 127 }, exit(127), 'error', 'could not start, exit code 127'],
-  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'lost: Proctor itself was interrupted'],
+  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'not known: Proctor was interrupted'],
 ];
 
 describe('a program with the ending', () => {

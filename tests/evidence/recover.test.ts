@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, truncateSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, truncateSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
@@ -7,7 +7,7 @@ import { SEAL } from '../../src/evidence/finish.ts';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
 import type { ScriptLine, ScriptReading } from '../../src/evidence/script-run.ts';
-import { proveJournal, temporaryFolder } from '../support.ts';
+import { proveJournal, ROOT, temporaryFolder } from '../support.ts';
 import {
   captureOf,
   COMPLETED_AT,
@@ -78,6 +78,16 @@ const cuts = (journal: Buffer): number[] => {
 const wholeLines = (journal: Buffer, length: number): number =>
   journal.subarray(0, length).toString().split('\n').length - 1;
 
+/** By how many lines are whole: what is unknown, and when the run was seen last. */
+const UNKNOWN = [[], [], ['ending', 'usage', 'streams', 'output'], ['output'], []];
+const SEEN_AT = [0, STARTED_AT, STARTED_AT + 100, STARTED_AT + 4_100, COMPLETED_AT];
+
+const timesIn = (folder: string): object => {
+  const text = readFileSync(path.join(folder, 'evidence/metadata.json'), 'utf8');
+  const { started_at, ended_at } = JSON.parse(text) as { started_at: string; ended_at: string };
+  return { started_at, ended_at };
+};
+
 describe('a run whose journal ends', () => {
   const journal = Buffer.from(journalOf(LINES));
   test.each(cuts(journal).map(cut => [wholeLines(journal, cut), cut]))(
@@ -93,20 +103,23 @@ describe('a run whose journal ends', () => {
       }
       expect(await recoverRun(folder, NOW)).toBe('recovered');
       await expectWhole(folder);
-      const { status, reason, ending, artifacts } = outcomeIn(folder);
-      if (lines === 4) {
-        expect({ status, reason, ending, files: artifacts.files }).toEqual({
-          status: 'succeeded',
-          reason: null,
-          ending: EXITED,
-          files: 2,
-        });
-        expect(readFileSync(path.join(folder, 'output/sub/b.tmp'), 'utf8')).toBe('bb');
-      } else {
-        expect({ status, reason }).toEqual({ status: 'failed', reason: 'interrupted' });
-        expect(ending).toEqual(lines === 3 ? EXITED : { how: 'lost' });
-        expect(existsSync(path.join(folder, 'output'))).toBe(false);
-      }
+      const { status, reason, ending, artifacts, salvaged, usage, recovered } = outcomeIn(folder);
+      expect({ status, reason, ending }).toEqual({
+        status: 'failed',
+        reason: 'interrupted',
+        ending: lines >= 3 ? EXITED : { how: 'lost' },
+      });
+      expect(recovered).toEqual({ at: new Date(NOW).toISOString(), unknown: UNKNOWN[lines] });
+      expect(usage.cpu_ms).toBe(lines >= 3 ? 13 : null);
+      expect(existsSync(path.join(folder, 'evidence/runner.json'))).toBe(lines >= 3);
+      expect({ salvaged, files: artifacts.files }).toEqual(
+        lines === 4 ? { salvaged: true, files: 2 } : { salvaged: false, files: 0 },
+      );
+      expect(existsSync(path.join(folder, 'output/sub/b.tmp'))).toBe(lines === 4);
+      expect(timesIn(folder)).toEqual({
+        started_at: new Date(STARTED_AT).toISOString(),
+        ended_at: new Date(SEEN_AT[lines] as number).toISOString(),
+      });
       expect(textIn(folder, 'stdout')).toBe('hello\n');
     },
   );
@@ -147,6 +160,52 @@ describe('a run whose journal ends', () => {
       await expectWhole(folder);
     }
   });
+});
+
+describe('the time at which an interrupted run was seen last', () => {
+  const endedAt = async (writtenAtMs: number, nowMs = NOW): Promise<number> => {
+    const folder = interrupted(journalOf(LINES.slice(0, 2)), PARTS);
+    utimesSync(path.join(folder, 'evidence/internal/stdout.part'), writtenAtMs / 1_000, writtenAtMs / 1_000);
+    await recoverRun(folder, nowMs);
+    await expectWhole(folder);
+    return Date.parse((timesIn(folder) as { ended_at: string }).ended_at);
+  };
+
+  test('is that of the last write to its streams', async () => {
+    expect(await endedAt(STARTED_AT + 2_000)).toBe(STARTED_AT + 2_000);
+  });
+
+  test('is not one that lies before its start, in the future, or after its time limit', async () => {
+    expect(await endedAt(STARTED_AT - 5_000)).toBe(STARTED_AT + 100);
+    expect(await endedAt(NOW + 5_000)).toBe(STARTED_AT + 100);
+    const dayMs = 24 * 3_600_000;
+    expect(await endedAt(STARTED_AT + dayMs, NOW + 2 * dayMs)).toBe(STARTED_AT + 100);
+  });
+});
+
+test('files that are not those that were judged are not shown', async () => {
+  for (const files of [{ 'output/a.txt': 'aaa' }, { ...OUTPUT, 'output/a.txt': '' }, { ...OUTPUT, 'output/c': 'c' }]) {
+    const folder = interrupted(journalOf(LINES), { ...PARTS, ...files });
+    await recoverRun(folder, NOW);
+    await expectWhole(folder);
+    expect(existsSync(path.join(folder, 'output'))).toBe(false);
+    expect(outcomeIn(folder)).toMatchObject({ reason: 'interrupted', recovered: { unknown: ['output'] } });
+  }
+});
+
+test('a failure that was judged before the interruption keeps its reason', async () => {
+  const failed: ScriptReading = {
+    ...succeeded(),
+    status: 'failed',
+    claimedStatus: 'failed',
+    reason: 'script_failed',
+    publicMessage: 'No rows.',
+    errorSummary: 'No rows.',
+  };
+  const folder = interrupted(journalOf(linesOf(EXITED, failed)), PARTS);
+  await recoverRun(folder, NOW);
+  await expectWhole(folder);
+  expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'script_failed', recovered: { unknown: [] } });
 });
 
 describe('what is left of a stream', () => {
@@ -190,7 +249,7 @@ describe('what is left of a stream', () => {
     await recoverRun(folder, NOW);
     await expectWhole(folder);
     for (const file of documents) expect(readFileSync(path.join(folder, file))).toEqual(stored[file]);
-    expect(outcomeIn(folder)).toEqual(outcomeIn(done));
+    expect(outcomeIn(folder).streams).toEqual(outcomeIn(done).streams);
   });
 
   test('may be nothing', async () => {
@@ -256,13 +315,17 @@ async function dyingAt(step: number): Promise<string> {
 
 describe('a run that was interrupted while it was written', () => {
   test.each(Array.from({ length: 13 }, (_, step) => step))(
-    'at its document %d becomes what it would have been',
+    'at its document %d has succeeded only if it was sealed',
     async step => {
       const folder = await dyingAt(step);
       const isSealed = existsSync(path.join(folder, SEAL));
       expect(await recoverRun(folder, NOW)).toBe(isSealed ? 'sealed' : 'recovered');
       await expectWhole(folder);
-      expect(outcomeIn(folder)).toMatchObject({ status: 'succeeded', artifacts: { files: 2 } });
+      expect(outcomeIn(folder)).toMatchObject({
+        status: isSealed ? 'succeeded' : 'failed',
+        reason: isSealed ? null : 'interrupted',
+        artifacts: { files: 2 },
+      });
     },
   );
 
@@ -335,4 +398,8 @@ describe('a run that is open', () => {
     await recoverRun(folder, NOW);
     expect(hasJournal(folder)).toBe(false);
   });
+});
+
+test.each(['script', 'agent', 'intent'])('a %s that an older Proctor recovered is still valid', async kind => {
+  await expectValid(path.join(ROOT, 'tests/fixtures/recovered', kind));
 });

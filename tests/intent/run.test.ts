@@ -1,7 +1,10 @@
-import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
+import { SEAL } from '../../src/evidence/finish.ts';
+import { completeIntent } from '../../src/evidence/intent-recover.ts';
+import { Journal } from '../../src/evidence/journal.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
@@ -13,6 +16,8 @@ import { canonicalPart, expectSound, node, own, ran, saidIn, toldOf, writes } fr
 afterAll(() => closeLauncher());
 
 const read = (folder: string, file: string): unknown => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
+
+const BECAUSE = { reason: 'interrupted', message: 'It was interrupted.', detail: 'Killed.' };
 
 const intent = (rest: object): object => ({ goal: 'Try it', ...rest });
 
@@ -422,7 +427,58 @@ describe('a run that is torn off', () => {
     expect(await recoverRun(copy, Date.now())).toBe('recovered');
     const result = read(copy, 'run.json') as RunResult;
     await expectSound({ folder: copy, result });
-    expect(result).toMatchObject({ decision: { accepted: false }, execution: { exit_code: 1, outputs: [] } });
+    expect(result).toMatchObject({ decision: { accepted: false }, execution: null });
+    expect(read(copy, 'evidence/outcome.json')).toMatchObject({
+      ending: { how: 'lost' },
+      usage: { cpu_ms: null, memory_peak_bytes: null, forks_denied: null },
+      recovered: { unknown: ['ending', 'usage', 'streams', 'output', 'checks'] },
+    });
+    expect(existsSync(path.join(copy, 'evidence/runner.json'))).toBe(false);
+  });
+
+  /** A copy of a folder as it is in the moment before it is sealed, where no ledger knows it. */
+  const unsealed = ({ folder }: { readonly folder: string }): string => {
+    const copy = path.join(temporaryFolder(), path.basename(folder));
+    cpSync(folder, copy, { recursive: true });
+    rmSync(path.join(copy, SEAL));
+    return copy;
+  };
+
+  test.each([
+    ['captured', 3, ['output', 'checks']],
+    ['judged', 4, []],
+  ])('after it was %s is not accepted, since only a seal is', async (_, whole, unknown) => {
+    const append = vi.spyOn(Journal.prototype, 'append');
+    onTestFinished(() => append.mockRestore());
+    const commands = [writes(`fs.writeFileSync('out/a', 'a')`)];
+    const accept = [{ check: 'file_exists', path: 'out/a' }];
+    const folder = unsealed(await ran(intent({ commands, outputs: ['out/a'], accept })));
+    const lines = append.mock.calls.slice(0, whole).map(([line]) => line);
+    await completeIntent(folder, lines, Date.now(), BECAUSE, { signer: undefined });
+    const result = read(folder, 'run.json') as RunResult;
+    await expectSound({ folder, result });
+    expect(result).toMatchObject({ decision: { accepted: false, reasons: ['It was interrupted.'] }, execution: null });
+    expect(read(folder, 'evidence/outcome.json')).toMatchObject({
+      ending: { how: 'exited', code: 0 },
+      checks: whole === 4 ? [{ check: 'file_exists', held: true }] : [],
+      recovered: { unknown },
+    });
+    expect(read(folder, 'evidence/runner.json')).toMatchObject({ exit: { code: 0 } });
+    expect(existsSync(path.join(folder, 'output'))).toBe(false);
+  });
+
+  test('after a command failed is rejected with the code of that command', async () => {
+    const append = vi.spyOn(Journal.prototype, 'append');
+    onTestFinished(() => append.mockRestore());
+    const folder = unsealed(await ran(intent({ commands: [node('process.exit(7)')] })));
+    for (const whole of [3, 4]) {
+      const lines = append.mock.calls.slice(0, whole).map(([line]) => line);
+      await completeIntent(folder, lines, Date.now(), BECAUSE, { signer: undefined });
+      const result = read(folder, 'run.json') as RunResult;
+      await expectSound({ folder, result });
+      expect(result).toMatchObject({ decision: { accepted: false }, execution: { exit_code: 7 } });
+      rmSync(path.join(folder, SEAL));
+    }
   });
 });
 

@@ -6,9 +6,11 @@ import {
   enforcementShape,
   furtherLimitsShape,
   observedShape,
+  recoveredShape,
   streamsShape,
   usageShape,
 } from '../script-outcome/shape.ts';
+import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
@@ -64,6 +66,7 @@ const shape = record({
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
+  recovered: recoveredShape,
 });
 
 export type AgentOutcome = z.infer<typeof shape>;
@@ -169,6 +172,20 @@ const rules = [
       if (reason === 'orphan_left' && !survivors) yield must('survivors', 'must be counted where some are the reason');
     },
     breach: outcome => ({ ...outcome, usage: { ...outcome.usage, cpu_ms: -1 } }),
+  }),
+  rule({
+    id: 'AO8',
+    title: 'Recovery Told',
+    why: 'A run that was interrupted cannot have completed, and a reader must know what Proctor did not see of it.',
+    asks: [...RECOVERED_ASKS, 'where recovered is there, termination is not completed'],
+    fields: ['recovered'],
+    reads: ['termination'],
+    *check({ recovered, termination }) {
+      yield* doubtRecovered(recovered);
+      if (recovered && termination === 'completed')
+        yield must('recovered', 'must not stand where termination is "completed"');
+    },
+    breach: outcome => ({ ...outcome, recovered: { at: '2026-04-03T10:20:00.000Z', unknown: [] } }),
   }),
 ];
 

@@ -7,9 +7,11 @@ import {
   enforcementShape,
   furtherLimitsShape,
   observedShape,
+  recoveredShape,
   streamsShape,
   usageShape,
 } from '../script-outcome/shape.ts';
+import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
 
 const shape = record({
@@ -19,7 +21,7 @@ const shape = record({
   /** How the commands ended; the first that did not end well is the last that ran. */
   ending: endingShape,
   commands_total: count(),
-  /** Which of them ended so, counted from 0; null where there were none. */
+  /** Which of them ended so, counted from 0; null where there were none, or where the run was interrupted and it is not known. */
   command: z.nullable(count()),
   /** Why no file of the run was taken, as a word; null if they were. */
   refused: z.nullable(matching(/^[a-z][a-z0-9_]{0,63}$/, 'a word of lower-case letters, digits and underscores')),
@@ -40,6 +42,7 @@ const shape = record({
   observed: observedShape,
   limits: furtherLimitsShape,
   usage: usageShape,
+  recovered: recoveredShape,
 });
 
 export type IntentOutcome = z.infer<typeof shape>;
@@ -69,12 +72,13 @@ const rules = [
     why: 'Of several commands, the one that failed must be named.',
     asks: [
       'ending says how the program ended that ran last, commands_total how many there were',
-      'command is null where there were none, and else one of them',
+      'command is null where there were none, and else one of them; where ending is lost, it may be null',
       'where the program ended well, it was the last',
     ],
     fields: ['ending', 'commands_total', 'command'],
     *check({ ending, commands_total, command }) {
-      if ((command === null) !== (commands_total === 0))
+      const isUnknown = command === null && ending.how === 'lost';
+      if (!isUnknown && (command === null) !== (commands_total === 0))
         yield must('command', 'must be null exactly where there were no commands');
       else if (command !== null && command >= commands_total) yield must('command', 'is not one of the commands');
       else if (command !== null && ending.how === 'exited' && ending.code === 0 && command + 1 !== commands_total)
@@ -105,6 +109,18 @@ const rules = [
     asks: ['streams, enforcement, observed, limits and usage have the forms that they have for scripts'],
     fields: ['streams', 'enforcement', 'observed', 'limits', 'usage'],
     breach: outcome => ({ ...outcome, usage: { ...outcome.usage, cpu_ms: -1 } }),
+  }),
+  rule({
+    id: 'IX6',
+    title: 'Recovery Told',
+    why: 'A reader must know what Proctor did not see of a run that was interrupted.',
+    asks: RECOVERED_ASKS,
+    fields: ['recovered'],
+    check: ({ recovered }) => doubtRecovered(recovered),
+    breach: outcome => ({
+      ...outcome,
+      recovered: { at: '2026-04-03T10:20:00.000Z', unknown: ['output', 'output'] },
+    }),
   }),
 ];
 

@@ -1,4 +1,5 @@
 import { must, rulesFor } from '../rule.ts';
+import { doubtRecovered, RECOVERED_ASKS } from './recovered.ts';
 import type { ScriptOutcome } from './shape.ts';
 
 /** Which of our clocks ends a run that took too long. */
@@ -15,10 +16,14 @@ export const SO5 = rulesFor<ScriptOutcome>()({
     'timeout_source is proctor or script where status is timed_out, and else null',
     'timeout_source is proctor exactly where the program was killed by timeout, idle or cpu',
     'where timeout_source is script, claimed_status is timed_out',
+    ...RECOVERED_ASKS,
+    'where recovered is there, status is not succeeded',
   ],
-  fields: ['ending', 'timeout_source'],
+  fields: ['ending', 'timeout_source', 'recovered'],
   reads: ['status', 'claimed_status'],
-  *check({ ending, timeout_source, status, claimed_status }) {
+  *check({ ending, timeout_source, recovered, status, claimed_status }) {
+    yield* doubtRecovered(recovered);
+    if (recovered && status === 'succeeded') yield must('recovered', 'must not stand where status is "succeeded"');
     const isOurs = ending.how === 'killed' && CLOCKS.has(ending.by);
     if (status === 'timed_out' && timeout_source === null) {
       yield must('timeout_source', 'must say whose clock it was where the run timed out');

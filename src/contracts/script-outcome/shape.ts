@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
-import { contentHashText, correlationText, count, matching, record, wordyText } from '../shape.ts';
+import { contentHashText, correlationText, count, instant, matching, record, wordyText } from '../shape.ts';
 
 const exitCode = (minimum: number, maximum: number) => z.int().check(z.gte(minimum), z.lte(maximum));
 
@@ -76,6 +76,16 @@ export const usageShape = record({
   forks_denied: z.nullable(count()),
 });
 
+/** What Proctor may not have seen of a run that was interrupted. */
+const UNKNOWNS = ['ending', 'usage', 'streams', 'output', 'checks', 'requests', 'workspace'] as const;
+
+/** Only in the outcome of a run that `recover` completed. */
+export const recoveredShape = z.optional(
+  record({ at: instant(), unknown: z.array(z.enum(UNKNOWNS)).check(z.maxLength(UNKNOWNS.length)) }),
+);
+
+export type RecoveredNote = NonNullable<z.infer<typeof recoveredShape>>;
+
 export const scriptOutcomeShape = record({
   schema_version: z.literal('script-outcome.v1'),
   run_id: nameText(),
@@ -114,6 +124,7 @@ export const scriptOutcomeShape = record({
   /** Bounds that held besides those in runner.json, which has no place for them. */
   limits: furtherLimitsShape,
   usage: usageShape,
+  recovered: recoveredShape,
 });
 
 export type ScriptOutcome = z.infer<typeof scriptOutcomeShape>;

@@ -96,8 +96,9 @@ class BareCell implements Cell {
     return { oomKills: 0 };
   }
 
-  async close(): Promise<void> {
+  async close(first?: () => Promise<void>): Promise<void> {
     await this.#alone(undefined);
+    await first?.();
     for (const { reader } of this.#pipes) reader.destroy();
   }
 

@@ -201,9 +201,10 @@ class BoundCell implements Cell {
     return { oomKills: 0, cpuMs: whose === undefined ? 0 : cpuMsOf(whose) };
   }
 
-  async close(): Promise<void> {
+  async close(first?: () => Promise<void>): Promise<void> {
     this.kill();
     await Promise.race([this.#running, wait(END_MS_MAX, undefined, { ref: false })]);
+    await first?.();
     await this.#holder.close();
   }
 

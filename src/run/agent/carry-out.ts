@@ -8,7 +8,7 @@ import { AGENT_FILES, agentDocuments, resultOf } from '../../evidence/agent-docu
 import type { AgentFiles, AgentLine, AgentPlan, AgentRun, Stored } from '../../evidence/agent-run.ts';
 import { finish, sealingOf } from '../../evidence/finish.ts';
 import type { Journal } from '../../evidence/journal.ts';
-import { PASSING } from '../../evidence/left.ts';
+import { PARTS, PASSING } from '../../evidence/left.ts';
 import type { RunPlace } from '../../evidence/runs.ts';
 import type { StreamNote } from '../../evidence/script-run.ts';
 import { storedFiles } from '../../evidence/sealed-files.ts';
@@ -37,6 +37,7 @@ export interface Going {
 export async function carryOut(going: Going, place: RunPlace, journal: Journal<AgentLine>): Promise<AgentAnswer> {
   const { ready, made, prepared, plan } = going;
   const { folder } = place;
+  made.door?.countIn(path.join(folder, PARTS.door));
   journal.append({ is: 'started', atMs: systemClock.now() });
   const { capture, seen } = await listenTo(going, folder);
   const noted = {
@@ -48,8 +49,6 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   const after = await workspaceAfter(going, folder);
   if (capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
-  // Who cannot close it any more is dead; what is left of it goes all the same.
-  const closed = prepared.close().catch(() => sweep(prepared.leftovers));
   // A recording that could not be written is told when the run is: its evidence is none the worse for it.
   await made.door?.close().catch(() => undefined);
   const access = accessOf(ready, made.door);
@@ -58,6 +57,9 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   // The clock of the machine may have been set back meanwhile.
   const completedAtMs = Math.max(systemClock.now(), plan.startedAtMs);
   journal.append({ is: 'read', atMs: completedAtMs, reading: judgement });
+  // Not before: as long as the journal does not hold what the agent changed, only the sandbox does. Who cannot close it any
+  // more is dead; what is left of it goes all the same.
+  const closed = prepared.close().catch(() => sweep(prepared.leftovers));
   const run: AgentRun = { plan, capture: noted, judgement, completedAtMs };
   await finish(folder, {
     runId: plan.request.run_id,

@@ -82,7 +82,10 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
 }
 
 /** What the agent was denied, and what it asked of nobody. */
-function during({ reading, stoppedFor }: Seen, effective: EffectivePolicy): Violation[] {
+export function during(
+  { reading, stoppedFor }: Pick<Seen, 'reading' | 'stoppedFor'>,
+  effective: EffectivePolicy,
+): Violation[] {
   const isHard = effective.approval_posture === 'fail_on_prompt';
   const isClosed = effective.network_posture === 'deny';
   return [

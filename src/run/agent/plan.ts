@@ -4,14 +4,17 @@ import type { Invocation } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import type { AgentPlan } from '../../evidence/agent-run.ts';
+import { KEPT_BYTES_MAX } from '../../evidence/kept-tree.ts';
+import { PARTS } from '../../evidence/left.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { AGENT_PATH } from '../../execute/agent-program.ts';
 import type { Observation } from '../../execute/canary.ts';
 import type { Clone } from '../../execute/clone.ts';
 import { forwarded, forwarderMounts } from '../../execute/forwarder.ts';
-import type { Job } from '../../execute/job.ts';
+import type { Job, KeepTree } from '../../execute/job.ts';
 import type { Machine } from '../../execute/machine.ts';
 import { reachable } from '../../execute/mounts.ts';
+import { startTicksOf } from '../../execute/processes.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
 import { enforcementOf, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
 import type { Made, Ready } from './agent.ts';
@@ -79,6 +82,21 @@ export async function jobFor(ready: Ready, { stage, clone, door, invocation }: M
     },
     secrets: [...secretsOf(ready), ...(door ? [door.token] : [])],
     live: true,
+    keepTree: keepTreeOf(ready, clone),
+  };
+}
+
+/** Where a recovery looks for what the agent changed, should we die. */
+function keepTreeOf({ id, bound, around }: Ready, whole: Clone): KeepTree {
+  const { baseFiles: _, ...clone } = whole;
+  const folder = path.join(around.home, 'runs', 'agent', id);
+  return {
+    clone,
+    isReadOnly: bound.effective.execution_posture === 'read_only',
+    policy: bound.effective,
+    facts: path.join(folder, PARTS.workspace),
+    diff: path.join(folder, PARTS.diff),
+    factsBytesMax: KEPT_BYTES_MAX,
   };
 }
 
@@ -100,7 +118,7 @@ export interface Planned {
 
 /** What is written down before the agent starts. */
 export function planOf({ ready, made, job, machine, observed, startedAtMs }: Planned): AgentPlan {
-  const { id, order, adapter, bound, program, model } = ready;
+  const { id, order, adapter, bound, program, model, around } = ready;
   const { clone, invocation } = made;
   const mask = maskOf(ready);
   return {
@@ -135,6 +153,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     correlationId: newCorrelationId(),
     startedAtMs,
     owner: ownerHere(),
+    launcher: { pid: around.launcher.pid, startTicks: startTicksOf(around.launcher.pid) ?? 0 },
   };
 }
 

@@ -192,7 +192,7 @@ const LATE = 'The agent had said its last line and did not end.';
 const TOO_MUCH = 'The agent said more than is kept of it.';
 
 /** A line of an agent holds at most one message; what is longer is no line that anybody could read. */
-const LINE_BYTES_MAX = 16 * 1024 * 1024;
+export const LINE_BYTES_MAX = 16 * 1024 * 1024;
 const STDOUT_BYTES_MAX = 256 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024 * 1024;
 const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;

@@ -1,0 +1,92 @@
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { readChunk } from '../base/chunk.ts';
+import { Masker, needlesOf } from '../base/masker.ts';
+import type { Needles } from '../base/needles.ts';
+import type { Changes } from '../contracts/agent-step/changes.ts';
+import { violationsIn } from '../policy/agent-violations.ts';
+import { takeChanges } from './changes.ts';
+import type { Clone } from './clone.ts';
+import { git } from './git.ts';
+import type { Job } from './job.ts';
+import { listingOf } from './tree-state.ts';
+
+/**
+ * Saves what an agent did to its work tree whose owner has died, so that a recovery can tell. The tree lies on the disk of
+ * its sandbox and goes with it. The facts appear last: where they are, the diff is whole.
+ *
+ * A program of its own, because the launcher starts for every run and hardly ever needs this.
+ */
+export async function keepTree(job: Job, stage: string, workFolder: string): Promise<void> {
+  const { keepTree: kept } = job;
+  if (!kept || !existsSync(path.dirname(kept.facts))) return;
+  const clone = await cloneIn(stage, kept.clone, kept.isReadOnly);
+  const workTree = kept.isReadOnly ? clone.tree : path.join(workFolder, 'output');
+  const needles = needlesOf(job.secrets);
+  const changes = await takeChanges(clone, workTree, kept.diff);
+  const mask = (text: string): string => new Masker(needles).whole(Buffer.from(text)).toString();
+  const breaches = violationsIn(changes, kept.policy).map(({ message, path: at, ...violation }) =>
+    Object.assign(violation, { message: mask(message) }, at !== undefined && { path: mask(at) }),
+  );
+  const notes = clone.notes.map(mask);
+  const holds = holdsSecret(kept.diff, needles);
+  const text = JSON.stringify({ changes: maskedChanges(changes, mask), breaches, notes, holdsSecret: holds });
+  if (Buffer.byteLength(text) > kept.factsBytesMax) return;
+  writeFileSync(`${kept.facts}.tmp`, text, { mode: 0o600 });
+  renameSync(`${kept.facts}.tmp`, kept.facts);
+}
+
+/** The clone in its stage, which has another name by now. */
+async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnly: boolean): Promise<Clone> {
+  const trusted = path.join(stage, path.basename(clone.trusted));
+  // The owner may have died while it took the changes itself; git adds to no reference that holds another commit.
+  rmSync(path.join(trusted, 'refs', 'proctor'), { recursive: true, force: true });
+  return {
+    ...clone,
+    trusted,
+    tree: path.join(stage, isReadOnly ? 'work' : 'roots'),
+    baseFiles: await git(listingOf(clone.baseSha), { gitDir: trusted }),
+  };
+}
+
+/** Names of files and branches are the agent's to choose, and may spell a secret. */
+function maskedChanges(changes: Changes, mask: (text: string) => string): Changes {
+  const named = <Item extends { readonly path: string }>(item: Item): Item => ({ ...item, path: mask(item.path) });
+  const { ignored, commits } = changes;
+  return {
+    ...changes,
+    changed: changes.changed.map(named),
+    ignored: { ...ignored, paths: ignored.paths.map(mask) },
+    commits: { ...commits, listed: commits.listed.map(({ sha, subject }) => ({ sha, subject: mask(subject) })) },
+    refs: changes.refs.map(ref => ({ ...ref, name: mask(ref.name) })),
+    hooks: changes.hooks.map(mask),
+    nested: changes.nested.map(mask),
+    submodules: changes.submodules.map(named),
+    linksOut: changes.linksOut.map(mask),
+    collisions: changes.collisions.map(mask),
+    leftOut: changes.leftOut.map(named),
+    needsReview: changes.needsReview.map(named),
+    notes: changes.notes.map(mask),
+  };
+}
+
+/** Diffs are never masked, only flagged. */
+function holdsSecret(file: string, needles: Needles): boolean {
+  const masker = new Masker(needles);
+  const fd = openSync(file, 'r');
+  try {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const length = readChunk(fd, chunk);
+      if (length === 0) break;
+      masker.take(chunk.subarray(0, length));
+      if (masker.masked > 0) return true;
+    }
+    masker.end();
+    return masker.masked > 0;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024;

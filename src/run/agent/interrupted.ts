@@ -1,0 +1,131 @@
+import path from 'node:path';
+import { closeSync, openSync } from 'node:fs';
+import { agentNamed } from '../../adapters/agents.ts';
+import { readChunk } from '../../base/chunk.ts';
+import { Fault } from '../../base/fault.ts';
+import { LineCutter } from '../../base/line-cutter.ts';
+import type { AgentOutcome, PolicySummary } from '../../contracts/agent-step/index.ts';
+import type { AgentReading } from '../../contracts/agent-step/reading.ts';
+import type { RecoveredNote } from '../../contracts/script-outcome/shape.ts';
+import { AGENT_FILES } from '../../evidence/agent-documents.ts';
+import { type AgentLeft, reasonFor } from '../../evidence/agent-recover.ts';
+import type { AgentJudgement, AgentPlan } from '../../evidence/agent-run.ts';
+import { doorCountIn } from '../../evidence/door-count.ts';
+import { against } from '../../evidence/policy-summary.ts';
+import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { during } from './judged.ts';
+import { maskedStatus } from './masked.ts';
+import { terminationOf } from './termination.ts';
+import { LINE_BYTES_MAX } from './watch.ts';
+
+/**
+ * Judges an agent whose Proctor died before it could: by its stream, which is read again, by the count of the door, and
+ * by what the launcher saved of the work tree. Anything else is unknown, and said to be.
+ */
+export async function judgeInterrupted(left: AgentLeft): Promise<{
+  readonly judgement: AgentJudgement;
+  readonly unknown: RecoveredNote['unknown'];
+}> {
+  const { folder, plan, isStarted, tree, because, files, events } = left;
+  const reading = readAgain(folder, plan);
+  const summary = plan.policy as PolicySummary;
+  const breaches = tree?.breaches ?? [];
+  const violations = [...breaches, ...during({ reading, stoppedFor: undefined }, summary.effective)];
+  const access = accessOf(left);
+  const head = tree?.changes.refs.find(({ name }) => name === 'HEAD')?.sha;
+  const judgement: AgentJudgement = {
+    ...endedAs(left, reading),
+    // Words before the last line are not the last words.
+    finalText: reading.terminal ? reading.finalText : null,
+    session: reading.session,
+    model: reading.model,
+    reported: reading.usage,
+    lines: reading.lines,
+    events,
+    denials: reading.denialCount,
+    modelAccess: access.told,
+    policy: { ...summary, ...against(violations, notesOf(left)) },
+    workspaceStatus:
+      tree === undefined ? null : maskedStatus(workspaceStatusOf(plan.request.run_id, tree.changes, tree.notes), asIs),
+    workspace: plan.workspace && { ...plan.workspace, ...(head && { head_sha: head }) },
+    files,
+    warnings: tree?.holdsSecret ? ['workspace.diff: holds the value of a secret'] : [],
+    remarks: [{ level: 'error', code: because.reason, detail: because.detail }],
+  };
+  const unknown: RecoveredNote['unknown'] = [];
+  if (isStarted && !access.isKnown) unknown.push('requests');
+  if (isStarted && tree === undefined) unknown.push('workspace');
+  return { judgement, unknown };
+}
+
+/** The launcher masked it; what is left to do is to tell apart names that became one. */
+const asIs = (text: string): string => text;
+
+/** What the clocks or the policy decided before stays decided. Nothing else of an interrupted run is believed. */
+function endedAs(
+  { plan, capture, tree, because }: AgentLeft,
+  reading: AgentReading,
+): Pick<AgentJudgement, 'termination' | 'reason' | 'detail' | 'apiStatus'> {
+  const ended = terminationOf({
+    ending: capture.ending,
+    survivors: 0,
+    stoppedFor: undefined,
+    reading,
+    approval: plan.invocation.approval,
+    breaches: tree?.breaches ?? [],
+    tooMuch: null,
+    difference: null,
+  });
+  if (ended.termination !== 'completed' && ended.termination !== 'error') return ended;
+  return { termination: 'error', reason: reasonFor(because.reason), detail: because.message, apiStatus: null };
+}
+
+/** The same fold over the native stream as while the agent was alive. A last line that was cut off is none. */
+function readAgain(folder: string, plan: AgentPlan): AgentReading {
+  const adapter = agentNamed(plan.asked.agent_family);
+  if (!adapter) throw new Fault('odd_journal', 'The journal of the run names an agent that Proctor does not know.');
+  const reader = adapter.reader({ approval: plan.invocation.approval, maxTurns: undefined });
+  const cutter = new LineCutter(LINE_BYTES_MAX);
+  const fd = openSync(path.join(folder, AGENT_FILES.stdout), 'r');
+  try {
+    for (;;) {
+      // The cutter keeps what it is given.
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const length = readChunk(fd, chunk);
+      if (length === 0) break;
+      cutter.take(chunk.subarray(0, length), line => void reader.line(line));
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return reader.end({ lastMessage: null });
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** How often the agent asked its model. Before it is started, it asks nothing. */
+function accessOf({ folder, plan, isStarted }: AgentLeft): {
+  readonly told: AgentOutcome['model_access'];
+  readonly isKnown: boolean;
+} {
+  const { modelMode: mode } = plan;
+  const none = { requests: 0, failures: 0, difference: null };
+  const counted = mode === 'none' || !isStarted ? none : doorCountIn(folder);
+  const { requests, failures, difference } = counted ?? none;
+  return {
+    told: { mode, requests, failures, recording_sha256: null, difference: mode === 'replay' ? difference : null },
+    isKnown: counted !== undefined,
+  };
+}
+
+function notesOf({ isStarted, tree }: AgentLeft): string[] {
+  if (!isStarted) return ['Proctor was interrupted before the agent started.'];
+  if (!tree) return ['Proctor was interrupted, and the work tree is gone: what the agent changed in it is not known.'];
+  return [
+    tree.breaches.length === 0
+      ? 'Proctor was interrupted. The launcher examined the work tree when every process was dead: nothing in it breaks the policy.'
+      : 'Proctor was interrupted. The launcher examined the work tree when every process was dead: what breaks the policy is listed.',
+    ...(tree.holdsSecret ? ['workspace.diff holds the value of a secret.'] : []),
+    ...tree.changes.notes,
+  ];
+}
