@@ -23,7 +23,7 @@ beforeAll(() => {
   place = makeJudgedPlace();
   programs = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
   placeAgent('claude', programs);
-  place.file('report.sh', 'printf hello > output/a.txt\n');
+  place.file('report.py', "import proctor_tool\nopen('output/a.txt', 'w').write('hello')\nproctor_tool.succeed()\n");
   place.file('intent.json', JSON.stringify({ goal: 'Say hello', commands: [{ argv: ['node', '-e', '0'] }] }));
   place.file('project/README.md', 'A project.\n');
   const project = path.join(place.cwd, 'project');
@@ -34,7 +34,7 @@ beforeAll(() => {
   gitIn(project, 'commit', '-q', '-m', 'One');
   const agent = ['run', 'agent', '--agent', 'claude', '--task', 'DO=write', '--dir', 'project', '--policy', 'edit'];
   for (const args of [
-    ['run', 'script', 'report.sh'],
+    ['run', 'script', 'report.py'],
     ['run', 'intent', 'intent.json', '--mode', 'execute-sandbox', '--policy', 'strict'],
     agent,
   ]) {
