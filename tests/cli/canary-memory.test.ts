@@ -34,7 +34,7 @@ test('a memory of the canary that is not ours alone, or not what we write, is tr
   const file = path.join(cache, name);
   const isAsWritten = (): boolean => {
     const { mode, uid } = lstatSync(file);
-    return lstatSync(file).isFile() && uid === process.getuid?.() && (mode & 0o777) === 0o644;
+    return lstatSync(file).isFile() && uid === process.getuid?.() && (mode & 0o777) === 0o600;
   };
   expect(readFileSync(file, 'utf8')).toBe(TRIED);
   const spoils: (() => void)[] = [

@@ -61,7 +61,7 @@ describe('proctor keys new', () => {
     expect(here.proctor(['keys', 'show']).stdout).toBe(`${keyId}\n`);
     const folder = path.join(here.cwd, '.proctor', 'keys');
     const modes = ['.', 'signing.key', 'signing.pub'].map(name => statSync(path.join(folder, name)).mode & 0o777);
-    expect(modes).toEqual([0o700, 0o600, 0o644]);
+    expect(modes).toEqual([0o700, 0o600, 0o600]);
     const before = everythingIn(folder);
     expect(before).toMatch(/-----BEGIN PRIVATE KEY-----\n.*-----BEGIN PUBLIC KEY-----\n/s);
     expect(here.proctor(['keys', 'new'])).toMatchObject({

@@ -154,7 +154,7 @@ function statusOf(run_id: string, diff: string, { sha256, bytes }: Stored, chang
     mode: '100644',
   }));
   const none = { total: 0, listed: [] };
-  return {
+  const status = {
     ...(structuredClone(workspaceStatus.example) as WorkspaceStatus),
     run_id,
     diff: { path: AGENT_FILES.diff, sha256, bytes, cut: null },
@@ -164,6 +164,8 @@ function statusOf(run_id: string, diff: string, { sha256, bytes }: Stored, chang
     refs: none,
     ...changes,
   };
+  // What is said to be undefined is not there.
+  return JSON.parse(JSON.stringify(status)) as object;
 }
 
 /** What such a run leaves, before it is written. */
