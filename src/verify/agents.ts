@@ -170,8 +170,7 @@ function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: Agen
   // Older ones have the program's own code if a child alone ran out of memory.
   const codes: unknown[] = isKnown ? [exitOf(ending).code] : [null];
   if (ending.how === 'out_of_memory') codes.push(ending.code);
-  if (!codes.includes(value.exit_code))
-    yield [file, 'exit_code', 'is not that of the ending in the outcome'];
+  if (!codes.includes(value.exit_code)) yield [file, 'exit_code', 'is not that of the ending in the outcome'];
 }
 
 function* misplaced(run: Run): Generator<Disagreement> {
