@@ -19,8 +19,8 @@ export function endingText(ending: Ending): string {
 
 /** A sandbox reports a signal as 128 and its number, which may as well be the program's own code. */
 function signalText(code: number): string {
-  const names = Object.entries(constants.signals).filter(([, number]) => number === code - 128);
-  return names[0] ? ` (perhaps ${names[0][0]})` : '';
+  const [name] = Object.entries(constants.signals).find(([, number]) => number === code - 128) ?? [];
+  return name === undefined ? '' : ` (perhaps ${name})`;
 }
 
 const STOPPED_BY = {

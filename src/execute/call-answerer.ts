@@ -5,6 +5,6 @@ import { pathToFileURL } from 'node:url';
 const { module } = workerData as { readonly module: string };
 
 // Questions wait in the port until somebody listens.
-const { answer } = (await import(pathToFileURL(module).href)) as { answer(question: unknown): unknown };
+const { answer } = (await import(pathToFileURL(module).href)) as { answer: (question: unknown) => unknown };
 
 parentPort?.on('message', question => parentPort?.postMessage(answer(question)));

@@ -32,7 +32,7 @@ export class CallThread {
     if (signal?.aborted) throw cancelled();
     const worker = this.#worked();
     worker.ref();
-    let stop = (): void => undefined;
+    let stop: (() => void) | undefined;
     try {
       return await new Promise((resolve, reject) => {
         const fail = (cause: unknown): void => reject(new Fault('thread_failed', 'A thread has ended.', { cause }));
@@ -50,7 +50,7 @@ export class CallThread {
       await this.close();
       throw error;
     } finally {
-      signal?.removeEventListener('abort', stop);
+      if (stop) signal?.removeEventListener('abort', stop);
       worker.removeAllListeners();
       // It must not keep a process alive that has nothing else to do.
       worker.unref();

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { canonicalize } from '../base/canonical.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/index.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';

@@ -17,7 +17,7 @@ test('a lock has one holder, and is free when it is closed', () => {
 
 test('a lock is free when its holder is killed, and one of those who wait gets it', async () => {
   const folder = temporaryFolder();
-  const holder = await process_(folder, 'takes');
+  const holder = await holding(folder, 'takes');
   expect(takeLock(folder, 'a')).toBeUndefined();
   holder.kill('SIGKILL');
   await ended(holder);
@@ -32,7 +32,7 @@ test('processes that take a lock in turns and are killed meanwhile never hold it
   const folder = temporaryFolder();
   const said: string[] = [];
   for (let round = 0; round < 4; round++) {
-    const all = await Promise.all([1, 2, 3].map(() => process_(folder, 'dies')));
+    const all = await Promise.all([1, 2, 3].map(() => holding(folder, 'dies')));
     for (const each of all) each.stdout?.on('data', text => said.push(String(text)));
     await Promise.all(all.map(ended));
   }
@@ -83,7 +83,7 @@ function bootOf(folder: string): string {
 }
 
 /** A process that takes the lock and keeps it, or takes it in turns with others until it kills itself while it has it. */
-async function process_(folder: string, act: 'takes' | 'dies'): Promise<ChildProcess> {
+async function holding(folder: string, act: 'takes' | 'dies'): Promise<ChildProcess> {
   const script = path.join(temporaryFolder(), 'holder.mjs');
   await build({
     stdin: { contents: PROGRAM, resolveDir: import.meta.dirname, loader: 'ts' },
