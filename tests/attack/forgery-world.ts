@@ -83,7 +83,7 @@ export async function plantIntent(cwd: string): Promise<string> {
     cwd: world,
     intent: path.join(world, 'intent.json'),
     mode: 'execute-sandbox',
-    policy: 'strict',
+    policy: 'default',
     onFolder: ({ id, folder }) => {
       from = folder;
       to = runFolder(cwd, 'intent', id);
