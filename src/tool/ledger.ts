@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { Entry, Ledger } from '../evidence/ledger.ts';
 import type { Recovered } from './recover.ts';
@@ -78,6 +79,8 @@ export async function completeLedger(home: string): Promise<Recovered[]> {
   try {
     const pending = pendingOf(home);
     const entries = pending.map(({ entry }) => entry);
+    // Even a lock is not left in a checkout for which there is nothing to do.
+    if (entries.length === 0 && !existsSync(path.join(home, LEDGER))) return [];
     const { added, isRepaired } = await appendLines(home, entries, takeLock, 'all of it');
     forgetPending(pending);
     const torn = `what was left of its last line stands in ${REPAIRS} now`;

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -44,7 +45,8 @@ describe('a state folder', () => {
     expect(warningsOf(ran).filter(text => text.startsWith('state_folder'))).toEqual([]);
     const key = readFileSync(path.join(state, 'journal.key'));
     expect(key).toHaveLength(32);
-    expect(readdirSync(state)).toEqual(['journal.key']);
+    expect(readdirSync(state).filter(name => name.endsWith('.tmp'))).toEqual([]);
+    expect([state, path.join(state, 'journal.key')].map(file => statSync(file).mode & 0o777)).toEqual([0o700, 0o600]);
     run(...script);
     expect(readFileSync(path.join(state, 'journal.key'))).toEqual(key);
   });
