@@ -3,11 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { builtInProfiles } from '../../src/contracts/profile/built-in.ts';
 import { DEFAULTS, effectiveBounds, type Offer, type Requested } from '../../src/policy/bounds.ts';
+import type { MachineKind, MachineLimits } from '../../src/policy/limits.ts';
 
 const { strict, default: usual, dev } = builtInProfiles;
-const NONE: Offer = { sandbox: 'none', isolation: 'none', lacks: [] };
-const STRICT: Offer = { sandbox: 'process', isolation: 'strict', lacks: [] };
-const STANDARD: Offer = { sandbox: 'process', isolation: 'standard', lacks: ['limits on memory', 'filters'] };
+const machine = (kind: MachineKind, can: boolean): MachineLimits => ({ kind, dividesCpus: can, countsSockets: can });
+const NONE: Offer = { sandbox: 'none', isolation: 'none', lacks: [], machine: machine('no_sandbox', true) };
+const STRICT: Offer = { sandbox: 'process', isolation: 'strict', lacks: [], machine: machine('cgroup_v1', true) };
+const STANDARD: Offer = {
+  sandbox: 'process',
+  isolation: 'standard',
+  lacks: ['limits on memory', 'filters'],
+  machine: machine('no_groups', false),
+};
 const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs what is not installed here: bwrap.' };
 
 function refusal(requested: Requested, process: Offer | null = STRICT): string {
@@ -26,6 +33,7 @@ describe('a run that asks for nothing', () => {
       sandbox: 'process',
       isolation: 'strict',
       network: 'blocked',
+      machine: STRICT.machine,
       ...DEFAULTS,
       warnings: [],
     });
@@ -35,6 +43,7 @@ describe('a run that asks for nothing', () => {
     const { isolation, warnings } = effectiveBounds({}, [NONE, STANDARD]);
     expect(isolation).toBe('standard');
     expect(warnings).toEqual([
+      expect.stringMatching(/^limit_watched: memory_bytes: /),
       'standard, not strict: there are no filters',
       'standard, not strict: there are no limits on memory',
     ]);

@@ -11,7 +11,16 @@ import { jobFor, offersOf, planOf } from '../../src/run/plan.ts';
 import { STARTED_AT } from '../evidence/script-world.ts';
 import { exampleWith, judged, rulesOf, temporaryFolder } from '../support.ts';
 
-const MACHINE: Machine = { cgroups: 'v2', seccomp: true, missing: [], isRoot: false, bootId: 'boot' };
+const MACHINE: Machine = {
+  cgroups: 'v2',
+  dividesCpus: true,
+  countsSockets: true,
+  seccomp: true,
+  missing: [],
+  isRoot: false,
+  bootId: 'boot',
+};
+const NO_GROUPS: Machine = { ...MACHINE, cgroups: 'none', dividesCpus: false, countsSockets: false };
 const SECRET = 'correct-horse-battery';
 
 function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
