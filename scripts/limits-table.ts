@@ -21,13 +21,14 @@ const COLUMNS: Readonly<Record<MachineKind, string>> = {
 
 function table(): string {
   const kinds = Object.keys(COLUMNS) as MachineKind[];
-  const rows = LIMITS.map(({ limit, title, held }) => [
-    `${title}, \`${limit}\``,
-    ...kinds.map(kind => {
+  const rows = LIMITS.map(({ limit, title, held }) => {
+    const cells = kinds.map(kind => {
       const [claim, by] = held[kind];
       return `${claim.replace('_', ' ')}${by === '' ? '' : `: ${by}`}`;
-    }),
-  ]);
-  const lines = [['limit', ...Object.values(COLUMNS)], ['---', ...kinds.map(() => '---')], ...rows];
-  return lines.map(cells => `| ${cells.join(' | ')} |`).join('\n');
+    });
+    return `| ${title}, \`${limit}\` | ${cells.join(' | ')} |`;
+  });
+  return [`| limit | ${Object.values(COLUMNS).join(' | ')} |`, `|${' --- |'.repeat(kinds.length + 1)}`, ...rows].join(
+    '\n',
+  );
 }

@@ -187,6 +187,7 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
     ...(runner
       ? [`    sandbox   ${sandboxText(runner, observed)}`, `    limits    ${limitsText(runner, limits, enforcement)}`]
       : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? 'not known')}`]),
+    ...limitClaimLines(enforcement).map(line => `    ${line}`),
     `    clocks    ${clock.join(', ')}`,
     ...observed
       .filter(({ held }) => !held)

@@ -99,7 +99,7 @@ export class Group implements Cgroup {
     this.#version = version;
     this.#at = at;
     const { cpu: _, ...always } = at;
-    this.folders = [...new Set(Object.values(always) as string[])];
+    this.folders = [...new Set(Object.values(always))];
   }
 
   async limit({ memoryBytes, socketBytes, pids, cpus }: CgroupLimits): Promise<void> {
@@ -144,7 +144,12 @@ export class Group implements Cgroup {
     this.folders = [...new Set([...this.folders, cpu])];
     await take(cpu, 'cpu.cfs_period_us', CPU_PERIOD_US, 0);
     await take(cpu, 'cpu.cfs_quota_us', quota, 0);
-    for (const pid of inside) await writeFileOf(cpu, 'cgroup.procs', String(pid));
+    for (const pid of inside) {
+      await writeFileOf(cpu, 'cgroup.procs', String(pid)).catch((error: unknown) => {
+        // Who has ended meanwhile needs no share.
+        if (codeOf(error) !== 'ESRCH') throw error;
+      });
+    }
   }
 
   async countsSockets(): Promise<boolean> {

@@ -112,7 +112,7 @@ async function enableCpu(folder: string): Promise<void> {
     ['cgroup.controllers', 'cgroup.subtree_control'].map(name => readFileOf(folder, name)),
   );
   if (!HAS_CPU.test(offered) || HAS_CPU.test(enabled)) return;
-  await writeFileOf(folder, 'cgroup.subtree_control', '+cpu').catch(() => undefined);
+  await writeFileOf(folder, 'cgroup.subtree_control', '+memory +pids +cpu').catch(() => undefined);
 }
 
 const HAS_CPU = /\bcpu\b/;

@@ -96,7 +96,7 @@ export class SampleWatch implements RunWatch {
 
   /** Memory that belongs to no process. */
   #besides(init: number | undefined): number {
-    const inside = init === undefined ? [] : [`/proc/${init}/root/tmp`, `/proc/${init}/root/dev/shm`];
+    const inside = init === undefined ? [] : ['/tmp', '/dev/shm'].map(folder => `/proc/${init}/root${folder}`);
     const sockets = hasOwnNetwork(this.#job, init) ? datagramAndStreamBytes(init) + netlinkBytes(init) : 0;
     return bytesOnTmpfs([this.#disk, ...inside]) + sockets;
   }

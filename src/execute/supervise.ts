@@ -76,10 +76,11 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         after(Math.max(lookMs, restMs), watch);
       };
       // The cell may be closed while we look; then there is nothing left to bound.
-      void cell
-        .exceeded()
-        .then(act, () => undefined)
-        .then(next);
+      const look = async (): Promise<void> => {
+        act(await cell.exceeded().catch(() => undefined));
+        next();
+      };
+      void look();
     };
     after(lookMs, watch);
   }

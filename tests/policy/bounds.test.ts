@@ -92,6 +92,13 @@ describe('what cannot be enforced', () => {
     ['memory bare', { sandbox: 'none', memoryBytes: 1024 ** 3 }, STRICT, `${BARE} a limit on memory.`],
     ['processes bare', { sandbox: 'none', pids: 10 }, STRICT, `${BARE} a limit on processes.`],
     ['processor time bare', { isolation: 'none', cpuSeconds: 10 }, STRICT, `${BARE} a limit on processor time.`],
+    ['a share of the processors bare', { sandbox: 'none', cpus: 1 }, STRICT, `${BARE} a share of the processors.`],
+    [
+      'a share of the processors without control groups',
+      { cpus: 0.5 },
+      STANDARD,
+      'not_enforceable: A share of the processors cannot be enforced here: --cpus needs control groups with a cpu controller. Leave it out, or see proctor doctor.',
+    ],
     [
       'strict isolation where something is lacking',
       { isolation: 'strict' },
@@ -138,6 +145,16 @@ describe('what cannot be enforced', () => {
     expect(effectiveBounds({ isolation: 'standard' }, [NONE, STRICT]).isolation).toBe('strict');
     expect(refusal({ profile: strict })).toBe('accepted');
     expect(refusal({ profile: usual }, STANDARD)).toBe('accepted');
+  });
+});
+
+describe('a share of the processors', () => {
+  test('is given where control groups divide them', () => {
+    expect(effectiveBounds({ cpus: 0.5 }, [NONE, STRICT]).cpus).toBe(0.5);
+  });
+
+  test.each([0, 0.009, -1, 1_025, Number.NaN])('of %s is out of bounds', cpus => {
+    expect(refusal({ cpus })).toBe('out_of_bounds: The share of processors must be from 0.01 to 1024.');
   });
 });
 

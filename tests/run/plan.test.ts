@@ -136,9 +136,20 @@ describe('what is written down before a run', () => {
     expect(plan.request.env_names).toEqual(['A', 'Z']);
   });
 
+  test('states in the record only what is enforced over the run', () => {
+    const asked = { bounds: { cpuSeconds: 3, memoryBytes: 64 * 1024 ** 2 } };
+    expect(planned(asked).plan.runner.limits).toMatchObject({ max_memory_bytes: 64 * 1024 ** 2, max_cpu_seconds: 3 });
+    const { runner: poor, enforcement } = planned(asked, NO_GROUPS).plan;
+    expect(Object.keys(poor.limits).sort()).toEqual(['max_output_files', 'max_total_output_bytes', 'timeout_ms']);
+    expect(enforcement.claims).toContainEqual({ limit: 'memory_bytes', value: 64 * 1024 ** 2, claim: 'watched' });
+    expect(enforcement.claims).toContainEqual({ limit: 'cpu_seconds', value: 3, claim: 'watched' });
+    expect(enforcement.claims).toContainEqual({ limit: 'cpus', value: null, claim: 'absent' });
+    expect(poor.warnings?.filter(warning => warning.startsWith('limit_watched: '))).toHaveLength(2);
+  });
+
   test('says what holds each limit, and claims nothing bare', () => {
     expect(planned().plan.enforcement).toMatchObject({ memory: 'cgroup_v2', cpu: 'none', kill: 'pid_namespace' });
-    expect(planned({}, { ...MACHINE, cgroups: 'none' }).plan.enforcement.memory).toBe('rlimit');
+    expect(planned({}, NO_GROUPS).plan.enforcement.memory).toBe('rlimit');
     const bare = planned({ bounds: { sandbox: 'none' } }).plan;
     expect(bare.enforcement).toMatchObject({ memory: 'none', pids: 'none', output: 'none', seccomp: false });
     expect(bare.runner.sandbox).toEqual({
