@@ -60,7 +60,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     'gives a share of the processors to those inside, and leaves nothing behind',
     async () => {
       const group = await newGroup();
-      const child = await inGroup(group, 'read -r rest');
+      const child = await inGroup(group, 'exec sleep 60');
       await group.limit({ cpus: 0.5 });
       const values = group.folders.flatMap(folder =>
         ['cpu.cfs_quota_us', 'cpu.max']
@@ -340,6 +340,7 @@ describe('the mounts', () => {
       parseMounts([line('cpu,cpuacct', '/docker/1'), line('memory', '/'), line('pids', '/')].join('\n'), own),
     ).toEqual({
       v1: {
+        cpu: { folder, own: path.join(folder, 'inner') },
         cpuacct: { folder, own: path.join(folder, 'inner') },
         memory: { folder, own: folder },
         pids: { folder, own: folder },
@@ -412,7 +413,7 @@ describe('the second world', () => {
     imitated(path.join(folder, 'proctor'));
     expect(await findParent({ folder, own: folder }, true)).toEqual({ parent: path.join(folder, 'proctor') });
     for (const group of [folder, path.join(folder, 'proctor')]) {
-      expect(contentOf(group, 'cgroup.subtree_control')).toBe('+memory +pids');
+      expect(contentOf(group, 'cgroup.subtree_control')).toBe('+memory +pids +cpu');
     }
   });
 
@@ -426,7 +427,7 @@ describe('the second world', () => {
     const leaf = imitated(path.join(own, 'proctor-self'));
     expect(await findParent({ folder, own }, false)).toEqual({ parent: own });
     expect(contentOf(leaf, 'cgroup.procs')).toBe(String(sleeper.pid));
-    expect(contentOf(own, 'cgroup.subtree_control')).toBe('+memory +pids');
+    expect(contentOf(own, 'cgroup.subtree_control')).toBe('+memory +pids +cpu');
     // Later we are in that leaf, and its parent is ready.
     expect(await findParent({ folder, own: leaf }, false)).toEqual({ parent: own });
   });

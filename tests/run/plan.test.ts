@@ -47,13 +47,25 @@ function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
 describe('what a machine offers', () => {
   test.each([
     ['everything', MACHINE, 'strict', []],
-    ['no control groups', { ...MACHINE, cgroups: 'none' }, 'standard', [/control groups/]],
+    ['no control groups', NO_GROUPS, 'standard', [/control groups/]],
     ['no filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
-    ['neither', { ...MACHINE, cgroups: 'none', seccomp: false }, 'standard', [/control groups/, /system call filter/]],
+    ['neither', { ...NO_GROUPS, seccomp: false }, 'standard', [/control groups/, /system call filter/]],
   ] as const)('with %s', (_, machine, isolation, lacks) => {
     const [bare, sandbox] = offersOf(machine);
-    expect(bare).toEqual({ sandbox: 'none', isolation: 'none', lacks: [] });
-    expect(sandbox).toEqual({ sandbox: 'process', isolation, lacks: lacks.map(lack => expect.stringMatching(lack)) });
+    const { dividesCpus, countsSockets, cgroups } = machine;
+    const can = { dividesCpus, countsSockets };
+    expect(bare).toEqual({
+      sandbox: 'none',
+      isolation: 'none',
+      lacks: [],
+      machine: { ...can, kind: 'no_sandbox' },
+    });
+    expect(sandbox).toEqual({
+      sandbox: 'process',
+      isolation,
+      lacks: lacks.map(lack => expect.stringMatching(lack)),
+      machine: { ...can, kind: cgroups === 'none' ? 'no_groups' : 'cgroup_v2' },
+    });
   });
 
   test('names the programs that are missing, and not where they would lie', () => {

@@ -6,7 +6,7 @@ export const CLAIMS = ['enforced', 'watched', 'per_process', 'absent'] as const;
 
 export type Claim = (typeof CLAIMS)[number];
 
-export const LIMIT_NAMES = [
+const LIMIT_NAMES = [
   'timeout_ms',
   'idle_timeout_ms',
   'cpu_seconds',
