@@ -1,9 +1,13 @@
-/** Writes docs/contracts/: a page and a JSON Schema per contract, and an index. `--check` only says whether they are true. */
+/**
+ * Writes docs/contracts/, a page and a JSON Schema per contract and an index, and the table of limits in docs/sandboxes.md.
+ * `--check` only says whether they are true.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { contractPages } from './contract-pages.ts';
+import { withLimitsTable } from './limits-table.ts';
 
 const folder = path.join(process.cwd(), 'docs', 'contracts');
 const pages = contractPages(await loadContracts());
@@ -24,3 +28,12 @@ if (isCheck && stale.length + wrong.length > 0) {
   for (const [file, text] of wrong) writeAtomic(path.join(folder, file), text, 0o666);
   console.log(`${pages.size} files in docs/contracts, ${wrong.length} written, ${stale.length} removed.`);
 }
+
+const sandboxes = path.join(process.cwd(), 'docs', 'sandboxes.md');
+const page = readFileSync(sandboxes, 'utf8');
+if (isCheck && withLimitsTable(page) !== page) {
+  console.error(
+    'The table of limits in docs/sandboxes.md is not that of src/policy/limits.ts; npm run docs writes it.',
+  );
+  process.exitCode = 1;
+} else if (!isCheck) writeAtomic(sandboxes, withLimitsTable(page));

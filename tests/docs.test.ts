@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ACTIVE_FILES } from '../src/policy/active-files.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
+import { withLimitsTable } from '../scripts/limits-table.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
 import { runIntent } from '../src/tool/run-intent.ts';
@@ -16,6 +17,10 @@ test('docs/contracts is what the contracts say (npm run docs writes it)', async 
     [...pages.keys()].sort((a, b) => (a < b ? -1 : 1)),
   );
   for (const [file, text] of pages) expect(read(`docs/contracts/${file}`), file).toBe(text);
+});
+
+test('the table of limits in docs/sandboxes.md is that of src/policy/limits.ts (npm run docs writes it)', () => {
+  expect(withLimitsTable(read('docs/sandboxes.md'))).toBe(read('docs/sandboxes.md'));
 });
 
 describe.each([

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunAgentFlags } from './run-agent.ts';
-import { atLeastOne, collect, duration } from './units.ts';
+import { atLeastOne, collect, cpus, duration } from './units.ts';
 
 /** The command that lets an agent work under a policy. */
 export function addAgentCommand(run: Command, ended: (code: number) => void): void {
@@ -25,6 +25,7 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     .option('--model <name>', 'which model, as the agent calls it')
     .option('--max-turns <count>', 'how many turns it may have', atLeastOne)
     .option('--max-cost <usd>', 'what it may cost, by its own account, in US dollars', dollars)
+    .option('--cpus <count>', 'processors that it may use at once, such as 0.5 or 2; needs control groups', cpus)
     .option('--secret <name>', 'a variable that it sees, masked wherever it says it; may be repeated', collect)
     .addOption(
       new Option('--model-mode <mode>', 'whether the model answers, is recorded, or a recording answers')

@@ -54,7 +54,7 @@ function agentText(
 }
 
 function sandboxText(
-  { name, works, isolation, enforces, lacks, observed, trouble, advice }: SandboxDiagnosis,
+  { name, works, isolation, enforces, limits, lacks, observed, trouble, advice }: SandboxDiagnosis,
   paint: Paint,
 ): string {
   const mark = name === 'none' ? paint('note', '!') : works ? paint('good', '✓') : paint('bad', '✗');
@@ -62,6 +62,7 @@ function sandboxText(
     `${mark} ${paint('strong', `sandbox ${name}`)}  ${name === 'none' ? 'isolates nothing' : works ? `isolation ${isolation}` : 'does not work here'}`,
     ...(trouble === undefined ? [] : [`    ${printable(trouble)}`]),
     ...enforces.map(what => `    enforces  ${what}`),
+    ...limitLines(limits).map(line => `    limits    ${line}`),
     ...observed.map(
       ({ what, held, note }) =>
         `    tried     ${held ? paint('good', 'held') : paint('bad', 'broken')}: ${what.replace('_', ' ')}. ${printable(note)}`,
@@ -71,4 +72,13 @@ function sandboxText(
     '',
   ];
   return lines.join('\n');
+}
+
+/** One line for each claim: `watched: memory, processor time`. */
+function limitLines(limits: SandboxDiagnosis['limits']): string[] {
+  const claims = [...new Set(limits.map(({ claim }) => claim))];
+  return claims.map(claim => {
+    const titles = limits.filter(each => each.claim === claim).map(({ title }) => title.replaceAll('`', ''));
+    return `${claim.replace('_', ' ')}: ${titles.join('; ')}`;
+  });
 }

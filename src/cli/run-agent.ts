@@ -30,6 +30,7 @@ export interface RunAgentFlags {
   readonly model?: string;
   readonly maxTurns?: number;
   readonly maxCost?: number;
+  readonly cpus?: number;
   readonly secret?: readonly string[];
   readonly modelMode: 'live' | 'record' | 'replay';
   readonly recording?: string;
@@ -72,6 +73,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     model: flags.model,
     maxTurns: flags.maxTurns,
     maxCostUsd: flags.maxCost,
+    cpus: flags.cpus,
     recording: flags.recording,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
@@ -174,6 +176,7 @@ function asJson(result: AgentRunResult): object {
     model_access: result.modelAccess,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
+    limit_claims: result.enforcement.claims ?? [],
     warnings: result.warnings,
     duration_ms: result.durationMs,
     key_id: result.keyId,
@@ -204,7 +207,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
       ? []
       : [
           `  sandbox   ${sandboxText(runner, result.observed)}`,
-          `  limits    ${limitsText(runner, result.limits, result.enforcement.memory)}`,
+          `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
     `  used      ${usedText(result)}`,
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),

@@ -3,7 +3,7 @@ import { addAgentCommand } from './agent-commands.ts';
 import { addIntentCommands } from './intent-commands.ts';
 import type { RunScriptFlags } from './run-script.ts';
 import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
-import { age, atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
+import { age, atLeastOne, collect, cpus, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run something, and those that look after the runs. */
 export function addRunCommands(program: Command, ended: (code: number) => void): void {
@@ -30,6 +30,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
     .option('--idle-timeout <time>', 'how long it may say nothing', duration)
     .option('--memory <size>', 'memory of all its processes, files in its work folder included (default: 1g)', size)
     .option('--cpu-seconds <seconds>', 'processor time of all its processes', wholeNumber)
+    .option('--cpus <count>', 'processors that it may use at once, such as 0.5 or 2; needs control groups', cpus)
     .option('--pids <count>', 'processes at once (default: 256)', wholeNumber)
     .option('--max-files <count>', 'files in output/ (default: 1000)', wholeNumber)
     .option('--max-bytes <size>', 'bytes in output/ (default: 500m)', size)

@@ -21,6 +21,7 @@ export interface RunScriptFlags {
   readonly idleTimeout?: number;
   readonly memory?: number;
   readonly cpuSeconds?: number;
+  readonly cpus?: number;
   readonly pids?: number;
   readonly maxFiles?: number;
   readonly maxBytes?: number;
@@ -75,6 +76,7 @@ function boundsOf(flags: RunScriptFlags): Partial<RunScriptOptions> {
     idleMs: flags.idleTimeout,
     memoryBytes: flags.memory,
     cpuSeconds: flags.cpuSeconds,
+    cpus: flags.cpus,
     pids: flags.pids,
     outputFilesMax: flags.maxFiles,
     outputBytesMax: flags.maxBytes,
@@ -94,6 +96,7 @@ function asJson(result: ScriptRunResult): object {
     correlation_id: result.correlationId,
     sandbox: result.runner.sandbox,
     limits: { ...result.runner.limits, ...result.limits },
+    limit_claims: result.enforcement.claims ?? [],
     warnings: result.warnings,
     output: result.files,
     duration_ms: result.durationMs,
@@ -114,7 +117,7 @@ function summary(result: ScriptRunResult, script: string, flags: RunScriptFlags,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...(hint === undefined ? [] : [`  ${paint('note', 'hint')}      ${hint}`]),
     `  sandbox   ${sandboxText(runner, observed)}`,
-    `  limits    ${limitsText(runner, limits, enforcement.memory)}`,
+    `  limits    ${limitsText(runner, limits, enforcement)}`,
     ...warnings.map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  output    ${files.length === 0 ? 'no files' : `${counted(files.length, 'file')}, ${sizeText(bytes)}${copied}`}`,
     `  evidence  ${printable(folder)}`,

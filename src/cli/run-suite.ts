@@ -43,6 +43,7 @@ export interface RunSuiteFlags {
   readonly sandbox?: 'none' | 'process';
   readonly isolation?: 'strict' | 'standard' | 'none';
   readonly memory?: number;
+  readonly cpus?: number;
   readonly json?: true;
 }
 
@@ -121,6 +122,7 @@ function targetOf(flags: RunSuiteFlags): Named {
     sandbox: flags.sandbox,
     isolation: flags.isolation,
     memoryBytes: flags.memory,
+    cpus: flags.cpus,
   };
   const given = {
     baseUrl: flags.baseUrl,

@@ -4,6 +4,7 @@ import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { Life } from '../tool/recover.ts';
+import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
 import type { Shown } from '../tool/runs.ts';
 import type { Paint } from './paint.ts';
 import { counted, durationText, sizeText } from './units.ts';
@@ -96,21 +97,42 @@ function networkText(warnings: readonly string[]): string {
 export function limitsText(
   { limits }: Pick<Runner, 'limits'>,
   besides: ScriptOutcome['limits'],
-  memoryBy: string,
+  { memory, claims = [] }: Pick<ScriptOutcome['enforcement'], 'memory' | 'claims'>,
 ): string {
-  const { timeout_ms, max_memory_bytes, max_cpu_seconds, max_output_files, max_total_output_bytes } = limits;
-  const memory =
-    max_memory_bytes === undefined
-      ? []
-      : [`${sizeText(max_memory_bytes)}${memoryBy === 'rlimit' ? ' for each process alone' : ''}`];
+  const { timeout_ms, max_output_files, max_total_output_bytes } = limits;
+  // Runs of earlier versions state no claims; what their record states must do.
+  const text = (limit: LimitName, stated: number | undefined, show: (value: number) => string): string[] => {
+    const found = claims.find(claim => claim.limit === limit);
+    const value = found?.value ?? stated ?? null;
+    const worth = found && found.claim !== 'enforced' ? ` (${claimText(found.claim)})` : '';
+    return value === null ? [] : [`${show(value)}${worth}`];
+  };
   return [
     durationText(timeout_ms),
     ...(besides.idle_timeout_ms === null ? [] : [`${durationText(besides.idle_timeout_ms)} without a word`]),
-    ...(max_cpu_seconds === undefined ? [] : [`${durationText(max_cpu_seconds * 1_000)} of processor time`]),
-    ...memory,
-    ...(besides.pids === null ? [] : [`${besides.pids} processes`]),
+    ...text('cpu_seconds', limits.max_cpu_seconds, value => `${durationText(value * 1_000)} of processor time`),
+    ...text('cpus', undefined, value => counted(value, 'processor')),
+    ...text('memory_bytes', limits.max_memory_bytes, value =>
+      claims.length === 0 && memory === 'rlimit' ? `${sizeText(value)} for each process alone` : sizeText(value),
+    ),
+    ...text('processes', besides.pids ?? undefined, value => counted(value, 'process', 'processes')),
     `${counted(max_output_files, 'file')} and ${sizeText(max_total_output_bytes)} of output`,
   ].join(', ');
+}
+
+/** What the limits of a run were worth, one line for each claim. */
+export function limitClaimLines({ claims = [] }: Pick<ScriptOutcome['enforcement'], 'claims'>): string[] {
+  return CLAIMS.flatMap(claim => {
+    const limits = claims.filter(each => each.claim === claim && each.value !== null).map(({ limit }) => limit);
+    return limits.length === 0 ? [] : [`${claimText(claim).padEnd(11)} ${limits.join(', ')}`];
+  });
+}
+
+const claimText = (claim: Claim): string => claim.replace('_', ' ');
+
+/** A sum of samples can miss some of what was used. */
+export function sampledText({ measured_by }: ScriptOutcome['usage']): string[] {
+  return measured_by === 'samples' ? ['as far as samples show'] : [];
 }
 
 /** What a program said, how much of it, and where it lies. */

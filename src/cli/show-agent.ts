@@ -8,10 +8,12 @@ import {
   endingText,
   evidenceLines,
   isNews,
+  limitClaimLines,
   limitsText,
   logLines,
   openText,
   recoveredLines,
+  sampledText,
   sandboxText,
   startedJson,
 } from './run-text.ts';
@@ -139,6 +141,7 @@ function usedBy({ reported, usage }: Outcome): string {
     ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(cost_usd < 1 ? 4 : 2)}`]),
     ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of processor time`]),
     ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} of memory at most`]),
+    ...sampledText(usage),
     ...(usage.forks_denied ? [`refused a further process ${counted(usage.forks_denied, 'time')}`] : []),
   ];
   return said.join(', ') || 'not measured';
@@ -182,11 +185,9 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
     '',
     `  ${paint('strong', 'bounds')}`,
     ...(runner
-      ? [
-          `    sandbox   ${sandboxText(runner, observed)}`,
-          `    limits    ${limitsText(runner, limits, enforcement.memory)}`,
-        ]
+      ? [`    sandbox   ${sandboxText(runner, observed)}`, `    limits    ${limitsText(runner, limits, enforcement)}`]
       : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? 'not known')}`]),
+    ...limitClaimLines(enforcement).map(line => `    ${line}`),
     `    clocks    ${clock.join(', ')}`,
     ...observed
       .filter(({ held }) => !held)

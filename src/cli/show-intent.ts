@@ -5,6 +5,7 @@ import type { Paint } from './paint.ts';
 import {
   endingText,
   evidenceLines,
+  limitClaimLines,
   limitsText,
   logLines,
   openText,
@@ -88,10 +89,11 @@ function ranLines({ runner, outcome, result }: ShownIntent, paint: Paint): strin
     ...(runner
       ? [
           `  sandbox   ${sandboxText(runner, outcome.observed)}`,
-          `  limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
+          `  limits    ${limitsText(runner, outcome.limits, outcome.enforcement)}`,
           `  writes    ${runner.write_roots.join(', ')}; programs ${runner.commands.allowlist.join(', ') || 'all'}`,
         ]
       : ['  sandbox   no record: the exit is not known']),
+    ...limitClaimLines(outcome.enforcement).map(line => `  ${line}`),
     ...(runner?.warnings ?? []).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     ...outcome.checks.slice(0, SHOWN_MAX).map(({ check, path: file, held, message }) => {
       const sign = held ? paint('good', '✓') : paint('bad', '✗');

@@ -11,12 +11,14 @@ import { judgementLine } from './judgement-text.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import {
+  limitClaimLines,
   endingText,
   evidenceLines,
   limitsText,
   logLines,
   openText,
   recoveredLines,
+  sampledText,
   sandboxText,
   startedJson,
   streamText,
@@ -97,7 +99,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...(runner
       ? [
           `    sandbox   ${sandboxText(runner, [])}`,
-          `    limits    ${limitsText(runner, outcome.limits, outcome.enforcement.memory)}`,
+          `    limits    ${limitsText(runner, outcome.limits, outcome.enforcement)}`,
         ]
       : [`    sandbox   no record: ${printable(absent ?? '')}`]),
     ...enforcedBy(outcome).map(line => `    ${line}`),
@@ -155,6 +157,7 @@ function usedBy({ usage }: ScriptOutcome): string {
   const used = [
     ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of processor time`]),
     ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} of memory at most`]),
+    ...sampledText(usage),
     ...(usage.forks_denied ? [`refused a further process ${counted(usage.forks_denied, 'time')}`] : []),
   ];
   return used.join(', ') || 'not measured';
@@ -162,7 +165,7 @@ function usedBy({ usage }: ScriptOutcome): string {
 
 /** What the caller said; a default is not a wish. */
 function askedOf({ requested }: ScriptRequest): string {
-  const { profile, sandbox, isolation, timeout_ms, idle_timeout_ms, memory_bytes, cpu_seconds, pids } = requested;
+  const { profile, sandbox, isolation, timeout_ms, idle_timeout_ms, memory_bytes, cpu_seconds, cpus, pids } = requested;
   const { max_output_files, max_total_output_bytes } = requested;
   const asked = [
     profile && `profile ${profile}`,
@@ -170,6 +173,7 @@ function askedOf({ requested }: ScriptRequest): string {
     isolation && `isolation ${isolation}`,
     timeout_ms && durationText(timeout_ms),
     idle_timeout_ms && `${durationText(idle_timeout_ms)} without a word`,
+    cpus && counted(cpus, 'processor'),
     cpu_seconds && `${durationText(cpu_seconds * 1_000)} of processor time`,
     memory_bytes && sizeText(memory_bytes),
     pids && `${pids} processes`,
@@ -185,6 +189,7 @@ function enforcedBy({ enforcement }: ScriptOutcome): string[] {
     ([, who]) => who !== 'none',
   );
   return [
+    ...limitClaimLines(enforcement),
     `held by   ${[...by.map(([what, who]) => `${what}: ${who.replace('_', ' ')}`), `end: ${kill.replace('_', ' ')}`].join(', ')}`,
     `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root of this machine'}`,
   ];

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { formats } from './formats.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
-import { atLeastOne, collect, duration, size, wholeNumber } from './units.ts';
+import { atLeastOne, collect, cpus, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run suites. */
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
@@ -38,6 +38,7 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
       new Option('--isolation <level>', 'with --script: at least this much').choices(['strict', 'standard', 'none']),
     )
     .option('--memory <size>', 'with --script: memory of all its processes (default: 1g)', size)
+    .option('--cpus <count>', 'with --script or --agent: processors that each attempt may use at once', cpus)
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', EXITS)
     .action(async (cases: string | undefined, flags: RunSuiteFlags) => {

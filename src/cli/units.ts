@@ -28,6 +28,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** `0.5`, `2`. */
+export function cpus(text: string): number {
+  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('It takes a number such as 0.5 or 2.');
+  return Number(text);
+}
+
 export function atLeastOne(text: string): number {
   const number = wholeNumber(text);
   if (number < 1) throw new InvalidArgumentError('It takes a whole number from 1 up.');

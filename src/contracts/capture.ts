@@ -30,6 +30,8 @@ export interface Capture {
   readonly memoryPeakBytes?: number;
   /** How often it was refused another process. */
   readonly forksDenied?: number;
+  /** Processor time and memory are sums of samples: what happened between two of them may be missing. */
+  readonly isSampled?: true;
   /** How many of its processes could not be ended. Undefined where one could have hidden itself. */
   readonly survivors?: number;
 }

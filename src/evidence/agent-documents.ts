@@ -7,6 +7,7 @@ import { type Document, logOf, recordOf, streamOf } from './documents.ts';
 import { exitOf } from './endings.ts';
 import { endingText } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
+import { usageOf } from './usage.ts';
 
 const STEP = 'agent';
 export const AGENT_STEP_FOLDER = `evidence/steps/${STEP}`;
@@ -131,11 +132,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     observed: plan.observed,
     limits: plan.limits,
     clocks: plan.clocks,
-    usage: {
-      cpu_ms: capture.cpuMs === undefined ? null : Math.round(capture.cpuMs),
-      memory_peak_bytes: capture.memoryPeakBytes ?? null,
-      forks_denied: capture.forksDenied ?? null,
-    },
+    usage: usageOf(capture),
     survivors: capture.survivors ?? null,
     ...(recovered && { recovered }),
   };

@@ -8,6 +8,7 @@ import { exitOf, terminationOf } from './endings.ts';
 import type { CaptureNote, Remark, ScriptRun, StoredStreams, StreamNote } from './script-run.ts';
 import { finalState } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
+import { usageOf } from './usage.ts';
 
 /** A file of the run folder: its path in it, its bytes, and their hash where somebody knows it already. */
 export type Document = readonly [path: string, bytes: string | Uint8Array, sha256?: string];
@@ -133,11 +134,7 @@ function outcomeOf({ plan, capture, reading, recovered }: ScriptRun): ScriptOutc
     enforcement: plan.enforcement,
     observed: plan.observed,
     limits: plan.limits,
-    usage: {
-      cpu_ms: capture.cpuMs === undefined ? null : Math.round(capture.cpuMs),
-      memory_peak_bytes: capture.memoryPeakBytes ?? null,
-      forks_denied: capture.forksDenied ?? null,
-    },
+    usage: usageOf(capture),
     ...(recovered && { recovered }),
   };
 }

@@ -11,6 +11,7 @@ import { endingText } from './final-state.ts';
 import type { IntentRun, IntentTexts } from './intent-run.ts';
 import type { StoredStreams } from './script-run.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
+import { usageOf } from './usage.ts';
 
 const STEP = 'intent';
 export const INTENT_STEP_FOLDER = `evidence/steps/${STEP}`;
@@ -139,11 +140,7 @@ function outcomeOf({ plan, ran, recovered }: IntentRun, { bundle }: IntentTexts)
     enforcement,
     observed,
     limits,
-    usage: {
-      cpu_ms: capture.cpuMs === undefined ? null : Math.round(capture.cpuMs),
-      memory_peak_bytes: capture.memoryPeakBytes ?? null,
-      forks_denied: capture.forksDenied ?? null,
-    },
+    usage: usageOf(capture),
     ...(recovered && { recovered }),
   };
 }

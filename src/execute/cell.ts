@@ -18,6 +18,8 @@ export interface Cell {
   /** Ends every process of the program. Whether it worked is seen by `ended`. */
   kill(): void;
   counters(): Promise<Counters>;
+  /** Which limit the run has exceeded, of those that only looking can tell. The kernel holds the others by itself. */
+  exceeded(): Promise<'cpu' | 'memory' | undefined>;
   /** Leaves no process, no mount and no folder of the cell behind. `first` comes when all is dead, and the files are there. */
   close(first?: () => Promise<void>): Promise<void>;
 }
@@ -41,6 +43,8 @@ export interface Counters {
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
   readonly forksDenied?: number;
+  /** Summed from samples of /proc: what happened between two of them may be missing. */
+  readonly isSampled?: true;
 }
 
 /** A kind of sandbox. */

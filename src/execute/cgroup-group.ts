@@ -12,6 +12,10 @@ export interface Cgroup {
   /** Takes a process in, with all its threads and all its children to come. It may cost some 15 ms. */
   join(pid: number): Promise<void>;
   counters(): Promise<CgroupCounters>;
+  /** Whether the kernel bounds the buffers of its TCP and UDP sockets. */
+  countsSockets(): Promise<boolean>;
+  /** What the buffers of its TCP and UDP sockets take besides its memory: 0 if they count as memory; undefined if unknown. */
+  socketBytes(): Promise<number | undefined>;
   processes(): Promise<number[]>;
   /** Ends every process of the group, and comes back when none is left. */
   kill(): Promise<void>;
@@ -22,7 +26,11 @@ export interface Cgroup {
 export interface CgroupLimits {
   /** Of memory and swap together. */
   readonly memoryBytes?: number;
+  /** Of the buffers of TCP and UDP sockets, where the kernel counts them apart from memory. */
+  readonly socketBytes?: number;
   readonly pids?: number;
+  /** How many processors it may use at once, on average over a tenth of a second. */
+  readonly cpus?: number;
 }
 
 export interface CgroupCounters {
@@ -39,6 +47,8 @@ export interface GroupFolders {
   readonly pids: string;
   /** Counts CPU time, where `unified` does not. */
   readonly cpuacct?: string;
+  /** Divides the processors. A group of its own is made only when a share is asked for: each one costs time to join. */
+  readonly cpu?: string;
   /** A group of the second world, which can be killed as a whole. Machines of the first may offer it beside theirs. */
   readonly unified?: string;
 }
@@ -50,6 +60,7 @@ export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, nam
   }
   const child = (parent: string): string => path.join(parent, `${PREFIX}${name}`);
   const folders: GroupFolders = {
+    ...(parents.cpu !== undefined && { cpu: child(parents.cpu) }),
     memory: child(parents.memory),
     pids: child(parents.pids),
     ...(parents.cpuacct !== undefined && { cpuacct: child(parents.cpuacct) }),
@@ -80,19 +91,24 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 export class Group implements Cgroup {
-  readonly folders: readonly string[];
+  folders: readonly string[];
   readonly #version: 'v1' | 'v2';
   readonly #at: GroupFolders;
 
   constructor(version: 'v1' | 'v2', at: GroupFolders) {
     this.#version = version;
     this.#at = at;
-    this.folders = [...new Set(Object.values(at) as string[])];
+    const { cpu: _, ...always } = at;
+    this.folders = [...new Set(Object.values(always))];
   }
 
-  async limit({ memoryBytes, pids }: CgroupLimits): Promise<void> {
+  async limit({ memoryBytes, socketBytes, pids, cpus }: CgroupLimits): Promise<void> {
     try {
       if (memoryBytes !== undefined) await this.#limitMemory(memoryBytes);
+      if (socketBytes !== undefined && this.#version === 'v1' && (await this.countsSockets())) {
+        await take(this.#at.memory, `${SOCKETS}.limit_in_bytes`, socketBytes, PAGE_BYTES_MAX);
+      }
+      if (cpus !== undefined) await this.#limitCpus(cpus);
       if (pids !== undefined) await take(this.#at.pids, 'pids.max', pids, 0);
     } catch (cause) {
       throw new Fault('limits_not_enforced', 'The kernel did not take the limits of a control group.', { cause });
@@ -109,6 +125,42 @@ export class Group implements Cgroup {
     }
     await take(folder, 'memory.max', bytes, PAGE_BYTES_MAX);
     if ((await readFileOf(folder, 'memory.swap.max')) !== undefined) await take(folder, 'memory.swap.max', 0, 0);
+  }
+
+  async #limitCpus(cpus: number): Promise<void> {
+    const { cpu } = this.#at;
+    if (cpu === undefined) throw new Error('no controller divides the processors');
+    const quota = Math.round(cpus * CPU_PERIOD_US);
+    if (this.#version === 'v2') {
+      await writeFileOf(cpu, 'cpu.max', `${quota} ${CPU_PERIOD_US}`);
+      const taken = await readFileOf(cpu, 'cpu.max');
+      if (taken?.trim() !== `${quota} ${CPU_PERIOD_US}`) throw new Error(`cpu.max is ${taken}`);
+      return;
+    }
+    // Many machines have it in one place with what counts CPU time.
+    const isNew = !this.folders.includes(cpu);
+    const inside = isNew ? await this.processes() : [];
+    if (isNew) await makeFolder(cpu);
+    this.folders = [...new Set([...this.folders, cpu])];
+    await take(cpu, 'cpu.cfs_period_us', CPU_PERIOD_US, 0);
+    await take(cpu, 'cpu.cfs_quota_us', quota, 0);
+    for (const pid of inside) {
+      await writeFileOf(cpu, 'cgroup.procs', String(pid)).catch((error: unknown) => {
+        // Who has ended meanwhile needs no share.
+        if (codeOf(error) !== 'ESRCH') throw error;
+      });
+    }
+  }
+
+  async countsSockets(): Promise<boolean> {
+    // The second world counts them as memory.
+    return this.#version === 'v2' || (await readFileOf(this.#at.memory, `${SOCKETS}.limit_in_bytes`)) !== undefined;
+  }
+
+  async socketBytes(): Promise<number | undefined> {
+    if (this.#version === 'v2') return 0;
+    const usage = await readFileOf(this.#at.memory, `${SOCKETS}.usage_in_bytes`);
+    return usage === undefined ? undefined : Number(usage);
   }
 
   async join(pid: number): Promise<void> {
@@ -168,6 +220,11 @@ export class Group implements Cgroup {
     return removeFolders(this.folders);
   }
 }
+
+/** Named after TCP; UDP counts, too. */
+const SOCKETS = 'memory.kmem.tcp';
+
+const CPU_PERIOD_US = 100_000;
 
 const MEMSW = 'memory.memsw.limit_in_bytes';
 

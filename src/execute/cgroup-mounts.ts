@@ -15,7 +15,7 @@ export interface CgroupMounts {
   readonly v2?: CgroupMount;
 }
 
-type Controller = 'memory' | 'pids' | 'cpuacct';
+type Controller = 'memory' | 'pids' | 'cpuacct' | 'cpu';
 
 export async function cgroupMounts(): Promise<CgroupMounts> {
   const [mountinfo, own] = await Promise.all(['/proc/self/mountinfo', '/proc/self/cgroup'].map(textOf));
@@ -41,7 +41,7 @@ export function parseMounts(mountinfo: string, ownGroups: string): CgroupMounts 
   return { v1, ...(v2 && { v2 }) };
 }
 
-const CONTROLLERS: readonly Controller[] = ['memory', 'pids', 'cpuacct'];
+const CONTROLLERS: readonly Controller[] = ['memory', 'pids', 'cpuacct', 'cpu'];
 
 /** The path that /proc/self/cgroup gives for a controller; the unified hierarchy is the one without any. */
 function ownPath(ownGroups: string, controller: string): string {

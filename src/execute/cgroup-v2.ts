@@ -64,7 +64,10 @@ async function prepare(folder: string): Promise<string | undefined> {
   } catch {
     return NOT_OURS;
   }
-  if (hasBoth(await readFileOf(folder, 'cgroup.subtree_control'))) return undefined;
+  if (hasBoth(await readFileOf(folder, 'cgroup.subtree_control'))) {
+    await enableCpu(folder);
+    return undefined;
+  }
   // Only the root of the hierarchy has no type, and only it may hold processes and parents at once.
   const isTop = (await readFileOf(folder, 'cgroup.type')) === undefined;
   const inside = isTop ? [] : await processesIn([folder]);
@@ -97,9 +100,22 @@ async function moveBack(folder: string, pids: readonly number[]): Promise<void> 
 }
 
 async function enable(folder: string): Promise<void> {
-  if (hasBoth(await readFileOf(folder, 'cgroup.subtree_control'))) return;
-  await writeFileOf(folder, 'cgroup.subtree_control', '+memory +pids');
+  if (!hasBoth(await readFileOf(folder, 'cgroup.subtree_control'))) {
+    await writeFileOf(folder, 'cgroup.subtree_control', '+memory +pids');
+  }
+  await enableCpu(folder);
 }
+
+/** Only `--cpus` needs it, so a machine that does not offer it loses nothing else. */
+async function enableCpu(folder: string): Promise<void> {
+  const [offered = '', enabled = ''] = await Promise.all(
+    ['cgroup.controllers', 'cgroup.subtree_control'].map(name => readFileOf(folder, name)),
+  );
+  if (!HAS_CPU.test(offered) || HAS_CPU.test(enabled)) return;
+  await writeFileOf(folder, 'cgroup.subtree_control', '+memory +pids +cpu').catch(() => undefined);
+}
+
+const HAS_CPU = /\bcpu\b/;
 
 const hasBoth = (controllers: string | undefined): boolean =>
   controllers !== undefined && /\bmemory\b/.test(controllers) && /\bpids\b/.test(controllers);

@@ -14,6 +14,10 @@ export interface Cgroups {
   readonly version: 'v1' | 'v2' | 'none';
   /** Why not better, in a sentence. */
   readonly reason?: string;
+  /** Whether a share of the processors can be given. */
+  readonly dividesCpus: boolean;
+  /** Whether the kernel bounds the buffers of TCP and UDP sockets. */
+  readonly countsSockets: boolean;
   /** A new group, `proctor-<name>`. */
   open(name: string): Promise<Cgroup>;
 }
@@ -22,14 +26,24 @@ export interface Cgroups {
 export async function findCgroups(options: { readonly mounts?: CgroupMounts } = {}): Promise<Cgroups> {
   const mounts = options.mounts ?? (await cgroupMounts());
   const second = await tryV2(mounts);
-  if ('parents' in second) return { version: 'v2', open: name => makeGroup('v2', second.parents, name) };
+  if ('parents' in second) {
+    const { parents, ...can } = second;
+    return { version: 'v2', ...can, open: name => makeGroup('v2', parents, name) };
+  }
   const first = await tryV1(mounts);
   if ('parents' in first) {
-    return { version: 'v1', reason: second.reason, open: name => makeGroup('v1', first.parents, name) };
+    const { parents, ...can } = first;
+    return { version: 'v1', reason: second.reason, ...can, open: name => makeGroup('v1', parents, name) };
   }
   // The world that the machine lives in is the one whose reason helps.
   const { reason } = mounts.v1.memory ? first : second;
-  return { version: 'none', reason, open: () => Promise.reject(new Fault('cgroups_unavailable', reason)) };
+  return {
+    version: 'none',
+    reason,
+    dividesCpus: false,
+    countsSockets: false,
+    open: () => Promise.reject(new Fault('cgroups_unavailable', reason)),
+  };
 }
 
 /**
@@ -57,13 +71,16 @@ async function isOurs(folder: string): Promise<boolean> {
 /** As the kernel numbers file systems: control groups of the first and of the second world. */
 const CGROUP_TYPES: ReadonlySet<number> = new Set([0x27_e0_eb, 0x63_67_72_70]);
 
-type Tried = { readonly parents: GroupFolders } | { readonly reason: string };
+type Tried =
+  | ({ readonly parents: GroupFolders } & Pick<Cgroups, 'dividesCpus' | 'countsSockets'>)
+  | { readonly reason: string };
 
 async function tryV2({ v2 }: CgroupMounts): Promise<Tried> {
   if (v2 === undefined) return { reason: 'There is no unified hierarchy of control groups here.' };
   const found = await findParent(v2, process.geteuid?.() === 0);
   if ('reason' in found) return found;
-  return tryOut('v2', { memory: found.parent, pids: found.parent, unified: found.parent });
+  const { parent } = found;
+  return tryOut('v2', { memory: parent, pids: parent, unified: parent, cpu: parent });
 }
 
 async function tryV1({ v1, v2 }: CgroupMounts): Promise<Tried> {
@@ -74,6 +91,7 @@ async function tryV1({ v1, v2 }: CgroupMounts): Promise<Tried> {
     memory: v1.memory.own,
     pids: v1.pids.own,
     ...(v1.cpuacct && { cpuacct: v1.cpuacct.own }),
+    ...(v1.cpu && { cpu: v1.cpu.own }),
     ...(unified !== undefined && { unified }),
   });
 }
@@ -84,14 +102,21 @@ async function tryOut(version: 'v1' | 'v2', parents: GroupFolders): Promise<Trie
     try {
       await group.limit({ memoryBytes: 64 * 1024 * 1024, pids: 64 });
       await group.counters();
+      const dividesCpus = await group.limit({ cpus: CPUS_MIN }).then(
+        () => true,
+        () => false,
+      );
+      return { parents, dividesCpus, countsSockets: await group.countsSockets() };
     } finally {
       await group.close();
     }
-    return { parents };
   } catch (error) {
     return { reason: reasonOf(error) };
   }
 }
+
+/** The smallest share that a run can ask for. */
+const CPUS_MIN = 0.01;
 
 /** Whether the unified hierarchy, though without limits, lets us make groups: they die as a whole and count CPU time. */
 async function canMake(parent: string): Promise<boolean> {

@@ -74,6 +74,8 @@ export interface Limits {
   readonly idleMs?: number;
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
+  /** How many processors it may use at once. Refused where no control group can hold it to that. */
+  readonly cpus?: number;
   readonly pids?: number;
   readonly openFiles: number;
   /** What the work folder may hold. */

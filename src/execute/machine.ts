@@ -8,6 +8,10 @@ export interface Machine {
   readonly cgroups: 'v1' | 'v2' | 'none';
   /** Why the control groups are not better. */
   readonly cgroupsReason?: string;
+  /** Whether control groups can give a run a share of the processors. */
+  readonly dividesCpus: boolean;
+  /** Whether control groups bound the buffers of TCP and UDP sockets. */
+  readonly countsSockets: boolean;
   readonly seccomp: boolean;
   /** Programs that the process sandbox is made of and that are not installed. */
   readonly missing: readonly string[];
@@ -16,10 +20,12 @@ export interface Machine {
   readonly bootId: string;
 }
 
-export function lookAt({ version, reason }: Cgroups): Machine {
+export function lookAt({ version, reason, dividesCpus, countsSockets }: Cgroups): Machine {
   return {
     cgroups: version,
     ...(reason !== undefined && { cgroupsReason: reason }),
+    dividesCpus,
+    countsSockets,
     seccomp: seccompFilter(process.arch, { unixSockets: false, network: false }) !== undefined,
     missing: process.platform === 'linux' ? PARTS.filter(file => !isProgram(file)) : PARTS,
     isRoot: process.getuid?.() === 0,

@@ -75,20 +75,6 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** The processor time of a process and all that descend from it, those included that somebody has waited for. */
-export function cpuMsOf(pid: number): number {
-  return [pid, ...descendantsOf(pid)].reduce((sum, each) => sum + ticksOf(each) * TICK_MS, 0);
-}
-
-/** User, system, and the same of its dead children, in ticks. */
-function ticksOf(pid: number): number {
-  const fields = statOf(pid);
-  return [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0);
-}
-
-/** What Linux counts by on every machine that we know. */
-const TICK_MS = 10;
-
 /** Every process that has a variable in its environment, however far it has run from its parents. */
 export function processesMarked(marker: string): number[] {
   const mark = Buffer.from(marker);

@@ -28,6 +28,8 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
   let stopped: { by: StoppedBy; signal: 'SIGTERM' | 'SIGKILL' } | undefined;
   let lastSignOfLife = began;
   let hasEnded = false;
+  /** Proctor saw that it took too much memory, and ended it. */
+  let isOverMemory = false;
   /** Pieces of its streams that somebody is still looking at. */
   let held = 0;
   const timers = new Set<NodeJS.Timeout>();
@@ -36,7 +38,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
   };
 
   const stop = (by: StoppedBy): void => {
-    if (stopped || hasEnded) return;
+    if (stopped || isOverMemory || hasEnded) return;
     stopped = { by, signal: 'SIGTERM' };
     cell.terminate();
     after(limits.graceMs, () => {
@@ -46,7 +48,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
     });
   };
 
-  const { idleMs, cpuSeconds } = limits;
+  const { idleMs, cpuSeconds, memoryBytes } = limits;
   after(limits.timeoutMs, () => stop('timeout'));
   if (idleMs !== undefined) {
     const watch = (): void => {
@@ -57,14 +59,30 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
     };
     after(idleMs, watch);
   }
-  if (cpuSeconds !== undefined) {
-    const look = ({ cpuMs = 0 }: Counters): void => {
-      if (cpuMs >= cpuSeconds * 1000) stop('cpu');
-      else if (!hasEnded) after(CPU_LOOK_MS, watch);
+  if (cpuSeconds !== undefined || memoryBytes !== undefined) {
+    const lookMs = cpuSeconds === undefined ? MEMORY_LOOK_MS : CPU_LOOK_MS;
+    const act = (exceeded: 'cpu' | 'memory' | undefined): void => {
+      if (exceeded === 'cpu') stop('cpu');
+      if (exceeded !== 'memory' || stopped || hasEnded) return;
+      isOverMemory = true;
+      cell.kill();
     };
-    // The cell may be closed while we look; then there is nothing left to bound.
-    const watch = (): void => void cell.counters().then(look, () => undefined);
-    after(CPU_LOOK_MS, watch);
+    const watch = (): void => {
+      const from = monotonicMs();
+      const next = (): void => {
+        if (hasEnded || isOverMemory) return;
+        // Looking at a run of many processes takes a while. It may never take much of a processor.
+        const restMs = Math.min(LOOK_REST * (monotonicMs() - from), LOOK_MS_MAX);
+        after(Math.max(lookMs, restMs), watch);
+      };
+      // The cell may be closed while we look; then there is nothing left to bound.
+      const look = async (): Promise<void> => {
+        act(await cell.exceeded().catch(() => undefined));
+        next();
+      };
+      void look();
+    };
+    after(lookMs, watch);
   }
 
   const alive = (): void => {
@@ -106,9 +124,9 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         { name: 'setup', startedAtMs: openedAtMs, durationMs: startedAtMs - openedAtMs },
         { name: 'execute', startedAtMs, durationMs: Math.round(diedAt - began) },
       ];
-      const { cpuMs, memoryPeakBytes, forksDenied } = counters;
+      const { cpuMs, memoryPeakBytes, forksDenied, isSampled } = counters;
       return {
-        ending: endingOf(end, stopped, counters),
+        ending: isOverMemory ? OUT_OF_MEMORY : endingOf(end, stopped, counters),
         ...(job.then && { command: end.command ?? 0 }),
         phases,
         stdout,
@@ -116,6 +134,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         ...(cpuMs !== undefined && { cpuMs }),
         ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
         ...(forksDenied !== undefined && { forksDenied }),
+        ...(isSampled && { isSampled }),
         ...(end.survivors !== undefined && { survivors: end.survivors }),
       };
     } finally {
@@ -164,7 +183,14 @@ async function keepStream(
   return kept;
 }
 
+/** As if the kernel had done it. */
+const OUT_OF_MEMORY: Ending = { how: 'out_of_memory', code: 128 + 9 };
+
 const CPU_LOOK_MS = 100;
+const MEMORY_LOOK_MS = 200;
+/** At least two looks per second, and at most a twentieth of a processor up to there. */
+const LOOK_MS_MAX = 450;
+const LOOK_REST = 20;
 const DRAIN_MS = 1_000;
 /** Ten minutes, as long as the longest run. */
 const DRAIN_ROUNDS_MAX = 600;

@@ -1,5 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
+import { claimWarning, heldBy, type MachineLimits } from './limits.ts';
 
 /** What a caller asks of a run. What is not said is left to us. */
 export interface Requested {
@@ -12,6 +14,8 @@ export interface Requested {
   readonly idleMs?: number;
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
+  /** How many processors it may use at once: 0.5 is half of one. */
+  readonly cpus?: number;
   readonly pids?: number;
   readonly outputFilesMax?: number;
   readonly outputBytesMax?: number;
@@ -25,6 +29,7 @@ export interface Offer {
   readonly isolation: Isolation;
   /** Why it is not strict, as things that are missing: "a limit on memory over all processes". */
   readonly lacks: readonly string[];
+  readonly machine: MachineLimits;
   /** Why it cannot be used at all, as a sentence. */
   readonly unusable?: string;
 }
@@ -39,7 +44,10 @@ export interface Effective {
   /** Absent where nobody holds the program to it. */
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
+  readonly cpus?: number;
   readonly pids?: number;
+  /** What holds the limits on this machine. */
+  readonly machine: MachineLimits;
   readonly outputFilesMax: number;
   readonly outputBytesMax: number;
   /** Where less was given than asked for, and why. */
@@ -91,22 +99,28 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
       profile?.max_total_output_bytes,
     ),
   };
-  const { idleMs, cpuSeconds } = requested;
+  const { idleMs, cpuSeconds, cpus } = requested;
+  const network = offer.sandbox === 'none' || profile?.allow_network ? 'open' : 'blocked';
+  const claimOf = (limit: LimitName): Claim => heldBy(limit, offer.machine, network)[0];
+  if (cpus !== undefined && claimOf('cpus') !== 'enforced') throw new Fault('not_enforceable', NO_CPUS);
   return {
     sandbox: offer.sandbox,
     isolation,
-    network: offer.sandbox === 'none' || profile?.allow_network ? 'open' : 'blocked',
+    network,
+    machine: offer.machine,
     ...bounds,
     ...(idleMs !== undefined && { idleMs }),
     ...(offer.sandbox !== 'none' && {
       memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,
       pids: requested.pids ?? DEFAULTS.pids,
       ...(cpuSeconds !== undefined && { cpuSeconds }),
+      ...(cpus !== undefined && { cpus }),
     }),
     warnings: [
       ...warnings,
       ...(requested.bindsAll ? [] : notBinding(profile)),
       ...offer.lacks.map(lack => `standard, not strict: there are no ${lack}`),
+      ...(offer.sandbox === 'none' ? [] : claimWarnings(claimOf, cpuSeconds !== undefined)),
     ].sort(),
   };
 }
@@ -134,6 +148,15 @@ function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer;
   return { offer, isolation: offer.isolation };
 }
 
+/** Only for what people ask for by name; the evidence states the claim of every limit. */
+function claimWarnings(claimOf: (limit: LimitName) => Claim, isCpuLimited: boolean): string[] {
+  const set: readonly LimitName[] = ['memory_bytes', 'processes', ...(isCpuLimited ? (['cpu_seconds'] as const) : [])];
+  return set.map(limit => claimWarning(limit, claimOf(limit))).filter(warning => warning !== undefined);
+}
+
+const NO_CPUS =
+  'A share of the processors cannot be enforced here: --cpus needs control groups with a cpu controller. Leave it out, or see proctor doctor.';
+
 /** A profile is made for intents, too. What of it does not bind a script must not look as if it did. */
 function notBinding(profile: Profile | undefined): string[] {
   if (!profile || profile.allowed_commands.length + profile.allowed_write_roots.length === 0) return [];
@@ -141,13 +164,14 @@ function notBinding(profile: Profile | undefined): string[] {
 }
 
 /** What was asked for by name and a bare process cannot give. */
-function refuseBare({ profile, memoryBytes, pids, cpuSeconds }: Requested, wanted: Isolation | undefined): void {
+function refuseBare({ profile, memoryBytes, pids, cpuSeconds, cpus }: Requested, wanted: Isolation | undefined): void {
   const asked: [unknown, string][] = [
     [wanted !== undefined && wanted !== 'none', `isolation "${wanted}"`],
     [profile && !profile.allow_network, `a blocked network, which the profile ${profile?.name} asks for`],
     [memoryBytes !== undefined, 'a limit on memory'],
     [pids !== undefined, 'a limit on processes'],
     [cpuSeconds !== undefined, 'a limit on processor time'],
+    [cpus !== undefined, 'a share of the processors'],
   ];
   const missing = asked.find(([isAsked]) => isAsked);
   if (missing) throw new Fault('not_enforceable', `Without a sandbox, nobody can enforce ${missing[1]}.`);
@@ -162,10 +186,15 @@ const BOUNDS: readonly ((requested: Requested) => void)[] = [
   within('pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'),
   within('outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'),
   within('outputBytesMax', 1_024, 1024 ** 3, 'The output must be bounded between 1k and 1g.'),
+  ({ cpus }) => {
+    if (cpus !== undefined && !(cpus >= 0.01 && cpus <= 1_024)) {
+      throw new Fault('out_of_bounds', 'The share of processors must be from 0.01 to 1024.');
+    }
+  },
 ];
 
 function within(
-  key: Exclude<keyof Requested, 'profile' | 'bindsAll' | 'sandbox' | 'isolation'>,
+  key: Exclude<keyof Requested, 'profile' | 'bindsAll' | 'sandbox' | 'isolation' | 'cpus'>,
   minimum: number,
   maximum: number,
   sentence: string,

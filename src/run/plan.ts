@@ -6,7 +6,6 @@ import { redact } from '../base/redact.ts';
 import { VERSION } from '../base/version.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { SEMVER } from '../contracts/shape.ts';
-import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import { secretForms } from '../base/secret-forms.ts';
 import { stateWarning } from '../evidence/chain.ts';
@@ -19,24 +18,25 @@ import { startTicksOf } from '../execute/processes.ts';
 import type { StagedFile } from '../execute/workspace.ts';
 import { type Effective, type Offer } from '../policy/bounds.ts';
 import { type Caps, ends } from '../policy/caps.ts';
+import { enforcementOf, statedLimits } from './enforcement.ts';
 import type { CheckedOrder } from './order.ts';
 
 /** What each sandbox can promise here. */
 export function offersOf(machine: Machine): Offer[] {
-  const { cgroups, seccomp, missing } = machine;
+  const { cgroups, seccomp, missing, dividesCpus, countsSockets } = machine;
+  const can = { dividesCpus, countsSockets };
   const lacks = [
-    ...(cgroups === 'none'
-      ? ['limits on memory and processes of a whole run, for which control groups are needed']
-      : []),
+    ...(cgroups === 'none' ? ['limits on the memory of a whole run, for which control groups are needed'] : []),
     ...(seccomp ? [] : ['system call filters for this processor']),
   ];
   const parts = missing.map(part => path.basename(part)).join(', ');
   return [
-    { sandbox: 'none', isolation: 'none', lacks: [] },
+    { sandbox: 'none', isolation: 'none', lacks: [], machine: { ...can, kind: 'no_sandbox' } },
     {
       sandbox: 'process',
       isolation: lacks.length === 0 ? 'strict' : 'standard',
       lacks,
+      machine: { ...can, kind: cgroups === 'none' ? 'no_groups' : `cgroup_${cgroups}` },
       ...(missing.length > 0 && { unusable: `The sandbox needs what is not installed here: ${parts}.` }),
     },
   ];
@@ -79,12 +79,13 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
 export const LOCALE = 'C.UTF-8';
 
 export function limitsOf(effective: Effective, caps: Caps): Limits {
-  const { timeoutMs, idleMs, memoryBytes, cpuSeconds, pids, outputFilesMax, outputBytesMax } = effective;
+  const { timeoutMs, idleMs, memoryBytes, cpuSeconds, cpus, pids, outputFilesMax, outputBytesMax } = effective;
   return {
     timeoutMs,
     ...(idleMs !== undefined && { idleMs }),
     ...(memoryBytes !== undefined && { memoryBytes }),
     ...(cpuSeconds !== undefined && { cpuSeconds }),
+    ...(cpus !== undefined && { cpus }),
     ...(pids !== undefined && { pids }),
     openFiles: OPEN_FILES,
     // The exact bounds are those of output/, and are judged when it is taken; these hold for all that is written.
@@ -117,7 +118,7 @@ export function planOf(planned: Planned): ScriptPlan {
   return {
     request: requestOf(planned),
     runner: runnerOf(planned.effective, planned.job, BOUND_BY_NOTHING),
-    enforcement: enforcementOf(effective, machine),
+    enforcement: enforcementOf(effective, machine, planned.job),
     limits: furtherLimits(effective),
     observed: [...planned.observed],
     correlationId: newCorrelationId(),
@@ -162,6 +163,7 @@ function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
       idle_timeout_ms: bounds.idleMs ?? null,
       memory_bytes: bounds.memoryBytes ?? null,
       cpu_seconds: bounds.cpuSeconds ?? null,
+      cpus: bounds.cpus ?? null,
       pids: bounds.pids ?? null,
       max_output_files: bounds.outputFilesMax ?? null,
       max_total_output_bytes: bounds.outputBytesMax ?? null,
@@ -184,7 +186,6 @@ const BOUND_BY_NOTHING: BoundBy = {
 export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: BoundBy): ScriptPlan['runner'] {
   const isBare = effective.sandbox === 'none';
   const { identity, warnings } = runnerHere(effective.warnings);
-  const { memoryBytes, cpuSeconds } = effective;
   return {
     ...identity,
     sandbox: {
@@ -193,13 +194,7 @@ export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: B
       network_blocked: effective.network === 'blocked',
       filesystem_readonly: !isBare,
     },
-    limits: {
-      timeout_ms: effective.timeoutMs,
-      max_output_files: effective.outputFilesMax,
-      max_total_output_bytes: effective.outputBytesMax,
-      ...(memoryBytes !== undefined && { max_memory_bytes: memoryBytes }),
-      ...(cpuSeconds !== undefined && { max_cpu_seconds: cpuSeconds }),
-    },
+    limits: statedLimits(effective),
     commands: boundBy.commands,
     write_roots: [...boundBy.writeRoots],
     context: {
@@ -249,23 +244,4 @@ function npmVersion(): string | undefined {
     }
   }
   return undefined;
-}
-
-/** What holds each bound. */
-export function enforcementOf(effective: Effective, { cgroups, seccomp }: Machine): ScriptOutcome['enforcement'] {
-  if (effective.sandbox === 'none') {
-    const isRoot = process.getuid?.() === 0;
-    return {
-      memory: 'none',
-      pids: 'none',
-      cpu: 'none',
-      output: 'none',
-      seccomp: false,
-      user: !isRoot,
-      kill: 'process_group',
-    };
-  }
-  const by = cgroups === 'none' ? 'rlimit' : (`cgroup_${cgroups}` as const);
-  const cpu = effective.cpuSeconds === undefined ? 'none' : by;
-  return { memory: by, pids: by, cpu, output: 'tmpfs', seccomp, user: true, kill: 'pid_namespace' };
 }

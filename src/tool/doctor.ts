@@ -4,6 +4,8 @@ import { newRunId } from '../base/ids.ts';
 import type { Observation } from '../execute/canary.ts';
 import type { Machine } from '../execute/machine.ts';
 import type { AgentHere } from '../run/agent/agents-here.ts';
+import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
+import type { MachineLimits } from '../policy/limits.ts';
 import { sharedLauncher } from './run-script.ts';
 
 /** What this machine can promise. */
@@ -22,6 +24,8 @@ export interface SandboxDiagnosis {
   readonly isolation: 'strict' | 'standard' | 'none';
   /** What it enforces, in words. */
   readonly enforces: readonly string[];
+  /** What each limit is worth on this machine. */
+  readonly limits: readonly { readonly limit: LimitName; readonly title: string; readonly claim: Claim }[];
   readonly lacks: readonly string[];
   readonly observed: readonly Observation[];
   /** Why it does not work. */
@@ -40,7 +44,9 @@ export async function diagnose(environment: Readonly<Record<string, string | und
     import('../execute/slots.ts'),
     import('../run/agent/agents-here.ts'),
   ]);
-  const offer = offersOf(machine).find(({ sandbox }) => sandbox === 'process');
+  const offers = offersOf(machine);
+  const offer = offers.find(({ sandbox }) => sandbox === 'process');
+  const bare = offers.find(({ sandbox }) => sandbox === 'none');
   const tried = await tryProcess(machine);
   const works = tried.trouble === undefined;
   const isStrict = offer?.isolation === 'strict';
@@ -51,7 +57,8 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         name: 'process',
         works,
         isolation: works && offer ? offer.isolation : 'none',
-        enforces: works ? enforcedBy(machine) : [],
+        enforces: works ? walls(machine) : [],
+        limits: works ? await limitsOn(offer?.machine) : [],
         lacks: offer?.lacks ?? [],
         observed: tried.observed,
         ...(tried.trouble !== undefined && { trouble: tried.trouble }),
@@ -61,7 +68,8 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         name: 'none',
         works: true,
         isolation: 'none',
-        enforces: ['wall clock, idle time, a clean environment, and how much is kept of what it prints'],
+        enforces: ['a clean environment, and how much is kept of what it prints'],
+        limits: await limitsOn(bare?.machine),
         lacks: [],
         observed: [],
         advice: [],
@@ -121,17 +129,26 @@ function trialJob(id: string, stage: string) {
   } as const;
 }
 
-function enforcedBy({ cgroups, seccomp }: Machine): string[] {
-  const by = cgroups === 'none' ? 'rlimits, for each process alone' : `control groups ${cgroups}, over all processes`;
+function walls({ seccomp }: Machine): string[] {
   return [
     'network blocked',
     'files read-only but for the work folder, whose size and number of files the kernel bounds',
     'environment empty but for what is given',
-    `memory and number of processes (${by})`,
-    'wall clock, idle time, processor time',
     'the whole tree of processes ends together',
     ...(seccomp ? ['a system call filter'] : []),
   ];
+}
+
+/** How every limit is held here, in the order from the strongest claim to none. */
+async function limitsOn(machine: MachineLimits | undefined): Promise<SandboxDiagnosis['limits']> {
+  const [{ LIMITS, heldBy }, { CLAIMS }] = await Promise.all([
+    import('../policy/limits.ts'),
+    import('../contracts/script-outcome/claims.ts'),
+  ]);
+  if (!machine) return [];
+  const network = machine.kind === 'no_sandbox' ? 'open' : 'blocked';
+  const held = LIMITS.map(({ limit, title }) => ({ limit, title, claim: heldBy(limit, machine, network)[0] }));
+  return CLAIMS.flatMap(claim => held.filter(each => each.claim === claim));
 }
 
 /** What to do for more, for the cases that people meet. */

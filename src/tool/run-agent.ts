@@ -126,6 +126,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   model: true,
   maxTurns: true,
   maxCostUsd: true,
+  cpus: true,
   secrets: true,
   modelMode: true,
   recording: true,

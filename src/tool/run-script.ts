@@ -123,6 +123,7 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   idleMs: true,
   memoryBytes: true,
   cpuSeconds: true,
+  cpus: true,
   pids: true,
   outputFilesMax: true,
   outputBytesMax: true,

@@ -113,8 +113,11 @@ export async function whomToAsk(
   if (agent === undefined && (policy !== undefined || dir !== undefined))
     throw new Fault('usage', 'A policy and a folder are of use only with an agent: --agent claude or codex.');
   if (script !== undefined) return scriptNamed(options, settings, cwd);
+  const { cpus, ...ofScripts } = bounds ?? {};
+  if (agent === undefined && cpus !== undefined)
+    throw new Fault('not_enforceable', 'A share of the processors (--cpus) cannot be enforced on an address.');
   if (agent === undefined) return httpNamed(options);
-  if (Object.keys(bounds ?? {}).length > 0)
+  if (Object.keys(ofScripts).length > 0)
     throw new Fault('usage', 'Bounds of a script are of no use with an agent: its policy has them.');
   return agentNamed({ ...options, agent }, settings, home, cwd);
 }
@@ -166,7 +169,14 @@ async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cw
 }
 
 async function agentNamed(
-  { agent, policy = 'read-only', dir = '.', secrets = {}, environment = {} }: RunSuiteOptions & { agent: string },
+  {
+    agent,
+    policy = 'read-only',
+    dir = '.',
+    secrets = {},
+    environment = {},
+    bounds,
+  }: RunSuiteOptions & { agent: string },
   settings: SuiteSettings,
   home: string,
   cwd: string,
@@ -176,7 +186,8 @@ async function agentNamed(
     import('../evidence/runs.ts'),
     import('./run-script.ts'),
   ]);
-  const where = { dir: path.resolve(cwd, dir), policy, cwd };
+  const cpus = bounds?.cpus;
+  const where = { dir: path.resolve(cwd, dir), policy, cwd, ...(cpus !== undefined && { cpus }) };
   const named = await namedAgent(
     { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
     { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },

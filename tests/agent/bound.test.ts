@@ -5,7 +5,14 @@ import { boundFor, clocksOf } from '../../src/run/agent/bound.ts';
 import { type AgentOrder, checkAgentOrder } from '../../src/run/agent/order.ts';
 
 const [claude, codex] = AGENTS as [AgentAdapter, AgentAdapter];
-const OFFERS = [{ sandbox: 'process', isolation: 'strict', lacks: [] }] as const;
+const OFFERS = [
+  {
+    sandbox: 'process',
+    isolation: 'strict',
+    lacks: [],
+    machine: { kind: 'cgroup_v1', dividesCpus: true, countsSockets: true },
+  },
+] as const;
 const order = (parts: Partial<AgentOrder>): AgentOrder => ({
   agent: 'claude',
   task: 'Do it.',

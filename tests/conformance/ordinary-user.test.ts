@@ -130,11 +130,19 @@ except OSError as error: print(errno.errorcode[error.errno])`;
     if (isRoot) expect(closed?.fault).toBe('mount_failed');
   });
 
-  test('each process has its bounds, which is all that is promised', async () => {
-    const [memory, pids, cpu] = await asNobody([
+  test('its processes are limited together, and its memory and processor time are watched', async () => {
+    const [single, sum, pids, cpu, spun] = await asNobody([
       {
         argv: python('try: bytearray(400 << 20); print("got it")\nexcept MemoryError: print("too much")'),
         limits: { memoryBytes: 256 * MB },
+      },
+      {
+        argv: python(`
+import os, time
+for _ in range(4):
+    if os.fork() == 0: x = bytearray(60 << 20); time.sleep(60)
+time.sleep(60)`),
+        limits: { memoryBytes: 128 * MB },
       },
       {
         argv: python(`
@@ -149,11 +157,27 @@ print(made < 12, flush=True)
 os._exit(0)`),
         limits: { pids: 10 },
       },
-      { argv: shell('while :; do :; done'), limits: { cpuSeconds: 1 } },
+      { argv: shell('(while :; do :; done) & while :; do :; done'), limits: { cpuSeconds: 1 } },
+      { argv: python('import time\nwhile time.process_time() < 0.3: pass') },
     ]);
-    expect(memory?.out).toBe('too much\n');
+    expect(single?.out).toBe('too much\n');
+    expect(sum?.ending).toEqual({ how: 'out_of_memory', code: 137 });
     expect(pids?.out).toBe('EAGAIN\nTrue\n');
     expect(cpu?.ending).toMatchObject({ how: 'killed', by: 'cpu' });
+    expect(spun?.cpuMs).toBeGreaterThanOrEqual(290);
+  });
+
+  test('a share of the processors is refused, and no memory is made that nobody would count', async () => {
+    const [share, file] = await asNobody([
+      { argv: shell(':'), limits: { cpus: 1 } },
+      {
+        argv: python(
+          'import errno, os\ntry: os.memfd_create("x")\nexcept OSError as error: print(errno.errorcode[error.errno])',
+        ),
+      },
+    ]);
+    expect(isRoot || share?.fault !== undefined ? share?.fault : 'not_enforceable').toBe('not_enforceable');
+    expect(file?.out).toBe('ENOSYS\n');
   });
 
   test('without a sandbox, too, a program that takes away all rights is cleaned up after', async () => {

@@ -56,6 +56,38 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(new Set(values)).toEqual(new Set([String(32 * MB), '12']));
   });
 
+  test.runIf(here.dividesCpus)(
+    'gives a share of the processors to those inside, and leaves nothing behind',
+    async () => {
+      const group = await newGroup();
+      const child = await inGroup(group, 'exec sleep 60');
+      await group.limit({ cpus: 0.5 });
+      const values = group.folders.flatMap(folder =>
+        ['cpu.cfs_quota_us', 'cpu.max']
+          .map(name => path.join(folder, name))
+          .filter(existsSync)
+          .map(file => readFileSync(file, 'utf8').trim()),
+      );
+      expect(['50000', '50000 100000']).toContain(values[0]);
+      expect(await group.processes()).toEqual([child.pid]);
+      child.kill('SIGKILL');
+      await group.kill();
+      await group.close();
+      expect(group.folders.filter(existsSync)).toEqual([]);
+    },
+  );
+
+  test.runIf(here.version === 'v1' && here.countsSockets)(
+    'bounds the buffers of sockets apart from memory',
+    async () => {
+      const group = await newGroup();
+      await group.limit({ memoryBytes: 32 * MB, socketBytes: 2 * MB });
+      const files = group.folders.map(folder => path.join(folder, 'memory.kmem.tcp.limit_in_bytes')).filter(existsSync);
+      expect(files.map(file => readFileSync(file, 'utf8').trim())).toEqual([String(2 * MB)]);
+      expect(await group.socketBytes()).toBe(0);
+    },
+  );
+
   test('that the kernel will not bound is a fault', async () => {
     const group = await newGroup();
     await expect(group.limit({ pids: -1 })).rejects.toMatchObject({ code: 'limits_not_enforced' });
@@ -308,6 +340,7 @@ describe('the mounts', () => {
       parseMounts([line('cpu,cpuacct', '/docker/1'), line('memory', '/'), line('pids', '/')].join('\n'), own),
     ).toEqual({
       v1: {
+        cpu: { folder, own: path.join(folder, 'inner') },
         cpuacct: { folder, own: path.join(folder, 'inner') },
         memory: { folder, own: folder },
         pids: { folder, own: folder },
@@ -348,6 +381,14 @@ describe('the second world', () => {
     expect(contentOf(folder, 'cgroup.procs')).toBe('123');
   });
 
+  test('divides the processors', async () => {
+    const folder = imitated(path.join(temporaryFolder(), 'g'), { 'cpu.max': 'max 100000\n' });
+    const group = new Group('v2', { memory: folder, pids: folder, unified: folder, cpu: folder });
+    await group.limit({ cpus: 1.5 });
+    expect(contentOf(folder, 'cpu.max')).toBe('150000 100000');
+    expect(await group.socketBytes()).toBe(0);
+  });
+
   test('has no limit without its controllers, and that is a fault', async () => {
     const folder = imitated(path.join(temporaryFolder(), 'g'));
     const group = new Group('v2', { memory: folder, pids: folder, unified: folder });
@@ -372,7 +413,7 @@ describe('the second world', () => {
     imitated(path.join(folder, 'proctor'));
     expect(await findParent({ folder, own: folder }, true)).toEqual({ parent: path.join(folder, 'proctor') });
     for (const group of [folder, path.join(folder, 'proctor')]) {
-      expect(contentOf(group, 'cgroup.subtree_control')).toBe('+memory +pids');
+      expect(contentOf(group, 'cgroup.subtree_control')).toBe('+memory +pids +cpu');
     }
   });
 
@@ -386,7 +427,7 @@ describe('the second world', () => {
     const leaf = imitated(path.join(own, 'proctor-self'));
     expect(await findParent({ folder, own }, false)).toEqual({ parent: own });
     expect(contentOf(leaf, 'cgroup.procs')).toBe(String(sleeper.pid));
-    expect(contentOf(own, 'cgroup.subtree_control')).toBe('+memory +pids');
+    expect(contentOf(own, 'cgroup.subtree_control')).toBe('+memory +pids +cpu');
     // Later we are in that leaf, and its parent is ready.
     expect(await findParent({ folder, own: leaf }, false)).toEqual({ parent: own });
   });

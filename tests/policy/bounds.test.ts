@@ -3,11 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { builtInProfiles } from '../../src/contracts/profile/built-in.ts';
 import { DEFAULTS, effectiveBounds, type Offer, type Requested } from '../../src/policy/bounds.ts';
+import type { MachineKind, MachineLimits } from '../../src/policy/limits.ts';
 
 const { strict, default: usual, dev } = builtInProfiles;
-const NONE: Offer = { sandbox: 'none', isolation: 'none', lacks: [] };
-const STRICT: Offer = { sandbox: 'process', isolation: 'strict', lacks: [] };
-const STANDARD: Offer = { sandbox: 'process', isolation: 'standard', lacks: ['limits on memory', 'filters'] };
+const machine = (kind: MachineKind, can: boolean): MachineLimits => ({ kind, dividesCpus: can, countsSockets: can });
+const NONE: Offer = { sandbox: 'none', isolation: 'none', lacks: [], machine: machine('no_sandbox', true) };
+const STRICT: Offer = { sandbox: 'process', isolation: 'strict', lacks: [], machine: machine('cgroup_v1', true) };
+const STANDARD: Offer = {
+  sandbox: 'process',
+  isolation: 'standard',
+  lacks: ['limits on memory', 'filters'],
+  machine: machine('no_groups', false),
+};
 const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs what is not installed here: bwrap.' };
 
 function refusal(requested: Requested, process: Offer | null = STRICT): string {
@@ -26,6 +33,7 @@ describe('a run that asks for nothing', () => {
       sandbox: 'process',
       isolation: 'strict',
       network: 'blocked',
+      machine: STRICT.machine,
       ...DEFAULTS,
       warnings: [],
     });
@@ -35,6 +43,7 @@ describe('a run that asks for nothing', () => {
     const { isolation, warnings } = effectiveBounds({}, [NONE, STANDARD]);
     expect(isolation).toBe('standard');
     expect(warnings).toEqual([
+      expect.stringMatching(/^limit_watched: memory_bytes: /),
       'standard, not strict: there are no filters',
       'standard, not strict: there are no limits on memory',
     ]);
@@ -83,6 +92,13 @@ describe('what cannot be enforced', () => {
     ['memory bare', { sandbox: 'none', memoryBytes: 1024 ** 3 }, STRICT, `${BARE} a limit on memory.`],
     ['processes bare', { sandbox: 'none', pids: 10 }, STRICT, `${BARE} a limit on processes.`],
     ['processor time bare', { isolation: 'none', cpuSeconds: 10 }, STRICT, `${BARE} a limit on processor time.`],
+    ['a share of the processors bare', { sandbox: 'none', cpus: 1 }, STRICT, `${BARE} a share of the processors.`],
+    [
+      'a share of the processors without control groups',
+      { cpus: 0.5 },
+      STANDARD,
+      'not_enforceable: A share of the processors cannot be enforced here: --cpus needs control groups with a cpu controller. Leave it out, or see proctor doctor.',
+    ],
     [
       'strict isolation where something is lacking',
       { isolation: 'strict' },
@@ -129,6 +145,16 @@ describe('what cannot be enforced', () => {
     expect(effectiveBounds({ isolation: 'standard' }, [NONE, STRICT]).isolation).toBe('strict');
     expect(refusal({ profile: strict })).toBe('accepted');
     expect(refusal({ profile: usual }, STANDARD)).toBe('accepted');
+  });
+});
+
+describe('a share of the processors', () => {
+  test('is given where control groups divide them', () => {
+    expect(effectiveBounds({ cpus: 0.5 }, [NONE, STRICT]).cpus).toBe(0.5);
+  });
+
+  test.each([0, 0.009, -1, 1_025, Number.NaN])('of %s is out of bounds', cpus => {
+    expect(refusal({ cpus })).toBe('out_of_bounds: The share of processors must be from 0.01 to 1024.');
   });
 });
 

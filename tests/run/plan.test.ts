@@ -11,7 +11,16 @@ import { jobFor, offersOf, planOf } from '../../src/run/plan.ts';
 import { STARTED_AT } from '../evidence/script-world.ts';
 import { exampleWith, judged, rulesOf, temporaryFolder } from '../support.ts';
 
-const MACHINE: Machine = { cgroups: 'v2', seccomp: true, missing: [], isRoot: false, bootId: 'boot' };
+const MACHINE: Machine = {
+  cgroups: 'v2',
+  dividesCpus: true,
+  countsSockets: true,
+  seccomp: true,
+  missing: [],
+  isRoot: false,
+  bootId: 'boot',
+};
+const NO_GROUPS: Machine = { ...MACHINE, cgroups: 'none', dividesCpus: false, countsSockets: false };
 const SECRET = 'correct-horse-battery';
 
 function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
@@ -38,13 +47,25 @@ function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
 describe('what a machine offers', () => {
   test.each([
     ['everything', MACHINE, 'strict', []],
-    ['no control groups', { ...MACHINE, cgroups: 'none' }, 'standard', [/control groups/]],
+    ['no control groups', NO_GROUPS, 'standard', [/control groups/]],
     ['no filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
-    ['neither', { ...MACHINE, cgroups: 'none', seccomp: false }, 'standard', [/control groups/, /system call filter/]],
+    ['neither', { ...NO_GROUPS, seccomp: false }, 'standard', [/control groups/, /system call filter/]],
   ] as const)('with %s', (_, machine, isolation, lacks) => {
     const [bare, sandbox] = offersOf(machine);
-    expect(bare).toEqual({ sandbox: 'none', isolation: 'none', lacks: [] });
-    expect(sandbox).toEqual({ sandbox: 'process', isolation, lacks: lacks.map(lack => expect.stringMatching(lack)) });
+    const { dividesCpus, countsSockets, cgroups } = machine;
+    const can = { dividesCpus, countsSockets };
+    expect(bare).toEqual({
+      sandbox: 'none',
+      isolation: 'none',
+      lacks: [],
+      machine: { ...can, kind: 'no_sandbox' },
+    });
+    expect(sandbox).toEqual({
+      sandbox: 'process',
+      isolation,
+      lacks: lacks.map(lack => expect.stringMatching(lack)),
+      machine: { ...can, kind: cgroups === 'none' ? 'no_groups' : 'cgroup_v2' },
+    });
   });
 
   test('names the programs that are missing, and not where they would lie', () => {
@@ -127,9 +148,20 @@ describe('what is written down before a run', () => {
     expect(plan.request.env_names).toEqual(['A', 'Z']);
   });
 
+  test('states in the record only what is enforced over the run', () => {
+    const asked = { bounds: { cpuSeconds: 3, memoryBytes: 64 * 1024 ** 2 } };
+    expect(planned(asked).plan.runner.limits).toMatchObject({ max_memory_bytes: 64 * 1024 ** 2, max_cpu_seconds: 3 });
+    const { runner: poor, enforcement } = planned(asked, NO_GROUPS).plan;
+    expect(Object.keys(poor.limits).sort()).toEqual(['max_output_files', 'max_total_output_bytes', 'timeout_ms']);
+    expect(enforcement.claims).toContainEqual({ limit: 'memory_bytes', value: 64 * 1024 ** 2, claim: 'watched' });
+    expect(enforcement.claims).toContainEqual({ limit: 'cpu_seconds', value: 3, claim: 'watched' });
+    expect(enforcement.claims).toContainEqual({ limit: 'cpus', value: null, claim: 'absent' });
+    expect(poor.warnings?.filter(warning => warning.startsWith('limit_watched: '))).toHaveLength(2);
+  });
+
   test('says what holds each limit, and claims nothing bare', () => {
     expect(planned().plan.enforcement).toMatchObject({ memory: 'cgroup_v2', cpu: 'none', kill: 'pid_namespace' });
-    expect(planned({}, { ...MACHINE, cgroups: 'none' }).plan.enforcement.memory).toBe('rlimit');
+    expect(planned({}, NO_GROUPS).plan.enforcement.memory).toBe('rlimit');
     const bare = planned({ bounds: { sandbox: 'none' } }).plan;
     expect(bare.enforcement).toMatchObject({ memory: 'none', pids: 'none', output: 'none', seccomp: false });
     expect(bare.runner.sandbox).toEqual({

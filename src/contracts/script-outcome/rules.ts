@@ -189,11 +189,16 @@ const SO11 = rule({
   why: 'The same limit is worth more or less by what held it, and a limit that nothing held is none.',
   asks: [
     'memory, pids and cpu of enforcement are cgroup_v1, cgroup_v2, rlimit or none',
+    'claims of enforcement, if present, is a list; each limit stands there at most once, with its value or null, and enforced, watched, per_process or absent',
     'output is tmpfs or none, kill is pid_namespace or process_group, seccomp and user are true or false',
-    'cpu_ms, memory_peak_bytes and forks_denied of usage are whole numbers from 0 up, or null',
+    'cpu_ms, memory_peak_bytes and forks_denied of usage are whole numbers from 0 up, or null; measured_by, if present, is cgroup, samples or null',
     'pids, idle_timeout_ms and open_files of limits are whole numbers from 0 up, or null where nothing bounded it',
   ],
   fields: ['enforcement', 'limits', 'usage'],
+  *check({ enforcement: { claims = [] } }) {
+    const repeated = firstRepeated(claims.map(({ limit }) => limit));
+    if (repeated !== undefined) yield must(`enforcement.claims[${repeated}].limit`, 'stands here twice');
+  },
   breach: outcome => ({ ...outcome, enforcement: { ...outcome.enforcement, kill: 'none' } }),
 });
 

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
+import { claimsShape } from './claims.ts';
 import { contentHashText, correlationText, count, instant, matching, record, wordyText } from '../shape.ts';
 
 const exitCode = (minimum: number, maximum: number) => z.int().check(z.gte(minimum), z.lte(maximum));
@@ -51,6 +52,8 @@ export const enforcementShape = record({
   /** The program did not run as the machine's root user. */
   user: z.boolean(),
   kill: z.enum(['pid_namespace', 'process_group']),
+  /** What each limit was worth over the run. Absent in evidence from before it was told. */
+  claims: z.optional(claimsShape),
 });
 
 export const observedShape = z
@@ -74,6 +77,8 @@ export const usageShape = record({
   memory_peak_bytes: z.nullable(count()),
   /** How often it was refused another process. */
   forks_denied: z.nullable(count()),
+  /** How the first two were measured: counted by the kernel, or summed from samples of /proc, which can miss some. */
+  measured_by: z.optional(z.nullable(z.enum(['cgroup', 'samples']))),
 });
 
 /** What Proctor may not have seen of a run that was interrupted. */

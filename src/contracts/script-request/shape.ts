@@ -32,6 +32,7 @@ export const scriptRequestShape = record({
     idle_timeout_ms: z.nullable(limit()),
     memory_bytes: z.nullable(limit()),
     cpu_seconds: z.nullable(limit()),
+    cpus: z.optional(z.nullable(z.number().check(z.gt(0)))),
     pids: z.nullable(limit()),
     max_output_files: z.nullable(limit()),
     max_total_output_bytes: z.nullable(limit()),

@@ -125,6 +125,20 @@ export class Holder {
     });
   }
 
+  /**
+   * Bounds what a run can keep in shared memory, messages and semaphores of System V, which belong to no process. Whether
+   * the kernel takes it: older ones leave that to the root of the machine.
+   */
+  async limitSystemV(bytes: number): Promise<boolean> {
+    const settings = [
+      ['shmall', Math.max(1, Math.floor(bytes / PAGE_BYTES))],
+      ['msgmni', 32],
+      ['sem', '250 4096 32 64'],
+    ].map(([name, value]) => `echo ${value} >/proc/sys/kernel/${name}`);
+    this.say(`{ ${settings.join(' && ')}; } 2>/dev/null && echo bounded || echo open\n`);
+    return (await firstLine(this.output(1))) === 'bounded';
+  }
+
   /** Where the machine lets nobody make namespaces, it dies at once, and says so. */
   async #dead(): Promise<Fault> {
     // Whoever asks first takes the line; others ask as well.
@@ -177,10 +191,10 @@ async function joinWhole(cgroup: Cgroup, pid: number): Promise<void> {
 }
 
 /**
- * A user, to be root in; mounts, to have a disk of its own; and processes, so that nothing in it can outlive it, not even
- * what bubblewrap is just about to start.
+ * A user, to be root in; mounts, to have a disk of its own; processes, so that nothing in it can outlive it, not even what
+ * bubblewrap is just about to start; and System V memory, so that it can be bounded.
  */
-const NAMESPACES = ['--user', '--map-root-user', '--mount', '--pid'];
+const NAMESPACES = ['--user', '--map-root-user', '--mount', '--pid', '--ipc'];
 
 const DIES_WITH_PARENT = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'];
 
@@ -195,6 +209,9 @@ export interface Disk {
   readonly bytes: number;
   readonly entries: number;
 }
+
+/** The smallest page of the machines that we know. */
+const PAGE_BYTES = 4_096;
 
 /** Control groups that are being taken away: it takes the kernel some milliseconds after the last process is gone. */
 const removals = new Set<Promise<void>>();

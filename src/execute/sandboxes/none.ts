@@ -96,6 +96,10 @@ class BareCell implements Cell {
     return { oomKills: 0 };
   }
 
+  async exceeded(): Promise<undefined> {
+    return undefined;
+  }
+
   async close(first?: () => Promise<void>): Promise<void> {
     await this.#alone(undefined);
     await first?.();

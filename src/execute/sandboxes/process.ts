@@ -7,11 +7,13 @@ import { firstLine, lines, saidBy } from '../lines.ts';
 import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
-import { childrenOf, cpuMsOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
+import { childrenOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
 import { checkExtras } from '../mounts.ts';
+import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
 import { documentsOf, etcFor } from './etc.ts';
 import { allRemoved, DISK, type Disk, Holder, quoted } from './holder.ts';
+import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
@@ -67,6 +69,9 @@ class BoundCell implements Cell {
   readonly leftovers: Leftovers;
   readonly #job: Job;
   readonly #holder: Holder;
+  readonly #watch: RunWatch;
+  /** Calls that are refused because nobody could count what they make. */
+  readonly #uncounted: Bounded['uncounted'];
   /** The first process of the program's pid namespace, as this machine numbers it. With it dies the namespace. */
   #init: number | undefined;
   #hasEnded = false;
@@ -77,9 +82,11 @@ class BoundCell implements Cell {
   #running: Promise<unknown> | undefined;
   #status: AsyncGenerator<string> | undefined;
 
-  private constructor(job: Job, holder: Holder) {
+  private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded) {
     this.#job = job;
     this.#holder = holder;
+    this.#watch = watch;
+    this.#uncounted = uncounted;
     this.workFolder = holder.pathOf(DISK);
     if (job.home) this.homeFolder = path.join(this.workFolder, 'home');
     this.leftovers = {
@@ -94,16 +101,11 @@ class BoundCell implements Cell {
     makeMountPoints(job);
     removeUnstaged(job);
     if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
-    const { memoryBytes, pids } = job.limits;
     await holder.joined();
-    await holder.cgroup?.limit({
-      ...(memoryBytes !== undefined && { memoryBytes }),
-      ...(pids !== undefined && { pids: pids + OURS_WITHIN }),
-    });
-    await holder.mount({ bytes: job.limits.workBytes, entries: job.limits.workEntries });
+    const bounds = await bounded(job, holder);
     await layOutRoots(job, holder);
     await layOutInput(job, holder);
-    return new BoundCell(job, holder);
+    return new BoundCell(job, holder, bounds);
   }
 
   start(): Started {
@@ -151,7 +153,7 @@ class BoundCell implements Cell {
    */
   #handOver(): string {
     const { then, stage } = this.#job;
-    const filter = filterFor(this.#job);
+    const filter = filterFor(this.#job, this.#uncounted);
     const root = [...rootFor(this.#job, DISK), ...(filter ? ['--seccomp', '3'] : []), '--json-status-fd', '4'];
     const args = Buffer.from(root.map(word => `${word}\0`).join(''));
     const inputs = [[7, args] as const, ...(filter ? [[3, filter] as const] : [])];
@@ -166,9 +168,9 @@ class BoundCell implements Cell {
   async #one(argv: readonly string[], from: string, input: string): Promise<RawEnd> {
     const holder = this.#holder;
     const { limits } = this.#job;
-    const words = [...prefix(limits, holder.cgroup === undefined), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
+    const words = [...(holder.cgroup ? [] : perProcess(limits)), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
     this.#isMet = false;
-    const status = this.#watch();
+    const status = this.#listen();
     // Of the descriptors of the program's streams only its copies stay; bubblewrap reads other files by the same numbers.
     const { redirections, documents } = documentsOf(etcFor(this.#job));
     holder.say(
@@ -193,12 +195,12 @@ class BoundCell implements Cell {
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }
 
-  async counters(): Promise<Counters> {
-    const { cgroup } = this.#holder;
-    if (cgroup) return cgroup.counters();
-    // The shell has waited for those before this one.
-    const whose = this.#job.then ? this.#holder.shell : this.#init;
-    return { oomKills: 0, cpuMs: whose === undefined ? 0 : cpuMsOf(whose) };
+  counters(): Promise<Counters> {
+    return this.#watch.counters();
+  }
+
+  exceeded(): Promise<'cpu' | 'memory' | undefined> {
+    return this.#watch.exceeded(this.#init);
   }
 
   async close(first?: () => Promise<void>): Promise<void> {
@@ -209,7 +211,7 @@ class BoundCell implements Cell {
   }
 
   /** What bubblewrap says of its child: who it is, and how it ended. The shell says when there is no more to come. */
-  async #watch(): Promise<number | undefined> {
+  async #listen(): Promise<number | undefined> {
     this.#status ??= lines(this.#holder.output(4));
     let code: number | undefined;
     for (let next = await this.#status.next(); !next.done; next = await this.#status.next()) {
@@ -269,23 +271,6 @@ const ROUNDS_MAX = 1_000;
 
 /** Longer than the kernel needs for the largest of programs. */
 const END_MS_MAX = 5_000;
-
-/** The holder, its shell, bubblewrap, and its first process inside. */
-const OURS_WITHIN = 4;
-
-/** Where there are no control groups, each process gets bounds of its own; that of time only should we miss it. */
-function prefix({ memoryBytes, pids, cpuSeconds }: Job['limits'], isNeeded: boolean): string[] {
-  if (!isNeeded) return [];
-  return [
-    '/usr/bin/prlimit',
-    // Less than this, and some interpreters hang instead of failing.
-    ...(memoryBytes === undefined ? [] : [`--data=${Math.max(memoryBytes, DATA_BYTES_MIN)}`]),
-    ...(pids === undefined ? [] : [`--nproc=${pids + OURS_WITHIN}`]),
-    ...(cpuSeconds === undefined ? [] : [`--cpu=${Math.ceil(cpuSeconds) + 2}:${Math.ceil(cpuSeconds) + 3}`]),
-  ];
-}
-
-const DATA_BYTES_MIN = 128 * 1024 * 1024;
 
 /** A file that only the user of a run can read. */
 function kept(file: string, bytes: Uint8Array, uid: number | undefined): string {

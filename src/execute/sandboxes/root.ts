@@ -15,8 +15,10 @@ import { TERMINALS } from './shares.ts';
 export function rootFor(job: Job, disk: string): string[] {
   const { stage, network, programs } = job;
   const options: readonly (readonly string[])[] = [
-    ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
-    network === 'open' ? ['--share-net'] : [],
+    // All but that of System V memory, which the holder has made and bounded.
+    ['--unshare-user', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+    network === 'open' ? [] : ['--unshare-net'],
+    ['--disable-userns', '--die-with-parent', '--new-session'],
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],

@@ -7,11 +7,21 @@ export interface FilterOptions {
   readonly unixSockets: boolean;
   /** Whether the network is open. If not, only the TCP and UDP sockets that programs open by habit exist. */
   readonly network: boolean;
+  /** Calls that make memory which belongs to no process, where nobody would count it. */
+  readonly uncounted?: readonly UncountedCall[];
+  /** Sockets keep buffers of the usual size. Asking for larger ones has no effect. */
+  readonly plainBuffers?: boolean;
 }
 
+/** They do not exist where nobody would count what they make. */
+export type UncountedCall = 'memfd_create' | 'shmget' | 'msgget' | 'semget';
+
+/** What a filter refuses where no control group counts. */
+export type Uncounted = Pick<FilterOptions, 'uncounted' | 'plainBuffers'>;
+
 /** The filter for a job: sockets with names exist only where one of them is the door. */
-export function filterFor({ door, network }: Job): Buffer | undefined {
-  return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open' });
+export function filterFor({ door, network }: Job, uncounted: Uncounted = {}): Buffer | undefined {
+  return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open', ...uncounted });
 }
 
 /**
@@ -29,14 +39,14 @@ export function seccompFilter(arch: string, options: FilterOptions): Buffer | un
     load(ARCH),
     unless(audit, 'kill'),
     load(NUMBER),
-    ...search(rangesOf(column)),
+    ...search(rangesOf(column, options.uncounted)),
     ...Object.entries(rules(options)).flatMap(([name, lines]) => [label(name)].concat(lines)),
     ...Object.entries(VERDICTS).flatMap(([name, verdict]) => [label(name), end(verdict)]),
   ]);
 }
 
 /** What becomes of each call number; neighbours with the same fate are one range. */
-function rangesOf(column: 0 | 1): Range[] {
+function rangesOf(column: 0 | 1, uncounted: readonly string[] = []): Range[] {
   const fates = new Map<number, readonly Line[]>();
   const put = (calls: Iterable<[string, CallNumbers]>, fate: (name: string) => readonly Line[]): void => {
     for (const [name, numbers] of calls) {
@@ -44,7 +54,7 @@ function rangesOf(column: 0 | 1): Range[] {
       if (number !== undefined) fates.set(number, fate(name));
     }
   };
-  put(ALLOWED, () => ALLOWS);
+  put(ALLOWED, name => (uncounted.includes(name) ? UNKNOWN : ALLOWS));
   put(DENIED, () => DENIES);
   put(Object.entries(JUDGED), name => [goTo(name)]);
 
@@ -93,6 +103,17 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
           ]),
       ...ALLOWS,
     ],
+    // A larger buffer is granted in words only.
+    setsockopt: options.plainBuffers
+      ? [
+          load(argument(1)),
+          unless(SOL_SOCKET, 'allow'),
+          load(argument(2)),
+          when(BUFFER.send, 'no effect'),
+          when(BUFFER.receive, 'no effect'),
+          ...ALLOWS,
+        ]
+      : ALLOWS,
     // Both put words into the terminal as if its owner had typed them.
     ioctl: [
       load(argument(1)),
@@ -116,6 +137,7 @@ const errno = (code: number): number => 0x0005_0000 | code;
 /** How a call ends, by the name that rules jump to. */
 const VERDICTS = {
   allow: 0x7fff_0000,
+  'no effect': errno(0),
   'not permitted': errno(ERRNO.EPERM),
   'no such call': errno(ERRNO.ENOSYS),
   'no such family': errno(ERRNO.EAFNOSUPPORT),
@@ -135,6 +157,8 @@ const SOCKET_TYPE = 0xf;
 /** The default of a type, TCP, UDP. */
 const PLAIN_PROTOCOLS = [0, 6, 17];
 const NETLINK_ROUTE = 0;
+const SOL_SOCKET = 1;
+const BUFFER = { send: 7, receive: 8 };
 const TERMINAL = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c };
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;

@@ -59,7 +59,7 @@ export const ALLOWED = calls(`
   uname 63/160  getrandom 318/278
   # Sockets
   bind 49/200  listen 50/201  accept 43/202  accept4 288/242  connect 42/203  shutdown 48/210  getsockname 51/204
-  getpeername 52/205  getsockopt 55/209  setsockopt 54/208  sendto 44/206  sendmsg 46/211  sendmmsg 307/269
+  getpeername 52/205  getsockopt 55/209  sendto 44/206  sendmsg 46/211  sendmmsg 307/269
   recvfrom 45/207  recvmsg 47/212  recvmmsg 299/243
   # Queues, semaphores and segments: each run has an IPC namespace of its own.
   mq_open 240/180  mq_unlink 241/181  mq_timedsend 242/182  mq_timedreceive 243/183  mq_notify 244/184
@@ -104,6 +104,7 @@ export const JUDGED = {
   clone3: [435, 435],
   socket: [41, 198],
   socketpair: [53, 199],
+  setsockopt: [54, 208],
   ioctl: [16, 29],
   personality: [135, 92],
 } as const satisfies Readonly<Record<string, CallNumbers>>;

@@ -49,6 +49,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
       ...(memoryBytes !== undefined && { memoryBytes }),
       ...(pids !== undefined && { pids }),
       ...(cpuSeconds !== undefined && { cpuSeconds }),
+      ...(order.cpus !== undefined && { cpus: order.cpus }),
     },
     offers,
   );

@@ -25,6 +25,8 @@ export interface AgentOrder {
   readonly model?: string;
   readonly maxTurns?: number;
   readonly maxCostUsd?: number;
+  /** How many processors it may use at once. Refused where no control group can hold it to that. */
+  readonly cpus?: number;
   /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** Whether the model answers now, answers and is recorded, or a recording answers; `live`, if not said. */

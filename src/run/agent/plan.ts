@@ -16,7 +16,8 @@ import type { Machine } from '../../execute/machine.ts';
 import { reachable } from '../../execute/mounts.ts';
 import { startTicksOf } from '../../execute/processes.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
-import { enforcementOf, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
+import { enforcementOf } from '../enforcement.ts';
+import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
 import type { Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { maskOf } from './masked.ts';
@@ -137,7 +138,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
       approval: bound.effective.approval_posture,
     },
     runner: runnerFor(ready, made, job),
-    enforcement: enforcementOf(bound.bounds, machine),
+    enforcement: enforcementOf(bound.bounds, machine, job),
     limits: furtherLimits(bound.bounds),
     observed: [...observed],
     clocks: clocksOf(bound),

@@ -31,7 +31,8 @@ import { sweep } from '../../execute/sweep.ts';
 import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { type Effective, effectiveBounds } from '../../policy/bounds.ts';
 import { capsFrom } from '../../policy/caps.ts';
-import { enforcementOf, furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
+import { enforcementOf } from '../enforcement.ts';
+import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
 import { type Around, Onlooker, recordRun, watched } from '../recorded.ts';
 import { readingOf } from './reading.ts';
 
@@ -71,7 +72,7 @@ export async function executeBundle(going: Going): Promise<{ place: RunPlace; do
     const prepared = await around.launcher.open(job);
     const runs: GoingPlan = {
       runner: runnerOf(effective, job, { commands: commandsOf(plan.policy), writeRoots: bundle.write_roots }),
-      enforcement: enforcementOf(effective, machine),
+      enforcement: enforcementOf(effective, machine, job),
       limits: furtherLimits(effective),
       observed,
     };

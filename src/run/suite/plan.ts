@@ -3,6 +3,7 @@ import type { Runner } from '../../contracts/runner/shape.ts';
 import { repetitionId, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite-run.ts';
 import type { Effective, Requested } from '../../policy/bounds.ts';
+import { statedLimits } from '../enforcement.ts';
 import { LOCALE, ownerHere, runnerHere } from '../plan.ts';
 import type { WrittenCases } from './case-list.ts';
 import { settingsNote, type SuiteSettings } from './settings.ts';
@@ -67,13 +68,9 @@ function runnerOf({ effective, settings }: SuiteOrder): Omit<Runner, 'timing' | 
       network_blocked: effective?.network === 'blocked',
       filesystem_readonly: effective !== undefined && effective.sandbox !== 'none',
     },
-    limits: {
-      timeout_ms: effective?.timeoutMs ?? settings.timeoutMs,
-      max_output_files: effective?.outputFilesMax ?? 1,
-      max_total_output_bytes: effective?.outputBytesMax ?? settings.bodyBytesMax,
-      ...(effective?.memoryBytes !== undefined && { max_memory_bytes: effective.memoryBytes }),
-      ...(effective?.cpuSeconds !== undefined && { max_cpu_seconds: effective.cpuSeconds }),
-    },
+    limits: effective
+      ? statedLimits(effective)
+      : { timeout_ms: settings.timeoutMs, max_output_files: 1, max_total_output_bytes: settings.bodyBytesMax },
     commands: { allowlist: [], blocklist: [], shell: 'none' },
     write_roots: [],
     context: { working_dir: '.', env_allowlist: [], locale: LOCALE, timezone: 'UTC' },

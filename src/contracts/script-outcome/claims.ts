@@ -1,0 +1,40 @@
+import * as z from 'zod/mini';
+import { record } from '../shape.ts';
+
+/** What a limit is worth: it holds the whole run, is checked now and then, holds each process alone, or nothing does. */
+export const CLAIMS = ['enforced', 'watched', 'per_process', 'absent'] as const;
+
+export type Claim = (typeof CLAIMS)[number];
+
+const LIMIT_NAMES = [
+  'timeout_ms',
+  'idle_timeout_ms',
+  'cpu_seconds',
+  'cpus',
+  'memory_bytes',
+  'network_buffer_bytes',
+  'unix_buffer_bytes',
+  'netlink_buffer_bytes',
+  'pipe_buffer_bytes',
+  'processes',
+  'open_files',
+  'work_bytes',
+  'work_entries',
+  'output_files',
+  'output_bytes',
+] as const;
+
+export type LimitName = (typeof LIMIT_NAMES)[number];
+
+/** Each limit of a run and what it was worth. A null value was not set. */
+export const claimsShape = z
+  .array(
+    record({
+      limit: z.enum(LIMIT_NAMES),
+      value: z.nullable(z.number().check(z.gte(0))),
+      claim: z.enum(CLAIMS),
+    }),
+  )
+  .check(z.maxLength(100));
+
+export type LimitClaim = z.infer<typeof claimsShape>[number];

@@ -1,0 +1,53 @@
+/** The processor time of one process, in ticks. A pid is used again, so its start belongs to its name. */
+export interface ProcessTimes {
+  readonly pid: number;
+  readonly parent: number;
+  readonly startTicks: number;
+  readonly ownTicks: number;
+  /** Of its dead children that it has waited for, and of theirs. */
+  readonly childTicks: number;
+}
+
+/**
+ * The processor time of a group of processes, from samples of who is alive. A parent inherits the time of a child that it
+ * waits for. A child that nobody waits for takes its time along, so what was last seen of it is added here.
+ */
+export class CpuTally {
+  #last: readonly ProcessTimes[] = [];
+  #lostTicks = 0;
+
+  /** All ticks so far. A process that begins and dies unwaited between two samples is missing: the kernel forgets it. */
+  add(now: readonly ProcessTimes[]): number {
+    this.#lostTicks += lostBetween(this.#last, now);
+    this.#last = now;
+    return this.#lostTicks + now.reduce((sum, each) => sum + totalOf(each), 0);
+  }
+}
+
+/** What the dead had used, less what those alive have inherited. Never too much: an heir may have had other children, too. */
+function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes[]): number {
+  const known = new Map(before.map(each => [each.pid, each]));
+  const alive = new Map(now.map(each => [each.pid, each]));
+  const isSame = (one: ProcessTimes, other: ProcessTimes | undefined): boolean => one.startTicks === other?.startTicks;
+  const owed = new Map<number, number>();
+  let orphaned = 0;
+  for (const dead of before.filter(each => !isSame(each, alive.get(each.pid)))) {
+    const parent = known.get(dead.parent);
+    if (parent && isSame(parent, alive.get(parent.pid))) {
+      owed.set(parent.pid, (owed.get(parent.pid) ?? 0) + totalOf(dead));
+    } else orphaned += totalOf(dead);
+  }
+  let lost = 0;
+  let inherited = 0;
+  for (const each of now) {
+    const earlier = known.get(each.pid);
+    const gained = each.childTicks - (earlier && isSame(earlier, each) ? earlier.childTicks : 0);
+    const due = owed.get(each.pid) ?? 0;
+    lost += Math.max(0, due - gained);
+    inherited += Math.max(0, gained - due);
+  }
+  // Whose parent died as well was waited for by that parent, or by the first process of the namespace.
+  return lost + Math.max(0, orphaned - inherited);
+}
+
+const totalOf = ({ ownTicks, childTicks }: ProcessTimes): number => ownTicks + childTicks;

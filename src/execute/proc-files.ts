@@ -1,0 +1,59 @@
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import path from 'node:path';
+import type { ProcessTimes } from './cpu-tally.ts';
+
+/** Every process that a mounted /proc shows, in the numbers of its own pid namespace. */
+export function processesIn(proc: string): number[] {
+  return readdirSync(proc)
+    .filter(name => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** Undefined for a process that has ended meanwhile. */
+export function timesOf(proc: string, pid: number): ProcessTimes | undefined {
+  const stat = textOf(path.join(proc, String(pid), 'stat'));
+  if (stat === undefined) return undefined;
+  // The name in parentheses may contain anything, also parentheses.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const at = (index: number): number => Number(fields[index] ?? 0);
+  return { pid, parent: at(1), startTicks: at(19), ownTicks: at(11) + at(12), childTicks: at(13) + at(14) };
+}
+
+/** Lines such as `RssAnon:   1234 kB`, in bytes. */
+export function kilobytesIn(text: string, names: readonly string[]): number {
+  let bytes = 0;
+  for (const name of names) {
+    const start = text.indexOf(`\n${name}:`);
+    if (start !== -1) bytes += Number.parseInt(text.slice(start + name.length + 2), 10) * 1024;
+  }
+  return bytes;
+}
+
+/** Undefined if there is no such file, or none any more. */
+export function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first lines of a file that can become very long, and whether that is all of them. */
+export function firstLinesOf(file: string, bytesMax: number): { readonly lines: string[]; readonly isAll: boolean } {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, 'r');
+    const bytes = Buffer.alloc(bytesMax);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(fd, bytes, length, bytes.length - length, null);
+    }
+    const lines = bytes.toString('latin1', 0, length).split('\n');
+    // What follows the last line end is empty, or cut.
+    return { lines: lines.slice(0, -1), isAll: length < bytesMax };
+  } catch {
+    return { lines: [], isAll: true };
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
