@@ -12,7 +12,6 @@ import { formOf } from '../contracts/form.ts';
 import {
   type Checker,
   envelopeShape,
-  openSeal,
   seal,
   type SealEnvelope,
   type Signer,

@@ -14,7 +14,7 @@ export interface FilterOptions {
 }
 
 /** They do not exist where nobody would count what they make. */
-export type UncountedCall = 'memfd_create' | 'shmget' | 'msgget' | 'semget';
+type UncountedCall = 'memfd_create' | 'shmget' | 'msgget' | 'semget';
 
 /** What a filter refuses where no control group counts. */
 export type Uncounted = Pick<FilterOptions, 'uncounted' | 'plainBuffers'>;
