@@ -126,7 +126,7 @@ function watchOf(agent: string, place: string, onEvent: (line: TranscriptLine) =
       stdout: path.join(place, 'stdout'),
       stderr: path.join(place, 'stderr'),
     },
-    secrets: [],
+    masking: { secrets: [], credentials: true },
     clocks: { idleMs: hourMs, toolIdleMs: hourMs, graceMs: hourMs },
     // More than is kept of an agent is a reason to stop it; here it goes on, to see that memory does not.
     stop: () => {},

@@ -1,57 +1,134 @@
+import { MASK } from './credential-bytes.ts';
+import { CREDENTIAL_FINDERS } from './credential-finder.ts';
+import type { Finder, Found, SpeltFinder } from './finder.ts';
 import { Needles } from './needles.ts';
-import { secretForms } from './secret-forms.ts';
+import { secretForms, secretValues } from './secret-forms.ts';
+import { type Spelling, spellingsOf } from './spellings.ts';
+
+/** What is looked for: values that are known, and whether everything that has the form of a credential is masked, too. */
+export interface Masking {
+  readonly secrets: readonly string[] | Needles;
+  readonly credentials: boolean;
+}
+
+/** From one place up to another. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How many ranges were masked of each kind: `declared_secret`, or the kind of a well-known credential. */
+export type MaskedKinds = Readonly<Record<string, number>>;
 
 /**
- * Masks exact values in a stream of bytes, also where a value is cut in two by the borders of its chunks: the first that
- * stands there, of those that begin together the longest, wherever the borders are. Each value is looked for in all its
- * usual forms.
+ * Masks what must not be stored or shown. Everything that a program or an agent says passes through here, as a stream or
+ * as a whole; a stream is masked in the same way wherever the borders of its chunks are. Declared secrets come first, in
+ * all their usual forms: the first that stands there, of those that begin together the longest.
  */
 export class Masker {
-  readonly #needles: Needles;
-  #held: Buffer = Buffer.alloc(0);
-  masked = 0;
+  readonly #stages: readonly Stage[];
+  readonly #kinds = new Map<string, number>();
 
   /** Many streams with the same secrets share what `needlesOf` made of them. */
-  constructor(secrets: readonly string[] | Needles) {
-    this.#needles = secrets instanceof Needles ? secrets : needlesOf(secrets);
+  constructor(masking: readonly string[] | Needles | Masking) {
+    const { secrets, credentials } = isMasking(masking) ? masking : { secrets: masking, credentials: false };
+    const needles = secrets instanceof Needles ? secrets : secrets.length > 0 ? needlesOf(secrets) : NO_NEEDLES;
+    const note = (kind: string): void => void this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
+    this.#stages = [
+      ...(needles.longest > 0 ? [new Stage([new DeclaredFinder(needles)], note)] : []),
+      ...(credentials ? [new Stage(CREDENTIAL_FINDERS, note)] : []),
+    ];
   }
 
   take(chunk: Buffer): Buffer {
-    if (this.#needles.longest === 0) return chunk;
-    const { bytes, rest } = this.#mask(this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk, true);
-    this.#held = Buffer.from(rest);
-    return bytes;
+    return this.#stages.reduce((bytes, stage) => stage.take(bytes), chunk);
   }
 
   /** What was held back, once nothing more can follow it. */
   end(): Buffer {
-    const { bytes } = this.#mask(this.#held, false);
-    this.#held = Buffer.alloc(0);
-    return bytes;
+    return this.#stages.reduce((bytes, stage) => {
+      const taken = bytes.length > 0 ? stage.take(bytes) : bytes;
+      const rest = stage.end();
+      return taken.length > 0 ? Buffer.concat([taken, rest]) : rest;
+    }, Buffer.alloc(0) as Buffer);
   }
 
   /** All the bytes of something that is no stream. */
   whole(bytes: Buffer): Buffer {
-    return this.#needles.longest === 0 ? bytes : this.#mask(bytes, false).bytes;
+    return this.#stages.reduce((safe, stage) => stage.whole(safe), bytes);
   }
 
-  /** Everything up to where a secret might begin that is not whole yet: it may be longer than one that is. */
-  #mask(bytes: Buffer, canGrow: boolean): { bytes: Buffer; rest: Buffer } {
-    const parts: Buffer[] = [];
-    let from = 0;
-    let end = canGrow ? this.#beginningAtEnd(bytes, from) : bytes.length;
-    for (let hit = this.#needles.find(bytes, from); hit && hit.at < end; hit = this.#needles.find(bytes, from)) {
-      parts.push(bytes.subarray(from, hit.at), MASK);
-      from = hit.at + hit.length;
-      if (end < from) end = this.#beginningAtEnd(bytes, from);
-      this.masked++;
+  /** Where the whole bytes would be masked, for those who put them together from pieces. Those that overlap are one. */
+  spans(bytes: Buffer): Span[] {
+    const spans = this.#stages.flatMap(stage => stage.spans(bytes)).sort((a, b) => a.from - b.from);
+    const apart: Span[] = [];
+    for (const span of spans) {
+      const last = apart.at(-1);
+      if (last && span.from < last.to) apart[apart.length - 1] = { from: last.from, to: Math.max(last.to, span.to) };
+      else apart.push(span);
     }
-    parts.push(bytes.subarray(from, end));
-    return { bytes: parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts), rest: bytes.subarray(end) };
+    return apart;
   }
 
-  /** Where the longest end of these bytes begins that is the beginning of a secret. */
-  #beginningAtEnd(bytes: Buffer, from: number): number {
+  /** The same of a text. What has nothing to mask is returned as it is. */
+  text(text: string): string {
+    const before = this.masked;
+    const safe = this.whole(Buffer.from(text));
+    return this.masked > before ? safe.toString() : text;
+  }
+
+  get masked(): number {
+    let sum = 0;
+    for (const count of this.#kinds.values()) sum += count;
+    return sum;
+  }
+
+  get kinds(): MaskedKinds {
+    return Object.fromEntries([...this.#kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+/** What is masked in a run: its secrets always, well-known credentials unless its caller wants to keep them. */
+export function maskingOf(secrets: readonly string[], keepCredentials = false): Masking {
+  return { secrets: needlesOf(secrets), credentials: !keepCredentials };
+}
+
+/** The sums of several. */
+export function addedKinds(...all: readonly (MaskedKinds | undefined)[]): MaskedKinds {
+  const sums = new Map<string, number>();
+  for (const kinds of all) {
+    for (const [kind, count] of Object.entries(kinds ?? {})) sums.set(kind, (sums.get(kind) ?? 0) + count);
+  }
+  return Object.fromEntries([...sums].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isMasking(masking: readonly string[] | Needles | Masking): masking is Masking {
+  return 'credentials' in masking;
+}
+
+/** What to look for, where these values must not be seen. */
+export function needlesOf(secrets: readonly string[]): Needles {
+  return new Needles(secretForms(secrets), new Needles(secretValues(secrets)));
+}
+
+class DeclaredFinder implements Finder {
+  readonly #needles: Needles;
+
+  constructor(needles: Needles) {
+    this.#needles = needles;
+  }
+
+  get spelt(): SpeltFinder | undefined {
+    const { plain } = this.#needles;
+    return plain && { finder: new DeclaredFinder(plain), longest: plain.longest };
+  }
+
+  find(bytes: Buffer, from: number): Found | undefined {
+    const hit = this.#needles.find(bytes, from);
+    return hit && { at: hit.at, end: hit.at + hit.length, kind: 'declared_secret' };
+  }
+
+  holdAt(bytes: Buffer, from: number): number {
     for (let at = Math.max(from, bytes.length - this.#needles.longest + 1); at < bytes.length; at++) {
       if (this.#needles.beginsAt(bytes, at)) return at;
     }
@@ -59,9 +136,172 @@ export class Masker {
   }
 }
 
-const MASK = Buffer.from('[masked]');
+/** One pass over the bytes, as they are written and as they are meant. */
+class Stage {
+  readonly #finders: readonly Finder[];
+  readonly #note: (kind: string) => void;
+  #held: Buffer = Buffer.alloc(0);
+  /** How much of what is held was passed on before, and is there only to be looked back at. */
+  #passed = 0;
+  /** So many bytes must be held before it is worth looking again. */
+  #enough = 0;
 
-/** What to look for, where these values must not be seen. */
-export function needlesOf(secrets: readonly string[]): Needles {
-  return new Needles(secretForms(secrets));
+  constructor(finders: readonly Finder[], note: (kind: string) => void) {
+    this.#finders = finders;
+    this.#note = note;
+  }
+
+  take(chunk: Buffer): Buffer {
+    const clear = this.#clearOf(chunk);
+    if (clear > 0) return this.#passOn(chunk, this.#mask(chunk, 0, true, undefined, clear));
+    const all = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
+    if (all.length < this.#enough) {
+      this.#held = all;
+      return NOTHING;
+    }
+    return this.#passOn(all, this.#mask(all, this.#passed, true));
+  }
+
+  /**
+   * How far a large chunk is clear of what came before it, so that the two need not be put together; 0 if that is not known.
+   * Looking at its beginning is enough, if nothing of before is held back.
+   */
+  #clearOf(chunk: Buffer): number {
+    if (this.#held.length > this.#passed || this.#held.length === 0 || chunk.length < LARGE_BYTES) return 0;
+    const both = Buffer.concat([this.#held, chunk.subarray(0, BEGINNING_BYTES)]);
+    let isClear = true;
+    const { end } = this.#mask(both, this.#passed, true, () => {
+      isClear = false;
+    });
+    const clear = end - this.#passed;
+    return isClear && clear >= BACK_BYTES ? clear : 0;
+  }
+
+  #passOn(all: Buffer, { bytes, end }: { readonly bytes: Buffer; readonly end: number }): Buffer {
+    const from = Math.max(0, end - BACK_BYTES);
+    this.#held = Buffer.from(all.subarray(from));
+    this.#passed = end - from;
+    // A long beginning that grows by single bytes is not read again for each of them.
+    const open = all.length - end;
+    this.#enough = open > OPEN_SMALL ? this.#passed + 2 * open : 0;
+    return bytes;
+  }
+
+  end(): Buffer {
+    const { bytes } = this.#mask(this.#held, this.#passed, false);
+    this.#held = NOTHING;
+    this.#passed = 0;
+    this.#enough = 0;
+    return bytes;
+  }
+
+  whole(bytes: Buffer): Buffer {
+    return this.#mask(bytes, 0, false).bytes;
+  }
+
+  spans(bytes: Buffer): Span[] {
+    const spans: Span[] = [];
+    this.#mask(bytes, 0, false, (_, from, to) => void spans.push({ from, to }));
+    return spans;
+  }
+
+  /** Everything up to where something might begin that is not whole yet: it may be longer than one that is. */
+  #mask(
+    all: Buffer,
+    start: number,
+    canGrow: boolean,
+    onFound: (kind: string, at: number, end: number) => void = this.#note,
+    searchFrom = start,
+  ): { bytes: Buffer; end: number } {
+    const readers = this.#finders.flatMap(finder => readersOf(finder, all, canGrow));
+    const parts: Buffer[] = [];
+    let from = start;
+    let search = searchFrom;
+    for (;;) {
+      const found = firstOf(readers, search);
+      const hold = readers.reduce((least, reader) => Math.min(least, reader.holdAt(search)), all.length);
+      if (!found || found.at >= hold) {
+        parts.push(all.subarray(from, hold));
+        return { bytes: parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts), end: hold };
+      }
+      parts.push(all.subarray(from, found.at));
+      if (found.kind === undefined) return { bytes: Buffer.concat(parts), end: found.at };
+      parts.push(MASK_BYTES);
+      onFound(found.kind, found.at, found.end);
+      from = found.end;
+      search = from;
+    }
+  }
 }
+
+function readersOf(finder: Finder, all: Buffer, canGrow: boolean): Reader[] {
+  const { spelt } = finder;
+  const spellings = spelt ? spellingsOf(all, spelt.longest) : [];
+  return [
+    new Reader(finder, all, canGrow),
+    ...spellings.map(spelling => new Reader(spelt?.finder ?? finder, all, canGrow, spelling)),
+  ];
+}
+
+function firstOf(readers: readonly Reader[], from: number): Found | undefined {
+  let first: Found | undefined;
+  for (const reader of readers) {
+    const found = reader.find(from);
+    if (found && (!first || found.at < first.at || (found.at === first.at && found.end > first.end))) first = found;
+  }
+  return first;
+}
+
+/** Reads bytes in one spelling, and answers in places of what is written. Each answer is kept until it is passed. */
+class Reader {
+  readonly #finder: Finder;
+  readonly #bytes: Buffer;
+  readonly #canGrow: boolean;
+  readonly #spelling: Spelling | undefined;
+  #found: Found | undefined;
+  #isOver = false;
+  #hold = -1;
+
+  constructor(finder: Finder, written: Buffer, canGrow: boolean, spelling?: Spelling) {
+    this.#finder = finder;
+    this.#bytes = spelling?.bytes ?? written;
+    this.#canGrow = canGrow;
+    this.#spelling = spelling;
+    if (!canGrow) this.#hold = written.length;
+  }
+
+  find(from: number): Found | undefined {
+    if (this.#isOver || (this.#found && this.#found.at >= from)) return this.#found;
+    const found = this.#finder.find(this.#bytes, this.#meantAt(from), this.#canGrow);
+    this.#isOver = found === undefined;
+    this.#found = found && this.#written(found);
+    return this.#found;
+  }
+
+  holdAt(from: number): number {
+    if (this.#hold >= from) return this.#hold;
+    const at = this.#finder.holdAt(this.#bytes, this.#meantAt(from));
+    const written = this.#spelling?.writtenAt(at) ?? at;
+    this.#hold = Math.max(from, Math.min(written, this.#spelling?.openAt ?? written));
+    return this.#hold;
+  }
+
+  #meantAt(from: number): number {
+    return this.#spelling?.meantAt(from) ?? from;
+  }
+
+  #written({ at, end, kind }: Found): Found {
+    if (!this.#spelling) return { at, end, kind };
+    return { at: this.#spelling.writtenAt(at), end: this.#spelling.writtenEnd(end), kind };
+  }
+}
+
+const NO_NEEDLES = new Needles([]);
+const NOTHING: Buffer = Buffer.alloc(0);
+const MASK_BYTES = Buffer.from(MASK);
+/** As far as the form of a credential looks back. */
+const BACK_BYTES = 16;
+const OPEN_SMALL = 1_024;
+/** Smaller chunks are put together with what came before. */
+const LARGE_BYTES = 8 * 1024;
+const BEGINNING_BYTES = 512;

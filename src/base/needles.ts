@@ -10,8 +10,11 @@ export class Needles {
   readonly #begins = new Uint8Array(65_536);
   readonly #shortest: number;
   readonly longest: number;
+  /** The same values without their forms. */
+  readonly plain: Needles | undefined;
 
-  constructor(texts: readonly string[]) {
+  constructor(texts: readonly string[], plain?: Needles) {
+    this.plain = plain;
     this.#sorted = texts.map(text => Buffer.from(text)).sort((a, b) => Buffer.compare(a, b));
     const lengths = this.#sorted.map(({ length }) => length);
     this.#shortest = Math.min(
@@ -23,9 +26,9 @@ export class Needles {
     if (this.longest > 0 && this.#shortest > 1) this.#measure();
   }
 
-  /** The first that begins at `from` or later, of those that begin together the longest. */
-  find(bytes: Buffer, from: number): { at: number; length: number } | undefined {
-    const last = bytes.length - this.#shortest;
+  /** The first that begins at `from` or later, and before another place; of those that begin together the longest. */
+  find(bytes: Buffer, from: number, before = bytes.length): { at: number; length: number } | undefined {
+    const last = Math.min(before - 1, bytes.length - this.#shortest);
     if (this.#shortest === 1) return this.#findEach(bytes, from);
     const toPair = this.#shortest - 2;
     for (let at = from; at <= last; at++) {

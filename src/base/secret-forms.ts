@@ -2,7 +2,7 @@ import { printable } from './printable.ts';
 
 /**
  * The secrets of a run in the ways that they are usually written when they leak: as they are, without the white space
- * around them, line by line, escaped for a URL, for HTML or for JSON, in hexadecimal, and in base64 wherever in the
+ * around them, line by line, escaped for a URL, for HTML or for JSON, in hexadecimal, backwards, and in base64 wherever in the
  * encoded text they begin and wherever it is wrapped.
  */
 export function secretForms(secrets: readonly string[]): string[] {
@@ -21,6 +21,11 @@ export function secretForms(secrets: readonly string[]): string[] {
     }
   }
   return [...forms];
+}
+
+/** The secrets as they are, without white space around them, and line by line. */
+export function secretValues(secrets: readonly string[]): string[] {
+  return [...new Set(secrets.flatMap(valuesOf))];
 }
 
 /** A file that holds a secret ends with a line feed, and who reads it takes that off; a key is often read line by line. */
@@ -109,6 +114,7 @@ function* percentForms(value: string): Generator<string> {
 
 function* encoded(value: string): Generator<string> {
   if (value.length < ENCODED_MIN) return;
+  yield [...value].reverse().join('');
   const hex = Buffer.from(value).toString('hex');
   yield hex;
   yield hex.toUpperCase();

@@ -27,6 +27,7 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     .option('--max-cost <usd>', 'what it may cost, by its own account, in US dollars', dollars)
     .option('--cpus <count>', 'processors that it may use at once, such as 0.5 or 2; needs control groups', cpus)
     .option('--secret <name>', 'a variable that it sees, masked wherever it says it; may be repeated', collect)
+    .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
     .addOption(
       new Option('--model-mode <mode>', 'whether the model answers, is recorded, or a recording answers')
         .choices(['live', 'record', 'replay'])

@@ -28,6 +28,7 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
     )
     .option('--copy-output <folder>', 'copy the outputs to this folder')
     .option('--keep-sandbox', 'keep what the sandbox held, to be looked at')
+    .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
     .option('--internal', 'add sandbox_path and model_io_path, which are paths of this machine, to the answer')
     .addHelpText('after', EXITS)
     .action(async (file: string, flags: RunIntentFlags) => {

@@ -36,6 +36,7 @@ export interface RunAgentFlags {
   readonly recording?: string;
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
+  readonly keepCredentials?: true;
   readonly json?: true;
 }
 
@@ -77,6 +78,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     recording: flags.recording,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
+    keepCredentials: flags.keepCredentials,
   };
   return {
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),

@@ -21,6 +21,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
     .option('--input <file>', 'a file that the script finds in input/; may be repeated', collect)
     .option('--env <name>', 'a variable that the script sees, as NAME or NAME=VALUE; may be repeated', collect)
     .option('--secret <name>', 'a variable whose value is masked wherever the script says it; may be repeated', collect)
+    .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
     .option('--profile <name>', 'bounds of a profile: strict, default, dev or a file; they only tighten')
     .addOption(new Option('--sandbox <name>', 'which sandbox').choices(['process', 'none']))
     .addOption(

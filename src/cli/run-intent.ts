@@ -23,6 +23,7 @@ export interface RunIntentFlags {
   readonly recording?: string;
   readonly planner?: 'claude' | 'codex';
   readonly keepSandbox?: true;
+  readonly keepCredentials?: true;
   readonly copyOutput?: string;
   readonly internal?: true;
 }

@@ -26,6 +26,7 @@ export interface RunScriptFlags {
   readonly maxFiles?: number;
   readonly maxBytes?: number;
   readonly copyOutput?: string;
+  readonly keepCredentials?: true;
   readonly json?: true;
 }
 
@@ -51,6 +52,7 @@ export async function runScriptCommand(
     onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
     ...(flags.profile !== undefined && { profile: flags.profile }),
+    ...(flags.keepCredentials && { keepCredentials: true }),
     ...(flags.copyOutput !== undefined && { copyOutputTo: flags.copyOutput }),
   };
   try {

@@ -38,6 +38,7 @@ export interface RunSuiteFlags {
   readonly header?: readonly string[];
   readonly secret?: readonly string[];
   readonly followRedirects?: true;
+  readonly keepCredentials?: true;
   readonly maxBody?: number;
   readonly profile?: string;
   readonly sandbox?: 'none' | 'process';
@@ -92,7 +93,7 @@ function namedAgain(cases: string | undefined, flags: RunSuiteFlags): Named {
   if (cases !== undefined || other !== undefined) {
     throw new Fault(
       'usage',
-      'A run that is resumed goes on as it began: --resume takes no cases, and no flag but --json. A run that was not started here also takes its target and variables.',
+      'A run that is resumed goes on as it began: --resume takes no cases, and no flag but --json, and --base-url where its address has a query. A run that was not started here also takes its target and variables.',
     );
   }
   return targetOf(flags);
@@ -153,6 +154,7 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     retries: flags.retries,
     repeat: flags.repeat,
     bodyBytesMax: flags.maxBody,
+    keepCredentials: flags.keepCredentials,
   };
   return { ...targetOf(flags), ...defined(given), cases, as: flags.as };
 }

@@ -157,6 +157,25 @@ export function signedText(keyIds: readonly string[] | null): string {
   return `signed by ${by} (verify --key checks it)`;
 }
 
+/** What was masked, by kind, and which files need a look because of what they hold. */
+export function maskingLines(masking: ScriptOutcome['masking'], paint: Paint): string[] {
+  if (!masking) return [];
+  const { credentials, kinds, flagged } = masking;
+  const counts = Object.entries(kinds).map(([kind, count]) => `${count} ${printable(kind)}`);
+  const more = flagged.length - FLAGGED_SHOWN;
+  return [
+    ...(counts.length > 0 ? [`    masked    ${counts.join(', ')}`] : []),
+    ...(credentials === 'kept' ? [paint('note', '    credentials are kept as they were said')] : []),
+    ...flagged.slice(0, FLAGGED_SHOWN).map(({ path, code, kinds: held }) => {
+      const what = held.length > 0 ? held.join(', ') : code.replaceAll('_', ' ');
+      return paint('note', `    needs a look: ${printable(path)} (${code}: ${printable(what)})`);
+    }),
+    ...(more > 0 ? [paint('note', `    needs a look: ${more} more files`)] : []),
+  ];
+}
+
+const FLAGGED_SHOWN = 20;
+
 type Kept = Pick<Shown, 'isWhole' | 'keyIds' | 'log'>;
 
 /** What the internal log tells, if it was asked for. */

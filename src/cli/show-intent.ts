@@ -8,6 +8,7 @@ import {
   limitClaimLines,
   limitsText,
   logLines,
+  maskingLines,
   openText,
   recoveredLines,
   sandboxText,
@@ -60,6 +61,7 @@ export function intentText(shown: ShownIntent, paint: Paint): string {
     `  when      ${result.started_at}, took ${durationText(took)}`,
     ...planLines(shown),
     ...ranLines(shown, paint),
+    ...maskingLines(shown.outcome?.masking, paint),
     ...logLines(shown),
     ...evidenceLines(shown, folder, paint),
   ];

@@ -16,6 +16,7 @@ import {
   evidenceLines,
   limitsText,
   logLines,
+  maskingLines,
   openText,
   recoveredLines,
   sampledText,
@@ -126,6 +127,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...outcome.replaced.map(what =>
       paint('note', `    ${REPLACED[what] ?? `${what} is replaced: not fit to be shown`}`),
     ),
+    ...maskingLines(outcome.masking, paint),
     ...logLines(shown),
     '',
     ...evidenceLines(shown, folder, paint),

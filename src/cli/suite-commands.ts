@@ -30,6 +30,7 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
     .option('--resume <run>', 'go on with a run that was interrupted; takes no cases')
     .option('--header <header>', "a header of every request, as 'NAME: env:VARIABLE'; may be repeated", collect)
     .option('--secret <name>', 'a variable whose value is masked in all answers; may be repeated', collect)
+    .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
     .option('--follow-redirects', 'follow redirects within the same origin')
     .option('--max-body <size>', 'how much of an answer is read (default: 2000000)', size)
     .option('--profile <name>', 'with --script: bounds of a profile')

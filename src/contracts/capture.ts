@@ -1,4 +1,5 @@
 import type { ContentHash } from '../base/hash.ts';
+import type { MaskedKinds } from '../base/masker.ts';
 import type { Ending } from './ending.ts';
 
 /** What a program wrote to one of its streams, after the secrets in it were masked: hashed in full, kept in part. */
@@ -8,8 +9,9 @@ export interface KeptStream {
   /** The first bytes, and the last ones where there was more than fits. */
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
-  /** How many declared secrets were masked. */
+  /** How many ranges were masked, and how many of each kind. */
   readonly masked: number;
+  readonly kinds?: MaskedKinds;
 }
 
 export interface Phase {

@@ -3,7 +3,7 @@ import { instantText } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { AgentFiles, AgentRun } from './agent-run.ts';
-import { type Document, logOf, recordOf, streamOf } from './documents.ts';
+import { type Document, logOf, maskingOf, recordOf, streamOf } from './documents.ts';
 import { exitOf } from './endings.ts';
 import { endingText } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
@@ -135,6 +135,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
     ...(recovered && { recovered }),
+    ...maskingOf(judgement.masking, capture),
   };
 }
 

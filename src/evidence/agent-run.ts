@@ -2,6 +2,7 @@ import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { RequestedPolicy } from '../contracts/agent-step/policy.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
@@ -64,6 +65,8 @@ export interface AgentJudgement {
   /** Files that were written while it ran, and after. */
   readonly files: AgentFiles;
   readonly warnings: readonly string[];
+  /** What was masked in what is stored, streams aside, and which files are flagged. */
+  readonly masking?: MaskingNote;
   readonly remarks: readonly Remark[];
 }
 

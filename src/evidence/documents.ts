@@ -1,7 +1,9 @@
 import { canonicalize } from '../base/canonical.ts';
 import { instantText } from '../base/clock.ts';
+import { addedKinds } from '../base/masker.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import { type ScriptResult, scriptResult } from '../contracts/script-result/index.ts';
 import { exitOf, terminationOf } from './endings.ts';
@@ -136,6 +138,7 @@ function outcomeOf({ plan, capture, reading, recovered }: ScriptRun): ScriptOutc
     limits: plan.limits,
     usage: usageOf(capture),
     ...(recovered && { recovered }),
+    ...maskingOf(reading.masking, capture),
   };
 }
 
@@ -145,6 +148,12 @@ export function streamOf(
   { bytesTotal, sha256, bytesKept, masked }: StreamNote,
 ): ScriptOutcome['streams'][number] {
   return { name, bytes_total: bytesTotal, sha256, bytes_kept: bytesKept, truncated: bytesKept < bytesTotal, masked };
+}
+
+/** What was masked in the streams and in the rest, as an outcome tells of it. */
+export function maskingOf(note: MaskingNote | undefined, capture: CaptureNote): { masking?: MaskingNote } {
+  if (!note) return {};
+  return { masking: { ...note, kinds: addedKinds(note.kinds, capture.stdout.kinds, capture.stderr.kinds) } };
 }
 
 function cutOf(what: string, { bytesTotal, bytesKept }: StreamNote): ScriptOutcome['cuts'] {

@@ -9,13 +9,7 @@ import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { evaluationDoubts } from '../contracts/judgement-seal/index.ts';
 import { formOf } from '../contracts/form.ts';
-import {
-  type Checker,
-  envelopeShape,
-  seal,
-  type SealEnvelope,
-  type Signer,
-} from '../contracts/seal/index.ts';
+import { type Checker, envelopeShape, seal, type SealEnvelope, type Signer } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 import {
   broken,

@@ -5,7 +5,7 @@ import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
 import { type IntentOutcome, sandboxIdOf, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
-import { type Document, logOf, recordOf, streamOf } from './documents.ts';
+import { type Document, logOf, maskingOf, recordOf, streamOf } from './documents.ts';
 import { terminationOf } from './endings.ts';
 import { endingText } from './final-state.ts';
 import type { IntentRun, IntentTexts } from './intent-run.ts';
@@ -142,6 +142,7 @@ function outcomeOf({ plan, ran, recovered }: IntentRun, { bundle }: IntentTexts)
     limits,
     usage: usageOf(capture),
     ...(recovered && { recovered }),
+    ...maskingOf(reading.masking, capture),
   };
 }
 

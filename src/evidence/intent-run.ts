@@ -1,6 +1,7 @@
 import type { Bundle, IntentOutcome, IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
 
@@ -41,6 +42,8 @@ export interface IntentReading {
   readonly checks: IntentOutcome['checks'];
   /** Sentences for people, the same for the same end. */
   readonly reasons: readonly string[];
+  /** Which files are flagged. */
+  readonly masking?: MaskingNote;
   /** For the internal log. */
   readonly remarks: readonly Remark[];
 }

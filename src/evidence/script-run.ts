@@ -1,5 +1,6 @@
 import type { Capture, KeptStream } from '../contracts/capture.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
@@ -35,6 +36,8 @@ export interface ScriptReading {
   readonly replaced: ScriptOutcome['replaced'];
   /** What runner.json says besides what was planned. */
   readonly warnings: readonly string[];
+  /** What was masked in what is stored, streams aside, and which files are flagged. */
+  readonly masking?: MaskingNote;
   /** For the internal log: what really happened, in words that no end user should see. */
   readonly remarks: readonly Remark[];
 }

@@ -1,11 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import type { KeptStream } from '../contracts/capture.ts';
-import { redact } from '../base/redact.ts';
 import type { StreamNote } from './script-run.ts';
 
 /**
- * A stream as it is stored: its two ends, whole characters only, with a mark where something is missing, and without
- * anything that has the form of a credential.
+ * A stream as it is stored: its two ends, whole characters only, with a mark where something is missing. It was masked while
+ * it came, so no cut leaves a part of a secret.
  */
 export function storedStream({ head, tail, ...stream }: KeptStream): {
   readonly bytes: Uint8Array;
@@ -17,15 +15,7 @@ export function storedStream({ head, tail, ...stream }: KeptStream): {
   const last = isWhole ? tail : wholeBeginning(tail);
   const bytesKept = first.length + last.length;
   const mark = isWhole ? '' : `\n[${stream.bytesTotal - bytesKept} bytes are missing here]\n`;
-  const all = Buffer.concat([first, Buffer.from(mark), last]);
-  // In what is no text, every byte is taken for a character of Latin-1 and comes back as it was. Text is read as text, so
-  // that no mask begins or ends inside a character.
-  const encoding = isUtf8(all) ? 'utf8' : 'latin1';
-  const { text, masked } = redact(all.toString(encoding));
-  return {
-    bytes: masked > 0 ? Buffer.from(text, encoding) : all,
-    note: { ...stream, masked: stream.masked + masked, bytesKept },
-  };
+  return { bytes: Buffer.concat([first, Buffer.from(mark), last]), note: { ...stream, bytesKept } };
 }
 
 /** Without the bytes of a character that was cut at the end. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Masker, needlesOf } from '../base/masker.ts';
+import { Masker, type Masking, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import { apiError } from './api-error.ts';
@@ -42,13 +42,13 @@ export interface Answerer {
   close(): Promise<Recorded | undefined>;
 }
 
-export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, secrets: Needles): Answerer {
-  if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, secrets);
+export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, masking: Masking): Answerer {
+  if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, masking);
   const upstream = new Upstream(mode.upstream, limits);
   const key = needlesOf(mode.upstream.key === undefined ? [] : [mode.upstream.key]);
   if (mode.kind === 'live') return new Live(upstream, api, LIVE, key);
   const recorder = new Recorder(mode.file, { ...mode.header, api }, limits.recordingBytesMax);
-  return new Taped(new Live(upstream, api, RECORDED, key), recorder, secrets);
+  return new Taped(new Live(upstream, api, RECORDED, key), recorder, masking);
 }
 
 /** An error of ours, in the words of the API. */
@@ -123,18 +123,18 @@ class Taped implements Answerer {
   readonly unasked = 0;
   readonly #live: Live;
   readonly #recorder: Recorder;
-  readonly #secrets: Needles;
+  readonly #masking: Masking;
   /** Bytes of answers that are under way. */
   #heldBytes = 0;
 
-  constructor(live: Live, recorder: Recorder, secrets: Needles) {
+  constructor(live: Live, recorder: Recorder, masking: Masking) {
     this.#live = live;
     this.#recorder = recorder;
-    this.#secrets = secrets;
+    this.#masking = masking;
   }
 
   async answer(asking: Asking): Promise<Answer | undefined> {
-    const { request, masked } = asked(asking.method, asking.path, asking.body, this.#secrets);
+    const { request, masked } = asked(asking.method, asking.path, asking.body, this.#masking);
     const seq = this.#recorder.request(request, masked);
     const answer = await this.#live.answer(asking);
     if (answer) return { ...answer, ...this.#tape(seq, answer) };
@@ -157,7 +157,7 @@ class Taped implements Answerer {
       },
       over: complete => {
         this.#heldBytes -= bytes;
-        const { body, masked } = keptBytes(Buffer.concat(chunks), this.#secrets, !complete);
+        const { body, masked } = keptBytes(Buffer.concat(chunks), this.#masking, !complete);
         const content_type = typeOf(headers['content-type']);
         this.#recorder.response(seq, { status, content_type, body, complete }, masked + (before?.() ?? 0));
       },
@@ -178,12 +178,12 @@ function typeOf(header: string | undefined): string | null {
 class Replayer implements Answerer {
   readonly #replay: Replay;
   readonly #api: Api;
-  readonly #secrets: Needles;
+  readonly #masking: Masking;
 
-  constructor(replay: Replay, api: Api, secrets: Needles) {
+  constructor(replay: Replay, api: Api, masking: Masking) {
     this.#replay = replay;
     this.#api = api;
-    this.#secrets = secrets;
+    this.#masking = masking;
   }
 
   get difference(): string | undefined {
@@ -195,7 +195,7 @@ class Replayer implements Answerer {
   }
 
   async answer({ method, path, body, signal }: Asking): Promise<Answer | undefined> {
-    const replayed = this.#replay.ask(asked(method, path, body, this.#secrets).request);
+    const replayed = this.#replay.ask(asked(method, path, body, this.#masking).request);
     // No agent asks again after a 400.
     if (replayed.kind === 'different') return failed(this.#api, 400, `${replayed.says}.`);
     const { response } = replayed.exchange;

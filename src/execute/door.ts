@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
-import { needlesOf } from '../base/masker.ts';
+import { maskingOf } from '../base/masker.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
 import { openDoorFolder } from './door-folder.ts';
@@ -19,6 +19,8 @@ export interface DoorOptions {
   readonly mode: DoorMode;
   /** Secrets of the run. They, the key and the token are masked in everything that is recorded or told. */
   readonly secrets: readonly string[];
+  /** Well-known credentials are recorded as they are said. */
+  readonly keepCredentials?: boolean;
   readonly limits?: Partial<DoorLimits>;
 }
 
@@ -85,13 +87,13 @@ const LIMITS: DoorLimits = {
   recordingBytesMax: RECORDING_BYTES_MAX,
 };
 
-export async function openDoor({ at, api, mode, secrets, limits }: DoorOptions): Promise<Door> {
+export async function openDoor({ at, api, mode, secrets, keepCredentials, limits }: DoorOptions): Promise<Door> {
   const folder = at.kind === 'socket' ? openDoorFolder(at.stage) : undefined;
   const token = newToken();
   const bounds = { ...LIMITS, ...limits };
   const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
-  const needles = needlesOf([token, ...(key === undefined ? [] : [key]), ...secrets]);
-  const answerer = answererOf(mode, api, bounds, needles);
+  const masking = maskingOf([token, ...(key === undefined ? [] : [key]), ...secrets], keepCredentials);
+  const answerer = answererOf(mode, api, bounds, masking);
   const keeper = new Doorkeeper(token, api, bounds, answerer);
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,

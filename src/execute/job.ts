@@ -43,6 +43,8 @@ export interface Job {
   readonly limits: Limits;
   /** Masked wherever the program says them. */
   readonly secrets: readonly string[];
+  /** Well-known credentials are not masked. */
+  readonly keepCredentials?: true;
   /** Where the head of each stream is kept while the program lives, for a recovery after a crash. */
   readonly keepIn?: string;
   /** The streams are sent on as they come. */

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { KeptStream } from '../contracts/capture.ts';
-import { Masker } from '../base/masker.ts';
+import { Masker, maskingOf } from '../base/masker.ts';
 
 export interface Keeping {
   readonly headBytes: number;
   readonly tailBytes: number;
   readonly secrets: readonly string[];
+  /** Well-known credentials are kept as they are. */
+  readonly keepCredentials?: boolean;
   /** A file that always holds the head so far. */
   readonly file?: string;
 }
@@ -26,7 +28,7 @@ export class StreamKeeper {
 
   constructor(keeping: Keeping) {
     this.#keeping = keeping;
-    this.#masker = new Masker(keeping.secrets);
+    this.#masker = new Masker(maskingOf(keeping.secrets, keeping.keepCredentials));
   }
 
   /** Returns what may be shown of it: a part that could be the beginning of a secret is held back. */
@@ -46,6 +48,7 @@ export class StreamKeeper {
         head: Buffer.concat(this.#head),
         tail: this.#tail.subarray(this.#tail.length - tailLength),
         masked: this.#masker.masked,
+        kinds: this.#masker.kinds,
       },
     };
   }

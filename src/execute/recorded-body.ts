@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { canonicalize } from '../base/canonical.ts';
 import { readJson } from '../base/json.ts';
-import { Masker } from '../base/masker.ts';
-import type { Needles } from '../base/needles.ts';
+import { Masker, type Masking } from '../base/masker.ts';
+import { maskedEvents } from './recorded-events.ts';
 import type { RecordedBody, RecordedRequest } from '../contracts/recording/index.ts';
 
 /** A body as it may be kept, and how many secrets were masked in it. */
@@ -17,34 +17,41 @@ interface AskedRequest {
   readonly masked: number;
 }
 
-export function asked(method: RecordedRequest['method'], path: string, bytes: Buffer, secrets: Needles): AskedRequest {
-  const masker = new Masker(secrets);
+export function asked(method: RecordedRequest['method'], path: string, bytes: Buffer, masking: Masking): AskedRequest {
+  const masker = new Masker(masking);
   const safePath = masker.whole(Buffer.from(path)).toString();
-  const { body, masked } = keptJson(bytes, secrets);
+  const { body, masked } = keptJson(bytes, masking);
   return { request: { method, path: safePath, body }, masked: masker.masked + masked };
 }
 
 /** JSON can spell every letter in more than one way, so it is written in one before secrets are looked for. */
-function keptJson(bytes: Buffer, secrets: Needles): Kept {
+function keptJson(bytes: Buffer, masking: Masking): Kept {
   const reading = readJson(bytes, { bytesMax: bytes.length });
   if (!reading.ok || reading.values > Math.max(VALUES_ALWAYS, bytes.length / VALUE_BYTES))
-    return keptBytes(bytes, secrets);
-  const masker = new Masker(secrets);
+    return keptBytes(bytes, masking);
+  const masker = new Masker(masking);
   const text = masker.whole(Buffer.from(canonicalize(reading.value)));
   const safe = masker.masked > 0 ? readJson(text, { bytesMax: text.length }) : reading;
-  if (!safe.ok || depthOf(safe.value) > DEPTH_MAX) return { ...keptBytes(text, secrets), masked: masker.masked };
+  if (!safe.ok || depthOf(safe.value) > DEPTH_MAX) return { ...keptBytes(text, masking), masked: masker.masked };
   return { body: { form: 'json', value: safe.value }, masked: masker.masked };
 }
 
 /** Bytes as they came, as text if they are one. The end of what broke off may be the beginning of a secret, and is left out. */
-export function keptBytes(bytes: Buffer, secrets: Needles, isCut = false): Kept {
+export function keptBytes(bytes: Buffer, masking: Masking, isCut = false): Kept {
   if (bytes.length === 0) return { body: null, masked: 0 };
-  const masker = new Masker(secrets);
-  const safe = isCut ? masker.take(bytes) : masker.whole(bytes);
+  const masker = new Masker(masking);
+  const events = isEvents(bytes) ? maskedEvents(bytes.toString(), masking) : undefined;
+  const joined = events && events.masked > 0 ? Buffer.from(events.text) : bytes;
+  const safe = isCut ? masker.take(joined) : masker.whole(joined);
   const body = isUtf8(safe)
     ? ({ form: 'text', value: safe.toString() } as const)
     : ({ form: 'base64', value: safe.toString('base64') } as const);
-  return { body, masked: masker.masked };
+  return { body, masked: masker.masked + (events?.masked ?? 0) };
+}
+
+/** A stream of events, as models answer. */
+function isEvents(bytes: Buffer): boolean {
+  return /^(?:event|data|id|retry|:)/.test(bytes.toString('latin1', 0, 8)) && isUtf8(bytes);
 }
 
 /** The bytes of a body that was kept as text or in base64. */

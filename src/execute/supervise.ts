@@ -160,12 +160,17 @@ function endingOf(
 async function keepStream(
   name: StreamName,
   stream: Readable,
-  { limits, secrets, keepIn }: Job,
+  { limits, secrets, keepCredentials, keepIn }: Job,
   show: Show | undefined,
   alive: () => void,
 ): Promise<KeptStream> {
   const file = keepIn === undefined ? {} : { file: path.join(keepIn, `${name}.part`) };
-  const keeper = new StreamKeeper({ ...limits.keep[name], secrets, ...file });
+  const keeper = new StreamKeeper({
+    ...limits.keep[name],
+    secrets,
+    keepCredentials: keepCredentials === true,
+    ...file,
+  });
   let shown = Promise.resolve();
   stream.on('data', (chunk: Buffer) => {
     alive();

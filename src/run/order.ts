@@ -2,8 +2,8 @@ import { closeSync, lstatSync, openSync, readSync, type Stats, statSync } from '
 import path from 'node:path';
 import { hasKnownEnding, interpreterOf } from '../adapters/script.ts';
 import { Fault } from '../base/fault.ts';
+import { Masker } from '../base/masker.ts';
 import { printable } from '../base/printable.ts';
-import { secretForms } from '../base/secret-forms.ts';
 import { isForbidden } from '../contracts/runner/variables.ts';
 import { bareNameTrouble } from '../contracts/script-request/bare-name.ts';
 import { findProgram, isExecutable, isProgram } from '../execute/programs.ts';
@@ -23,6 +23,8 @@ export interface ScriptOrder {
   readonly secrets?: Readonly<Record<string, string>>;
   readonly bounds?: Requested;
   readonly caps?: Partial<Caps>;
+  /** Well-known credentials are stored as the script says them. Declared secrets never are. */
+  readonly keepCredentials?: boolean;
 }
 
 /** An order that can be carried out as far as its own words go. */
@@ -36,6 +38,7 @@ export interface CheckedOrder {
   readonly secrets: Readonly<Record<string, string>>;
   readonly bounds: Requested;
   readonly caps: Caps;
+  readonly keepCredentials?: true;
 }
 
 /** Doubts everything that a caller can get wrong, before anything is made. */
@@ -61,6 +64,7 @@ export function checkOrder(order: ScriptOrder): CheckedOrder {
     secrets,
     bounds,
     caps: capsFrom(caps),
+    ...(order.keepCredentials && { keepCredentials: true as const }),
   };
 }
 
@@ -174,8 +178,9 @@ function lookAt(file: string, what: string, isLinkShown = false): Stats {
 
 /** Names stand in the evidence as they are, where nothing can be masked. */
 function checkNames(names: readonly string[], secrets: readonly string[]): void {
-  const forms = secretForms(secrets);
-  if (names.some(name => forms.some(form => name.includes(form)))) {
+  const masker = new Masker(secrets);
+  for (const name of names) masker.text(name);
+  if (masker.masked > 0) {
     throw new Fault('usage', 'The name of the script or of an input holds the value of a secret. Rename it.');
   }
 }

@@ -2,12 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { newCorrelationId, newRunnerId } from '../base/ids.ts';
-import { redact } from '../base/redact.ts';
+import { Masker, maskingOf } from '../base/masker.ts';
 import { VERSION } from '../base/version.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { SEMVER } from '../contracts/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
-import { secretForms } from '../base/secret-forms.ts';
 import { stateWarning } from '../evidence/chain.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { Observation } from '../execute/canary.ts';
@@ -72,6 +71,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
     network: effective.network,
     limits: limitsOf(effective, order.caps),
     secrets: Object.values(order.secrets),
+    ...(order.keepCredentials && { keepCredentials: true as const }),
     live,
   };
 }
@@ -143,15 +143,14 @@ export function ownerHere(): ScriptPlan['owner'] {
 
 function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
   const { bounds } = order;
-  const secrets = secretForms(Object.values(order.secrets));
+  const masker = new Masker(maskingOf(Object.values(order.secrets)));
   return {
     schema_version: 'script-request.v1',
     run_id: id,
     kind: 'script',
     script,
     interpreter: { name: order.interpreter.name },
-    // Twice, because a mask in the middle of a password makes the rest of it one that only now has its form.
-    args: order.args.map(arg => redact(redact(arg, secrets).text).text),
+    args: order.args.map(arg => masker.text(arg)),
     inputs: [...inputs],
     env_names: Object.keys(order.env).sort(),
     secret_names: Object.keys(order.secrets).sort(),

@@ -1,7 +1,7 @@
 import { clip } from '../base/clip.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { Masker } from '../base/masker.ts';
+import { type MaskedKinds, Masker, maskingOf, needlesOf } from '../base/masker.ts';
 import { redactCut } from '../base/redact.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
@@ -10,6 +10,7 @@ import type { OutputReading } from '../evidence/ingest/output.ts';
 import { publicSentence } from '../evidence/ingest/reason.ts';
 import type { ResultReading } from '../evidence/ingest/result.ts';
 import { secretForms } from '../base/secret-forms.ts';
+import { type Flagged, flagWarnings } from '../evidence/ingest/flags.ts';
 import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { Remark, ScriptReading } from '../evidence/script-run.ts';
@@ -20,9 +21,10 @@ export interface Facts {
   readonly result: ResultReading;
   /** A fault where it could not be stored, which is none of the script's. */
   readonly output: OutputReading | Fault;
-  /** Stored files that hold a declared secret. */
-  readonly telling: readonly string[];
+  /** Stored files that hold secrets, or are named so. */
+  readonly flagged: readonly Flagged[];
   readonly secrets: readonly string[];
+  readonly keepCredentials?: boolean;
   readonly caps: Caps;
   readonly correlationId: string;
 }
@@ -36,6 +38,7 @@ export function readingOf(facts: Facts): ScriptReading {
   const html = htmlOf(claimed?.html_output ?? '', facts);
   const hasNul = claimed?.html_output.includes('\0') === true;
   const hide = hiding(secrets);
+  const { note, kinds } = noteOf(facts, hide);
   const summary = summaryOf(verdict, claimed, facts);
   return {
     status: verdict.status,
@@ -46,19 +49,19 @@ export function readingOf(facts: Facts): ScriptReading {
     salvaged: verdict.status !== 'succeeded' && files.length > 0 && !(claimed && verdict.isClaim),
     htmlOutput: html.text,
     errorSummary: summary.text,
-    result: noteOf(facts, hide),
+    result: note,
     files,
     // Of what could not be stored, nobody can say that it was missing.
     artifacts: compared(output instanceof Fault ? [] : (claimed?.artifacts ?? []), files, hide),
     cuts: [...html.cuts, ...summary.cuts],
     replaced: [...(hasNul ? ['html_output'] : []), ...summary.replaced],
     remarks: [...remarksOn(facts, verdict, hide), ...(hasNul ? [NUL_REPLACED] : []), ...summary.remarks],
-    warnings:
-      facts.telling.length > 0
-        ? [
-            `output: a declared secret stands in ${facts.telling.length === 1 ? 'one file' : `${facts.telling.length} files`}`,
-          ]
-        : [],
+    warnings: flagWarnings(facts.flagged),
+    masking: {
+      credentials: facts.keepCredentials ? 'kept' : 'masked',
+      kinds,
+      flagged: facts.flagged.map(flag => ({ ...flag, path: hide(flag.path) })),
+    },
   };
 }
 
@@ -145,8 +148,8 @@ function summaryOf(
   if (verdict.message !== undefined) return { ...none, text: `${verdict.message} Reference: ${correlationId}.` };
   const safe = safeSummary(said, secrets, caps.summaryBytes);
   const text = safe.text ?? UNSAID[verdict.status];
-  if (safe.changed === 'unsafe') {
-    const detail = 'The error summary held a trace, a path of a machine or a secret; the raw result has it.';
+  if (safe.changed === 'unsafe' || safe.changed === 'redacted') {
+    const detail = 'The error summary held a trace, a path or a secret, which are not shown; the raw result has it.';
     return {
       ...none,
       text,
@@ -165,9 +168,12 @@ const UNSAID = {
 } as const;
 
 /** What was cut is counted after masking, as in streams: a mask may be longer than what it hides. */
-function htmlOf(said: string, { secrets, caps }: Facts): { text: string; cuts: ScriptReading['cuts'] } {
-  const whole = safeHtml(said, secrets, Number.POSITIVE_INFINITY).text;
-  const first = safeHtml(said, secrets, caps.htmlBytes).text;
+function htmlOf(
+  said: string,
+  { secrets, caps, keepCredentials }: Facts,
+): { text: string; cuts: ScriptReading['cuts'] } {
+  const whole = safeHtml(said, secrets, Number.POSITIVE_INFINITY, keepCredentials).text;
+  const first = safeHtml(said, secrets, caps.htmlBytes, keepCredentials).text;
   const isFlood = Buffer.byteLength(JSON.stringify(first)) > JSON_BYTES_MAX;
   const text = isFlood ? clip(first, JSON_BYTES_MAX / ESCAPE_BYTES).text : first;
   if (text === whole) return { text, cuts: [] };
@@ -181,15 +187,21 @@ const ESCAPE_BYTES = 6;
 
 /** Names that a script chose may be secrets, too, and long ones are cut before they come here. */
 function hiding(secrets: readonly string[]): (text: string) => string {
+  const needles = needlesOf(secrets);
   const forms = secretForms(secrets);
-  return text => redactCut(text, forms).text;
+  return text => redactCut(text, needles, forms).text;
 }
 
 /** Of the result as it is stored: a digest over a secret would let everybody try their guesses. */
-function noteOf({ result, secrets }: Facts, hide: (text: string) => string): ScriptReading['result'] {
-  if (!result.ok) return null;
-  const bytes = new Masker(secrets).whole(result.bytes);
-  return { sha256: bytesHash(bytes), bytes: bytes.length, unknown_keys: result.notes.unknown_keys.map(hide) };
+function noteOf(
+  { result, secrets, keepCredentials }: Facts,
+  hide: (text: string) => string,
+): { readonly note: ScriptReading['result']; readonly kinds: MaskedKinds } {
+  const masker = new Masker(maskingOf(secrets, keepCredentials));
+  if (!result.ok) return { note: null, kinds: {} };
+  const bytes = masker.whole(result.bytes);
+  const unknown_keys = result.notes.unknown_keys.map(hide);
+  return { note: { sha256: bytesHash(bytes), bytes: bytes.length, unknown_keys }, kinds: masker.kinds };
 }
 
 /** The list of a script is a hint; the files are the truth. Where they differ is worth a note. */
@@ -222,7 +234,7 @@ function normal(path: string): string {
     .join('/');
 }
 
-function remarksOn({ result, output, telling }: Facts, { reason }: Verdict, hide: (text: string) => string): Remark[] {
+function remarksOn({ result, output, flagged }: Facts, { reason }: Verdict, hide: (text: string) => string): Remark[] {
   const remarks: Remark[] = [];
   if (!result.ok) {
     const level = reason === result.code ? 'error' : 'warning';
@@ -231,9 +243,9 @@ function remarksOn({ result, output, telling }: Facts, { reason }: Verdict, hide
   if (output instanceof Fault) {
     remarks.push({ level: 'error', code: output.code, detail: `${output.message} ${causeText(output.cause)}` });
   } else if (!output.ok) remarks.push({ level: 'error', code: output.code, detail: hide(output.detail) });
-  if (telling.length > 0) {
-    const detail = `A declared secret stands in ${telling.slice(0, MISSING_MAX).map(hide).join(', ')}.`;
-    remarks.push({ level: 'warning', code: 'secret_in_output', detail });
+  for (const { path, code, kinds } of flagged.slice(0, MISSING_MAX)) {
+    const detail = `${hide(path)} needs a look${kinds.length > 0 ? `: ${kinds.join(', ')}` : ''}.`;
+    remarks.push({ level: 'warning', code, detail });
   }
   return remarks;
 }

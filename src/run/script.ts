@@ -3,12 +3,12 @@ import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
-import { Masker } from '../base/masker.ts';
+import { Masker, maskingOf } from '../base/masker.ts';
 import type { Capture } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import { documentsOf } from '../evidence/documents.ts';
 import { finish, sealingOf } from '../evidence/finish.ts';
-import { filesWithSecrets, hasTellingName } from '../evidence/ingest/flags.ts';
+import { flaggedFiles, hasTellingName } from '../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../evidence/ingest/output.ts';
 import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
 import { breach } from '../evidence/ingest/reason.ts';
@@ -151,21 +151,22 @@ interface Taken {
 
 /** Takes what the script left, while its file system is still there. */
 async function take({ prepared, job, plan, caps }: Going, folder: string, { ending }: Capture): Promise<Taken> {
-  const { secrets } = job;
+  const { secrets, keepCredentials = false } = job;
+  const masking = maskingOf(secrets, keepCredentials);
   const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
   const internal = path.join(folder, 'evidence', 'internal');
   const result = readResult(prepared.workFolder);
   const target = path.join(folder, 'output');
   const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
-  const facts = { ending, result, secrets, caps, correlationId: plan.correlationId };
+  const facts = { ending, result, secrets, keepCredentials, caps, correlationId: plan.correlationId };
   const stored = await ingestOutput(prepared.workFolder, target, limits).catch(storingFault);
-  if (stored instanceof Fault) return { reading: readingOf({ ...facts, output: stored, telling: [] }), fault: stored };
+  if (stored instanceof Fault) return { reading: readingOf({ ...facts, output: stored, flagged: [] }), fault: stored };
   const output = unnamed(stored, target, secrets);
   const raw = path.join(internal, 'result.raw');
-  if (result.bytes) writeFileSync(raw, new Masker(secrets).whole(result.bytes), { mode: 0o600 });
-  if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'), secrets);
-  const telling = output.ok ? filesWithSecrets(folder, output.files, secrets) : [];
-  return { reading: readingOf({ ...facts, output, telling }) };
+  if (result.bytes) writeFileSync(raw, new Masker(masking).whole(result.bytes), { mode: 0o600 });
+  if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'), masking);
+  const flagged = output.ok ? flaggedFiles(folder, output.files, secrets) : [];
+  return { reading: readingOf({ ...facts, output, flagged }) };
 }
 
 /** What could not be stored, mostly for want of room, must not hide the result, which was read. */

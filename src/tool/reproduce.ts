@@ -25,7 +25,7 @@ export async function reproduce(word: string, options: ReproduceOptions = {}): P
   refuseUnknown('reproduce', options, OPTIONS);
   const { cwd = process.cwd(), ...around } = options;
   const { folder } = await placeOf(cwd, word);
-  const { before, request, intent, profile } = await recordIn(folder);
+  const { before, request, intent, profile, keptCredentials } = await recordIn(folder);
   const recording =
     request.recording !== null ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
   const { result: now, folder: newFolder } = await runOrder(
@@ -39,7 +39,7 @@ export async function reproduce(word: string, options: ReproduceOptions = {}): P
       modelMode: request.model_mode,
       ...recording,
     },
-    { cwd, ...around },
+    { cwd, ...around, ...(keptCredentials && { keepCredentials: true }) },
   );
   const first = firstDifference(canonicalSubset(before), canonicalSubset(now), '');
   return { same: first === undefined, first, before, now, folder: newFolder };
@@ -64,10 +64,10 @@ async function recordIn(folder: string) {
   ]);
   if (!(await wholeness(folder)).isWhole)
     throw new IntentFault('evidence_invalid', 'The folder of the run does not verify. proctor verify says why.');
-  const { result: before, request, intent, policy: profile } = readIntentFolder(folder);
+  const { result: before, request, intent, policy: profile, outcome } = readIntentFolder(folder);
   if (!before || !request || !intent || !profile)
     throw new IntentFault('evidence_invalid', 'The folder does not hold the run of an intent.');
-  return { before, request, intent, profile };
+  return { before, request, intent, profile, keptCredentials: outcome?.masking?.credentials === 'kept' };
 }
 
 /** Without what differs between any two runs. */

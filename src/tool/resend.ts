@@ -3,6 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
+import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { Difference } from '../judge/divergence.ts';
@@ -11,6 +12,7 @@ import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';
 import { signerAt } from './keys.ts';
 import { suiteFolder } from './sides.ts';
+import { addressOf, secretsFor } from './suite-targets.ts';
 import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
 
 export interface ResendOptions {
@@ -148,7 +150,8 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       `The run asked the agent ${recorded.name}. Run the suite again with --only and the id of the case.`,
     );
   }
-  const url = baseUrl === undefined && recorded.kind === 'http' ? recorded.url : checkedUrl(baseUrl ?? '');
+  const url =
+    baseUrl === undefined && recorded.kind === 'http' ? addressOf(recorded.url, undefined) : checkedUrl(baseUrl ?? '');
   const lacking =
     recorded.kind === 'http' && recorded.header_names.find(name => headers.every(one => one.name !== name));
   if (baseUrl === undefined && lacking) {
@@ -164,9 +167,10 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     side,
     runId,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-    secrets: [...headers.map(({ value }) => value), ...Object.values(secrets)],
+    secrets: secretsFor(url, headers, secrets),
+    keepCredentials: request.keep_credentials === true,
     redirects: recorded.kind === 'http' && recorded.redirects,
     settings,
   };
-  return { target: httpTarget(agent), url };
+  return { target: httpTarget(agent), url: storedUrl(url) };
 }

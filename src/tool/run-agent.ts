@@ -128,6 +128,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   maxCostUsd: true,
   cpus: true,
   secrets: true,
+  keepCredentials: true,
   modelMode: true,
   recording: true,
   needsModel: true,

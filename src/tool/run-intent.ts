@@ -34,6 +34,8 @@ export interface RunIntentOptions {
   readonly environment?: NonNullable<RunAgentOptions['environment']>;
   /** Keeps what the sandbox held, to be looked at. */
   readonly keepSandbox?: boolean;
+  /** Stores well-known credentials as the commands say them. */
+  readonly keepCredentials?: boolean;
   /** Copies the outputs to this folder, which must be empty or not exist. */
   readonly copyOutputTo?: string;
   /** The file of the key that the seal is signed with; the key of the place, if not said. */
@@ -92,6 +94,7 @@ export async function runOrder(
     cwd = process.cwd(),
     signingKey,
     keepSandbox,
+    keepCredentials,
     recording,
     signal,
     onOutput,
@@ -121,6 +124,7 @@ export async function runOrder(
           throw new IntentFault('intent_invalid', `${first.at} cannot be judged: ${first.message}`, { ruleId: 'IN6' });
       },
       ...(keepSandbox && { keepIn: path.join(home, 'kept') }),
+      ...(keepCredentials && { keepCredentials }),
     },
     {
       home,
@@ -178,6 +182,7 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   planner: true,
   environment: true,
   keepSandbox: true,
+  keepCredentials: true,
   copyOutputTo: true,
   signingKey: true,
   cwd: true,

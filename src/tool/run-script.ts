@@ -24,6 +24,8 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   readonly env?: Readonly<Record<string, string>>;
   /** Variables that the script sees, and whose values are masked wherever they would be stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Stores well-known credentials as the script says them. Declared secrets are masked all the same. */
+  readonly keepCredentials?: boolean;
   /** The name of a built-in profile, the file of another, or one itself. */
   readonly profile?: string | Profile;
   /** Copies what the script left in `output/` to this folder, which must be empty or not exist. */
@@ -79,7 +81,7 @@ export interface ScriptRunResult {
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
-  const { signal, onOutput, onWait, onFolder, onWarning, caps, signingKey, ...bounds } = rest;
+  const { signal, onOutput, onWait, onFolder, onWarning, caps, signingKey, keepCredentials, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const [{ runScript: run }, { homeFrom }] = await Promise.all([
@@ -94,6 +96,7 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
     args,
     env,
     secrets,
+    keepCredentials,
     bounds: defined({ ...bounds, profile: loaded }),
     caps: { ...settingsIn(home), ...caps },
   });
@@ -116,6 +119,7 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   args: true,
   env: true,
   secrets: true,
+  keepCredentials: true,
   profile: true,
   sandbox: true,
   isolation: true,

@@ -48,6 +48,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings> {
   readonly headers?: readonly Header[];
   /** More values to mask, by the names of their variables; a script sees them, too. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Stores well-known credentials as they are answered. Declared secrets are masked all the same. */
+  readonly keepCredentials?: boolean;
   /** Redirects within the same origin are followed. */
   readonly redirects?: boolean;
   readonly cwd?: string;
@@ -124,6 +126,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
 /** Everything that a run needs besides its plan. */
 export type Going = Pick<
   RunSuiteOptions,
+  | 'baseUrl'
   | 'headers'
   | 'secrets'
   | 'environment'
@@ -210,6 +213,7 @@ async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Pro
     only: options.only ?? null,
     settings,
     secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
+    keepCredentials: options.keepCredentials === true,
     casesPath: inFolder(cwd, options.cases),
     outDir:
       options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),

@@ -1,3 +1,4 @@
+import { redact } from '../base/redact.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
@@ -63,7 +64,7 @@ export async function showAgent(
     plan,
     timeline: timelineOf(transcriptLines(folder)),
     needsReview: read.workspace && (read.workspace.needs_review ?? (await reviewByNames(read.workspace))),
-    diff: diff === undefined ? undefined : diffSummary(folder, diff, FILES_MAX),
+    diff: diff === undefined ? undefined : named(diffSummary(folder, diff, FILES_MAX), read),
     evaluation: judged?.evaluation,
     judgement: judged && toldOf(id, judged.found, judged.found.state === 'sound' ? 'as_sealed' : 'again'),
     ...(await wholeness(folder)),
@@ -78,6 +79,21 @@ async function reviewByNames({ changed }: WorkspaceStatus): Promise<NonNullable<
   const view = { linkAt: () => undefined, links: [], has: () => false, textsOf: () => undefined };
   const listed = [...needsReview(names.keys(), view)].map(([at, reason]) => ({ path: names.get(at) ?? at, reason }));
   return { total: listed.length, listed };
+}
+
+/** The diff stays as the agent made it; names of files are shown as the status of the work tree has them, which is masked. */
+function named(diff: DiffSummary | undefined, { workspace }: AgentFolder): DiffSummary | undefined {
+  const changed = workspace?.changed;
+  const known = new Set(changed?.listed.map(({ path }) => path));
+  const isAll = changed !== undefined && changed.total === changed.listed.length;
+  return (
+    diff && {
+      ...diff,
+      files: diff.files.map(file =>
+        known.has(file.path) ? file : { ...file, path: isAll ? '[masked]' : redact(file.path).text },
+      ),
+    }
+  );
 }
 
 /** Of a list that goes on in the diff itself. */

@@ -57,6 +57,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   repeat: true,
   headers: true,
   secrets: true,
+  keepCredentials: true,
   redirects: true,
   cwd: true,
   signingKey: true,

@@ -11,6 +11,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { Going, RunSuiteOptions } from './run-suite.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
+import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
 
 /** Who is asked, as the plan of a run names it. */
 export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> {
@@ -24,20 +25,50 @@ export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> 
 async function httpFor(
   target: SuiteTarget & { kind: 'http' },
   { request }: SuitePlan,
-  { headers = [], secrets = {} }: Going,
+  { baseUrl, headers = [], secrets = {} }: Going,
   settings: SuiteSettings,
 ): Promise<Target> {
+  const url = addressOf(target.url, baseUrl);
   const { httpTarget } = await import('../run/suite/http-target.ts');
   for (const header of headers) checkHeader(header);
   return httpTarget({
-    url: target.url,
+    url,
     side: request.version,
     runId: request.run_id,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-    secrets: [...headers.map(({ value }) => value), ...Object.values(secrets)],
+    secrets: secretsFor(url, headers, secrets),
+    keepCredentials: request.keep_credentials === true,
     redirects: target.redirects,
     settings,
   });
+}
+
+/** Everything that must not be seen of the way to an agent: headers, their parts, the values in its address, and the rest. */
+export function secretsFor(
+  url: string,
+  headers: readonly { readonly name: string; readonly value: string }[],
+  secrets: Readonly<Record<string, string>>,
+): string[] {
+  return [
+    ...headers.flatMap(({ name, value }) => headerSecrets(name, value)),
+    ...urlSecrets(url),
+    ...Object.values(secrets),
+  ];
+}
+
+/** The address with the values of its query, which are stored nowhere; whoever goes on with a run gives it again. */
+export function addressOf(stored: string, given: string | undefined): string {
+  const isWhole = !stored.includes('?');
+  if (given === undefined && isWhole) return stored;
+  if (given === undefined)
+    throw new Fault(
+      'usage',
+      'The values in the address of the run are not stored. Give the address again: --base-url URL.',
+    );
+  const url = checkedUrl(given);
+  if (storedUrl(url) !== stored)
+    throw new Fault('usage', 'The run asked another address. Give the one that it began with: --base-url URL.');
+  return url;
 }
 
 async function scriptFor(
@@ -46,6 +77,7 @@ async function scriptFor(
   settings: SuiteSettings,
 ): Promise<Target> {
   const { run_id: runId, version: side, target } = request;
+  const keepCredentials = request.keep_credentials === true;
   const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
     import('../run/suite/script-target.ts'),
     import('./run-script.ts'),
@@ -56,7 +88,18 @@ async function scriptFor(
   }
   const { attemptsIn } = await import('../evidence/runs.ts');
   const kept = attemptsIn(home);
-  return scriptTarget({ script, side, runId, launcher: sharedLauncher, home: kept, signer, bounds, secrets, settings });
+  return scriptTarget({
+    script,
+    side,
+    runId,
+    launcher: sharedLauncher,
+    home: kept,
+    signer,
+    bounds,
+    secrets,
+    keepCredentials,
+    settings,
+  });
 }
 
 async function agentFor(
@@ -73,7 +116,8 @@ async function agentFor(
   ]);
   const kept = attemptsIn(home);
   const agent = target.kind === 'agent' ? target.name : '';
-  const order = { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) };
+  const keepCredentials = request.keep_credentials === true;
+  const order = { ...where, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
   const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
   if (contentHash(now) !== request.target_sha256)
     throw new Fault('agent_changed', 'The agent or its policy is not the one that the run began with.');
@@ -131,7 +175,7 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
     );
   const target: SuiteTarget = {
     kind: 'http',
-    url: checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)]),
+    url: storedUrl(checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)])),
     header_names: headers.map(({ name }) => name).sort(),
     redirects,
   };

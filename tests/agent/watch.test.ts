@@ -21,7 +21,7 @@ function watching(secrets: readonly string[] = [], idleMs = 60_000) {
     reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined }),
     keeping,
     clocks: { idleMs, toolIdleMs: 60_000, graceMs: 60_000 },
-    secrets,
+    masking: { secrets, credentials: true },
     stop: by => void stopped.push(by),
     onEvent: line => void heard.push(line),
   });

@@ -147,3 +147,22 @@ describe('however a text is cut into chunks', () => {
     );
   });
 });
+
+describe('large chunks', () => {
+  test('are masked as the whole text is, wherever the borders of them are', () => {
+    const filler = 'The quick brown fox jumps over the lazy dog, and back again.\n'.repeat(400);
+    const token = `gh${'p'}_${'a1B2'.repeat(9)}`;
+    const masking = { secrets: ['violet-lantern-99173'], credentials: true };
+    const bits = [token, 'violet-lantern-99173', 'https://me:hunter2@example.org/', '\\u0076iolet-lantern-99173'];
+    for (const bit of bits) {
+      const text = Buffer.from(`${filler}${bit} ${filler}`);
+      const whole = new Masker(masking).whole(text).toString();
+      expect(whole).toContain('[masked]');
+      for (let cut = filler.length - 2; cut < filler.length + bit.length + 3; cut++) {
+        const masker = new Masker(masking);
+        const parts = [text.subarray(0, 30), text.subarray(30, cut), text.subarray(cut)].map(part => masker.take(part));
+        expect(Buffer.concat([...parts, masker.end()]).toString(), `${bit} at ${cut}`).toBe(whole);
+      }
+    }
+  });
+});

@@ -52,7 +52,7 @@ describe('redaction', () => {
     `github${'_pat_'}${'a1B2'.repeat(9)}`,
     `AK${'IA'}${'ABCD'.repeat(4)}`,
     `xox${'b'}-${'1234567890'}-abc`,
-    `eyJ${'hbGciOiJI'}.eyJ${'zdWIiOiIx'}.${'abc123'}`,
+    `eyJ${'hbGciOiJIUzI1NiJ9'}.eyJ${'zdWIiOiIxMjM0NTY3ODkwIn0'}.${'abc123'}`,
     `-----BEGIN ${'RSA PRIVATE'} KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----`,
     `Bearer ${'abcdef0123456789'}`,
   ];

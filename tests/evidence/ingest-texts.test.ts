@@ -21,13 +21,21 @@ describe('a summary that may not be shown is replaced as a whole', () => {
     ['H6 a Node trace in colour', 'TypeError: x\n\u001b[90m    at run (file.js:3:1)\u001b[39m'],
     ['H6 a Java trace', 'x\n\tat com.foo.Bar.baz(Bar.java)'],
     ['H6 a Go trace', 'panic: x\n\ngoroutine 1 [running]:'],
+    ['H6 a Python trace in one line', 'Failed: File "x.py", line 12, in load, ValueError: x'],
+    ['H6 a Node trace in one line', 'TypeError: x at Object.<anonymous> (main.js:3:1) at run (file.js:1:1)'],
+    ['H6 a bare Node frame in one line', 'Error: x at async main.mjs:3:1'],
+    ['H6 a Ruby trace', "app.rb:3:in `load': no such file (RuntimeError)"],
+    ['H6 a Ruby trace of today', "app.rb:3:in 'Object#load': no such file (RuntimeError)"],
+    ['H6 a Perl message', 'Died at load.pl line 12.'],
+    ['H6 a Perl message of a script without an ending', 'Illegal division by zero at report line 7.'],
+    ['H6 a Rust panic', "thread 'main' panicked at src/main.rs:2:5: index out of bounds"],
+    ['H6 a Go trace in one line', 'panic: x goroutine 1 [running]: main.main() main.go:12 +0x1d'],
+    ['H6 a C# trace', 'System.Exception: x at Load.Run(String x) in Load.cs:line 12'],
+    ['H6 a PHP trace', 'PHP Fatal error: x in load.php on line 3 Stack trace: #0 {main}'],
+    ['H6 a Java trace in one line', 'java.lang.Error: x at com.foo.Bar.baz(Bar.java:10)'],
     ['H6 a trace behind a thousand spaces', `x\n${' '.repeat(1_000)}at run (file.js:3:1)`],
     ['H6 a trace with invisible letters in it', 'Trace\u200bback (most recent \u2060call last)'],
-    ['H7 a home folder', 'No such file: /home/alice/data.csv'],
-    ['H7 a folder of the system', 'cannot open /var/lib/docker/x'],
-    ['H7 a Windows path', 'No such file: C:\\Users\\alice\\x'],
     ['H7 a file address', 'see file:///etc/passwd'],
-    ['H7 a path with invisible letters in it', 'No such file: /ho\u00adme/alice'],
     ['H8 a secret of the run', `The key ${SECRET} was refused.`],
     ['H8 in base64', `The key ${base64(SECRET)} was refused.`],
     ['H8 in base64, after a byte', `The key ${base64(`x${SECRET}yz`)} was refused.`],
@@ -39,10 +47,54 @@ describe('a summary that may not be shown is replaced as a whole', () => {
     ['H8 a well-known credential', `The key ${TOKEN} was refused.`],
     ['H8 a well-known credential in colour', `The key ${TOKEN.slice(0, 9)}\u001b[1m${TOKEN.slice(9)} was refused.`],
     ['H13 an address with its password', `postgres://app:${'pass'}word@db/x`],
-    ['H13 a socket of the machine', 'connect ENOENT /var/run/docker.sock'],
   ])('%s', (_, text) => {
     const bytesTotal = Buffer.byteLength(text);
     expect(safeSummary(text, [SECRET])).toEqual({ text: UNSHOWABLE, changed: 'unsafe', bytesTotal });
+  });
+});
+
+describe('a summary is shown without what is not known to be harmless', () => {
+  test.each([
+    ['H7 a home folder', 'No such file: /home/alice/data.csv', 'No such file: [removed]'],
+    ['H7 a folder of the system', 'cannot open /var/lib/docker/x', 'cannot open [removed]'],
+    ['H7 a Windows path', 'No such file: C:\\Users\\alice\\x', 'No such file: [removed]'],
+    ['H7 a Windows path with spaces', 'Cannot open "C:\\Program Files\\x\\y.ini" now', 'Cannot open "[removed]" now'],
+    ['H7 a network share', 'Cannot open \\\\server\\share\\x now', 'Cannot open [removed] now'],
+    ['H7 a path with invisible letters in it', 'No such file: /ho\u00adme/alice', 'No such file: [removed]'],
+    ['H7 a path of any root', 'Could not read /data/customers/x.csv today', 'Could not read [removed] today'],
+    ['H7 a file of an application', 'Could not read (/app/config.yml) today', 'Could not read ([removed]) today'],
+    ['H7 a path after a sign', 'Could not read path=/srv2/x today', 'Could not read path=[removed] today'],
+    [
+      'H7 a path with spaces in quotation marks',
+      "Could not read '/data/John Smith/x.csv'",
+      "Could not read '[removed]'",
+    ],
+    ['H7 a home by its sign', 'Could not read ~/secrets here', 'Could not read [removed] here'],
+    ['H7 a file address of one slash', 'Could not read file:/home/alice here', 'Could not read [removed] here'],
+    ['H7 a path of a variable', 'Could not read $HOME/.netrc here', 'Could not read [removed] here'],
+    ['H8 a password by its name', 'Login failed: password=hunter2', 'Login failed: password=[removed]'],
+    [
+      'H8 a password in quotation marks',
+      'Login failed, password: "hunter2" is bad',
+      'Login failed, password: "[removed]" is bad',
+    ],
+    ['H8 a key by its name', 'Call failed, api_key: abc123', 'Call failed, api_key: [removed]'],
+    ['H8 a key in JSON', 'Call failed {"apiKey":"abc123","x":1}', 'Call failed {"apiKey":"[removed]","x":1}'],
+    ['H8 a password that is told', 'The password is hunter2 here', 'The password is [removed] here'],
+    ['H8 a token with a prefix', 'Call failed: DB_TOKEN=abc', 'Call failed: DB_TOKEN=[removed]'],
+    ['H8 a long mixture', `Call failed with ${'a1b2'.repeat(8)} today`, 'Call failed with [removed] today'],
+    ['H13 a socket of the machine', 'connect ENOENT /var/run/docker.sock', 'connect ENOENT [removed]'],
+    ['H13 an address with a query', 'Call of https://x.example/a?t=1 failed', 'Call of [removed] failed'],
+  ])('%s', (_, text, shown) => {
+    const safe = safeSummary(text, [SECRET]);
+    expect(safe).toEqual({ text: shown, changed: 'redacted', bytesTotal: Buffer.byteLength(text) });
+    // What is shown is safe by the same measure.
+    expect(safeSummary(shown, [])).toMatchObject({ text: shown, changed: undefined });
+  });
+
+  test('and as a whole where little would be left of it', () => {
+    for (const text of ['/data/customers/x.csv', 'Error: ~/a ~/b', '/a/b '.repeat(6)])
+      expect(safeSummary(text, []).text, text).toBe(UNSHOWABLE);
   });
 });
 
@@ -66,6 +118,31 @@ describe('a summary that may be shown', () => {
     ['H11 cannot begin a line of a log', 'x\r\n{"level":"info"}', 'x {"level":"info"}', 'cleaned'],
     ['H12 may be named like a sentence', '<img src=x onerror=y>Error', '<img src=x onerror=y>Error', undefined],
     ['J14 loses NUL', 'a\0b', 'ab', 'cleaned'],
+    [
+      'may name relative paths',
+      'No rows in input/a.csv and/or output/b.csv',
+      'No rows in input/a.csv and/or output/b.csv',
+      undefined,
+    ],
+    ['may name a plain address', 'See https://example.com/help/a.', 'See https://example.com/help/a.', undefined],
+    [
+      'may speak of passwords',
+      'The password is wrong, the token was refused.',
+      'The password is wrong, the token was refused.',
+      undefined,
+    ],
+    [
+      'may name an order',
+      'Order 3f2a8c11-9d4e-4a67-8f21-0c9d5b7e1a23 failed.',
+      'Order 3f2a8c11-9d4e-4a67-8f21-0c9d5b7e1a23 failed.',
+      undefined,
+    ],
+    [
+      'may name a file',
+      'quarterly_report_2024_final.xlsx is empty',
+      'quarterly_report_2024_final.xlsx is empty',
+      undefined,
+    ],
     ['may be empty', '', null, undefined],
   ])('%s', (_, text, shown, changed) => {
     expect(safeSummary(text, [SECRET])).toEqual({ text: shown, changed, bytesTotal: Buffer.byteLength(text) });

@@ -30,6 +30,7 @@ describe('whatever a program says, and in whatever pieces', () => {
           head,
           tail: rest.subarray(Math.max(0, rest.length - tailBytes)),
           masked: 0,
+          kinds: {},
         });
       }),
       { numRuns: 500 },
@@ -52,11 +53,10 @@ describe('whatever a program says, and in whatever pieces', () => {
       fc.property(chunks, fc.nat(100), (said, headBytes) => {
         const file = path.join(folder, String(no++));
         const keeper = new StreamKeeper({ headBytes, tailBytes: 10, secrets: [], file });
-        let all = Buffer.alloc(0);
+        let shown = Buffer.alloc(0);
         for (const chunk of said) {
-          keeper.take(Buffer.from(chunk));
-          all = Buffer.concat([all, chunk]);
-          if (all.length > 0 && headBytes > 0) expect(readFileSync(file)).toEqual(all.subarray(0, headBytes));
+          shown = Buffer.concat([shown, keeper.take(Buffer.from(chunk))]);
+          if (shown.length > 0 && headBytes > 0) expect(readFileSync(file)).toEqual(shown.subarray(0, headBytes));
         }
         keeper.end();
       }),
@@ -86,6 +86,45 @@ describe('a secret that a program says', () => {
       shown: Buffer.from('hunter'),
       kept: { bytesTotal: 6 },
     });
+  });
+});
+
+describe('a credential that a program says', () => {
+  test.each([
+    ['a token', `x ghp_${'a1'.repeat(18)} y`, 'x [masked] y', { github_token: 1 }],
+    [
+      'a password in an address',
+      'https://me:hunter2@example.org/',
+      'https://me:[masked]@example.org/',
+      { url_password: 1 },
+    ],
+    [
+      'a password with letters of two bytes',
+      'https://me:pàss@example.org/',
+      'https://me:[masked]@example.org/',
+      { url_password: 1 },
+    ],
+    ['two of them', `AKIA${'A1'.repeat(8)} AKIA${'B2'.repeat(8)}`, '[masked] [masked]', { aws_access_key: 2 }],
+  ])('such as %s is masked and counted, however it is cut', (_, text, expected, kinds) => {
+    const pieces = [[text], [...text], [text.slice(0, 9), text.slice(9)]];
+    for (const said of pieces) {
+      const { kept, shown } = keep(said, { headBytes: 1_000 });
+      expect(shown.toString()).toBe(expected);
+      expect(kept).toMatchObject({ kinds, bytesTotal: Buffer.byteLength(expected) });
+    }
+  });
+
+  test('is kept where the caller wants so, and declared secrets are not', () => {
+    const token = `ghp_${'a1'.repeat(18)}`;
+    const { shown, kept } = keep([`${token} hunter2`], { secrets: ['hunter2'], keepCredentials: true });
+    expect(shown.toString()).toBe(`${token} [masked]`);
+    expect(kept.kinds).toEqual({ declared_secret: 1 });
+  });
+
+  test('leaves every byte around it as it was', () => {
+    const all = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    const { shown } = keep([Buffer.concat([all, Buffer.from(` ghp_${'a1'.repeat(18)} `), all])], {});
+    expect(shown).toEqual(Buffer.concat([all, Buffer.from(' [masked] '), all]));
   });
 });
 

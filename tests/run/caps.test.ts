@@ -53,10 +53,15 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
     );
     await expectValid(place.folder);
     expect(read(place.folder, 'output/told.txt')).toBe('token correct horse battery\n');
-    expect(reading.warnings).toEqual(['output: a declared secret stands in 2 files']);
-    expect(read(place.folder, 'evidence/runner.json')).toContain('output: a declared secret stands in 2 files');
+    const warning = 'secret_in_file: a declared secret stands in 2 files';
+    expect(reading.warnings).toEqual([warning]);
+    expect(read(place.folder, 'evidence/runner.json')).toContain(warning);
+    expect(JSON.parse(read(place.folder, 'evidence/outcome.json')).masking.flagged).toEqual([
+      { path: 'output/coded.txt', code: 'secret_in_file', kinds: ['declared_secret'] },
+      { path: 'output/told.txt', code: 'secret_in_file', kinds: ['declared_secret'] },
+    ]);
     expect(read(place.folder, 'evidence/internal/log.ndjson')).toMatch(
-      /secret_in_output.*|output\/coded\.txt, output\/told\.txt/,
+      /secret_in_file.*output\/coded\.txt needs a look.*\n.*output\/told\.txt needs a look/,
     );
   });
 });

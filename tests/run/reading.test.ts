@@ -54,7 +54,7 @@ const read = (facts: Partial<Facts>): ScriptReading =>
     ending: { how: 'exited', code: 0 },
     result: RESULTS.succeeded,
     output: OUTPUTS.empty,
-    telling: [],
+    flagged: [],
     secrets: [],
     caps: DEFAULT_CAPS,
     correlationId: CORRELATION,
@@ -244,7 +244,6 @@ describe('what goes into the internal log', () => {
 const SECRET = 'correct-horse-battery';
 const UNSAFE: [string, string][] = [
   ['a trace', 'It broke.\nTraceback (most recent call last):\n  File "x.py", line 1'],
-  ['a path of the machine', 'No such file: /home/me/orders.csv'],
   ['a credential', `The key sk-${'a1b2'.repeat(6)} is wrong.`],
   ['a secret of the run', `The password ${SECRET} is wrong.`],
   ['a secret of the run in base64', `Sent ${Buffer.from(SECRET).toString('base64')} and failed.`],
@@ -262,6 +261,14 @@ describe('a message of a script', () => {
       replaced: ['error_summary'],
       cuts: [],
     });
+    expect(reading.remarks).toMatchObject([{ level: 'error', code: 'unsafe_summary' }]);
+    await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
+  });
+
+  test('with a path of the machine is shown without it, and said to be', async () => {
+    const error_summary = 'No such file: /home/me/orders.csv';
+    const reading = read({ result: claims({ status: 'failed', error_summary }) });
+    expect(reading).toMatchObject({ errorSummary: 'No such file: [removed]', replaced: ['error_summary'] });
     expect(reading.remarks).toMatchObject([{ level: 'error', code: 'unsafe_summary' }]);
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });

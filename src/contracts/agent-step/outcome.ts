@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor } from '../rule.ts';
+import { MASKING_ASKS, maskingShape } from '../script-outcome/masking.ts';
 import {
   endingShape,
   enforcementShape,
@@ -67,6 +68,7 @@ const shape = record({
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
   recovered: recoveredShape,
+  masking: z.optional(maskingShape),
 });
 
 export type AgentOutcome = z.infer<typeof shape>;
@@ -165,8 +167,9 @@ const rules = [
       'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
       'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
+      ...MASKING_ASKS,
     ],
-    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage', 'survivors'],
+    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage', 'survivors', 'masking'],
     reads: ['reason'],
     *check({ survivors, reason }) {
       if (reason === 'orphan_left' && !survivors) yield must('survivors', 'must be counted where some are the reason');
@@ -198,7 +201,7 @@ export const agentOutcome: Contract = {
   shape,
   rules,
   unknownKeys: 'AO1',
-  programText: ['detail', 'agent.version', 'agent.session', 'agent.model', 'model_access.difference'],
+  programText: ['detail', 'agent.version', 'agent.session', 'agent.model', 'model_access.difference', 'masking'],
   bytesMax: 16 * MIB,
   example: {
     schema_version: 'agent-outcome.v1',

@@ -18,6 +18,8 @@ const attempt = record({
   /** The run of a script that answered. */
   run_id: z.optional(filledText()),
   note: z.optional(z.string()),
+  /** How many ranges were masked in what was answered, by kind. */
+  masked: z.optional(z.record(z.string(), count())),
   full_body_saved_to: z.optional(z.string()),
   full_body_meta_saved_to: z.optional(z.string()),
 });

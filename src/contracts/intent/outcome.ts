@@ -12,6 +12,7 @@ import {
   usageShape,
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
+import { MASKING_ASKS, maskingShape } from '../script-outcome/masking.ts';
 import { correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
 
 const shape = record({
@@ -43,6 +44,7 @@ const shape = record({
   limits: furtherLimitsShape,
   usage: usageShape,
   recovered: recoveredShape,
+  masking: z.optional(maskingShape),
 });
 
 export type IntentOutcome = z.infer<typeof shape>;
@@ -106,8 +108,11 @@ const rules = [
     id: 'IX5',
     title: 'Bounds And Use Told',
     why: 'What bounded the run, what was tried inside, and what it used are facts of the run, not of its plan.',
-    asks: ['streams, enforcement, observed, limits and usage have the forms that they have for scripts'],
-    fields: ['streams', 'enforcement', 'observed', 'limits', 'usage'],
+    asks: [
+      'streams, enforcement, observed, limits and usage have the forms that they have for scripts',
+      ...MASKING_ASKS,
+    ],
+    fields: ['streams', 'enforcement', 'observed', 'limits', 'usage', 'masking'],
     breach: outcome => ({ ...outcome, usage: { ...outcome.usage, cpu_ms: -1 } }),
   }),
   rule({
@@ -133,7 +138,7 @@ export const intentOutcome: Contract = {
   shape,
   rules,
   unknownKeys: 'IX1',
-  programText: ['missing_outputs', 'checks'],
+  programText: ['missing_outputs', 'checks', 'masking'],
   bytesMax: 16 * MIB,
   example: {
     schema_version: 'intent-outcome.v1',

@@ -67,7 +67,7 @@ export const scriptOutcome: Contract = {
   shape: scriptOutcomeShape,
   rules: scriptOutcomeRules,
   unknownKeys: 'SO1',
-  programText: ['result.unknown_keys', 'artifacts.declared_missing'],
+  programText: ['result.unknown_keys', 'artifacts.declared_missing', 'masking'],
   beyond: ['whether the limits were really held by what it says', 'what a stream held beyond the part that was kept'],
   bytesMax: MIB,
   example,

@@ -1,5 +1,6 @@
 import { hostPathIn } from '../../base/path.ts';
 import { redact } from '../../base/redact.ts';
+import { MASKING_ASKS } from './masking.ts';
 import { ASKS } from '../agent-step/words.ts';
 import { firstRepeated, uniqueAdvice } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
@@ -119,8 +120,9 @@ const SO8 = rule({
     'each has bytes_total and bytes_kept, which is not more, and masked: how many ranges were masked',
     'sha256 is that of the whole stream after masking',
     'truncated is true exactly where bytes_kept is less than bytes_total',
+    ...MASKING_ASKS,
   ],
-  fields: ['streams'],
+  fields: ['streams', 'masking'],
   *check({ streams }) {
     const repeated = firstRepeated(streams.map(({ name }) => name));
     if (repeated !== undefined) yield must(`streams[${repeated}].name`, 'stands here twice');

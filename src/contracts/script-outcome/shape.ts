@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
 import { claimsShape } from './claims.ts';
+import { maskingShape } from './masking.ts';
 import { contentHashText, correlationText, count, instant, matching, record, wordyText } from '../shape.ts';
 
 const exitCode = (minimum: number, maximum: number) => z.int().check(z.gte(minimum), z.lte(maximum));
@@ -130,6 +131,7 @@ export const scriptOutcomeShape = record({
   limits: furtherLimitsShape,
   usage: usageShape,
   recovered: recoveredShape,
+  masking: z.optional(maskingShape),
 });
 
 export type ScriptOutcome = z.infer<typeof scriptOutcomeShape>;

@@ -3,6 +3,7 @@ import { scriptResultRules } from './rules.ts';
 import { type ScriptResult, scriptResultShape } from './shape.ts';
 
 export { artifactPathTrouble } from './artifact-path.ts';
+export { unsafeParts } from './summary.ts';
 export { holdsTrace } from './trace.ts';
 export type { ScriptResult };
 

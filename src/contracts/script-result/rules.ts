@@ -1,8 +1,8 @@
-import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
 import { uniqueAdvice } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { artifactPathTrouble } from './artifact-path.ts';
+import { unsafeParts } from './summary.ts';
 import { holdsTrace } from './trace.ts';
 import type { ScriptResult } from './shape.ts';
 
@@ -45,6 +45,8 @@ const SR4 = rule({
   asks: [
     'error_summary is a string or null',
     'it holds no stack trace, no path of a machine and no credential',
+    'it holds no value after a name such as password, token or api_key',
+    'should: it holds no other absolute path or address, and no long mixture of letters and digits',
     'should: it is null exactly when the status is succeeded, and at most 2,000 bytes',
   ],
   fields: ['error_summary'],
@@ -54,9 +56,17 @@ const SR4 = rule({
       if (status !== 'succeeded') yield should('error_summary', 'should tell the user what went wrong');
       return;
     }
-    if (holdsTrace(error_summary)) yield must('error_summary', 'holds a stack trace');
-    if (hostPathIn(error_summary)) yield must('error_summary', 'holds a path of a machine');
-    if (holdsSecret(error_summary)) yield must('error_summary', 'holds what looks like a credential');
+    const unsafe = unsafeParts(error_summary);
+    const surely = (what: string): boolean => unsafe.some(part => part.what === what && part.isSure);
+    const troubles = [
+      ...(holdsTrace(error_summary) ? ['holds a stack trace'] : []),
+      ...(surely('path') ? ['holds a path of a machine'] : []),
+      ...(surely('value') ? ['holds a value after the name of a secret'] : []),
+      ...(holdsSecret(error_summary) ? ['holds what looks like a credential'] : []),
+    ];
+    for (const trouble of troubles) yield must('error_summary', trouble);
+    if (troubles.length === 0 && unsafe.length > 0)
+      yield should('error_summary', 'should hold only words, numbers, relative paths and plain addresses');
     if (status === 'succeeded') yield should('error_summary', 'should be null where the status is "succeeded"');
     if (Buffer.byteLength(error_summary) > SHORT_BYTES)
       yield should('error_summary', `should be short, at most ${SHORT_BYTES} bytes`);

@@ -1,23 +1,41 @@
-/** Whether a text holds a stack trace, or a line of one. Looks at each line once, and only at its beginning. */
+/** Whether a text holds a stack trace, or a line of one, wherever in a line it stands. */
 export function holdsTrace(text: string): boolean {
-  return text.split('\n').some(line => TRACE.test(line.slice(0, LINE_MAX).trim()));
+  return TRACE.test(text);
 }
 
-const LINE_MAX = 500;
+/** Source files; a place in one of them is of no use to end users. */
+const SOURCE =
+  '(?:[cm]?[jt]sx?|py|pyx|rb|erb|pl|pm|php|java|kt|scala|groovy|go|rs|cs|fs|vb|cpp|cc|c|hpp|h|swift|ex|exs|lua|sh)';
 
-/** How Python, Node, Java, Go, Rust, .NET and Ruby begin a trace, or a line in one. */
+/** How common languages write a trace or a line in one. Every repetition is bounded, and begins after something fixed. */
 const TRACE = new RegExp(
   [
-    /Traceback \(most recent call last\)/,
-    /^File "[^"]{1,400}", line \d/,
-    /^at .{1,200}\((?:[^()]{1,300}:\d{1,9}|[\w$-]{1,100}\.(?:java|kt|scala|groovy|cs)|native|Native Method|Unknown Source)\)$/,
-    /^at \S{1,300}\.\w{1,6}:\d{1,9}(?::\d{1,9})?$/,
-    /^goroutine \d{1,9} \[/,
-    /panicked at /,
-    /^Caused by: /,
-    /^from [^ ]{1,300}:\d{1,9}:in /,
-    /^Exception in thread /,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
+    // Python, also in one line.
+    /Traceback \(most recent call last\)/.source,
+    /File "[^"\n]{1,400}", line \d/.source,
+    // Node, Java, .NET: a frame.
+    /(?:^|\s)at [^\n(]{1,100}\((?:[^()\n]{1,300}:\d{1,9}|[\w$-]{1,100}\.(?:java|kt|scala|groovy|cs)|native|Native Method|Unknown Source|<anonymous>)\)/
+      .source,
+    /(?:^|\s)at (?:async |new )?[\w.$<>[\]/:-]{1,300}:\d{1,9}:\d{1,9}(?:\s|$)/.source,
+    /(?:^|\s)at \S{1,300}\.\w{1,6}:\d{1,9}(?:\s|$)/.source,
+    /(?:^|\s)at [\w.<>`+]{1,200}\([^()\n]{0,200}\) in /.source,
+    /:line \d{1,9}(?:\s|$)/.source,
+    // A place in a source file, as most languages write it.
+    `\\w\\.${SOURCE}[:(]\\d`,
+    `\\w\\.${SOURCE}["')]{0,2},? (?:on )?line \\d`,
+    // Perl, of a script without an ending, too.
+    / at \S{1,200} line \d{1,9}\.?(?:\s|$)/.source,
+    // Ruby.
+    /:\d{1,9}:in [`']/.source,
+    // PHP.
+    /Stack trace:/.source,
+    /(?:^|\n)\s{0,20}#\d{1,4} \S/.source,
+    // Go, Rust.
+    /goroutine \d{1,9} \[/.source,
+    /panicked at /.source,
+    /(?:^|\s)\+0x[0-9a-f]{1,16}(?:\s|$)/.source,
+    /stack backtrace:/.source,
+    /Caused by: /.source,
+    /Exception in thread /.source,
+  ].join('|'),
 );

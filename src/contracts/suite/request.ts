@@ -58,6 +58,8 @@ const suiteRequestShape = record({
   secret_names: z.array(filledText()),
   /** Another machine or user began the run, and so many cases were answered there. Absent for a run that was begun here. */
   begun_elsewhere: z.optional(record({ cases_done: count() })),
+  /** Well-known credentials are stored as they were answered. Absent where they are masked. */
+  keep_credentials: z.optional(z.literal(true)),
 });
 
 export type SuiteRequest = z.infer<typeof suiteRequestShape>;
@@ -132,8 +134,9 @@ const rules = [
       'settings has concurrency, a whole number from 1 up',
       'settings has max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, whole numbers from 0 up',
       'secret_names is a list of names that are not empty; their values stand nowhere',
+      'keep_credentials, if present, is true: well-known credentials are not masked',
     ],
-    fields: ['settings', 'secret_names'],
+    fields: ['settings', 'secret_names', 'keep_credentials'],
     breach: request => ({ ...request, settings: { ...request.settings, concurrency: 0 } }),
   }),
 ];

@@ -1,40 +1,93 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
-import { Masker } from '../../base/masker.ts';
-import { secretForms } from '../../base/secret-forms.ts';
+import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
+import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
+
+export type Flagged = MaskingNote['flagged'][number];
 
 /** Whether the name of a file holds a declared secret. It would stand in every list of the run, where nothing can be masked. */
 export function hasTellingName(files: readonly { readonly path: string }[], secrets: readonly string[]): boolean {
-  const forms = secretForms(secrets);
-  return files.some(({ path: file }) => forms.some(form => file.includes(form)));
+  const masker = new Masker(secrets);
+  for (const { path: file } of files) masker.text(file);
+  return masker.masked > 0;
 }
 
-/** Which stored files hold a declared secret. They are the script's own and are not altered, only named. */
-export function filesWithSecrets(
+/**
+ * Which stored files hold a declared secret or a well-known credential, or are named like files that do. They are the
+ * program's own and are not altered, only flagged.
+ */
+export function flaggedFiles(
   folder: string,
   files: readonly { readonly path: string }[],
   secrets: readonly string[],
-): string[] {
-  if (secrets.every(secret => secret === '')) return [];
-  const masker = new Masker(secrets);
-  return files.map(file => file.path).filter(file => holdsSecret(path.join(folder, file), masker));
+): Flagged[] {
+  const both = maskingOf(secrets);
+  const declared = { ...both, credentials: false };
+  const hasSecrets = secrets.some(secret => secret !== '');
+  const flagged: Flagged[] = [];
+  let room = CREDENTIAL_BYTES_MAX;
+  for (const { path: file } of files) {
+    if (flagged.length >= FLAGGED_MAX) break;
+    const { kinds, bytes } = kindsIn(path.join(folder, file), both, Math.min(room, FILE_BYTES_MAX));
+    room -= bytes;
+    const rest = hasSecrets && bytes >= FILE_BYTES_MAX ? kindsIn(path.join(folder, file), declared).kinds : [];
+    const all = [...new Set([...kinds, ...rest])].sort();
+    if (all.includes('declared_secret')) flagged.push({ path: file, code: 'secret_in_file', kinds: all });
+    else if (all.length > 0) flagged.push({ path: file, code: 'credential_in_file', kinds: all });
+    else if (isCredentialFile(file)) flagged.push({ path: file, code: 'credential_file_name', kinds: [] });
+  }
+  return flagged;
 }
 
-function holdsSecret(file: string, masker: Masker): boolean {
-  const before = masker.masked;
+/** Whether files of this name usually hold credentials. */
+export function isCredentialFile(file: string): boolean {
+  return CREDENTIAL_FILE.test(file) && !HARMLESS_FILE.test(file);
+}
+
+/** Sentences for whoever looks at the run. */
+export function flagWarnings(flagged: readonly Flagged[]): string[] {
+  return Object.entries(SENTENCES).flatMap(([code, says]) => {
+    const { length } = flagged.filter(flag => flag.code === code);
+    return length === 0 ? [] : [`${code}: ${says} ${length === 1 ? 'one file' : `${length} files`}`];
+  });
+}
+
+const SENTENCES: Readonly<Record<Flagged['code'], string>> = {
+  secret_in_file: 'a declared secret stands in',
+  credential_in_file: 'what looks like a credential stands in',
+  credential_file_name: 'credentials are usually kept in files named like',
+};
+
+/** Kinds of what stands in a file, up to the first declared secret, and how many bytes were read. */
+function kindsIn(
+  file: string,
+  masking: Masking,
+  bytesMax = Number.POSITIVE_INFINITY,
+): { kinds: string[]; bytes: number } {
+  const masker = new Masker(masking);
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   const fd = openSync(file, 'r');
+  let bytes = 0;
   try {
-    for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
+    while (bytes < bytesMax) {
+      const length = readSync(fd, chunk, 0, Math.min(CHUNK_BYTES, bytesMax - bytes), null);
+      if (length === 0) break;
+      bytes += length;
       masker.take(chunk.subarray(0, length));
-      if (masker.masked > before) break;
     }
-    // Also after a hit: what was held back of this file is no beginning of the next.
     masker.end();
-    return masker.masked > before;
+    return { kinds: Object.keys(masker.kinds), bytes };
   } finally {
     closeSync(fd);
   }
 }
 
 const CHUNK_BYTES = 256 * 1024;
+/** Well-known credentials are looked for in the beginning of each file, and in so much of all of them together. */
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
+const CREDENTIAL_BYTES_MAX = 64 * 1024 * 1024;
+const FLAGGED_MAX = 1_000;
+
+const CREDENTIAL_FILE =
+  /(?:^|\/)(?:\.env(?:\.[\w.-]+)?|\.netrc|_netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.htpasswd|\.git-credentials|\.dockercfg|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]+\.(?:pem|key|p12|pfx|jks|keystore|ppk|kdbx|asc)|\.ssh\/[^/]+|\.aws\/credentials|\.docker\/config\.json|\.kube\/config|\.gnupg\/.+|credentials\.json|service[-_]account[^/]*\.json)$/i;
+const HARMLESS_FILE = /(?:^|\/)(?:\.env\.(?:example|sample|template|dist|test)|known_hosts|[^/]+\.pub)$/i;

@@ -6,7 +6,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
-import { Masker } from '../../base/masker.ts';
+import { Masker, type Masking } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
 import { codeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
 import { within } from './within.ts';
@@ -22,18 +22,18 @@ export interface Quarantine {
 /**
  * Keeps what it can of an unclean output/, for whoever has to find out what the script was up to: `0001.bin` and on, and
  * index.json, which says what they were. No name of the script is used as a name, no link is followed, nothing that
- * could be someone else's file is read, and declared secrets are masked: it is a trace for admins, not output. Whatever the
+ * could be someone else's file is read, and secrets are masked: it is a trace for admins, not output. Whatever the
  * script did, it does not throw; a disk that is full does.
  */
 export async function quarantineOutput(
   workFolder: string,
   target: string,
-  secrets: readonly string[] = [],
+  masking: readonly string[] | Masking = [],
 ): Promise<Quarantine> {
   try {
     await rm(target, { recursive: true, force: true });
     await mkdir(target, { mode: 0o700 });
-    const collected = new Collection(target, secrets);
+    const collected = new Collection(target, masking);
     return collected.finish(await isDone(signal => collected.start(workFolder, signal)));
   } catch (cause) {
     if (codeOf(cause) === '' && !(cause instanceof Fault)) throw cause;
@@ -73,9 +73,9 @@ class Collection {
   #complete = true;
   #dev = 0;
 
-  constructor(target: string, secrets: readonly string[]) {
+  constructor(target: string, masking: readonly string[] | Masking) {
     this.#target = target;
-    this.#masker = new Masker(secrets);
+    this.#masker = new Masker(masking);
   }
 
   async start(workFolder: string, signal: AbortSignal): Promise<void> {

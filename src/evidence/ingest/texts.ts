@@ -1,19 +1,23 @@
 import { clip } from '../../base/clip.ts';
+import { Masker } from '../../base/masker.ts';
 import { hostPathIn } from '../../base/path.ts';
-import { holdsSecret, redact } from '../../base/redact.ts';
-import { holdsTrace } from '../../contracts/script-result/index.ts';
+import { holdsSecret } from '../../base/redact.ts';
+import { holdsTrace, unsafeParts } from '../../contracts/script-result/index.ts';
 import { secretForms } from '../../base/secret-forms.ts';
 
 /** A message of a script, as people may see it. */
 export interface SafeSummary {
   readonly text: string | null;
-  /** What happened to it: replaced as a whole, cut, or rid of what is no plain text. */
-  readonly changed: 'unsafe' | 'cut' | 'cleaned' | undefined;
+  /** What happened to it: replaced as a whole, rid of what may not be shown, cut, or rid of what is no plain text. */
+  readonly changed: 'unsafe' | 'redacted' | 'cut' | 'cleaned' | undefined;
   /** How long it was. */
   readonly bytesTotal: number;
 }
 
-/** One short line of plain text. A message that tells of the machine, or a secret, is not shown in part either. */
+/**
+ * One short line of plain text, of which only what is known to be harmless is shown. A message with a trace or a secret is
+ * replaced as a whole, and so is one of which little would be left.
+ */
 export function safeSummary(
   text: string | null,
   secrets: readonly string[],
@@ -21,16 +25,38 @@ export function safeSummary(
 ): SafeSummary {
   if (text === null) return { text: null, changed: undefined, bytesTotal: 0 };
   const bytesTotal = Buffer.byteLength(text);
+  const unshowable: SafeSummary = { text: UNSHOWABLE, changed: 'unsafe', bytesTotal };
   const lines = plain(text);
   const forms = secretForms(secrets);
-  if (isUnsafe(text, forms) || isUnsafe(lines, forms)) return { text: UNSHOWABLE, changed: 'unsafe', bytesTotal };
+  if (isUnsafe(text, forms) || isUnsafe(lines, forms)) return unshowable;
   const line = lines.replaceAll('\n', ' ').replace(/ +/g, ' ').trim();
-  const { text: head, truncated } = clip(line, bytesMax);
+  const harmless = isUnsafe(line, forms) ? undefined : harmlessOf(line);
+  if (harmless === undefined) return unshowable;
+  const { text: head, truncated } = clip(harmless, bytesMax);
   // Lines that are joined, and a line that is cut, can become what none of them was.
-  if (isUnsafe(head, forms)) return { text: UNSHOWABLE, changed: 'unsafe', bytesTotal };
-  const changed = truncated ? 'cut' : head === text ? undefined : 'cleaned';
+  if (isUnsafe(head, forms) || hostPathIn(head) !== undefined || unsafeParts(head).length > 0) return unshowable;
+  const changed = harmless !== line ? 'redacted' : truncated ? 'cut' : head === text ? undefined : 'cleaned';
   return { text: head === '' ? null : head, changed, bytesTotal };
 }
+
+/** Without the parts that may not be shown; undefined where they are most of it. */
+function harmlessOf(line: string): string | undefined {
+  const parts = unsafeParts(line);
+  if (parts.length > PARTS_MAX) return undefined;
+  let shown = '';
+  let from = 0;
+  for (const part of parts) {
+    shown += `${line.slice(from, part.from)}${REMOVED}`;
+    from = part.to;
+  }
+  const rest = shown + line.slice(from);
+  const words = rest.replaceAll(REMOVED, '').match(/\p{L}{2,}/gu) ?? [];
+  return parts.length > 0 && words.length < WORDS_MIN ? undefined : rest;
+}
+
+const REMOVED = '[removed]';
+const PARTS_MAX = 5;
+const WORDS_MIN = 2;
 
 /** HTML of a script, for a frame that runs nothing. */
 export interface SafeHtml {
@@ -45,10 +71,15 @@ export interface SafeHtml {
  * Masked before it is cut, so that no cut can leave the half of a secret that no pattern knows. Nothing is appended:
  * after a cut inside a tag or an entity, any text of ours would become a part of it.
  */
-export function safeHtml(text: string, secrets: readonly string[], bytesMax = HTML_BYTES_MAX): SafeHtml {
-  const masked = redact(text.replaceAll('\0', '\ufffd'), secretForms(secrets));
-  const { text: head, truncated } = clip(masked.text, bytesMax);
-  return { text: head, masked: masked.masked, truncated, bytesTotal: Buffer.byteLength(text) };
+export function safeHtml(
+  text: string,
+  secrets: readonly string[],
+  bytesMax = HTML_BYTES_MAX,
+  keepCredentials = false,
+): SafeHtml {
+  const masker = new Masker({ secrets, credentials: !keepCredentials });
+  const { text: head, truncated } = clip(masker.text(text.replaceAll('\0', '\ufffd')), bytesMax);
+  return { text: head, masked: masker.masked, truncated, bytesTotal: Buffer.byteLength(text) };
 }
 
 /** Lines of text that mean what they look like: no terminal sequences, nothing invisible, one space between words. */
@@ -63,7 +94,7 @@ function plain(text: string): string {
 }
 
 function isUnsafe(text: string, forms: readonly string[]): boolean {
-  if (holdsTrace(text) || hostPathIn(text) !== undefined || holdsSecret(text)) return true;
+  if (holdsTrace(text) || holdsSecret(text)) return true;
   // A secret that is written over several lines is still one. A short one would be found in any text without spaces.
   const dense = text.replace(/\s+/g, '');
   const denseForms = new Set(forms.map(form => form.replace(/\s+/g, '')).filter(form => form.length >= DENSE_MIN));

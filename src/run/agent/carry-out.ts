@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import { maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Capture, KeptStream } from '../../contracts/capture.ts';
 import { AGENT_FILES, agentDocuments, resultOf } from '../../evidence/agent-documents.ts';
@@ -90,7 +91,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
       stderr: path.join(folder, AGENT_FILES.stderr),
     },
     clocks: { graceMs, idleMs, toolIdleMs },
-    secrets: secretsOf(ready),
+    masking: maskingOf(secretsOf(ready), ready.order.keepCredentials),
     stop: by => prepared.stop(by),
     onEvent: around.onEvent,
   });
@@ -132,8 +133,8 @@ function lastMessageOf({ workFolder }: Prepared, { invocation, door }: Made, rea
 
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
-function noteOf({ bytesTotal, sha256, masked }: KeptStream, { bytes }: Stored): StreamNote {
-  return { bytesTotal, sha256, masked, bytesKept: Math.min(bytes, bytesTotal) };
+function noteOf({ bytesTotal, sha256, masked, kinds }: KeptStream, { bytes }: Stored): StreamNote {
+  return { bytesTotal, sha256, masked, ...(kinds && { kinds }), bytesKept: Math.min(bytes, bytesTotal) };
 }
 
 function placed(files: AgentFiles) {

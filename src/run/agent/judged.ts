@@ -3,6 +3,7 @@ import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.t
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
+import { flagWarnings } from '../../evidence/ingest/flags.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import type { Going } from './carry-out.ts';
@@ -43,18 +44,18 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     tooMuch: after.tooMuch,
     difference: access.difference,
   });
-  const violations = [...breaches, ...during(seen, effective)];
+  const violations = [...breaches, ...during(seen, effective).map(violation => maskedViolation(violation, mask))];
   const status = workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes);
   const workspaceStatus = maskedStatus(status, mask);
   const judgement: AgentJudgement = {
     termination: ended.termination,
     reason: ended.reason,
-    detail: ended.detail,
+    detail: ended.detail && mask(ended.detail),
     apiStatus: ended.apiStatus,
-    finalText: reading.finalText,
-    session: reading.session,
+    finalText: reading.finalText && mask(reading.finalText),
+    session: reading.session && mask(reading.session),
     // Not every agent tells; then it is the one that it was given.
-    model: reading.model ?? ready.order.model ?? null,
+    model: mask(reading.model ?? ready.order.model ?? '') || null,
     reported: reading.usage,
     lines: reading.lines,
     events: seen.events,
@@ -75,7 +76,12 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     workspaceStatus,
     workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
     files,
-    warnings: after.warnings,
+    warnings: flagWarnings(after.flagged),
+    masking: {
+      credentials: ready.order.keepCredentials ? 'kept' : 'masked',
+      kinds: {},
+      flagged: after.flagged.map(flag => ({ ...flag, path: mask(flag.path) })),
+    },
     remarks: remarksOf(going, seen),
   };
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };

@@ -1,4 +1,4 @@
-import { Masker, needlesOf } from '../../base/masker.ts';
+import { Masker, maskingOf } from '../../base/masker.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import type { Ready } from './agent.ts';
@@ -10,8 +10,9 @@ export type Mask = (text: string) => string;
 
 /** For texts that do not come out of the agent's streams, which are masked on the way. */
 export function maskOf(ready: Pick<Ready, 'order' | 'model'>, door?: Door): Mask {
-  const needles = needlesOf([...secretsOf(ready), ...(door ? [door.token] : [])]);
-  return text => new Masker(needles).whole(Buffer.from(text)).toString();
+  const secrets = [...secretsOf(ready), ...(door ? [door.token] : [])];
+  const masking = maskingOf(secrets, ready.order.keepCredentials);
+  return text => new Masker(masking).text(text);
 }
 
 export function maskedViolation(violation: Violation, mask: Mask): Violation {

@@ -75,6 +75,7 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
     session_id: sessionId,
   };
   return openDoor({
+    keepCredentials: ready.order.keepCredentials === true,
     at: isOpen ? { kind: 'tcp' } : { kind: 'socket', stage },
     api: adapter.api.kind,
     mode: model.kind === 'record' ? { ...model, header } : model,

@@ -29,6 +29,8 @@ export interface AgentOrder {
   readonly cpus?: number;
   /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Well-known credentials are stored as the agent says them. Declared secrets never are. */
+  readonly keepCredentials?: boolean;
   /** Whether the model answers now, answers and is recorded, or a recording answers; `live`, if not said. */
   readonly modelMode?: 'live' | 'record' | 'replay';
   /** The file of the recording. */

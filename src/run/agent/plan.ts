@@ -82,6 +82,7 @@ export async function jobFor(ready: Ready, { stage, clone, door, invocation }: M
       workEntries: WORK_ENTRIES,
     },
     secrets: [...secretsOf(ready), ...(door ? [door.token] : [])],
+    ...(order.keepCredentials && { keepCredentials: true as const }),
     live: true,
     keepTree: keepTreeOf(ready, clone),
   };
@@ -121,7 +122,8 @@ export interface Planned {
 export function planOf({ ready, made, job, machine, observed, startedAtMs }: Planned): AgentPlan {
   const { id, order, adapter, bound, program, model, around } = ready;
   const { clone, invocation } = made;
-  const mask = maskOf(ready);
+  // What the caller says is masked whatever is kept of what the agent says.
+  const mask = maskOf({ ...ready, order: { ...order, keepCredentials: false } });
   return {
     request: { run_id: id, kind: 'agent' },
     asked: {

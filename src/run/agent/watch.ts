@@ -1,7 +1,7 @@
 import { asksForInput } from '../../adapters/prompt.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import { LineCutter } from '../../base/line-cutter.ts';
-import { Masker } from '../../base/masker.ts';
+import { Masker, type Masking } from '../../base/masker.ts';
 import type {
   AgentReader,
   AgentReading,
@@ -27,7 +27,7 @@ export interface Watching {
   readonly keeping: Keeping;
   readonly clocks: ClockLimits;
   /** Masked in the transcript, too: a line may spell in JSON what its bytes do not show. */
-  readonly secrets: readonly string[];
+  readonly masking: Masking;
   readonly stop: (by: StoppedBy) => void;
   readonly onEvent: ((line: TranscriptLine) => void) | undefined;
 }
@@ -52,6 +52,8 @@ export interface Seen {
 export class AgentWatch {
   readonly #watching: Watching;
   readonly #masker: Masker;
+  /** For what is told, which is not counted. */
+  readonly #shown: Masker;
   readonly #clocks: AgentClocks;
   readonly #files: Readonly<Record<keyof Keeping, GrowingFile>>;
   readonly #cutter = new LineCutter(LINE_BYTES_MAX);
@@ -72,7 +74,8 @@ export class AgentWatch {
 
   constructor(watching: Watching) {
     this.#watching = watching;
-    this.#masker = new Masker(watching.secrets);
+    this.#masker = new Masker(watching.masking);
+    this.#shown = new Masker(watching.masking);
     const { transcript, stdout, stderr } = watching.keeping;
     this.#files = {
       transcript: new GrowingFile(transcript, TRANSCRIPT_BYTES_MAX),
@@ -142,8 +145,12 @@ export class AgentWatch {
     const nativeLine = this.#nativeLine;
     for (const event of events) {
       const seq = ++this.#seq;
-      this.#hold(`${lineText({ seq, atMs, nativeLine }, event)}\n`);
-      onEvent?.({ schema_version: 'transcript-line.v1', seq, at_ms: atMs, native_line: nativeLine, ...event });
+      const text = lineText({ seq, atMs, nativeLine }, event);
+      this.#hold(`${text}\n`);
+      if (!onEvent) continue;
+      const safe = this.#shown.text(text);
+      if (safe !== text) onEvent(JSON.parse(safe) as TranscriptLine);
+      else onEvent({ schema_version: 'transcript-line.v1', seq, at_ms: atMs, native_line: nativeLine, ...event });
     }
     if (sign === 'progress') this.#clocks.progress(reader.inFlight);
     else if (sign === 'terminal') this.#clocks.finished();

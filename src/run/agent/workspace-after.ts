@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
 import { AGENT_FILES } from '../../evidence/agent-documents.ts';
 import type { Stored } from '../../evidence/agent-run.ts';
-import { filesWithSecrets } from '../../evidence/ingest/flags.ts';
+import { type Flagged, flaggedFiles, isCredentialFile } from '../../evidence/ingest/flags.ts';
 import { takeChanges } from '../../execute/changes.ts';
 import { violationsIn } from '../../policy/agent-violations.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
@@ -18,7 +18,8 @@ export interface After {
   /** More was changed than a run may change, in a sentence. */
   readonly tooMuch: string | null;
   readonly counts: { readonly files: number; readonly commits: number };
-  readonly warnings: readonly string[];
+  /** The diff, where it holds secrets, and changed files that are named as if they did. */
+  readonly flagged: readonly Flagged[];
 }
 
 /** Looks at the work tree when nothing of the agent is left to change it, and holds the policy against it. */
@@ -29,16 +30,24 @@ export async function workspaceAfter({ ready, made, prepared }: Going, folder: s
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
   const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff));
   const { sha256, bytes } = changes.diff;
-  const telling = filesWithSecrets(folder, [{ path: AGENT_FILES.diff }], secretsOf(ready));
+  const named = changes.changed
+    .map(({ path: file }) => file)
+    .filter(isCredentialFile)
+    .slice(0, NAMED_MAX);
   return {
     changes,
     diff: { sha256, bytes },
     breaches: violationsIn(changes, effective),
     tooMuch: tooMuchIn(changes),
     counts: { files: changes.changed.length, commits: changes.commits.listed.length },
-    warnings: telling.length > 0 ? ['workspace.diff: holds the value of a secret'] : [],
+    flagged: [
+      ...flaggedFiles(folder, [{ path: AGENT_FILES.diff }], secretsOf(ready)),
+      ...named.map(file => ({ path: file, code: 'credential_file_name' as const, kinds: [] })),
+    ],
   };
 }
+
+const NAMED_MAX = 500;
 
 function tooMuchIn({ changed, diff }: Changes): string | null {
   if (changed.length > CHANGES_MAX) return `The agent changed more than ${CHANGES_MAX} files.`;

@@ -14,6 +14,7 @@ import {
 } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { finish, sealingOf } from '../../evidence/finish.ts';
+import { flaggedFiles } from '../../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../../evidence/ingest/output.ts';
 import { intentDocuments } from '../../evidence/intent-documents.ts';
 import type { GoingPlan, IntentLine, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent-run.ts';
@@ -51,6 +52,8 @@ export interface Going {
   /** The plan, but for how it will be run. */
   readonly plan: Omit<IntentPlan, 'going'>;
   readonly judgeAccept: JudgeAccept;
+  /** Well-known credentials are stored as the commands say them. */
+  readonly keepCredentials?: boolean;
   /** Called while the sandbox is still there. */
   readonly onEnded?: (workFolder: string) => Promise<void>;
   readonly around: Around;
@@ -136,7 +139,12 @@ function setModes(folder: string): void {
     chmodSync(path.join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
 }
 
-function jobFor({ id, bundle, plan, around }: Going, effective: Effective, stage: string, staged: string[]): Job {
+function jobFor(
+  { id, bundle, plan, around, keepCredentials }: Going,
+  effective: Effective,
+  stage: string,
+  staged: string[],
+): Job {
   const [argv = [], ...then] = bundle.commands.map(command => command.argv);
   const { allowed_commands: allowed } = plan.policy;
   return {
@@ -152,6 +160,7 @@ function jobFor({ id, bundle, plan, around }: Going, effective: Effective, stage
     network: effective.network,
     limits: limitsOf(effective, capsFrom({})),
     secrets: [],
+    ...(keepCredentials && { keepCredentials: true as const }),
     live: around.onOutput !== undefined,
   };
 }
@@ -212,7 +221,12 @@ async function take(carried: Carried, folder: string, capture: Capture) {
   const stored = output.ok ? output.files : [];
   const files = new Map(stored.map(({ path: file, ...rest }) => [file.slice('output/'.length), rest]));
   const checks = await judgeAccept(bundle.accept, path.join(folder, 'output'), files);
-  return { reading: readingOf({ bundle, capture, output, files, checks }) satisfies IntentReading, stored };
+  const flagged = flaggedFiles(folder, stored, []);
+  const reading: IntentReading = {
+    ...readingOf({ bundle, capture, output, files, checks }),
+    masking: { credentials: carried.keepCredentials ? 'kept' : 'masked', kinds: {}, flagged },
+  };
+  return { reading, stored };
 }
 
 /**

@@ -43,6 +43,7 @@ export interface IntentOrder {
   readonly onDecided?: () => void;
   /** Where to keep what the sandbox held, if somebody wants to look at it. */
   readonly keepIn?: string;
+  readonly keepCredentials?: boolean;
 }
 
 /** Where an intent's run is kept, and who starts its programs, should it come to that. */
@@ -87,6 +88,7 @@ export async function runIntent(order: IntentOrder, around: IntentAround): Promi
       texts,
       plan,
       judgeAccept: order.judgeAccept,
+      ...(order.keepCredentials && { keepCredentials: true }),
       around: { ...around, launcher },
       ...(keptIn !== undefined && { onEnded: workFolder => keep(workFolder, keptIn) }),
     });

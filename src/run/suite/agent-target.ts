@@ -3,6 +3,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
+import { addedKinds, Masker, maskingOf } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
 import type { Reason } from '../../contracts/agent-step/reading.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
@@ -87,7 +88,8 @@ function judged({ run }: AgentAnswer, id: string, events: AgentEvents, agent: Cl
     ...(said.length > 0 && said.length <= agent.settings.bodyBytesMax && { body }),
   });
   if (termination !== 'completed') return failed(failureOf(run.judgement));
-  const bytes = Buffer.from(
+  const masker = new Masker(maskingOf(Object.values(agent.order.secrets ?? {}), agent.order.keepCredentials));
+  const raw = Buffer.from(
     JSON.stringify({
       ...(replyIn(said) ?? { final_output: { content_type: 'text', content: finalText ?? '' } }),
       events: events.list,
@@ -95,9 +97,11 @@ function judged({ run }: AgentAnswer, id: string, events: AgentEvents, agent: Cl
       ...(events.leftOut > 0 && { events_left_out: events.leftOut }),
     }),
   );
+  const bytes = masker.whole(raw);
+  const masked = addedKinds(masker.kinds, run.capture.stdout.kinds);
   const answer = readReply(bytes, id, agent.side, agent.settings.bodyBytesMax);
   return answer.ok
-    ? { ok: true, reply: answer.reply, masked: 0, bytes: bytes.length }
+    ? { ok: true, reply: answer.reply, masked, bytes: bytes.length }
     : failed({ ...answer, mayRetry: false });
 }
 

@@ -43,7 +43,7 @@ export function answeredCase({ id, side, settings }: Named, attempts: Attempt[],
       final_output: {
         ...final_output,
         output_hash: outputHash(final_output.content),
-        redactions_applied: answered.masked > 0 ? ['declared_secret'] : [],
+        redactions_applied: Object.keys(answered.masked),
       },
       ...(fields && { agent_fields: fields }),
     },

@@ -72,11 +72,12 @@ export async function runCase(
   }
 }
 
-function factsOf({ latencyMs, httpStatus, runId }: Told) {
+function factsOf({ latencyMs, httpStatus, runId, outcome: { masked = {} } }: Told) {
   return {
     latency_ms: latencyMs,
     ...(httpStatus !== undefined && { http_status: httpStatus }),
     ...(runId !== undefined && { run_id: runId }),
+    ...(Object.keys(masked).length > 0 && { masked: { ...masked } }),
   };
 }
 

@@ -1,11 +1,9 @@
 import { CASE_PATH, questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
-import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { systemClock } from '../../base/clock.ts';
-import { readJson } from '../../base/json.ts';
-import { Masker, needlesOf } from '../../base/masker.ts';
-import type { Needles } from '../../base/needles.ts';
+import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
+import { withoutQueryValues } from '../../base/secret-parts.ts';
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
 import type { SuiteSettings } from './settings.ts';
 import { type Body, CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
@@ -17,6 +15,8 @@ export interface HttpAgent {
   readonly headers: Readonly<Record<string, string>>;
   /** Values that are masked in everything that comes back. */
   readonly secrets: readonly string[];
+  /** Well-known credentials are stored as they come. */
+  readonly keepCredentials?: boolean;
   readonly redirects: boolean;
   readonly settings: SuiteSettings;
 }
@@ -27,7 +27,7 @@ export function httpTarget(agent: HttpAgent): Target {
   const { origin, pathname, search } = new URL(url);
   const path = `${pathname.replace(/\/$/, '')}/${CASE_PATH}${search}`;
   const http = new HttpTarget(origin, settings.concurrency);
-  const needles = needlesOf(secrets);
+  const masking = maskingOf(secrets, agent.keepCredentials);
   const headers = {
     ...agent.headers,
     'content-type': 'application/json',
@@ -46,7 +46,7 @@ export function httpTarget(agent: HttpAgent): Target {
         redirectsMax: agent.redirects ? REDIRECTS_MAX : 0,
       });
       const { latencyMs, status } = answer;
-      const outcome = judged(answer, one.id, agent, needles);
+      const outcome = judged(answer, one.id, agent, masking);
       return { latencyMs: rounded(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
     },
     cancel: () => http.cancel(),
@@ -56,29 +56,19 @@ export function httpTarget(agent: HttpAgent): Target {
 
 const REDIRECTS_MAX = 5;
 
-function judged(answer: HttpAnswer, id: string, agent: HttpAgent, secrets: Needles): Told['outcome'] {
+function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Masking): Told['outcome'] {
   const { settings } = agent;
-  const { bytes, masked } = maskedBody(answer.body, secrets, answer.ended !== 'complete');
+  const masker = new Masker(masking);
+  // The end of a cut body may be the beginning of a secret, and is then held back for ever.
+  const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.take(answer.body);
+  const masked = masker.kinds;
   const failure = troubleWith(answer, settings);
   if (!failure) {
     const reading = readReply(bytes, id, agent.side, settings.bodyBytesMax);
     if (reading.ok) return { ok: true, reply: reading.reply, masked, bytes: bytes.length };
-    return failed({ ...reading, mayRetry: false }, answer, bytes, secrets);
+    return failed({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
   }
-  return failed(failure, answer, bytes, secrets);
-}
-
-/** A body as it may be kept. JSON can spell every letter in another way, so what is JSON is looked at as it is meant, too. */
-function maskedBody(body: Buffer, secrets: Needles, isCut: boolean): { bytes: Buffer; masked: number } {
-  const masker = new Masker(secrets);
-  // The end of a cut body may be the beginning of a secret, and is then held back for ever.
-  const bytes = isCut ? masker.take(body) : masker.whole(body);
-  if (secrets.longest === 0 || !body.includes('\\')) return { bytes, masked: masker.masked };
-  const reading = readJson(body, { bytesMax: body.length });
-  if (!reading.ok) return { bytes, masked: masker.masked };
-  const plain = new Masker(secrets);
-  const meant = plain.whole(Buffer.from(canonicalize(reading.value)));
-  return plain.masked > masker.masked ? { bytes: meant, masked: plain.masked } : { bytes, masked: masker.masked };
+  return failed({ ...failure, masked }, answer, bytes, masking);
 }
 
 type Trouble = Omit<Failed, 'ok' | 'body' | 'statusText'>;
@@ -143,39 +133,48 @@ function retryAfter(value: string | undefined): number | undefined {
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - systemClock.now());
 }
 
-function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, secrets: Needles): Failed {
+function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, masking: Masking): Failed {
   const { statusText, headers, ended, bodyTotal } = answer;
   const hasBody = answer.body.length > 0;
   const body: Body = {
     bytes,
     bytesTotal: ended === 'complete' ? bytes.length : bodyTotal,
     truncated: ended !== 'complete',
-    contentType: headers['content-type'] === undefined ? null : safe(headers['content-type'], secrets),
-    headers: sanitized(headers, secrets),
+    contentType: headers['content-type'] === undefined ? null : safe(headers['content-type'], masking),
+    headers: sanitized(headers, masking),
   };
   return {
     ...trouble,
     ok: false,
-    ...(statusText !== undefined && { statusText: safe(statusText, secrets) }),
+    ...(statusText !== undefined && { statusText: safe(statusText, masking) }),
     ...(hasBody && { body }),
   };
 }
 
 /** Headers as they may be kept: few, short, and without what opens doors. */
-function sanitized(headers: Readonly<Record<string, string>>, secrets: Needles): Record<string, string> {
+function sanitized(headers: Readonly<Record<string, string>>, masking: Masking): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers)
       .slice(0, HEADERS_MAX)
-      .map(([name, value]) => [safe(name, secrets), TELLING.test(name) ? '[masked]' : safe(value, secrets)]),
+      .map(([name, value]) => [
+        safe(name, masking),
+        TELLING.test(name) ? '[masked]' : safe(withoutQuery(name, value), masking),
+      ]),
   );
 }
 
+/** Addresses in headers carry tokens in their queries. */
+function withoutQuery(name: string, value: string): string {
+  return ADDRESSES.test(name) ? withoutQueryValues(value) : value;
+}
+
+const ADDRESSES = /^(?:location|content-location|refresh|link|referer|origin)$/i;
 const HEADERS_MAX = 100;
 const HEADER_BYTES_MAX = 1_000;
 const TELLING = /cookie|auth|token|key|secret|session|password/i;
 
-function safe(text: string, secrets: Needles): string {
-  return printable(clip(new Masker(secrets).whole(Buffer.from(text)).toString(), HEADER_BYTES_MAX).text);
+function safe(text: string, masking: Masking): string {
+  return printable(clip(new Masker(masking).text(text), HEADER_BYTES_MAX).text);
 }
 
 function rounded(ms: number): number {

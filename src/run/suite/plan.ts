@@ -17,6 +17,7 @@ export interface SuiteOrder {
   readonly only: readonly string[] | null;
   readonly settings: SuiteSettings;
   readonly secretNames: readonly string[];
+  readonly keepCredentials?: boolean;
   readonly casesPath: string;
   readonly outDir: string;
   readonly repository: SuitePlan['repository'];
@@ -44,6 +45,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       only: only && [...only],
       settings: settingsNote(settings),
       secret_names: [...secretNames].sort(),
+      ...(order.keepCredentials && { keep_credentials: true as const }),
     },
     runner: runnerOf(order),
     casesPath: order.casesPath,

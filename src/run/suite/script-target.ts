@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
 import { Fault } from '../../base/fault.ts';
+import { Masker, maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { Launcher } from '../../execute/launch.ts';
@@ -22,6 +23,7 @@ export interface ScriptAgent {
   readonly signer: Signer | undefined;
   readonly bounds: Requested;
   readonly secrets: Readonly<Record<string, string>>;
+  readonly keepCredentials?: boolean;
   readonly settings: SuiteSettings;
 }
 
@@ -44,6 +46,7 @@ export function scriptTarget(agent: ScriptAgent): Target {
             env: { PROCTOR_IDEMPOTENCY_KEY: key },
             secrets: agent.secrets,
             bounds: agent.bounds,
+            keepCredentials: agent.keepCredentials === true,
             caps: { stdoutBytes: agent.settings.bodyBytesMax },
           },
           { launcher: await agent.launcher(), home: agent.home, signer: agent.signer, signal },
@@ -67,12 +70,20 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
   const { bodyBytesMax } = agent.settings;
   if (ending.how === 'killed' && ending.by === 'cancel') return CANCELLED;
   const reply = readRegular(path.join(place.folder, 'output', 'reply.json'), bodyBytesMax);
-  const said = reply ?? readRegular(path.join(place.folder, 'evidence/steps/script/stdout.txt'), bodyBytesMax);
+  const raw = reply ?? readRegular(path.join(place.folder, 'evidence/steps/script/stdout.txt'), bodyBytesMax);
+  // The file in output/ stays as it is; what becomes of it in the artifact is masked.
+  const masker = new Masker(maskingOf(Object.values(agent.secrets), agent.keepCredentials));
+  const said = raw && masker.whole(raw);
   const body: Body | undefined =
     said && said.length > 0
       ? { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} }
       : undefined;
-  const failed = (failure: Omit<Failed, 'ok' | 'body'>): Failed => ({ ...failure, ok: false, ...(body && { body }) });
+  const failed = (failure: Omit<Failed, 'ok' | 'body'>): Failed => ({
+    ...failure,
+    ok: false,
+    masked: masker.kinds,
+    ...(body && { body }),
+  });
   if (reading.status === 'timed_out') {
     return failed({ class: 'timeout', message: 'The script did not end in time.', mayRetry: true });
   }
@@ -85,6 +96,6 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
   }
   const answer = readReply(said ?? Buffer.alloc(0), id, agent.side, bodyBytesMax);
   return answer.ok
-    ? { ok: true, reply: answer.reply, masked: 0, bytes: said?.length ?? 0 }
+    ? { ok: true, reply: answer.reply, masked: masker.kinds, bytes: said?.length ?? 0 }
     : failed({ ...answer, mayRetry: false });
 }

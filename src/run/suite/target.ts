@@ -1,4 +1,5 @@
 import type { Reply } from '../../adapters/http-agent.ts';
+import type { MaskedKinds } from '../../base/masker.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
@@ -30,8 +31,8 @@ export interface Told {
 export interface Answered {
   readonly ok: true;
   readonly reply: Reply;
-  /** How many declared secrets were masked in it. */
-  readonly masked: number;
+  /** How many ranges were masked in it, by kind. */
+  readonly masked: MaskedKinds;
   /** How large the answer was as a whole: no part of it is larger. */
   readonly bytes: number;
 }
@@ -48,6 +49,8 @@ export interface Failed {
   /** How long the other side asks to be left alone. */
   readonly retryAfterMs?: number;
   readonly body?: Body;
+  /** How many ranges were masked in its body, by kind. */
+  readonly masked?: MaskedKinds;
   /** It was stopped because the whole run was. */
   readonly cancelled?: true;
 }

@@ -1,0 +1,209 @@
+/** Secrets and well-known credentials, made by chance from a fixed seed, in the ways in which they leak. */
+
+/** The same numbers from 0 to 1 for the same seed. */
+export function chanceFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export interface Leak {
+  readonly encoding: string;
+  readonly secret: string;
+  /** What is said, in pieces as they come. */
+  readonly pieces: readonly string[];
+  /** What would give the secret away, if it were left. */
+  readonly core: string;
+  /** It is an answer of a model, in events. */
+  readonly isEvents?: true;
+}
+
+type Encode = (secret: string, chance: () => number) => Omit<Leak, 'encoding' | 'secret'>;
+
+const said = (core: string, before = 'the key is ', after = ' today\n'): Omit<Leak, 'encoding' | 'secret'> => ({
+  pieces: [before + core + after],
+  core,
+});
+
+const units = (secret: string): string[] => Array.from({ length: secret.length }, (_, at) => secret[at] as string);
+const hex = (text: string, digits: number): string => text.charCodeAt(0).toString(16).padStart(digits, '0');
+const spelt = (secret: string): string =>
+  units(secret)
+    .map(letter => `\\u${hex(letter, 4)}`)
+    .join('');
+const bytesOf = (secret: string): string[] => (Buffer.from(secret).toString('hex').match(/../g) ?? []) as string[];
+
+/** Letters of base64 that hold bits of the secret alone, after so many other bytes. */
+function base64Core(secret: string, before: number): { readonly all: string; readonly core: string } {
+  const bytes = Buffer.concat([Buffer.alloc(before, 'x'), Buffer.from(secret)]);
+  const all = bytes.toString('base64');
+  return { all, core: all.slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)) };
+}
+
+/** Twenty encodings. */
+export const ENCODINGS: Readonly<Record<string, Encode>> = {
+  raw: secret => said(secret),
+  json: secret => said(JSON.stringify(secret).slice(1, -1), '{"said":"', '"}'),
+  'json in json': secret =>
+    said(JSON.stringify(JSON.stringify(secret).slice(1, -1)).slice(1, -1), '{"said":"{\\"a\\":\\"', '\\"}"}'),
+  'json, every letter as \\u': secret => said(spelt(secret), '{"said":"', '"}'),
+  'json, some letters as \\u, cut': (secret, chance) => {
+    const core = units(secret)
+      .map(letter => (chance() < 0.4 ? `\\u${hex(letter, 4)}` : JSON.stringify(letter).slice(1, -1)))
+      .join('');
+    return said(core, '{"said":"', ' and then it bro');
+  },
+  'every byte as \\x': secret =>
+    said(
+      bytesOf(secret)
+        .map(byte => `\\x${byte}`)
+        .join(''),
+      "b'",
+      "'",
+    ),
+  'percent-encoding': secret => said(encodeURIComponent(secret), 'GET /x?q=', '&r=1 HTTP/1.1'),
+  'percent-encoding of every byte': secret =>
+    said(
+      bytesOf(secret)
+        .map(byte => `%${byte}`)
+        .join(''),
+      'GET /x?q=',
+      ' HTTP/1.1',
+    ),
+  form: secret => said(new URLSearchParams({ q: secret }).toString().slice(2), 'q=', '&r=1'),
+  html: secret =>
+    said(
+      secret
+        .replaceAll('&', '&amp;')
+        .replaceAll('<', '&lt;')
+        .replaceAll('>', '&gt;')
+        .replaceAll('"', '&quot;')
+        .replaceAll("'", '&#39;'),
+      '<p>',
+      '</p>',
+    ),
+  'html, decimal entities': secret =>
+    said([...secret].map(letter => `&#${letter.codePointAt(0)};`).join(''), '<p>', '</p>'),
+  'html, hexadecimal entities': secret =>
+    said([...secret].map(letter => `&#x${letter.codePointAt(0)?.toString(16)};`).join(''), '<p>', '</p>'),
+  'base64, any alignment': (secret, chance) => {
+    const { all, core } = base64Core(secret, Math.floor(chance() * 3));
+    return { pieces: [`data ${all} end`], core };
+  },
+  base64url: secret => {
+    const core = base64Core(secret, 0).core.replaceAll('+', '-').replaceAll('/', '_');
+    return said(core, 'data=', '&x');
+  },
+  'base64 in lines': (secret, chance) => {
+    const before = Math.floor(chance() * 60);
+    const { all, core } = base64Core(secret, before);
+    const lines = (all.match(/.{1,76}/g) ?? []).join('\n');
+    return { pieces: [`${lines}\n`], core };
+  },
+  hexadecimal: secret => said(Buffer.from(secret).toString('hex'), '0x'),
+  'hexadecimal in capitals': secret => said(Buffer.from(secret).toString('hex').toUpperCase(), 'key '),
+  backwards: secret => said([...secret].reverse().join('')),
+  'over chunks': (secret, chance) => {
+    const text = `the key is ${secret} today\n`;
+    const bytes = Buffer.from(text);
+    const pieces: string[] = [];
+    for (let at = 0; at < bytes.length; ) {
+      const length = 1 + Math.floor(chance() * 7);
+      pieces.push(bytes.toString('latin1', at, at + length));
+      at += length;
+    }
+    return { pieces, core: secret };
+  },
+  'over events of a model': (secret, chance) => {
+    const events: string[] = [];
+    const letters = [...`The key is ${secret} today.`];
+    while (letters.length > 0) {
+      const text = letters.splice(0, 1 + Math.floor(chance() * 5)).join('');
+      const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } };
+      events.push(`event: content_block_delta\ndata: ${JSON.stringify(delta)}\n\n`);
+    }
+    return { pieces: [events.join('')], core: secret, isEvents: true };
+  },
+};
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const SIGNS = `${LETTERS}!#$%&*+-./:;<=>?@^_~"'\\ äß`;
+
+export function textOf(chance: () => number, letters: string, length: number): string {
+  return Array.from({ length }, () => letters[Math.floor(chance() * letters.length)]).join('');
+}
+
+/** Five hundred leaks, as many of each encoding. */
+export function leaks(seed: number, count: number): Leak[] {
+  const chance = chanceFrom(seed);
+  const encodings = Object.entries(ENCODINGS);
+  return Array.from({ length: count }, (_, index) => {
+    const [encoding, encode] = encodings[index % encodings.length] as [string, Encode];
+    const length = 10 + Math.floor(chance() * 40);
+    const inner = textOf(chance, index % 3 === 0 ? SIGNS : LETTERS, length);
+    // A secret begins and ends with what no program trims away.
+    const secret = `q${inner}Z`;
+    return { encoding, secret, ...encode(secret, chance) };
+  });
+}
+
+const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
+const WORDS = `${LETTERS}_`;
+
+interface Credential {
+  readonly kind: string;
+  readonly text: string;
+  /** What opens the door. */
+  readonly core: string;
+}
+
+/** Well-known credentials in the forms that their makers document. Put together here, so that no scanner mistakes this for a leak. */
+export function credentials(seed: number): Credential[] {
+  const chance = chanceFrom(seed);
+  const some = (length: number, letters = LETTERS): string => textOf(chance, letters, length);
+  const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const pem = (label: string): string => {
+    const body = `MII${some(1_597)}`.match(/.{1,64}/g)?.join('\n');
+    return `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----`;
+  };
+  const named = (kind: string, before: string, core: string, after = ''): Credential => ({
+    kind,
+    text: before + core + after,
+    core,
+  });
+  const whole = (kind: string, text: string): Credential => ({ kind, text, core: text });
+  return [
+    whole('anthropic_key', `sk-${'ant-api03-'}${some(93)}AA`),
+    whole('openai_key', `sk-${some(20)}T3Blbk${'FJ'}${some(20)}`),
+    whole('openai_key', `sk-${'proj-'}${some(74)}T3Blbk${'FJ'}${some(74)}`),
+    whole('aws_access_key', `AK${'IA'}${some(16, UPPER)}`),
+    whole('aws_access_key', `AS${'IA'}${some(16, UPPER)}`),
+    named('aws_secret_key', 'AWS_SECRET_ACCESS_KEY=', some(40)),
+    whole('github_token', `gh${'p'}_${some(36)}`),
+    whole('github_token', `gh${'s'}_${some(36)}`),
+    whole('github_token', `github${'_pat_'}${some(82, WORDS)}`),
+    whole('gitlab_token', `gl${'pat-'}${some(20)}`),
+    whole('slack_token', `xox${'b'}-${some(12, '0123456789')}-${some(12, '0123456789')}-${some(24)}`),
+    named('slack_webhook', `https://hooks.slack.${'com'}/services/T${some(8, UPPER)}/B${some(8, UPPER)}/`, some(24)),
+    whole('stripe_key', `sk_${'live'}_${some(24)}`),
+    whole('google_key', `AI${'za'}${some(35)}`),
+    whole('npm_token', `npm${'_'}${some(36)}`),
+    named('npm_token', `//registry.npmjs.org/:_auth${'Token'}=`, some(36)),
+    whole('huggingface_token', `hf${'_'}${some(34)}`),
+    whole('sendgrid_key', `S${'G'}.${some(22)}.${some(43)}`),
+    whole('shopify_token', `shp${'at'}_${some(32, '0123456789abcdef')}`),
+    whole('linear_key', `lin${'_api_'}${some(40)}`),
+    whole('jwt', `${json({ alg: 'HS256', typ: 'JWT' })}.${json({ sub: some(10) })}.${some(43)}`),
+    whole('private_key', pem(`RSA ${'PRIVATE'} KEY`)),
+    whole('private_key', pem(`${'PRIVATE'} KEY`)),
+    whole('private_key', pem(`PGP ${'PRIVATE'} KEY BLOCK`)),
+    named('authorization', 'Authorization: Bearer ', some(40)),
+    named('url_password', 'postgres://app:', some(16), '@db.example.com/x'),
+    named('url_password', 'https://me:', some(16), '@git.example.com/x.git'),
+    named('connection_string', 'DefaultEndpointsProtocol=https;AccountName=x;AccountKey=', `${some(86)}==`, ';'),
+  ];
+}

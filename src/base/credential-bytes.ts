@@ -1,0 +1,104 @@
+/** What a credential takes of the bytes; `isOpen` if more bytes could make it one, or a longer one. */
+export interface Match {
+  readonly from: number;
+  readonly to: number;
+  readonly isOpen: boolean;
+}
+
+/** Sets of bytes that well-known credentials are made of, one bit each. */
+export const ALNUM = 1;
+export const LOW_LINE = 2;
+export const DASH = 4;
+/** `.` and `~`. */
+export const DOT = 8;
+/** `+` and `/`, of plain base64. */
+export const PLUS = 16;
+export const EQUALS = 32;
+/** In a password, besides the rest. */
+export const MARKS = 64;
+export const UPPER = 128;
+
+export const WORD = ALNUM | LOW_LINE;
+export const WORD_DASH = WORD | DASH;
+export const BASE64 = ALNUM | PLUS | EQUALS;
+export const TOKEN = WORD_DASH | DOT | PLUS | EQUALS;
+
+const SETS = new Uint8Array(256);
+for (const [set, letters] of [
+  [ALNUM, 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'],
+  [LOW_LINE, '_'],
+  [DASH, '-'],
+  [DOT, '.~'],
+  [PLUS, '+/'],
+  [EQUALS, '='],
+  [MARKS, ':%!*&?#$(){}^|@'],
+  [UPPER, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'],
+] as const) {
+  for (const letter of letters) SETS[letter.charCodeAt(0)] = (SETS[letter.charCodeAt(0)] as number) | set;
+}
+
+/** Whether the byte at a place belongs to a set; beyond the end, none does. */
+export function isOf(bytes: Buffer, at: number, sets: number): boolean {
+  return at >= 0 && at < bytes.length && ((SETS[bytes[at] as number] as number) & sets) !== 0;
+}
+
+/** Where the bytes of a set end that begin here. A mask counts as one of them, so that no credential is left around it. */
+export function endOf(bytes: Buffer, from: number, sets: number, lengthMax: number): number {
+  const last = Math.min(bytes.length, from + lengthMax);
+  let at = from;
+  while (at < last) {
+    const byte = bytes[at] as number;
+    if (((SETS[byte] as number) & sets) !== 0) at++;
+    else if (byte === OPENING && at > from && startsAt(bytes, at, MASK)) at += MASK.length;
+    else break;
+  }
+  return Math.min(at, bytes.length);
+}
+
+/** Whether a text stands at a place. */
+export function startsAt(bytes: Buffer, at: number, text: string): boolean {
+  if (at < 0 || at + text.length > bytes.length) return false;
+  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text.charCodeAt(index)) return false;
+  return true;
+}
+
+/** Whether everything from here to the end is the beginning of a text. */
+export function beginsAt(bytes: Buffer, at: number, text: string): boolean {
+  const length = bytes.length - at;
+  return length < text.length && startsAt(bytes, at, text.slice(0, length));
+}
+
+/**
+ * Whether a word can begin here: after no letter of one, or after an escape that ends in a letter, such as `\n`, `%22`,
+ * `\u0022` and the colours of a terminal.
+ */
+export function canBegin(bytes: Buffer, at: number, sets = WORD): boolean {
+  if (!isOf(bytes, at - 1, sets)) return true;
+  const [first, second] = [bytes[at - 1], bytes[at - 2]];
+  if (second === BACKSLASH && (first === 0x6e || first === 0x72 || first === 0x74)) return true;
+  if (bytes[at - 3] === PERCENT || bytes[at - 4] === BACKSLASH) return isOf(bytes, at - 2, ALNUM);
+  if (bytes[at - 6] === BACKSLASH && bytes[at - 5] === 0x75) return true;
+  if (first !== 0x6d) return false;
+  let back = at - 2;
+  while (back > at - COLOUR_MAX && (bytes[back] === SEMICOLON || isDigit(bytes[back] as number))) back--;
+  return bytes[back] === OPENING;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** Words are made of small letters; what has a digit or a large letter after the first is more likely a key. */
+export function isMixed(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from + 1; at < to; at++) if (isOf(bytes, at, UPPER)) return true;
+  return false;
+}
+
+/** What stands where something was masked. */
+export const MASK = '[masked]';
+
+const OPENING = 0x5b;
+const BACKSLASH = 0x5c;
+const PERCENT = 0x25;
+const SEMICOLON = 0x3b;
+const COLOUR_MAX = 16;

@@ -1,0 +1,145 @@
+import { BASE64, beginsAt, DASH, isOf, LOW_LINE, type Match, startsAt } from './credential-bytes.ts';
+import { urlPassword } from './credential-forms.ts';
+import { privateKey } from './credential-pem.ts';
+import { ANCHOR_LENGTH, CREDENTIALS } from './credentials.ts';
+import type { Finder, Found } from './finder.ts';
+import { Needles } from './needles.ts';
+import { RUN_BYTES, RunScanner } from './run-scanner.ts';
+
+/**
+ * Finds well-known credentials. Almost all of a text is passed over: a credential has many letters without a space between
+ * them. Only around those the first letters of all forms are looked for, then each by its form.
+ */
+class TokenFinder implements Finder {
+  find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+    return findToken(bytes, from, canGrow);
+  }
+
+  holdAt(bytes: Buffer, from: number): number {
+    for (let at = Math.max(from, bytes.length - ANCHOR_LENGTH + 1); at < bytes.length; at++) {
+      if (TOKENS.beginsAt(bytes, at)) return at;
+    }
+    return bytes.length;
+  }
+}
+
+/** Finds passwords in addresses by the @ after them, which is rare. */
+class AddressFinder implements Finder {
+  find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+    return findAddress(bytes, from, canGrow);
+  }
+
+  holdAt(bytes: Buffer): number {
+    return bytes.length;
+  }
+}
+
+/** Finds private keys by their first line. */
+class KeyFinder implements Finder {
+  find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+    for (let at = bytes.indexOf(KEY_BEGIN, from); at >= 0; at = bytes.indexOf(KEY_BEGIN, at + 1)) {
+      const found = foundBy(privateKey.match(bytes, at), privateKey.kind, from, canGrow);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  holdAt(bytes: Buffer, from: number): number {
+    for (let at = Math.max(from, bytes.length - KEY_BEGIN.length + 1); at < bytes.length; at++) {
+      if (beginsAt(bytes, at, KEY_BEGIN)) return at;
+    }
+    return bytes.length;
+  }
+}
+
+export const CREDENTIAL_FINDERS: readonly Finder[] = [new TokenFinder(), new AddressFinder(), new KeyFinder()];
+
+/** The first credential whose form begins with fixed letters. */
+function findToken(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+  const runs = new RunScanner(bytes);
+  let searched = from;
+  for (let at = from; at < bytes.length; ) {
+    const begin = runs.next(at);
+    // More letters may follow those at the end, and make a credential of what stands before them.
+    if (begin < 0 && !canGrow) return undefined;
+    const end = begin < 0 ? bytes.length : endOfRun(bytes, begin);
+    const first = Math.max(searched, (begin < 0 ? Math.max(at, end - RUN_BYTES) : begin) - BEFORE_BYTES);
+    for (let hit = TOKENS.find(bytes, first, end); hit; hit = TOKENS.find(bytes, hit.at + 1, end)) {
+      const found = formAt(bytes, hit.at, from, canGrow);
+      if (found) return found;
+    }
+    searched = end;
+    at = end;
+  }
+  return undefined;
+}
+
+function endOfRun(bytes: Buffer, begin: number): number {
+  let end = begin + RUN_BYTES;
+  while (end < bytes.length && RUN[bytes[end] as number] === 1) end++;
+  return end;
+}
+
+/** The first address with a password. */
+function findAddress(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+  for (let at = bytes.indexOf(AT, from); at >= 0; at = bytes.indexOf(AT, at + 1)) {
+    const scheme = schemeBefore(bytes, at);
+    const found = scheme < 0 ? undefined : addressAt(bytes, scheme, from, canGrow);
+    if (found) return found;
+  }
+  if (!canGrow) return undefined;
+  // An address at the end may be one with a password that is not whole yet.
+  const scheme = schemeBefore(bytes, bytes.length);
+  return scheme < 0 ? undefined : addressAt(bytes, scheme, from, canGrow);
+}
+
+/** Where `x://` begins before a place, if it is near enough and no space stands between. */
+function schemeBefore(bytes: Buffer, place: number): number {
+  const least = Math.max(1, place - ADDRESS_MAX);
+  for (let at = place - 1; at > least && (bytes[at] as number) > SPACE; at--) {
+    if (bytes[at] === SLASH && startsAt(bytes, at - 2, '://') && isOf(bytes, at - 3, BASE64)) return at - 3;
+  }
+  return -1;
+}
+
+function addressAt(bytes: Buffer, at: number, from: number, canGrow: boolean): Found | undefined {
+  return foundBy(urlPassword.match(bytes, at), urlPassword.kind, from, canGrow);
+}
+
+function formAt(bytes: Buffer, at: number, from: number, canGrow: boolean): Found | undefined {
+  let best: Found | undefined;
+  for (const credential of FORMS.get(bytes.readUInt32BE(at)) ?? []) {
+    const found = foundBy(credential.match(bytes, at), credential.kind, from, canGrow);
+    if (found && found.kind === undefined) return found;
+    if (found && (!best || found.end > best.end)) best = found;
+  }
+  return best;
+}
+
+function foundBy(match: Match | undefined, kind: string, from: number, canGrow: boolean): Found | undefined {
+  if (!match) return undefined;
+  const at = Math.max(from, match.from);
+  if (match.isOpen && canGrow) return { at, end: at, kind: undefined };
+  return match.to > at ? { at, end: match.to, kind } : undefined;
+}
+
+const FORMS = new Map<number, (typeof CREDENTIALS)[number][]>();
+for (const credential of CREDENTIALS) {
+  for (const anchor of new Set(credential.anchors)) {
+    const key = Buffer.from(anchor).readUInt32BE(0);
+    FORMS.set(key, [...(FORMS.get(key) ?? []), credential]);
+  }
+}
+
+const TOKENS = new Needles([...new Set(CREDENTIALS.flatMap(({ anchors }) => anchors))]);
+
+/** What a run is made of: letters of words and of base64. */
+const RUN = Uint8Array.from({ length: 256 }, (_, byte) => Number(isOf(Buffer.of(byte), 0, BASE64 | LOW_LINE | DASH)));
+/** The first letters of a form stand at most so far before them. */
+const BEFORE_BYTES = 16;
+const KEY_BEGIN = '-----BEGIN';
+/** An address has no more bytes from its scheme to its @. */
+const ADDRESS_MAX = 310;
+const AT = 0x40;
+const SLASH = 0x2f;
+const SPACE = 0x20;

@@ -1,0 +1,72 @@
+import { BASE64, endOf, isOf, type Match, startsAt, UPPER } from './credential-bytes.ts';
+
+/** Private keys in PEM and PGP armour, whole or broken off, with real or escaped line ends. */
+export const privateKey = {
+  kind: 'private_key',
+  match(bytes: Buffer, from: number): Match | undefined {
+    const word = from + '-----BEGIN'.length;
+    let label = word;
+    while (label < bytes.length && label < word + LABEL_MAX && (bytes[label] === SPACE || isOf(bytes, label, UPPER)))
+      label++;
+    if (label === bytes.length && label < word + LABEL_MAX) return { from, to: from, isOpen: true };
+    const title = bytes.toString('latin1', word, label);
+    if (!/PRIVATE KEY(?: BLOCK)?$/.test(title)) return undefined;
+    const begin = label + RULE.length;
+    if (!startsAt(bytes, label, RULE)) {
+      return bytes.length < begin ? { from, to: from, isOpen: true } : undefined;
+    }
+    return keyAfter(bytes, from, begin);
+  },
+};
+
+/** Up to its last line; where that is missing, up to where no key goes on. */
+function keyAfter(bytes: Buffer, from: number, begin: number): Match | undefined {
+  const last = Math.min(bytes.length, begin + KEY_BYTES_MAX);
+  // Reading ends at the next five dashes, so that a flood of first lines is read once.
+  let at = begin;
+  while (at < last && !(bytes[at] === DASH && startsAt(bytes, at, RULE)) && isInside(bytes[at] as number)) at++;
+  if (at - begin >= KEY_BYTES_MIN && startsAt(bytes, at, '-----END')) {
+    const title = Math.min(bytes.length, at + '-----END'.length + LABEL_MAX);
+    const rule = bytes.indexOf(RULE, at + RULE.length);
+    if (rule >= 0 && rule <= title) return { from, to: rule + RULE.length, isOpen: false };
+    return { from, to: at + '-----END'.length, isOpen: bytes.length < title };
+  }
+  const isOpen = at >= bytes.length - RULE.length && at < begin + KEY_BYTES_MAX;
+  const to = linesAfter(bytes, begin, at);
+  return to > begin ? { from, to, isOpen } : isOpen ? { from, to: from, isOpen } : undefined;
+}
+
+/** Lines of base64, of which only the last may be short. */
+function linesAfter(bytes: Buffer, begin: number, end: number): number {
+  let to = begin;
+  for (let at = begin; at < end; ) {
+    while (at < end && isBetween(bytes, at)) at += bytes[at] === BACKSLASH ? 2 : 1;
+    const lineEnd = endOf(bytes, at, BASE64, end - at);
+    const length = lineEnd - at;
+    if (length < LINE_MIN && (to === begin || length === 0)) break;
+    to = lineEnd;
+    if (length < LINE_MIN) break;
+    at = lineEnd;
+  }
+  return Math.min(to, end);
+}
+
+function isBetween(bytes: Buffer, at: number): boolean {
+  const byte = bytes[at] as number;
+  const next = bytes[at + 1];
+  return byte <= SPACE || (byte === BACKSLASH && (next === 0x6e || next === 0x72));
+}
+
+/** What may stand in a key, escapes of line ends included. A quotation mark ends the text that holds it. */
+function isInside(byte: number): boolean {
+  return byte !== 0x22 && byte !== 0x27 && byte !== 0x3c && byte !== 0x7b && byte !== 0x60;
+}
+
+const RULE = '-----';
+const SPACE = 0x20;
+const DASH = 0x2d;
+const BACKSLASH = 0x5c;
+const LABEL_MAX = 40;
+const LINE_MIN = 16;
+const KEY_BYTES_MIN = 4;
+const KEY_BYTES_MAX = 16 * 1024;

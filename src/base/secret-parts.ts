@@ -1,0 +1,78 @@
+import { MASK } from './credential-bytes.ts';
+
+/** What of a header must not be seen: its value, and each part of it that opens a door by itself. */
+export function headerSecrets(name: string, value: string): string[] {
+  const parts = new Set([value.trim()]);
+  const [scheme = '', ...rest] = value.trim().split(/\s+/);
+  const last = rest.at(-1);
+  if (last !== undefined) parts.add(last).add(rest.join(' '));
+  if (/^basic$/i.test(scheme) && last !== undefined) {
+    const decoded = Buffer.from(last, 'base64').toString();
+    const colon = decoded.indexOf(':');
+    parts.add(decoded);
+    if (colon >= 0) parts.add(decoded.slice(colon + 1));
+  }
+  // Cookies, and schemes with parameters such as Digest: what stands after each sign.
+  if (/cookie/i.test(name) || /=/.test(value)) {
+    for (const pair of value.split(/[;,\s]+/)) {
+      const sign = pair.indexOf('=');
+      if (sign > 0) parts.add(pair.slice(sign + 1).replace(/^"|"$/g, ''));
+    }
+  }
+  return [...parts].filter(part => part.length >= PART_MIN || part === value.trim());
+}
+
+/** What of an address must not be seen: its user and password, and the values of its query, as they are and decoded. */
+export function urlSecrets(address: string): string[] {
+  const { username, password, search } = new URL(address);
+  const values = pairsOf(search).flatMap(({ name, value }) => {
+    const least = TELLING.test(name) ? PART_MIN : VALUE_MIN;
+    return value.length >= least ? [value] : [];
+  });
+  const parts = [username.length >= VALUE_MIN ? username : '', password, ...values];
+  return [...new Set(parts.flatMap(part => [part, decoded(part)]))].filter(part => part.length >= PART_MIN);
+}
+
+/** An address as it may be stored: no user, no password, and the names of its query without their values. */
+export function storedUrl(address: string): string {
+  const url = new URL(address);
+  const search = pairsOf(url.search).map(({ name, value }) =>
+    name === '' ? MASK : value === '' ? `${name}=` : `${name}=${MASK}`,
+  );
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  url.hash = '';
+  return `${url.href.replace(/\/$/, '')}${search.length > 0 ? `?${search.join('&')}` : ''}`;
+}
+
+/** Values in addresses that a text holds, as in the header `location`. */
+export function withoutQueryValues(text: string): string {
+  return text.replace(/([?&;][^=&;#\s]{1,100}=)[^&;#\s"'<>]{1,4000}/g, `$1${MASK}`);
+}
+
+function pairsOf(search: string): { readonly name: string; readonly value: string }[] {
+  return search
+    .replace(/^\?/, '')
+    .split('&')
+    .filter(pair => pair !== '')
+    .map(pair => {
+      const sign = pair.indexOf('=');
+      // What has no name may be a secret itself.
+      return sign < 0 ? { name: '', value: pair } : { name: pair.slice(0, sign), value: pair.slice(sign + 1) };
+    });
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '));
+  } catch {
+    return value;
+  }
+}
+
+/** Names of parameters whose values are secrets even when they are short. */
+const TELLING = /token|key|secret|sig|auth|pass|pwd|code|session|credential|^$/i;
+/** A shorter part stands in any text. */
+const PART_MIN = 4;
+const VALUE_MIN = 8;
