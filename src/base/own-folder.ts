@@ -1,7 +1,8 @@
-import { lstatSync, mkdirSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from './fault.ts';
 import { isMine, isMineOrRoots } from './owner.ts';
+import { makeFolders } from './private.ts';
 import { stateFolder } from './state-folder.ts';
 
 /** A folder of that name in the state folder, made if it is missing. Only this user can read it or fill it. */
@@ -17,7 +18,7 @@ export function ownFolder(name: string): string {
 
 function makeClosed(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
   } catch (cause) {
     throw new Fault('state_folder', `Proctor cannot make its state folder. ${REMEDY}`, { cause });
   }

@@ -7,7 +7,6 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readSync,
   rmSync,
@@ -18,6 +17,7 @@ import path from 'node:path';
 import { syncFolder, temporaryBeside } from './atomic.ts';
 import { codeOf } from './fault.ts';
 import { isMine } from './owner.ts';
+import { makeFolders } from './private.ts';
 import { namedStateFolder, stateFolder } from './state-folder.ts';
 
 /** A key of this user that no project folder holds. */
@@ -63,7 +63,7 @@ function storedOrMade(): StateKey {
   try {
     const folder = stateFolder();
     const file = path.join(folder, KEY_FILE);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     refuseLoose(folder);
     if (!existsSync(file)) writeKey(file);
     return { bytes: readKey(file), trouble: undefined };

@@ -31,12 +31,12 @@ json.dump({'contract_version': 1, 'status': 'succeeded', 'html_output': '', 'err
 `;
 
 /** Runs the built command line under a umask. */
-function under(umask: string, here: Place, args: readonly string[]) {
+function under(umask: string, here: Place, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const command = [process.execPath, path.join(ROOT, 'dist', 'proctor.js'), ...args];
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], {
     cwd: here.cwd,
     encoding: 'utf8',
-    env: { ...process.env, TMPDIR: here.temp, NO_COLOR: '1' },
+    env: { ...process.env, TMPDIR: here.temp, NO_COLOR: '1', ...env },
     // One that never ends fails its test instead of stopping all of them.
     timeout: 120_000,
   });
@@ -217,6 +217,8 @@ describe('a place where no folder can be made', () => {
       expect(code, `${args.join(' ')}: ${stderr}`).toBe(2);
       expect(stderr).not.toMatch(/\n\s+at /);
     }
+    const stateless = under('022', here, ['run', 'script', 's.py'], { XDG_STATE_HOME: '/proc/x' });
+    expect(stateless.code, stateless.stderr).not.toBeNull();
   });
 });
 
