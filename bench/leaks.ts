@@ -87,9 +87,21 @@ export const ENCODINGS: Readonly<Record<string, Encode>> = {
       '</p>',
     ),
   'html, decimal entities': secret =>
-    said([...secret].map(letter => `&#${letter.codePointAt(0)};`).join(''), '<p>', '</p>'),
+    said(
+      Array.from(secret)
+        .map(letter => `&#${letter.codePointAt(0)};`)
+        .join(''),
+      '<p>',
+      '</p>',
+    ),
   'html, hexadecimal entities': secret =>
-    said([...secret].map(letter => `&#x${letter.codePointAt(0)?.toString(16)};`).join(''), '<p>', '</p>'),
+    said(
+      Array.from(secret)
+        .map(letter => `&#x${letter.codePointAt(0)?.toString(16)};`)
+        .join(''),
+      '<p>',
+      '</p>',
+    ),
   'base64, any alignment': (secret, chance) => {
     const { all, core } = base64Core(secret, Math.floor(chance() * 3));
     return { pieces: [`data ${all} end`], core };
@@ -106,7 +118,7 @@ export const ENCODINGS: Readonly<Record<string, Encode>> = {
   },
   hexadecimal: secret => said(Buffer.from(secret).toString('hex'), '0x'),
   'hexadecimal in capitals': secret => said(Buffer.from(secret).toString('hex').toUpperCase(), 'key '),
-  backwards: secret => said([...secret].reverse().join('')),
+  backwards: secret => said(Array.from(secret).reverse().join('')),
   'over chunks': (secret, chance) => {
     const text = `the key is ${secret} today\n`;
     const bytes = Buffer.from(text);
@@ -120,7 +132,7 @@ export const ENCODINGS: Readonly<Record<string, Encode>> = {
   },
   'over events of a model': (secret, chance) => {
     const events: string[] = [];
-    const letters = [...`The key is ${secret} today.`];
+    const letters = Array.from(`The key is ${secret} today.`);
     while (letters.length > 0) {
       const text = letters.splice(0, 1 + Math.floor(chance() * 5)).join('');
       const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } };
@@ -165,45 +177,50 @@ interface Credential {
 export function credentials(seed: number): Credential[] {
   const chance = chanceFrom(seed);
   const some = (length: number, letters = LETTERS): string => textOf(chance, letters, length);
-  const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const pem = (label: string): string => {
     const body = `MII${some(1_597)}`.match(/.{1,64}/g)?.join('\n');
     return `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----`;
   };
-  const named = (kind: string, before: string, core: string, after = ''): Credential => ({
-    kind,
-    text: before + core + after,
-    core,
-  });
-  const whole = (kind: string, text: string): Credential => ({ kind, text, core: text });
   return [
-    whole('anthropic_key', `sk-${'ant-api03-'}${some(93)}AA`),
-    whole('openai_key', `sk-${some(20)}T3Blbk${'FJ'}${some(20)}`),
-    whole('openai_key', `sk-${'proj-'}${some(74)}T3Blbk${'FJ'}${some(74)}`),
-    whole('aws_access_key', `AK${'IA'}${some(16, UPPER)}`),
-    whole('aws_access_key', `AS${'IA'}${some(16, UPPER)}`),
+    whole('anthropic_key', split(`sk-~ant-api03-${some(93)}AA`)),
+    whole('openai_key', split(`sk-${some(20)}T3Blbk~FJ${some(20)}`)),
+    whole('openai_key', split(`sk-~proj-${some(74)}T3Blbk~FJ${some(74)}`)),
+    whole('aws_access_key', split(`AK~IA${some(16, UPPER)}`)),
+    whole('aws_access_key', split(`AS~IA${some(16, UPPER)}`)),
     named('aws_secret_key', 'AWS_SECRET_ACCESS_KEY=', some(40)),
-    whole('github_token', `gh${'p'}_${some(36)}`),
-    whole('github_token', `gh${'s'}_${some(36)}`),
-    whole('github_token', `github${'_pat_'}${some(82, WORDS)}`),
-    whole('gitlab_token', `gl${'pat-'}${some(20)}`),
-    whole('slack_token', `xox${'b'}-${some(12, '0123456789')}-${some(12, '0123456789')}-${some(24)}`),
-    named('slack_webhook', `https://hooks.slack.${'com'}/services/T${some(8, UPPER)}/B${some(8, UPPER)}/`, some(24)),
-    whole('stripe_key', `sk_${'live'}_${some(24)}`),
-    whole('google_key', `AI${'za'}${some(35)}`),
-    whole('npm_token', `npm${'_'}${some(36)}`),
-    named('npm_token', `//registry.npmjs.org/:_auth${'Token'}=`, some(36)),
-    whole('huggingface_token', `hf${'_'}${some(34)}`),
-    whole('sendgrid_key', `S${'G'}.${some(22)}.${some(43)}`),
-    whole('shopify_token', `shp${'at'}_${some(32, '0123456789abcdef')}`),
-    whole('linear_key', `lin${'_api_'}${some(40)}`),
+    whole('github_token', split(`gh~p_${some(36)}`)),
+    whole('github_token', split(`gh~s_${some(36)}`)),
+    whole('github_token', split(`github~_pat_${some(82, WORDS)}`)),
+    whole('gitlab_token', split(`gl~pat-${some(20)}`)),
+    whole('slack_token', split(`xox~b-${some(12, '0123456789')}-${some(12, '0123456789')}-${some(24)}`)),
+    named('slack_webhook', split(`https://hooks.slack.~com/services/T${some(8, UPPER)}/B${some(8, UPPER)}/`), some(24)),
+    whole('stripe_key', split(`sk_~live_${some(24)}`)),
+    whole('google_key', split(`AI~za${some(35)}`)),
+    whole('npm_token', split(`npm~_${some(36)}`)),
+    named('npm_token', split(`//registry.example.org/:_auth~Token=`), some(36)),
+    whole('huggingface_token', split(`hf~_${some(34)}`)),
+    whole('sendgrid_key', split(`S~G.${some(22)}.${some(43)}`)),
+    whole('shopify_token', split(`shp~at_${some(32, '0123456789abcdef')}`)),
+    whole('linear_key', split(`lin~_api_${some(40)}`)),
     whole('jwt', `${json({ alg: 'HS256', typ: 'JWT' })}.${json({ sub: some(10) })}.${some(43)}`),
-    whole('private_key', pem(`RSA ${'PRIVATE'} KEY`)),
-    whole('private_key', pem(`${'PRIVATE'} KEY`)),
-    whole('private_key', pem(`PGP ${'PRIVATE'} KEY BLOCK`)),
+    whole('private_key', pem(split(`RSA ~PRIVATE KEY`))),
+    whole('private_key', pem(split(`~PRIVATE KEY`))),
+    whole('private_key', pem(split(`PGP ~PRIVATE KEY BLOCK`))),
     named('authorization', 'Authorization: Bearer ', some(40)),
     named('url_password', 'postgres://app:', some(16), '@db.example.com/x'),
     named('url_password', 'https://me:', some(16), '@git.example.com/x.git'),
     named('connection_string', 'DefaultEndpointsProtocol=https;AccountName=x;AccountKey=', `${some(86)}==`, ';'),
   ];
+}
+
+/** A `~` keeps scanners from taking the forms above for leaks. */
+const split = (text: string): string => text.replaceAll('~', '');
+const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+function named(kind: string, before: string, core: string, after = ''): Credential {
+  return { kind, text: before + core + after, core };
+}
+
+function whole(kind: string, text: string): Credential {
+  return { kind, text, core: text };
 }

@@ -13,7 +13,7 @@ export const DASH = 4;
 export const DOT = 8;
 /** `+` and `/`, of plain base64. */
 export const PLUS = 16;
-export const EQUALS = 32;
+const EQUALS = 32;
 /** In a password, besides the rest. */
 export const MARKS = 64;
 export const UPPER = 128;

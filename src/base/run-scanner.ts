@@ -74,26 +74,28 @@ const BLOCK_BYTES = 100_000;
  */
 function program(): Uint8Array {
   const body = [
-    ...[1, 1, 0x7e], // one local, the mask
-    ...[0x03, 0x40], // loop
-    ...[0x20, 0, 0x20, 1, 0x49, 0x04, 0x40], // if at < to
-    ...letters(0),
-    ...[16, 32, 48].flatMap(offset => [...letters(offset), 0x42, ...signed(offset), 0x86, 0x84]), // shl, or
-    ...[0x21, 2],
-    ...[1, 2, 4, 8].flatMap(shift => [0x20, 2, 0x20, 2, 0x42, shift, 0x88, 0x83, 0x21, 2]), // shr_u, and
-    ...[0x20, 2, 0x50, 0x45, 0x04, 0x40, 0x20, 0, 0x20, 2, 0x7a, 0xa7, 0x6a, 0x0f, 0x0b], // if mask: return at + ctz
-    ...[0x20, 0, 0x41, 49, 0x6a, 0x21, 0, 0x0c, 1, 0x0b], // at += 49, again
-    ...[0x0b, 0x41, 0x7f, 0x0b], // return -1
-  ];
+    [1, 1, 0x7e], // one local, the mask
+    [0x03, 0x40], // loop
+    [0x20, 0, 0x20, 1, 0x49, 0x04, 0x40], // if at < to
+    letters(0),
+    [16, 32, 48].flatMap(offset => letters(offset).concat(0x42, signed(offset), 0x86, 0x84)), // shl, or
+    [0x21, 2],
+    [1, 2, 4, 8].flatMap(shift => [0x20, 2, 0x20, 2, 0x42, shift, 0x88, 0x83, 0x21, 2]), // shr_u, and
+    [0x20, 2, 0x50, 0x45, 0x04, 0x40, 0x20, 0, 0x20, 2, 0x7a, 0xa7, 0x6a, 0x0f, 0x0b], // if mask: return at + ctz
+    [0x20, 0, 0x41, 49, 0x6a, 0x21, 0, 0x0c, 1, 0x0b], // at += 49, again
+    [0x0b, 0x41, 0x7f, 0x0b], // return -1
+  ].flat();
   const code = [...unsigned(body.length), ...body];
-  return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, 0x60, 2, 0x7f, 0x7f, 1, 0x7f]), // type: two numbers in, one out
-    ...section(3, [1, 0]),
-    ...section(5, [1, 0, 2]), // memory of two pages
-    ...section(7, [2, 1, 0x6d, 2, 0, 1, 0x66, 0, 0]), // exports m and f
-    ...section(10, [1, ...code]),
-  ]);
+  return Uint8Array.from(
+    [
+      [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+      section(1, [1, 0x60, 2, 0x7f, 0x7f, 1, 0x7f]), // type: two numbers in, one out
+      section(3, [1, 0]),
+      section(5, [1, 0, 2]), // memory of two pages
+      section(7, [2, 1, 0x6d, 2, 0, 1, 0x66, 0, 0]), // exports m and f
+      section(10, [1, ...code]),
+    ].flat(),
+  );
 }
 
 /** A mask of which of the 16 bytes at an offset are letters: two tables, by the halves of a byte, have a bit in common. */

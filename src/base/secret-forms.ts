@@ -114,7 +114,7 @@ function* percentForms(value: string): Generator<string> {
 
 function* encoded(value: string): Generator<string> {
   if (value.length < ENCODED_MIN) return;
-  yield [...value].reverse().join('');
+  yield Array.from(value).reverse().join('');
   const hex = Buffer.from(value).toString('hex');
   yield hex;
   yield hex.toUpperCase();

@@ -88,7 +88,7 @@ const SEGMENT = /^[\p{L}\p{M}\p{N}_@+.,%*#&-]{1,80}$/u;
 /** Roots and homes of a machine, and names of files. A bare route such as /api/v1 is in doubt only. */
 function isSurely(piece: string): boolean {
   if (hostPathIn(piece) !== undefined || /^(?:~|file:|[A-Za-z]:[\\/]|\\\\)/i.test(piece)) return true;
-  return /^\//.test(piece) && /\.[A-Za-z][A-Za-z0-9]{0,7}$/.test(piece);
+  return piece.startsWith('/') && /\.[A-Za-z][A-Za-z0-9]{0,7}$/.test(piece);
 }
 
 /** Keys, hashes and encoded bytes; identifiers that are made of short parts are not. */
