@@ -35,9 +35,12 @@ export function takeLock(folder: string, name: string): Lock | undefined {
   const lock = path.join(folder, name);
   const me = newHolder();
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const line = lineOf(lock);
+    const holder = holderAt(lock, lock);
+    // Most often it is free, or its holder lives. Only the dead have heirs.
+    if (holder && !isGone(holder)) return undefined;
+    const line = holder ? lineOf(lock) : [];
     const last = line.at(-1);
-    if (last && !isGone(last)) return undefined;
+    if (last && last.name !== holder?.name && !isGone(last)) return undefined;
     if (last ? succeed(lock, line, me) : link(me, lock)) return { close: () => release(lock, me) };
   }
   // Others were faster each time.
@@ -64,13 +67,24 @@ const HOLDER = new RegExp(String.raw`^(${NAME.source})\.(\w{1,8})\.[0-9a-f]{16}$
 function lineOf(lock: string): Holder[] {
   const line: Holder[] = [];
   for (let at = lock; line.length < HEIRS_MAX; ) {
-    const name = textOf(at);
-    if (name === undefined) return line;
-    if (!HOLDER.test(name)) break;
-    line.push({ name, link: at });
-    at = heirLink(lock, name);
+    const holder = holderAt(lock, at);
+    if (!holder) return line;
+    line.push(holder);
+    at = heirLink(lock, holder.name);
   }
-  throw new Fault('foreign_lock', `Proctor did not make ${path.basename(lock)}. Remove it, if no run is under way.`);
+  throw foreign(lock);
+}
+
+/** Who has a link; undefined if there is none. */
+function holderAt(lock: string, at: string): Holder | undefined {
+  const name = textOf(at);
+  if (name === undefined) return undefined;
+  if (!HOLDER.test(name)) throw foreign(lock);
+  return { name, link: at };
+}
+
+function foreign(lock: string): Fault {
+  return new Fault('foreign_lock', `Proctor did not make ${path.basename(lock)}. Remove it, if no run is under way.`);
 }
 
 const HEIRS_MAX = 1_000;

@@ -19,8 +19,12 @@ function statOf(pid: number): string[] {
 
 /** Whether a process is there and not merely waiting to be reaped. */
 export function isAlive(pid: number): boolean {
-  const [state] = statOf(pid);
-  return state !== undefined && !/^[ZX]/.test(state);
+  const [state = 'X'] = statOf(pid);
+  return !isOver(state);
+}
+
+function isOver(state: string): boolean {
+  return /^[ZX]/.test(state);
 }
 
 /** This process by a name that no other has or will have: where pids count, its pid, and when it began. */
@@ -30,8 +34,10 @@ export function ownName(): string {
 
 /** Whether the process of such a name is dead. Of one that counts pids otherwise, nothing is known. */
 export function isDead(name: string): boolean {
-  const [space, pid] = name.split('.');
-  return space === pidSpace() && (nameOf(Number(pid)) !== name || !isAlive(Number(pid)));
+  const [space, pid, began] = name.split('.');
+  if (space !== pidSpace()) return false;
+  const { [0]: state = 'X', [19]: ticks } = statOf(Number(pid));
+  return ticks !== began || isOver(state);
 }
 
 /** What a name looks like, for who finds it in one of a file. */
@@ -43,6 +49,13 @@ function nameOf(pid: number): string {
 
 /** The number of the pid namespace; in a container it is another one. */
 function pidSpace(): string {
+  ownSpace ??= spaceOfPids();
+  return ownSpace;
+}
+
+let ownSpace: string | undefined;
+
+function spaceOfPids(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
   } catch {
