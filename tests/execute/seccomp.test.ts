@@ -9,7 +9,7 @@ import { ALLOWED, type CallNumbers, DENIED, JUDGED } from '../../src/execute/san
 
 const CLOSED: FilterOptions = { unixSockets: false, network: false };
 const OPEN: FilterOptions = { unixSockets: true, network: true };
-const ERRNO = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, ESOCKTNOSUPPORT: 94, EAFNOSUPPORT: 97 };
+const ERRNO = { 'no effect': 0, EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, ESOCKTNOSUPPORT: 94, EAFNOSUPPORT: 97 };
 const EVERY: readonly (readonly [string, CallNumbers])[] = [...ALLOWED, ...DENIED, ...Object.entries(JUDGED)];
 const MACHINES = [
   { arch: 'x64', column: 0, audit: 0xc000003e, header: '/usr/include/x86_64-linux-gnu/asm/unistd_64.h' },
@@ -21,7 +21,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
   const open = filterFor(arch, OPEN);
   const answer = (nr: number, args: readonly number[] = [], bytes = filter): string =>
     judge(bytes, { nr, arch: audit, args });
-  const { clone, clone3, socket, socketpair, ioctl, personality } = Object.fromEntries(
+  const { clone, clone3, socket, socketpair, setsockopt, ioctl, personality } = Object.fromEntries(
     Object.entries(JUDGED).map(([name, numbers]) => [name, numbers[column]]),
   ) as Record<keyof typeof JUDGED, number>;
 
@@ -46,7 +46,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
   test('allows what is listed, denies what is known, and knows no other call', () => {
     const allowed = numbersOf(ALLOWED, column);
     const denied = numbersOf(DENIED, column);
-    const judged = new Set([clone, clone3, socket, socketpair, ioctl, personality]);
+    const judged = new Set([clone, clone3, socket, socketpair, setsockopt, ioctl, personality]);
     for (let nr = 0; nr < 1_000; nr++) {
       const expected = allowed.has(nr) ? 'allow' : denied.has(nr) ? 'EPERM' : 'ENOSYS';
       if (!judged.has(nr)) expect([nr, answer(nr)]).toEqual([nr, expected]);
@@ -54,6 +54,22 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     for (const nr of [0x4000_0000, 0x4000_0029, 0x7fff_ffff, 0xffff_ffff]) expect(answer(nr)).toBe('ENOSYS');
     expect(allowed.size).toBeGreaterThan(230);
     expect(denied.size).toBeGreaterThan(60);
+  });
+
+  test('allows larger socket buffers and memory of no process, unless nobody would count them', () => {
+    const numberOf = (name: string): number => ALLOWED.get(name)?.[column] ?? -1;
+    const uncounted = filterFor(arch, { ...CLOSED, uncounted: ['memfd_create', 'shmget'], plainBuffers: true });
+    for (const name of ['memfd_create', 'shmget']) {
+      expect(answer(numberOf(name))).toBe('allow');
+      expect(answer(numberOf(name), [], uncounted)).toBe('ENOSYS');
+    }
+    expect(answer(numberOf('semget'), [], uncounted)).toBe('allow');
+    for (const option of [7, 8]) {
+      expect(answer(setsockopt, [3, 1, option])).toBe('allow');
+      expect(answer(setsockopt, [3, 1, option], uncounted)).toBe('no effect');
+      expect(answer(setsockopt, [3, 6, option], uncounted)).toBe('allow');
+    }
+    expect(answer(setsockopt, [3, 1, 2], uncounted)).toBe('allow');
   });
 
   test('decides on every call in few instructions', () => {
