@@ -206,6 +206,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
         open_files: 1_024,
         pids: 256,
       },
+      limit_claims: expect.arrayContaining([{ limit: 'memory_bytes', value: 1024 ** 3, claim: 'enforced' }]),
       warnings: [],
       output: [{ path: 'output/a', bytes: 3, sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) }],
       duration_ms: expect.any(Number),
@@ -530,14 +531,14 @@ describe('what cannot be run as asked', () => {
     const nobody = { uid: 65_534 };
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--isolation', 'strict'], nobody),
-      /Strict isolation cannot be enforced here: there are no limits on memory and processes of a whole run, for which control groups are needed\. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more\./,
+      /Strict isolation cannot be enforced here: there are no limits on the memory of a whole run, for which control groups are needed\. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more\./,
     );
     expectRefusal(here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody), /Strict isolation cannot/);
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
     const ran = here.proctor(['run', 'script', 'ok.py'], nobody);
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stderr).toContain(
-      'warning   standard, not strict: there are no limits on memory and processes of a whole run, for which',
+      'warning   standard, not strict: there are no limits on the memory of a whole run, for which',
     );
     chmodSync(here.file('unreadable.py', OK), 0o000);
     expectRefusal(here.proctor(['run', 'script', 'unreadable.py'], nobody), /may not be read/);
