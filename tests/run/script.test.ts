@@ -175,7 +175,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
   });
 
-  test('a fault of ours in the end loses nothing that the run had become', async () => {
+  test('a fault of ours in the end keeps what the script claimed, and is not called a success', async () => {
     const { answer, folder } = await run(
       'result()',
       { bounds },
@@ -190,7 +190,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     rmSync(path.join(folder, 'evidence/final-state.txt'), { recursive: true });
     expect(await recoverRun(folder, Date.now(), { signer: undefined })).toBe('recovered');
     await expectValid(folder);
-    expect(outcomeIn(folder).status).toBe('succeeded');
+    expect(outcomeIn(folder)).toMatchObject({ status: 'failed', claimed_status: 'succeeded', reason: 'interrupted' });
   });
 });
 
