@@ -36,29 +36,33 @@ function digest(folder: string): string {
   return lines.sort().join('\n');
 }
 
-/** No command may take the failed case for a passed one; each says in its first line what it does not trust. */
+const firstLine = (why: RegExp): RegExp => new RegExp(`^! The evaluation of after is not trusted: it ${why.source}`);
+
+/** Neither `compare` nor `show` takes the failed case for a passed one; each says in its first line what it does not trust. */
 function expectRefuted(here: Forged, why: RegExp): void {
-  const firstLine = new RegExp(`^! The evaluation of after is not trusted: it ${why.source}`);
   const compared = here.proctor('compare', 'before', 'after');
   expect(compared.code, compared.stdout + compared.stderr).toBe(1);
-  expect(compared.stdout).toMatch(firstLine);
-  const json = JSON.parse(here.proctor('compare', 'before', 'after', '--json').stdout) as { judgements: object[] };
-  expect(json.judgements).toContainEqual(
-    expect.objectContaining({ id: 'after', state: expect.stringMatching(/missing|broken/), judged: 'again' }),
-  );
+  expect(compared.stdout).toMatch(firstLine(why));
   const shown = here.proctor('show', 'after');
-  expect(shown.stdout).toMatch(firstLine);
+  expect(shown.stdout).toMatch(firstLine(why));
   expect(shown.stdout).not.toContain('1 passed');
+  expect(here.proctor('verify', here.after, ...KEY).code).toBe(3);
+}
+
+/** The same of every other command that reads an evaluation, and of what programs read. */
+function expectRefutedEverywhere(here: Forged, why: RegExp): void {
+  const json = JSON.parse(here.proctor('compare', 'before', 'after', '--json').stdout) as { judgements: object[] };
+  const untrusted = { id: 'after', state: expect.stringMatching(/missing|broken/), judged: 'again' };
+  expect(json.judgements).toContainEqual(expect.objectContaining(untrusted));
   const told = JSON.parse(here.proctor('show', 'after', '--json').stdout) as object;
-  expect(told).toMatchObject({ judgement: { state: expect.stringMatching(/missing|broken/), judged: 'not' } });
+  expect(told).toMatchObject({ judgement: { ...untrusted, judged: 'not' } });
   const report = here.proctor('report', 'after', '--format', 'json');
-  expect(report.stdout).toMatch(firstLine);
+  expect(report.stdout).toMatch(firstLine(why));
   const written = path.join(here.cwd, '.proctor', 'reports', 'after', 'report.json');
   expect(JSON.parse(readFileSync(written, 'utf8'))).toMatchObject({ summary: { passed: 0, failed: 1 } });
   const accepted = here.proctor('baseline', 'accept', 'after', '--out', 'other.json');
-  expect(accepted.stdout).toMatch(firstLine);
+  expect(accepted.stdout).toMatch(firstLine(why));
   expect(accepted.stdout).toContain('1 case, 0 of them passing');
-  expect(here.proctor('verify', here.after, ...KEY).code).toBe(3);
 }
 
 describe('an evaluation with a check that is a script', () => {
@@ -85,6 +89,7 @@ describe('an evaluation with a check that is a script', () => {
     const here = new Forged(place);
     here.whitewash();
     expectRefuted(here, /was changed after it was sealed/);
+    expectRefutedEverywhere(here, /was changed after it was sealed/);
   });
 
   test('refuses verdicts that were edited and sealed again without the key', () => {
