@@ -20,11 +20,11 @@ export function fileHash(file: string): ContentHash | undefined {
 /** The hash of what is left to read of an open file. */
 export function openHash(fd: number): ContentHash {
   const hash = createHash('sha256');
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  for (let length = readChunk(fd, chunk); length > 0; length = readChunk(fd, chunk)) {
-    hash.update(chunk.subarray(0, length));
+  for (let length = readChunk(fd, CHUNK); length > 0; length = readChunk(fd, CHUNK)) {
+    hash.update(CHUNK.subarray(0, length));
   }
   return `sha256:${hash.digest('hex')}`;
 }
 
-const CHUNK_BYTES = 64 * 1024;
+/** One for all files: nothing else runs while one is hashed, and a buffer for each of many small files costs more than they do. */
+const CHUNK = Buffer.allocUnsafe(64 * 1024);

@@ -137,6 +137,7 @@ describe('a run folder', () => {
     expect(readdirSync(folder).sort()).toEqual([
       'assets',
       'evaluation.json',
+      'evaluation.seal.json',
       'evidence',
       'refund.json',
       'run.json',
