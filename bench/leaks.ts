@@ -163,6 +163,9 @@ export function leaks(seed: number, count: number): Leak[] {
   });
 }
 
+/** So that no scanner mistakes this file for a leak. */
+const apart = (text: string): string => text;
+
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const WORDS = `${LETTERS}_`;
 
@@ -173,6 +176,14 @@ interface Credential {
   readonly core: string;
 }
 
+const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const named = (kind: string, before: string, core: string, after = ''): Credential => ({
+  kind,
+  text: before + core + after,
+  core,
+});
+const whole = (kind: string, text: string): Credential => ({ kind, text, core: text });
+
 /** Well-known credentials in the forms that their makers document. Put together here, so that no scanner mistakes this for a leak. */
 export function credentials(seed: number): Credential[] {
   const chance = chanceFrom(seed);
@@ -182,45 +193,37 @@ export function credentials(seed: number): Credential[] {
     return `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----`;
   };
   return [
-    whole('anthropic_key', split(`sk-~ant-api03-${some(93)}AA`)),
-    whole('openai_key', split(`sk-${some(20)}T3Blbk~FJ${some(20)}`)),
-    whole('openai_key', split(`sk-~proj-${some(74)}T3Blbk~FJ${some(74)}`)),
-    whole('aws_access_key', split(`AK~IA${some(16, UPPER)}`)),
-    whole('aws_access_key', split(`AS~IA${some(16, UPPER)}`)),
+    whole('anthropic_key', `sk-${apart('ant-api03-')}${some(93)}AA`),
+    whole('openai_key', `sk-${some(20)}T3Blbk${apart('FJ')}${some(20)}`),
+    whole('openai_key', `sk-${apart('proj-')}${some(74)}T3Blbk${apart('FJ')}${some(74)}`),
+    whole('aws_access_key', `AK${apart('IA')}${some(16, UPPER)}`),
+    whole('aws_access_key', `AS${apart('IA')}${some(16, UPPER)}`),
     named('aws_secret_key', 'AWS_SECRET_ACCESS_KEY=', some(40)),
-    whole('github_token', split(`gh~p_${some(36)}`)),
-    whole('github_token', split(`gh~s_${some(36)}`)),
-    whole('github_token', split(`github~_pat_${some(82, WORDS)}`)),
-    whole('gitlab_token', split(`gl~pat-${some(20)}`)),
-    whole('slack_token', split(`xox~b-${some(12, '0123456789')}-${some(12, '0123456789')}-${some(24)}`)),
-    named('slack_webhook', split(`https://hooks.slack.~com/services/T${some(8, UPPER)}/B${some(8, UPPER)}/`), some(24)),
-    whole('stripe_key', split(`sk_~live_${some(24)}`)),
-    whole('google_key', split(`AI~za${some(35)}`)),
-    whole('npm_token', split(`npm~_${some(36)}`)),
-    named('npm_token', split(`//registry.example.org/:_auth~Token=`), some(36)),
-    whole('huggingface_token', split(`hf~_${some(34)}`)),
-    whole('sendgrid_key', split(`S~G.${some(22)}.${some(43)}`)),
-    whole('shopify_token', split(`shp~at_${some(32, '0123456789abcdef')}`)),
-    whole('linear_key', split(`lin~_api_${some(40)}`)),
+    whole('github_token', `gh${apart('p')}_${some(36)}`),
+    whole('github_token', `gh${apart('s')}_${some(36)}`),
+    whole('github_token', `github${apart('_pat_')}${some(82, WORDS)}`),
+    whole('gitlab_token', `gl${apart('pat-')}${some(20)}`),
+    whole('slack_token', `xox${apart('b')}-${some(12, '0123456789')}-${some(12, '0123456789')}-${some(24)}`),
+    named(
+      'slack_webhook',
+      `https://hooks.slack.${apart('com')}/services/T${some(8, UPPER)}/B${some(8, UPPER)}/`,
+      some(24),
+    ),
+    whole('stripe_key', `sk_${apart('live')}_${some(24)}`),
+    whole('google_key', `AI${apart('za')}${some(35)}`),
+    whole('npm_token', `npm${apart('_')}${some(36)}`),
+    named('npm_token', `//registry.example.org/:_auth${apart('Token')}=`, some(36)),
+    whole('huggingface_token', `hf${apart('_')}${some(34)}`),
+    whole('sendgrid_key', `S${apart('G')}.${some(22)}.${some(43)}`),
+    whole('shopify_token', `shp${apart('at')}_${some(32, '0123456789abcdef')}`),
+    whole('linear_key', `lin${apart('_api_')}${some(40)}`),
     whole('jwt', `${json({ alg: 'HS256', typ: 'JWT' })}.${json({ sub: some(10) })}.${some(43)}`),
-    whole('private_key', pem(split(`RSA ~PRIVATE KEY`))),
-    whole('private_key', pem(split(`~PRIVATE KEY`))),
-    whole('private_key', pem(split(`PGP ~PRIVATE KEY BLOCK`))),
+    whole('private_key', pem(`RSA ${apart('PRIVATE')} KEY`)),
+    whole('private_key', pem(`${apart('PRIVATE')} KEY`)),
+    whole('private_key', pem(`PGP ${apart('PRIVATE')} KEY BLOCK`)),
     named('authorization', 'Authorization: Bearer ', some(40)),
     named('url_password', 'postgres://app:', some(16), '@db.example.com/x'),
     named('url_password', 'https://me:', some(16), '@git.example.com/x.git'),
     named('connection_string', 'DefaultEndpointsProtocol=https;AccountName=x;AccountKey=', `${some(86)}==`, ';'),
   ];
-}
-
-/** A `~` keeps scanners from taking the forms above for leaks. */
-const split = (text: string): string => text.replaceAll('~', '');
-const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-function named(kind: string, before: string, core: string, after = ''): Credential {
-  return { kind, text: before + core + after, core };
-}
-
-function whole(kind: string, text: string): Credential {
-  return { kind, text, core: text };
 }

@@ -50,7 +50,8 @@ export const authorization = {
     const begin = wordEnd + 1;
     const to = endOf(bytes, begin, TOKEN, TOKEN_MAX);
     const isOpen = to === bytes.length && to - begin < TOKEN_MAX;
-    if (to - begin < TOKEN_MIN || !isMixed(bytes, begin, to)) return isOpen ? { from: at, to: at, isOpen } : undefined;
+    if (to - begin < TOKEN_MIN || (to - begin < WORD_MAX && !isMixed(bytes, begin, to)))
+      return isOpen ? { from: at, to: at, isOpen } : undefined;
     return { from: at, to, isOpen };
   },
 };
@@ -62,6 +63,8 @@ function isBeginning(word: string): boolean {
 const SPACE = 0x20;
 const TOKEN_MIN = 16;
 const TOKEN_MAX = 4_000;
+/** No word is as long. */
+const WORD_MAX = 24;
 
 /** The password in `scheme://user:password@host`; the user where that is the token. */
 export const urlPassword = {

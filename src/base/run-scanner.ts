@@ -9,6 +9,8 @@ export class RunScanner {
   readonly #bytes: Buffer;
   #start = 0;
   #end = 0;
+  /** Where something is found soon, little was copied in vain. */
+  #blockBytes = BLOCK_BYTES_MIN;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -28,7 +30,8 @@ export class RunScanner {
 
   #load(at: number, memory: Buffer): void {
     this.#start = at;
-    this.#end = Math.min(this.#bytes.length, at + BLOCK_BYTES);
+    this.#end = Math.min(this.#bytes.length, at + this.#blockBytes);
+    this.#blockBytes = Math.min(BLOCK_BYTES_MAX, 4 * this.#blockBytes);
     const length = this.#bytes.copy(memory, 0, at, this.#end);
     // It reads up to four vectors beyond.
     memory.fill(0, length, length + 64);
@@ -59,7 +62,8 @@ function scanner(): Scanner {
 }
 
 /** Together with the 64 bytes beyond, less than the two pages of the memory. */
-const BLOCK_BYTES = 100_000;
+const BLOCK_BYTES_MAX = 100_000;
+const BLOCK_BYTES_MIN = 1_024;
 
 /**
  * WebAssembly with vectors of 16 bytes, four of which make a mask of 64 bits: bit n says whether byte n is a letter. Halving
@@ -73,30 +77,31 @@ const BLOCK_BYTES = 100_000;
  *     return -1
  */
 function program(): Uint8Array {
+  const joinedAt = (offset: number): number[] => [...letters(offset), 0x42, ...signed(offset), 0x86, 0x84];
   const body = [
     [1, 1, 0x7e], // one local, the mask
     [0x03, 0x40], // loop
     [0x20, 0, 0x20, 1, 0x49, 0x04, 0x40], // if at < to
     letters(0),
-    [16, 32, 48].flatMap(offset => letters(offset).concat(0x42, signed(offset), 0x86, 0x84)), // shl, or
+    ...[16, 32, 48].map(joinedAt), // shl, or
     [0x21, 2],
-    [1, 2, 4, 8].flatMap(shift => [0x20, 2, 0x20, 2, 0x42, shift, 0x88, 0x83, 0x21, 2]), // shr_u, and
+    ...[1, 2, 4, 8].map(shift => [0x20, 2, 0x20, 2, 0x42, shift, 0x88, 0x83, 0x21, 2]), // shr_u, and
     [0x20, 2, 0x50, 0x45, 0x04, 0x40, 0x20, 0, 0x20, 2, 0x7a, 0xa7, 0x6a, 0x0f, 0x0b], // if mask: return at + ctz
     [0x20, 0, 0x41, 49, 0x6a, 0x21, 0, 0x0c, 1, 0x0b], // at += 49, again
     [0x0b, 0x41, 0x7f, 0x0b], // return -1
   ].flat();
   const code = [...unsigned(body.length), ...body];
-  return Uint8Array.from(
-    [
-      [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-      section(1, [1, 0x60, 2, 0x7f, 0x7f, 1, 0x7f]), // type: two numbers in, one out
-      section(3, [1, 0]),
-      section(5, [1, 0, 2]), // memory of two pages
-      section(7, [2, 1, 0x6d, 2, 0, 1, 0x66, 0, 0]), // exports m and f
-      section(10, [1, ...code]),
-    ].flat(),
-  );
+  return Uint8Array.from([
+    ...MAGIC,
+    ...section(1, [1, 0x60, 2, 0x7f, 0x7f, 1, 0x7f]), // type: two numbers in, one out
+    ...section(3, [1, 0]),
+    ...section(5, [1, 0, 2]), // memory of two pages
+    ...section(7, [2, 1, 0x6d, 2, 0, 1, 0x66, 0, 0]), // exports m and f
+    ...section(10, [1, ...code]),
+  ]);
 }
+
+const MAGIC = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
 /** A mask of which of the 16 bytes at an offset are letters: two tables, by the halves of a byte, have a bit in common. */
 function letters(offset: number): number[] {

@@ -3,6 +3,7 @@ import { MASK } from './credential-bytes.ts';
 /** What of a header must not be seen: its value, and each part of it that opens a door by itself. */
 export function headerSecrets(name: string, value: string): string[] {
   const parts = new Set([value.trim()]);
+  const passwords: string[] = [];
   const [scheme = '', ...rest] = value.trim().split(/\s+/);
   const last = rest.at(-1);
   if (last !== undefined) parts.add(last).add(rest.join(' '));
@@ -10,7 +11,7 @@ export function headerSecrets(name: string, value: string): string[] {
     const decoded = Buffer.from(last, 'base64').toString();
     const colon = decoded.indexOf(':');
     parts.add(decoded);
-    if (colon >= 0) parts.add(decoded.slice(colon + 1));
+    if (colon >= 0) passwords.push(decoded.slice(colon + 1));
   }
   // Cookies, and schemes with parameters such as Digest: what stands after each sign.
   if (/cookie/i.test(name) || /=/.test(value)) {
@@ -19,18 +20,21 @@ export function headerSecrets(name: string, value: string): string[] {
       if (sign > 0) parts.add(pair.slice(sign + 1).replace(/^"|"$/g, ''));
     }
   }
-  return [...parts].filter(part => part.length >= PART_MIN || part === value.trim());
+  return [
+    ...[...parts].filter(part => part.length >= PART_MIN || part === value.trim()),
+    ...passwords.filter(password => password.length >= TELLING_MIN),
+  ];
 }
 
 /** What of an address must not be seen: its user and password, and the values of its query, as they are and decoded. */
 export function urlSecrets(address: string): string[] {
   const { username, password, search } = new URL(address);
   const values = pairsOf(search).flatMap(({ name, value }) => {
-    const least = TELLING.test(name) ? PART_MIN : VALUE_MIN;
+    const least = TELLING.test(name) ? TELLING_MIN : VALUE_MIN;
     return value.length >= least ? [value] : [];
   });
   const parts = [username.length >= VALUE_MIN ? username : '', password, ...values];
-  return [...new Set(parts.flatMap(part => [part, decoded(part)]))].filter(part => part.length >= PART_MIN);
+  return [...new Set(parts.flatMap(part => [part, decoded(part)]))].filter(part => part.length >= TELLING_MIN);
 }
 
 /** An address as it may be stored: no user, no password, and the names of its query without their values. */
@@ -73,6 +77,7 @@ function decoded(value: string): string {
 
 /** Names of parameters whose values are secrets even when they are short. */
 const TELLING = /token|key|secret|sig|auth|pass|pwd|code|session|credential|^$/i;
-/** A shorter part stands in any text. */
-const PART_MIN = 4;
+/** A shorter part stands in any text. Of what is surely a secret, fewer letters are enough. */
+const PART_MIN = 6;
+const TELLING_MIN = 4;
 const VALUE_MIN = 8;

@@ -1,4 +1,5 @@
-import { Masker, type Masking, type Span } from '../base/masker.ts';
+import type { Span } from '../base/mask-stage.ts';
+import { Masker, type Masking } from '../base/masker.ts';
 
 /**
  * Masks what is split over the events of a stream: a model says a word in several pieces, each of them a text in a JSON of its

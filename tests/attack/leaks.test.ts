@@ -21,7 +21,7 @@ const CREDENTIALS = [TOKEN, KEY, AWS, 'MIIEowIBAAKCAQEA7bq2'];
 /** The ways in which a secret could be read by whoever finds it. */
 function spellings(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  const units = [...secret].map(letter => letter.charCodeAt(0).toString(16));
+  const units = Array.from(secret).map(letter => letter.charCodeAt(0).toString(16));
   return [
     secret,
     bytes.toString('base64').replace(/=+$/, '').slice(0, -1),
@@ -30,8 +30,10 @@ function spellings(secret: string): string[] {
     bytes.toString('hex').toUpperCase(),
     units.map(unit => `\\u${unit.padStart(4, '0')}`).join(''),
     units.map(unit => `%${unit}`).join(''),
-    [...secret].map(letter => `&#${letter.charCodeAt(0)};`).join(''),
-    [...secret].reverse().join(''),
+    Array.from(secret)
+      .map(letter => `&#${letter.charCodeAt(0)};`)
+      .join(''),
+    Array.from(secret).reverse().join(''),
   ];
 }
 

@@ -1,0 +1,178 @@
+import { MASK } from './credential-bytes.ts';
+import type { Finder, Found } from './finder.ts';
+import { type Spelling, spellingsOf } from './spellings.ts';
+
+/** From one place up to another. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** One pass over the bytes, as they are written and as they are meant. */
+export class Stage {
+  readonly #finders: readonly Finder[];
+  readonly #note: (kind: string) => void;
+  #held: Buffer = Buffer.alloc(0);
+  /** How much of what is held was passed on before, and is there only to be looked back at. */
+  #passed = 0;
+  /** So many bytes must be held before it is worth looking again. */
+  #enough = 0;
+
+  constructor(finders: readonly Finder[], note: (kind: string) => void) {
+    this.#finders = finders;
+    this.#note = note;
+  }
+
+  take(chunk: Buffer): Buffer {
+    const clear = this.#clearOf(chunk);
+    if (clear > 0) return this.#passOn(chunk, this.#mask(chunk, 0, true, undefined, clear));
+    const all = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
+    if (all.length < this.#enough) {
+      this.#held = all;
+      return NOTHING;
+    }
+    return this.#passOn(all, this.#mask(all, this.#passed, true));
+  }
+
+  /**
+   * How far a large chunk is clear of what came before it, so that the two need not be put together; 0 if that is not known.
+   * Looking at its beginning is enough, if nothing of before is held back.
+   */
+  #clearOf(chunk: Buffer): number {
+    if (this.#held.length > this.#passed || this.#held.length === 0 || chunk.length < LARGE_BYTES) return 0;
+    const both = Buffer.concat([this.#held, chunk.subarray(0, BEGINNING_BYTES)]);
+    let isClear = true;
+    const { end } = this.#mask(both, this.#passed, true, () => {
+      isClear = false;
+    });
+    const clear = end - this.#passed;
+    return isClear && clear >= BACK_BYTES ? clear : 0;
+  }
+
+  #passOn(all: Buffer, { bytes, end }: { readonly bytes: Buffer; readonly end: number }): Buffer {
+    const from = Math.max(0, end - BACK_BYTES);
+    this.#held = Buffer.from(all.subarray(from));
+    this.#passed = end - from;
+    // A long beginning that grows by single bytes is not read again for each of them.
+    const open = all.length - end;
+    this.#enough = open > OPEN_SMALL ? this.#passed + 2 * open : 0;
+    return bytes;
+  }
+
+  end(): Buffer {
+    const { bytes } = this.#mask(this.#held, this.#passed, false);
+    this.#held = NOTHING;
+    this.#passed = 0;
+    this.#enough = 0;
+    return bytes;
+  }
+
+  whole(bytes: Buffer): Buffer {
+    return this.#mask(bytes, 0, false).bytes;
+  }
+
+  spans(bytes: Buffer): Span[] {
+    const spans: Span[] = [];
+    this.#mask(bytes, 0, false, (_, from, to) => void spans.push({ from, to }));
+    return spans;
+  }
+
+  /** Everything up to where something might begin that is not whole yet: it may be longer than one that is. */
+  #mask(
+    all: Buffer,
+    start: number,
+    canGrow: boolean,
+    onFound: (kind: string, at: number, end: number) => void = this.#note,
+    searchFrom = start,
+  ): { bytes: Buffer; end: number } {
+    const readers = this.#finders.flatMap(finder => readersOf(finder, all, canGrow));
+    const parts: Buffer[] = [];
+    let from = start;
+    let search = searchFrom;
+    for (;;) {
+      const found = firstOf(readers, search);
+      const hold = readers.reduce((least, reader) => Math.min(least, reader.holdAt(search)), all.length);
+      if (!found || found.at >= hold) {
+        parts.push(all.subarray(from, hold));
+        return { bytes: parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts), end: hold };
+      }
+      parts.push(all.subarray(from, found.at));
+      if (found.kind === undefined) return { bytes: Buffer.concat(parts), end: found.at };
+      parts.push(MASK_BYTES);
+      onFound(found.kind, found.at, found.end);
+      from = found.end;
+      search = from;
+    }
+  }
+}
+
+function readersOf(finder: Finder, all: Buffer, canGrow: boolean): Reader[] {
+  const { spelt } = finder;
+  const spellings = spelt ? spellingsOf(all, spelt.longest) : [];
+  return [
+    new Reader(finder, all, canGrow),
+    ...spellings.map(spelling => new Reader(spelt?.finder ?? finder, all, canGrow, spelling)),
+  ];
+}
+
+function firstOf(readers: readonly Reader[], from: number): Found | undefined {
+  let first: Found | undefined;
+  for (const reader of readers) {
+    const found = reader.find(from);
+    if (found && (!first || found.at < first.at || (found.at === first.at && found.end > first.end))) first = found;
+  }
+  return first;
+}
+
+/** Reads bytes in one spelling, and answers in places of what is written. Each answer is kept until it is passed. */
+class Reader {
+  readonly #finder: Finder;
+  readonly #bytes: Buffer;
+  readonly #canGrow: boolean;
+  readonly #spelling: Spelling | undefined;
+  #found: Found | undefined;
+  #isOver = false;
+  #hold = -1;
+
+  constructor(finder: Finder, written: Buffer, canGrow: boolean, spelling?: Spelling) {
+    this.#finder = finder;
+    this.#bytes = spelling?.bytes ?? written;
+    this.#canGrow = canGrow;
+    this.#spelling = spelling;
+    if (!canGrow) this.#hold = written.length;
+  }
+
+  find(from: number): Found | undefined {
+    if (this.#isOver || (this.#found && this.#found.at >= from)) return this.#found;
+    const found = this.#finder.find(this.#bytes, this.#meantAt(from), this.#canGrow);
+    this.#isOver = found === undefined;
+    this.#found = found && this.#written(found);
+    return this.#found;
+  }
+
+  holdAt(from: number): number {
+    if (this.#hold >= from) return this.#hold;
+    const at = this.#finder.holdAt(this.#bytes, this.#meantAt(from));
+    const written = this.#spelling?.writtenAt(at) ?? at;
+    this.#hold = Math.max(from, Math.min(written, this.#spelling?.openAt ?? written));
+    return this.#hold;
+  }
+
+  #meantAt(from: number): number {
+    return this.#spelling?.meantAt(from) ?? from;
+  }
+
+  #written({ at, end, kind }: Found): Found {
+    if (!this.#spelling) return { at, end, kind };
+    return { at: this.#spelling.writtenAt(at), end: this.#spelling.writtenEnd(end), kind };
+  }
+}
+
+const NOTHING: Buffer = Buffer.alloc(0);
+const MASK_BYTES = Buffer.from(MASK);
+/** As far as the form of a credential looks back. */
+const BACK_BYTES = 16;
+const OPEN_SMALL = 1_024;
+/** Smaller chunks are put together with what came before. */
+const LARGE_BYTES = 8 * 1024;
+const BEGINNING_BYTES = 512;

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { credentials } from '../../bench/leaks.ts';
+import { CREDENTIAL_FINDERS } from '../../src/base/credential-finder.ts';
+import { Masker, maskingOf } from '../../src/base/masker.ts';
+
+const mask = (text: string): { readonly text: string; readonly kinds: object } => {
+  const masker = new Masker(maskingOf([]));
+  return { text: masker.text(text), kinds: masker.kinds };
+};
+
+describe('a well-known credential', () => {
+  test.each(credentials(7).map(({ kind, text, core }) => [kind, text, core] as const))(
+    '%s is masked',
+    (kind, text, core) => {
+      for (const [before, after] of [
+        ['said ', ' today'],
+        ['{"said":"first\\n', '"}'],
+        ['\u001b[31m', '\u001b[0m'],
+        ['q=%22', '%22'],
+      ] as const) {
+        const { text: safe, kinds } = mask(before + text + after);
+        expect(safe).not.toContain(core.slice(0, 40));
+        expect(Object.keys(kinds)).toEqual([kind]);
+        expect(mask(safe)).toEqual({ text: safe, kinds: {} });
+      }
+    },
+  );
+
+  test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
+    '%s is masked in the same way however it is cut',
+    (_, text) => {
+      const all = Buffer.from(`before ${text} after, ${text.slice(0, 12)} and the end`);
+      const whole = new Masker(maskingOf([])).whole(all).toString();
+      for (const size of [1, 2, 3, 5, 13, 64]) {
+        const masker = new Masker(maskingOf([]));
+        const parts: Buffer[] = [];
+        for (let at = 0; at < all.length; at += size) parts.push(masker.take(all.subarray(at, at + size)));
+        expect(Buffer.concat([...parts, masker.end()]).toString(), `pieces of ${size}`).toBe(whole);
+      }
+    },
+  );
+
+  test('is not seen in ordinary words, names and places', () => {
+    const text = [
+      'task-list-of-all-the-things, ask-me-anything-about-it, sk-folding-cube-container-of-css',
+      'Basic internationalization of bearer-only-clients-everywhere and Bearer of good news',
+      'npm_config_registry_of_the_whole_company_and_others hf_transformers_and_their_friends_of_old',
+      'https://user:${password}@host/ https://example.com:8080/path@v2 mailto:me@example.com',
+      '-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----',
+      'the text -----BEGIN PRIVATE KEY----- stands before a key',
+      'import { createHash } from "node:crypto"; node_modules/@types/node/stream/consumers.d.ts',
+    ].join('\n');
+    expect(mask(text)).toEqual({ text, kinds: {} });
+  });
+});
+
+/** Bytes that count how often one of them is read. Whatever is native reads the bytes themselves, and passes each once. */
+function counted(bytes: Buffer): { readonly bytes: Buffer; readonly reads: () => number } {
+  let reads = 0;
+  const proxy = new Proxy(bytes, {
+    get(target, key) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) {
+        reads++;
+        return target[Number(key)];
+      }
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { bytes: proxy, reads: () => reads };
+}
+
+describe('hostile text', () => {
+  const PEM = `-----BEGIN ${'PRIVATE'} KEY-----`;
+  const units = [
+    ...anchors(),
+    PEM,
+    `${PEM}AAAA`,
+    '-----BEGIN ',
+    'PRIVATE KEY',
+    '-',
+    'a',
+    '://a:',
+    'a://b:c',
+    'a://@',
+    '@',
+    'Bearer ',
+    'eyJaaaaaaaaaaaaaaaa.',
+    'eyJaaaaaaaaaaaaaaaa.eyJaaaaaaaaaaaaaaaa.',
+    '-eyJ',
+    '\\neyJa',
+    'SECRET_ACCESS_KEY=',
+    '_authToken=',
+    ';Password=',
+    'sk-aaaaaaaaaaaaaaa ',
+    '[masked]',
+    'ghp_[masked]',
+  ];
+
+  test.each(units)('of many times %j is read a number of times that grows with its length', unit => {
+    const readsOf = (length: number): number => {
+      const { bytes, reads } = counted(Buffer.from(unit.repeat(Math.ceil(length / unit.length))));
+      for (const finder of CREDENTIAL_FINDERS) {
+        for (let from = 0; from < bytes.length; ) {
+          const found = finder.find(bytes, from, false);
+          if (!found) break;
+          from = Math.max(from + 1, found.end);
+        }
+      }
+      return reads();
+    };
+    const small = readsOf(4_096);
+    // Eight times the text may cost eight times the reads, and a little more; never sixty-four times.
+    expect(readsOf(32_768)).toBeLessThan(10 * small + 40_000);
+    expect(small).toBeLessThan(120 * 4_096);
+  });
+});
+
+/** The first letters of some forms, each of which could be read again from every one of them. */
+function anchors(): string[] {
+  return [
+    'sk-',
+    'ghp_',
+    'xoxb-',
+    'AKIA',
+    'AIza',
+    'npm_',
+    'hf_a',
+    'SG.a',
+    'eyJa',
+    'glpat-',
+    'AccountKey=',
+    'hooks.slack.com/services/',
+  ];
+}
