@@ -176,14 +176,6 @@ interface Credential {
   readonly core: string;
 }
 
-const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-const named = (kind: string, before: string, core: string, after = ''): Credential => ({
-  kind,
-  text: before + core + after,
-  core,
-});
-const whole = (kind: string, text: string): Credential => ({ kind, text, core: text });
-
 /** Well-known credentials in the forms that their makers document. Put together here, so that no scanner mistakes this for a leak. */
 export function credentials(seed: number): Credential[] {
   const chance = chanceFrom(seed);
@@ -226,4 +218,16 @@ export function credentials(seed: number): Credential[] {
     named('url_password', 'https://me:', some(16), '@git.example.com/x.git'),
     named('connection_string', 'DefaultEndpointsProtocol=https;AccountName=x;AccountKey=', `${some(86)}==`, ';'),
   ];
+}
+
+function named(kind: string, before: string, core: string, after = ''): Credential {
+  return { kind, text: before + core + after, core };
+}
+
+function whole(kind: string, text: string): Credential {
+  return { kind, text, core: text };
+}
+
+function json(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
 }

@@ -166,11 +166,21 @@ function speed(): Row[] {
     15,
   );
   return [
-    row('clean text, credentials ÷ indexOf of 12 letters', times.credentials, times.short),
-    row('clean text, credentials ÷ indexOf of 28 letters', times.credentials, times.long),
-    row('clean text, credentials and 3 secrets ÷ indexOf of 12 letters', times.both, times.short),
-    row('clean text, credentials and 3 secrets ÷ indexOf of 28 letters', times.both, times.long),
+    rateRow('clean text, credentials ÷ indexOf of 12 letters', times.credentials, times.short),
+    rateRow('clean text, credentials ÷ indexOf of 28 letters', times.credentials, times.long),
+    rateRow('clean text, credentials and 3 secrets ÷ indexOf of 12 letters', times.both, times.short),
+    rateRow('clean text, credentials and 3 secrets ÷ indexOf of 28 letters', times.both, times.long),
   ];
+}
+
+function rateRow(what: string, masked: number, searched: number): Row {
+  return {
+    what,
+    ratio: searched / masked,
+    bound: '≥ 0.25',
+    holds: searched / masked >= 0.25,
+    detail: `${rate(masked)}, one indexOf ${rate(searched)}`,
+  };
 }
 
 function rate(ms: number): string {
@@ -222,14 +232,4 @@ function* filesBelow(folder: string): Generator<string> {
     if (entry.isFolder) yield* filesBelow(file);
     else if (/\.(?:[cm]?js|ts|md|json|txt)$|^LICEN[CS]E/.test(name) && statSync(file).size < FILE_BYTES_MAX) yield file;
   }
-}
-
-function row(what: string, masked: number, searched: number): Row {
-  return {
-    what,
-    ratio: searched / masked,
-    bound: '≥ 0.25',
-    holds: searched / masked >= 0.25,
-    detail: `${rate(masked)}, one indexOf ${rate(searched)}`,
-  };
 }

@@ -35,6 +35,7 @@ describe.each([
   'docs/ledger.md',
   'docs/packs.md',
   'docs/scripts.md',
+  'docs/secrets.md',
   'docs/sandboxes.md',
   'docs/security.md',
   'docs/suites.md',

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { bytesHash } from '../base/hash.ts';
-import { Masker } from '../base/masker.ts';
 import { readRegular } from '../base/regular.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { CaptureNote, StreamNote } from './script-run.ts';
@@ -75,11 +74,8 @@ type Stored = ReturnType<typeof storedStream>;
 function storedPart(part: Buffer, captured?: StreamNote): Stored {
   const { bytesTotal, sha256 } = captured ?? { bytesTotal: part.length, sha256: bytesHash(part) };
   const head = part.subarray(0, bytesTotal);
-  const { bytes, note } = storedStream({ head, tail: Buffer.alloc(0), bytesTotal, sha256, masked: 0 });
-  // It was masked while it was written; an older Proctor left credentials in it.
-  const masker = new Masker({ secrets: [], credentials: true });
-  const safe = masker.whole(Buffer.from(bytes));
-  return { bytes: safe, note: { ...note, masked: captured?.masked ?? masker.masked } };
+  const stored = storedStream({ head, tail: Buffer.alloc(0), bytesTotal, sha256, masked: 0 });
+  return captured ? { ...stored, note: { ...stored.note, masked: captured.masked } } : stored;
 }
 
 /** What is known of a program that died with Proctor: it was seen until then, and its end was not. */
