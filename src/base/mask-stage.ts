@@ -12,14 +12,17 @@ export interface Span {
 export class Stage {
   readonly #finders: readonly Finder[];
   readonly #note: (kind: string) => void;
+  /** So much of the beginning of something may be shown. */
+  readonly #harmlessBytes: number;
   #held: Buffer = Buffer.alloc(0);
   /** How much of what is held was passed on before, and is there only to be looked back at. */
   #passed = 0;
   /** So many bytes must be held before it is worth looking again. */
   #enough = 0;
 
-  constructor(finders: readonly Finder[], note: (kind: string) => void) {
+  constructor(finders: readonly Finder[], note: (kind: string) => void, harmlessBytes: number) {
     this.#finders = finders;
+    this.#harmlessBytes = harmlessBytes;
     this.#note = note;
   }
 
@@ -65,6 +68,12 @@ export class Stage {
     this.#passed = 0;
     this.#enough = 0;
     return bytes;
+  }
+
+  cut(bytes: Buffer): Buffer {
+    const { bytes: shown, end } = this.#mask(bytes, 0, true);
+    const open = bytes.subarray(end);
+    return open.length > 0 && open.length <= this.#harmlessBytes ? Buffer.concat([shown, open]) : shown;
   }
 
   whole(bytes: Buffer): Buffer {

@@ -28,8 +28,8 @@ export class Masker {
     const needles = secrets instanceof Needles ? secrets : secrets.length > 0 ? needlesOf(secrets) : NO_NEEDLES;
     const note = (kind: string): void => void this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
     this.#stages = [
-      ...(needles.longest > 0 ? [new Stage([new DeclaredFinder(needles)], note)] : []),
-      ...(credentials ? [new Stage(CREDENTIAL_FINDERS, note)] : []),
+      ...(needles.longest > 0 ? [new Stage([new DeclaredFinder(needles)], note, 0)] : []),
+      ...(credentials ? [new Stage(CREDENTIAL_FINDERS, note, FORM_BYTES)] : []),
     ];
   }
 
@@ -49,6 +49,11 @@ export class Masker {
   /** All the bytes of something that is no stream. */
   whole(bytes: Buffer): Buffer {
     return this.#stages.reduce((safe, stage) => stage.whole(safe), bytes);
+  }
+
+  /** All the bytes of something that broke off: its end may be the beginning of a secret, and is then left out for ever. */
+  cut(bytes: Buffer): Buffer {
+    return this.#stages.reduce((safe, stage) => stage.cut(safe), bytes);
   }
 
   /** Where the whole bytes would be masked, for those who put them together from pieces. Those that overlap are one. */
@@ -129,4 +134,6 @@ class DeclaredFinder implements Finder {
   }
 }
 
+/** The first letters of a form of credentials tell nothing. */
+const FORM_BYTES = 4;
 const NO_NEEDLES = new Needles([]);

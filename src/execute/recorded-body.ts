@@ -42,7 +42,7 @@ export function keptBytes(bytes: Buffer, masking: Masking, isCut = false): Kept 
   const masker = new Masker(masking);
   const events = isEvents(bytes) ? maskedEvents(bytes.toString(), masking) : undefined;
   const joined = events && events.masked > 0 ? Buffer.from(events.text) : bytes;
-  const safe = isCut ? masker.take(joined) : masker.whole(joined);
+  const safe = isCut ? masker.cut(joined) : masker.whole(joined);
   const body = isUtf8(safe)
     ? ({ form: 'text', value: safe.toString() } as const)
     : ({ form: 'base64', value: safe.toString('base64') } as const);

@@ -59,8 +59,7 @@ const REDIRECTS_MAX = 5;
 function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Masking): Told['outcome'] {
   const { settings } = agent;
   const masker = new Masker(masking);
-  // The end of a cut body may be the beginning of a secret, and is then held back for ever.
-  const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.take(answer.body);
+  const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
   const masked = masker.kinds;
   const failure = troubleWith(answer, settings);
   if (!failure) {
