@@ -75,7 +75,9 @@ function storedPart(part: Buffer, captured?: StreamNote): Stored {
   const { bytesTotal, sha256 } = captured ?? { bytesTotal: part.length, sha256: bytesHash(part) };
   const head = part.subarray(0, bytesTotal);
   const stored = storedStream({ head, tail: Buffer.alloc(0), bytesTotal, sha256, masked: 0 });
-  return captured ? { ...stored, note: { ...stored.note, masked: captured.masked } } : stored;
+  if (!captured) return stored;
+  const { masked, kinds } = captured;
+  return { ...stored, note: { ...stored.note, masked, ...(kinds && { kinds }) } };
 }
 
 /** What is known of a program that died with Proctor: it was seen until then, and its end was not. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AgentWorld, filesIn, placePrograms } from '../agent/world.ts';
-import { type Place, place } from '../runs-support.ts';
+import { type Place, place, until } from '../runs-support.ts';
 import type { Ran } from '../support.ts';
 
 placePrograms();
@@ -279,6 +279,32 @@ describe('a server cannot have stored or shown', () => {
     const refused = await asked(world, url.replace('//', `//me:${value}@`), []);
     expect(refused.code).toBe(2);
     expectNowhere([value], world, [refused]);
+  });
+
+  test('the values in the query of its address where a run was interrupted, which goes on with the address again', async () => {
+    const world = place();
+    const value = 'query-token-5150';
+    let isOpen = false;
+    let waiting = 0;
+    const url = await serve((_, response, body) => {
+      if (isOpen || body.includes('"first"')) response.end(reply('It is well.'));
+      else waiting++;
+    });
+    world.file('cases.json', JSON.stringify(['first', 'second'].map(id => ({ id, input: { user: id } }))));
+    const address = `${url}/agent?token=${value}`;
+    const started = world.start(['run', 'suite', 'cases.json', '--base-url', address, '--as', 'new']);
+    await until('the second case was sent', () => waiting > 0);
+    started.kill('SIGINT');
+    const stopped = await started.ended;
+    expectNowhere([value], world, [stopped, world.proctor(['list'])]);
+    isOpen = true;
+    const without = await world.start(['run', 'suite', '--resume', 'latest']).ended;
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('--base-url') });
+    const other = await world.start(['run', 'suite', '--resume', 'latest', '--base-url', `${url}/other?token=x`]).ended;
+    expect(other.code).toBe(2);
+    const resumed = await world.start(['run', 'suite', '--resume', 'latest', '--base-url', address]).ended;
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expectNowhere([value], world, [without, other, resumed, ...looked(world, 'suite')]);
   });
 
   test('well-known credentials, and the artifact says which kinds were masked', async () => {
