@@ -160,7 +160,7 @@ describe('hostile files of cases are refused in words', () => {
   test('patterns and schemas that would take long', () => {
     const asks = (expected: object): string => JSON.stringify([{ id: 'a', expected }]);
     expect(faultsIn('cases.json', asks({ regex: 'a'.repeat(10_001) }))[0]).toMatch(/longer than a regular expression/);
-    expect(faultsIn('cases.json', asks({ regex: '((a{100}){100}){100}' }))[0]).toMatch(/invalid repeat count/);
+    expect(faultsIn('cases.json', asks({ regex: '((a{100}){100}){100}' }))[0]).toMatch(/more than 10,000 instructions/);
     expect(faultsIn('cases.json', asks({ regex: '(\\1)' }))[0]).toMatch(/invalid escape sequence/);
     expect(faultsIn('cases.json', asks({ json_schema: { $ref: 'https://example.com/x' } }))[0]).toMatch(
       /json_schema is not a JSON Schema of 2020-12 that can be used \(can't resolve reference/,
