@@ -1,5 +1,6 @@
 import { asksForInput } from '../../adapters/prompt.ts';
 import { monotonicMs } from '../../base/clock.ts';
+import { readJson } from '../../base/json.ts';
 import { LineCutter } from '../../base/line-cutter.ts';
 import { Masker, type Masking } from '../../base/masker.ts';
 import type {
@@ -52,8 +53,6 @@ export interface Seen {
 export class AgentWatch {
   readonly #watching: Watching;
   readonly #masker: Masker;
-  /** For what is told, which is not counted. */
-  readonly #shown: Masker;
   readonly #clocks: AgentClocks;
   readonly #files: Readonly<Record<keyof Keeping, GrowingFile>>;
   readonly #cutter = new LineCutter(LINE_BYTES_MAX);
@@ -66,6 +65,8 @@ export class AgentWatch {
   /** Lines of the transcript that are not written yet. */
   readonly #held = Buffer.allocUnsafe(HELD_BYTES_MAX);
   #heldBytes = 0;
+  /** The events of these lines, which are told when it is known what is masked in them. */
+  #untold: TranscriptLine[] = [];
   /** The end of what it said on stderr, until it is known to have gone on since; and when that came. */
   #lastError = '';
   #lastErrorMs = 0;
@@ -75,7 +76,6 @@ export class AgentWatch {
   constructor(watching: Watching) {
     this.#watching = watching;
     this.#masker = new Masker(watching.masking);
-    this.#shown = new Masker(watching.masking);
     const { transcript, stdout, stderr } = watching.keeping;
     this.#files = {
       transcript: new GrowingFile(transcript, TRANSCRIPT_BYTES_MAX),
@@ -138,19 +138,20 @@ export class AgentWatch {
   }
 
   #line(bytes: Buffer | null): void {
-    const { reader, onEvent } = this.#watching;
+    const { reader } = this.#watching;
     const atMs = this.#atMs;
     this.#nativeLine++;
     const { events, sign, reason } = reader.line(bytes);
     const nativeLine = this.#nativeLine;
     for (const event of events) {
       const seq = ++this.#seq;
-      const text = lineText({ seq, atMs, nativeLine }, event);
-      this.#hold(`${text}\n`);
-      if (!onEvent) continue;
-      const safe = this.#shown.text(text);
-      if (safe !== text) onEvent(JSON.parse(safe) as TranscriptLine);
-      else onEvent({ schema_version: 'transcript-line.v1', seq, at_ms: atMs, native_line: nativeLine, ...event });
+      this.#hold(`${lineText({ seq, atMs, nativeLine }, event)}\n`, {
+        schema_version: 'transcript-line.v1',
+        seq,
+        at_ms: atMs,
+        native_line: nativeLine,
+        ...event,
+      });
     }
     if (sign === 'progress') this.#clocks.progress(reader.inFlight);
     else if (sign === 'terminal') this.#clocks.finished();
@@ -158,9 +159,10 @@ export class AgentWatch {
   }
 
   /** Line by line: one letter beyond Latin-1 makes a text of many lines twice as long, and as slow to write. */
-  #hold(line: string): void {
+  #hold(line: string, event: TranscriptLine): void {
     const bytesMax = line.length * 3;
     if (this.#heldBytes + bytesMax > HELD_BYTES_MAX) this.#flush();
+    if (this.#watching.onEvent) this.#untold.push(event);
     if (bytesMax > HELD_BYTES_MAX) this.#write(Buffer.from(line));
     else this.#heldBytes += this.#held.write(line, this.#heldBytes);
   }
@@ -171,14 +173,34 @@ export class AgentWatch {
   }
 
   #write(lines: Buffer): void {
-    const isWhole = this.#files.transcript.write(this.#masker.whole(lines));
+    const before = this.#masker.masked;
+    const safe = this.#masker.whole(lines);
+    const isWhole = this.#files.transcript.write(safe);
+    this.#tell(this.#masker.masked > before ? eventsIn(safe) : this.#untold);
     if (!isWhole) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
+  }
+
+  #tell(events: readonly TranscriptLine[]): void {
+    const { onEvent } = this.#watching;
+    this.#untold = [];
+    if (onEvent) for (const event of events) onEvent(event);
   }
 
   #halt(why: StoppedFor): void {
     this.#stoppedFor ??= why;
     this.#watching.stop('policy');
   }
+}
+
+/** The events of lines that something was masked in. A line that a secret made no JSON of is not told. */
+function eventsIn(lines: Buffer): TranscriptLine[] {
+  return lines
+    .toString()
+    .split('\n')
+    .flatMap(line => {
+      const reading = readJson(Buffer.from(line), { bytesMax: LINE_BYTES_MAX });
+      return reading.ok ? [reading.value as TranscriptLine] : [];
+    });
 }
 
 function haltFor(reason: Reason = 'protocol_error'): StoppedFor {
