@@ -37,9 +37,14 @@ for (const [set, letters] of [
   for (const letter of letters) SETS[letter.charCodeAt(0)] = (SETS[letter.charCodeAt(0)] as number) | set;
 }
 
+/** Whether a byte belongs to a set. */
+export function isIn(byte: number, sets: number): boolean {
+  return ((SETS[byte] as number) & sets) !== 0;
+}
+
 /** Whether the byte at a place belongs to a set; beyond the end, none does. */
 export function isOf(bytes: Buffer, at: number, sets: number): boolean {
-  return at >= 0 && at < bytes.length && ((SETS[bytes[at] as number] as number) & sets) !== 0;
+  return at >= 0 && at < bytes.length && isIn(bytes[at] as number, sets);
 }
 
 /** Where the bytes of a set end that begin here. A mask counts as one of them, so that no credential is left around it. */

@@ -1,4 +1,4 @@
-import { ALNUM, BASE64, beginsAt, DASH, isOf, LOW_LINE, type Match, startsAt } from './credential-bytes.ts';
+import { ALNUM, BASE64, beginsAt, DASH, isIn, isOf, LOW_LINE, type Match, startsAt } from './credential-bytes.ts';
 import { urlPassword } from './credential-forms.ts';
 import { privateKey } from './credential-pem.ts';
 import { ANCHOR_LENGTH, CREDENTIALS } from './credentials.ts';
@@ -17,7 +17,7 @@ class TokenFinder implements Finder {
 
   holdAt(bytes: Buffer, from: number): number {
     for (let at = Math.max(from, bytes.length - ANCHOR_LENGTH + 1); at < bytes.length; at++) {
-      if (TOKENS.beginsAt(bytes, at)) return at;
+      if (anchors().needles.beginsAt(bytes, at)) return at;
     }
     return bytes.length;
   }
@@ -88,7 +88,8 @@ function formIn(
   canGrow: boolean,
 ): Found | undefined {
   const near = Math.min(end, begin + ESCAPE_BYTES);
-  for (let hit = TOKENS.find(bytes, first, near); hit; hit = TOKENS.find(bytes, hit.at + 1, near)) {
+  const { needles } = anchors();
+  for (let hit = needles.find(bytes, first, near); hit; hit = needles.find(bytes, hit.at + 1, near)) {
     const found = formAt(bytes, hit.at, from, canGrow);
     if (found) return found;
   }
@@ -139,7 +140,7 @@ function addressAt(bytes: Buffer, at: number, from: number, canGrow: boolean): F
 
 function formAt(bytes: Buffer, at: number, from: number, canGrow: boolean): Found | undefined {
   let best: Found | undefined;
-  for (const credential of FORMS.get(bytes.readUInt32BE(at)) ?? []) {
+  for (const credential of anchors().forms.get(bytes.readUInt32BE(at)) ?? []) {
     const found = foundBy(credential.match(bytes, at), credential.kind, at, from, canGrow);
     if (found && found.kind === undefined) return found;
     if (found && (!best || found.end > best.end)) best = found;
@@ -164,20 +165,32 @@ function foundBy(
   return match.to > at ? { at, end: match.to, kind } : undefined;
 }
 
-const FORMS = new Map<number, (typeof CREDENTIALS)[number][]>();
-for (const credential of CREDENTIALS) {
-  for (const anchor of new Set(credential.anchors)) {
-    const key = Buffer.from(anchor).readUInt32BE(0);
-    FORMS.set(key, [...(FORMS.get(key) ?? []), credential]);
-  }
+interface Anchors {
+  readonly needles: Needles;
+  /** By four letters as a number. */
+  readonly forms: ReadonlyMap<number, readonly (typeof CREDENTIALS)[number][]>;
 }
 
-const TOKENS = new Needles([...new Set(CREDENTIALS.flatMap(({ anchors }) => anchors))]);
+let made: Anchors | undefined;
+
+/** Made when they are first needed: most commands mask nothing. */
+function anchors(): Anchors {
+  if (made) return made;
+  const forms = new Map<number, (typeof CREDENTIALS)[number][]>();
+  for (const credential of CREDENTIALS) {
+    for (const anchor of new Set(credential.anchors)) {
+      const key = Buffer.from(anchor).readUInt32BE(0);
+      forms.set(key, [...(forms.get(key) ?? []), credential]);
+    }
+  }
+  made = { needles: new Needles([...new Set(CREDENTIALS.flatMap(one => one.anchors))]), forms };
+  return made;
+}
 
 /** What a run is made of: letters of words and of base64. */
-const RUN = Uint8Array.from({ length: 256 }, (_, byte) => Number(isOf(Buffer.of(byte), 0, BASE64 | LOW_LINE | DASH)));
+const RUN = Uint8Array.from({ length: 256 }, (_, byte) => Number(isIn(byte, BASE64 | LOW_LINE | DASH)));
 /** Those of them that are no letter or digit. */
-const SIGN = RUN.map((isRun, byte) => isRun & Number(!isOf(Buffer.of(byte), 0, ALNUM)));
+const SIGN = RUN.map((isRun, byte) => isRun & Number(!isIn(byte, ALNUM)));
 /** An escape ends in letters, which belong to the run: `u0022`, or the number of a colour. */
 const ESCAPE_BYTES = 8;
 /** The first letters of a form stand at most so far before them. */

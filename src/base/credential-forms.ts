@@ -3,8 +3,8 @@ import {
   BASE64,
   canBegin,
   endOf,
+  isIn,
   isMixed,
-  isOf,
   MARKS,
   MASK,
   type Match,
@@ -191,5 +191,5 @@ function skipped(bytes: Buffer, from: number): number {
 }
 
 function* letters(sets: number): Generator<string> {
-  for (let byte = 0x21; byte < 0x7f; byte++) if (isOf(Buffer.of(byte), 0, sets)) yield String.fromCharCode(byte);
+  for (let byte = 0x21; byte < 0x7f; byte++) if (isIn(byte, sets)) yield String.fromCharCode(byte);
 }

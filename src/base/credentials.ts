@@ -6,6 +6,7 @@ import {
   DASH,
   DOT,
   endOf,
+  isIn,
   isMixed,
   isOf,
   LOW_LINE,
@@ -77,7 +78,7 @@ function anchorsOf(prefix: string, sets: number): string[] {
   if (prefix.length >= ANCHOR_LENGTH) return [prefix.slice(0, ANCHOR_LENGTH)];
   const anchors: string[] = [];
   for (let byte = 0x21; byte < 0x7f; byte++) {
-    if (isOf(Buffer.of(byte), 0, sets)) anchors.push(prefix + String.fromCharCode(byte));
+    if (isIn(byte, sets)) anchors.push(prefix + String.fromCharCode(byte));
   }
   return anchors.flatMap(anchor => anchorsOf(anchor, sets));
 }

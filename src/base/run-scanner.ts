@@ -18,6 +18,7 @@ export class RunScanner {
 
   /** Where the next sixteen begin at `from` or later, or -1. Asked with growing places. */
   next(from: number): number {
+    if (this.#bytes.length < SMALL_BYTES) return nextRun(this.#bytes, from);
     const { memory, scan } = scanner();
     for (let at = from; at + RUN_BYTES <= this.#bytes.length; at = this.#end - RUN_BYTES + 1) {
       if (at < this.#start || at + RUN_BYTES > this.#end) this.#load(at, memory);
@@ -36,6 +37,17 @@ export class RunScanner {
     // It reads up to four vectors beyond.
     memory.fill(0, length, length + 64);
   }
+}
+
+/** The same, for texts that are not worth the program. */
+function nextRun(bytes: Buffer, from: number): number {
+  let begin = from;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (((LOW[byte & 15] as number) & (HIGH[byte >> 4] as number)) === 0) begin = at + 1;
+    else if (at - begin + 1 === RUN_BYTES) return begin;
+  }
+  return -1;
 }
 
 /** What of the engine is used; not every library of types knows it. */
@@ -64,6 +76,7 @@ function scanner(): Scanner {
 /** Together with the 64 bytes beyond, less than the two pages of the memory. */
 const BLOCK_BYTES_MAX = 100_000;
 const BLOCK_BYTES_MIN = 1_024;
+const SMALL_BYTES = 4_096;
 
 /**
  * WebAssembly with vectors of 16 bytes, four of which make a mask of 64 bits: bit n says whether byte n is a letter. Halving

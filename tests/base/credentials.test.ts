@@ -109,10 +109,10 @@ describe('hostile text', () => {
       }
       return reads();
     };
-    const small = readsOf(4_096);
+    const small = readsOf(8_192);
     // Eight times the text may cost eight times the reads, and a little more; never sixty-four times.
-    expect(readsOf(32_768)).toBeLessThan(10 * small + 40_000);
-    expect(small).toBeLessThan(120 * 4_096);
+    expect(readsOf(65_536)).toBeLessThan(10 * small + 80_000);
+    expect(small).toBeLessThan(120 * 8_192);
   });
 });
 
