@@ -18,7 +18,9 @@ describe.each(['20.19', '22', '24'])('on Node %s', line => {
       ];
       for (const [index, document] of documents.entries()) {
         files.push(`${contract.name}-${index}.json`);
-        writeFileSync(path.join(cwd, files.at(-1) as string), canonicalize(document));
+        // A breach may take a key away by making it undefined.
+        const plain: unknown = JSON.parse(JSON.stringify(document));
+        writeFileSync(path.join(cwd, files.at(-1) as string), canonicalize(plain));
       }
     }
     writeFileSync(path.join(cwd, 'torn.json'), '{"a":');
