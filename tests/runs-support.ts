@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, type TestContext } from 'vitest';
 import { isAlive } from '../src/execute/processes.ts';
 import { DISK } from '../src/execute/sandboxes/holder.ts';
@@ -169,7 +169,7 @@ export function endProcess(pid: number): boolean {
 export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_000): Promise<void> {
   for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
-    await wait(10);
+    await pause(10);
   }
 }
 
@@ -181,6 +181,15 @@ export function smallHome(context: TestContext, { cwd }: Place, kib: number): { 
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
   onTestFinished(() => void execFileSync('umount', [home]));
   return { grow: () => void execFileSync('mount', ['-o', 'remount,size=64m', home]) };
+}
+
+/**
+ * Waits, and lets the event loop look at signals and streams. Timers alone starve them: while a look at all processes takes
+ * longer than the pause, the next timer is always due, and the end of a child is never seen.
+ */
+export async function pause(ms: number): Promise<void> {
+  await wait(ms);
+  await setImmediate();
 }
 
 /** Takes every place for runs on this machine, until they are freed. Two at a time would wait for each other for ever. */

@@ -9,6 +9,7 @@ import {
   groupsLeft,
   mountsOfOurs,
   outcomeIn,
+  pause,
   Place,
   processesWith,
   type Started,
@@ -235,10 +236,10 @@ async function kill(run: Run): Promise<void> {
         run.hasKilled = scriptOf(marker) === pid && endProcess(target === 'script' ? pid : started.pid);
         break;
       }
-      await wait(5);
+      await pause(5);
     }
   } else {
-    if (target === 'launcher') while (started.launcher() === undefined && !started.isOver) await wait(5);
+    if (target === 'launcher') while (started.launcher() === undefined && !started.isOver) await pause(5);
     await wait(delayMs);
     const pid = started.launcher();
     if (target === 'launcher') run.hasKilled = pid !== undefined && endProcess(pid);
