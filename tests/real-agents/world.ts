@@ -66,6 +66,8 @@ export class World {
       env: {
         PATH: [agentsFolder, path.dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
         HOME: this.cwd,
+        // Where the same user's other commands look for proof of what this one began.
+        XDG_STATE_HOME: process.env['XDG_STATE_HOME'],
         TMPDIR: this.temp,
         NO_COLOR: '1',
         ...(key !== null && environmentFor(agent, key, this.api.url)),
