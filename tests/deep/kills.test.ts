@@ -110,7 +110,7 @@ describe(`runs that are killed (seed ${seed})`, () => {
     }
     expect(told.killed).toBeGreaterThan(RUNS / 3);
     expect(told.statuses.get('folder: failed interrupted lost') ?? 0).toBeGreaterThan(0);
-  }, 1_800_000);
+  });
 
   test('harness and launcher at the same instant: recover leaves nothing of it', async () => {
     for (let batch = 0; batch < 4; batch++) await killed(batch % 2 === 0, () => 'harness and launcher');
