@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { doorCountIn } from '../../src/evidence/door-count.ts';
+import { PARTS } from '../../src/evidence/left.ts';
 import type { Recording } from '../../src/contracts/recording/index.ts';
 import type { Door, DoorOptions } from '../../src/execute/door.ts';
 import { openRecording } from '../../src/execute/recording.ts';
@@ -194,6 +196,25 @@ test('an answer that ends with its last event is whole, although the agent hangs
   await send(made, { signal: hangUp.signal, onData }).catch(() => undefined);
   await expect.poll(() => made.stats().lastAsk).toMatchObject({ status: 200, isWhole: true });
   expect(made.stats().spent).toMatchObject({ inputTokens: 100, outputTokens: 20, estimated: 0 });
+});
+
+test('the count that a recovery reads is the last one, also where it is shorter than the one before', async () => {
+  const statuses = [200, 529, 200];
+  const fake = await fakeApi((_, response) => {
+    response.writeHead(statuses.pop() ?? 200, { 'content-type': 'application/json' }).end('{"type":"message"}');
+  });
+  const made = await door({ kind: 'live', upstream: upstream(fake.url) });
+  const folder = temporaryFolder();
+  mkdirSync(path.dirname(path.join(folder, PARTS.door)), { recursive: true });
+  made.countIn(path.join(folder, PARTS.door));
+  expect(doorCountIn(folder)).toMatchObject({ requests: 0, last_status: null });
+  for (const { status } of [{ status: 200 }, { status: 529 }, { status: 200 }]) {
+    await send(made, { body: JSON.stringify(PLAIN.anthropic.body) });
+    await expect.poll(() => doorCountIn(folder)?.last_status).toBe(status);
+  }
+  await send(made, { path: '/v1/files' });
+  await expect.poll(() => doorCountIn(folder)).toMatchObject({ requests: 4, failures: 2, refused: { total: 1 } });
+  expect(doorCountIn(folder)).toMatchObject({ counted: { requests: 3, cost_usd: null } });
 });
 
 test('what was refused is told without the secrets that stand in it, and only so many places', async () => {
