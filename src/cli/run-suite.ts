@@ -25,6 +25,12 @@ export interface RunSuiteFlags {
   readonly agent?: string;
   readonly policy?: string;
   readonly dir?: string;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  readonly maxCost?: number;
+  readonly modelMode?: 'live' | 'record' | 'replay';
+  readonly recordings?: string;
+  readonly allowUntestedVersion?: true;
   readonly as?: 'baseline' | 'new';
   readonly out?: string;
   readonly runId?: string;
@@ -107,6 +113,12 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'agent',
   'policy',
   'dir',
+  'model',
+  'maxTurns',
+  'maxCost',
+  'modelMode',
+  'recordings',
+  'allowUntestedVersion',
   'header',
   'secret',
   'followRedirects',
@@ -131,6 +143,12 @@ function targetOf(flags: RunSuiteFlags): Named {
     agent: flags.agent,
     policy: flags.policy,
     dir: flags.dir,
+    model: flags.model,
+    maxTurns: flags.maxTurns,
+    maxCostUsd: flags.maxCost,
+    modelMode: flags.modelMode,
+    recordings: flags.recordings,
+    allowUntestedVersion: flags.allowUntestedVersion,
     redirects: flags.followRedirects,
     bounds: defined(bounds),
   };
