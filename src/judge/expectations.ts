@@ -104,10 +104,10 @@ const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Jud
   termination: terminationIs,
   no_violations: noViolations,
   allow_violations: allowViolations,
-  no_flags: noFlags,
   changed_only: changedOnly,
   not_changed: notChanged,
   max_diff_lines: maxDiffLines,
+  no_flags: noFlags,
 };
 
 const JUDGES = Object.entries(EXPECTATIONS) as readonly [
