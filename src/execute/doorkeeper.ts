@@ -3,6 +3,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type Answer, type Answerer, failed } from './door-modes.ts';
+import type { Ask } from './gateway/ask.ts';
+import type { Gate, GateRequest } from './gateway/gate.ts';
+import { Refused } from './gateway/refused.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
 /** Lets requests in that may be, and brings answers back. Whoever asks may be hostile: it never throws. */
@@ -10,6 +13,7 @@ export class Doorkeeper {
   readonly #token: Buffer;
   readonly #api: Api;
   readonly #limits: DoorLimits;
+  readonly #gate: Gate;
   readonly #answerer: Answerer;
   readonly #underWay = new Set<Promise<void>>();
   #heldBytes = 0;
@@ -18,13 +22,14 @@ export class Doorkeeper {
   #bytesAsked = 0;
   #bytesAnswered = 0;
   #problem: string | undefined;
-  /** Told of every request, and of every one that failed. */
+  /** Told of every request, and of the end of each. */
   onCount: (() => void) | undefined;
 
-  constructor(token: string, api: Api, limits: DoorLimits, answerer: Answerer) {
+  constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
     this.#token = digestOf(token);
     this.#api = api;
     this.#limits = limits;
+    this.#gate = gate;
     this.#answerer = answerer;
   }
 
@@ -35,6 +40,7 @@ export class Doorkeeper {
       bytesAsked: this.#bytesAsked,
       bytesAnswered: this.#bytesAnswered,
       problem: this.#problem,
+      ...this.#gate.stats(),
     };
   }
 
@@ -67,15 +73,37 @@ export class Doorkeeper {
     }
     const body = await this.#bodyOf(request);
     try {
-      const { url: path = '', headers } = request;
-      const method = request.method as RecordedRequest['method'];
-      const answer = Buffer.isBuffer(body)
-        ? await this.#answerer.answer({ method, path, headers, body, signal: hungUp.signal })
-        : body;
-      if (!answer) this.#fail();
-      else await this.#send(answer, response, hungUp.signal);
+      if (Buffer.isBuffer(body)) await this.#handOn(request, body, response, hungUp.signal);
+      else if (body) await this.#send(body, response, hungUp.signal);
+      else this.#fail();
     } finally {
       if (Buffer.isBuffer(body)) this.#heldBytes -= body.length;
+    }
+  }
+
+  /** What of a request may go out, goes out; and the answer comes back. */
+  async #handOn(request: IncomingMessage, body: Buffer, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const { url = '', headers } = request;
+    const method = request.method as RecordedRequest['method'];
+    const passed = this.#passed({ method, url, headers, body });
+    if ('status' in passed) return this.#send(passed, response, signal);
+    const { ask, ...going } = passed;
+    let answer: Answer | undefined;
+    try {
+      answer = await this.#answerer.answer({ method, path: url, ...going, signal });
+    } finally {
+      if (!answer) ask?.over({ isWhole: false, isHungUp: signal.aborted, says: 'A request could not be answered.' });
+    }
+    if (answer) return this.#send(answer, response, signal, ask);
+    this.#fail();
+  }
+
+  #passed(request: GateRequest): Answer | ReturnType<Gate['pass']> {
+    try {
+      return this.#gate.pass(request);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return failed(this.#api, 400, `${error.message}${error.what === 'budget' ? '' : `: ${error.where}.`}`);
     }
   }
 
@@ -124,9 +152,11 @@ export class Doorkeeper {
     return refusal;
   }
 
-  async #send(answer: Answer, response: ServerResponse, hungUp: AbortSignal): Promise<void> {
+  async #send(answer: Answer, response: ServerResponse, hungUp: AbortSignal, ask?: Ask): Promise<void> {
     if (answer.problem !== undefined) this.#note(answer.problem);
+    else ask?.answered(answer.status, answer.headers['content-type']);
     let isWhole = false;
+    let broke: string | undefined;
     let bytes = 0;
     try {
       response.writeHead(answer.status, answer.headers);
@@ -136,20 +166,24 @@ export class Doorkeeper {
         if (bytes > this.#limits.answerBytesMax)
           throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
+        ask?.take(chunk);
         this.#bytesAnswered += chunk.length;
         if (!response.write(chunk)) await drained(response);
         if (hungUp.aborted) break;
       }
       isWhole = !hungUp.aborted;
     } catch (error) {
-      if (!hungUp.aborted) this.#note(error instanceof UpstreamTrouble ? error.message : troubleOf(error));
+      broke = error instanceof UpstreamTrouble ? error.message : troubleOf(error);
+      if (!hungUp.aborted) this.#note(broke);
     } finally {
       answer.over?.(isWhole);
+      ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
-    if (!isWhole || answer.problem !== undefined) this.#fail();
+    if (!isWhole || answer.problem !== undefined || answer.status >= 400) this.#fail();
+    else this.onCount?.();
   }
 
   #fail(): void {
