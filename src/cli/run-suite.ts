@@ -27,7 +27,10 @@ export interface RunSuiteFlags {
   readonly dir?: string;
   readonly model?: string;
   readonly maxTurns?: number;
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
   readonly maxCost?: number;
+  readonly prices?: string;
   readonly modelMode?: 'live' | 'record' | 'replay';
   readonly recordings?: string;
   readonly allowUntestedVersion?: true;
@@ -115,7 +118,10 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'dir',
   'model',
   'maxTurns',
+  'maxRequests',
+  'maxTokens',
   'maxCost',
+  'prices',
   'modelMode',
   'recordings',
   'allowUntestedVersion',
@@ -145,7 +151,10 @@ function targetOf(flags: RunSuiteFlags): Named {
     dir: flags.dir,
     model: flags.model,
     maxTurns: flags.maxTurns,
+    maxRequests: flags.maxRequests,
+    maxTokens: flags.maxTokens,
     maxCostUsd: flags.maxCost,
+    prices: flags.prices,
     modelMode: flags.modelMode,
     recordings: flags.recordings,
     allowUntestedVersion: flags.allowUntestedVersion,

@@ -71,9 +71,12 @@ function whomText(target: NonNullable<ShownSuite['request']>['target']): string 
 /** What was asked of the agent beside its policy. */
 function askedText(target: Extract<SuiteRequest['target'], { kind: 'agent' }>): string {
   const { model, max_turns: turns, max_cost_usd: cost, model_mode: mode, allow_untested_version: untested } = target;
+  const { max_requests: requests, max_tokens: tokens } = target;
   const parts = [
     ...(model === undefined ? [] : [`model ${model}`]),
     ...(turns === undefined ? [] : [`at most ${counted(turns, 'turn')}`]),
+    ...(requests === undefined ? [] : [`at most ${counted(requests, 'request')}`]),
+    ...(tokens === undefined ? [] : [`at most ${counted(tokens, 'token')}`]),
     ...(cost === undefined ? [] : [`at most ${cost} USD`]),
     ...(mode === undefined ? [] : [mode === 'record' ? 'answers recorded' : 'answers replayed']),
     ...(untested ? ['untested versions allowed'] : []),

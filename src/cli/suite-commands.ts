@@ -16,7 +16,10 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
     .option('--dir <folder>', 'with --agent: the folder that every attempt gets a private clone of (default: .)')
     .option('--model <name>', 'with --agent: which model, as the agent calls it')
     .option('--max-turns <count>', 'with --agent: turns that each attempt may have', atLeastOne)
-    .option('--max-cost <usd>', 'with --agent: what each attempt may cost, by its own account, in US dollars', dollars)
+    .option('--max-requests <count>', 'with --agent: requests to the model in each attempt', atLeastOne)
+    .option('--max-tokens <count>', 'with --agent: tokens in and out in each attempt', atLeastOne)
+    .option('--max-cost <usd>', 'with --agent: US dollars for each attempt, by --prices or its own account', dollars)
+    .option('--prices <file>', 'with --agent: what models cost, in US dollars per million tokens')
     .addOption(
       new Option(
         '--model-mode <mode>',

@@ -23,7 +23,11 @@ export interface SuitePlan {
     readonly cpus?: number;
     readonly model?: string;
     readonly maxTurns?: number;
+    readonly maxRequests?: number;
+    readonly maxTokens?: number;
     readonly maxCostUsd?: number;
+    /** The file of prices. */
+    readonly prices?: string;
     readonly modelMode?: 'live' | 'record' | 'replay';
     /** Where the recordings lie. */
     readonly recordings?: string;

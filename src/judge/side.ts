@@ -46,8 +46,9 @@ function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Con
 }
 
 /** What bounds an agent's program beside its policy, and whether its model answered at all. */
-function limitsOf({ max_turns, max_cost_usd, model_mode }: Extract<SuiteTarget, { kind: 'agent' }>): object {
-  const limits = { max_turns, max_cost_usd, model_mode };
+function limitsOf(target: Extract<SuiteTarget, { kind: 'agent' }>): object {
+  const { max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
+  const limits = { max_turns, max_requests, max_tokens, max_cost_usd, model_mode };
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 

@@ -10,7 +10,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (options.as !== 'baseline' && options.as !== 'new') {
     throw new Fault('usage', 'Say which side it is: as is "baseline" or "new".');
   }
-  for (const name of ['agent', 'policy', 'dir', 'model', 'recordings'] as const) {
+  for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} is a text.`);
   }
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
@@ -53,7 +53,10 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   dir: true,
   model: true,
   maxTurns: true,
+  maxRequests: true,
+  maxTokens: true,
   maxCostUsd: true,
+  prices: true,
   modelMode: true,
   recordings: true,
   allowUntestedVersion: true,

@@ -10,6 +10,7 @@ import { resumeSuite } from '../../src/tool/resume-suite.ts';
 import { closeLauncher } from '../../src/tool/run-script.ts';
 import { runSuite } from '../../src/tool/run-suite.ts';
 import { verify } from '../../src/verify/index.ts';
+import { askingText } from '../agents/asking.ts';
 import { startModelApi } from '../agents/model-api.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { repositoryFolder } from '../agents/place.ts';
@@ -267,6 +268,30 @@ describe('flags of an agent in a suite', () => {
     await expectValid(ran.folder);
   });
 
+  test('end an attempt that asks its model more often than it may', async () => {
+    const api = await startModelApi();
+    onTestFinished(() => api.close());
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'prices.yaml'), PRICES);
+    const model = { ...environment, ANTHROPIC_BASE_URL: api.url };
+    const often = ['DO=say', askingText({ times: 5 })].join(' ');
+    const flags = { maxRequests: 2, maxTokens: 1_000_000, maxCostUsd: 9, prices: 'prices.yaml' };
+    const cases = [asked('often', often), asked('expected', often, { termination: 'error' })];
+    const ran = await ranSuite(cases, { agent: 'claude', environment: model, cwd, timeoutMs: 60_000, ...flags });
+    expect(verdictsIn(ran)).toEqual({
+      often: 'fail | termination: The agent ended as error (limit_budget), and completed was expected.',
+      expected: 'pass',
+    });
+    expect(api.asked).toHaveLength(4);
+    expect(requestIn(ran).target).toMatchObject({
+      max_requests: 2,
+      max_tokens: 1_000_000,
+      max_cost_usd: 9,
+      prices_sha256: expect.stringMatching(/^sha256:/),
+    });
+    await expectValid(ran.folder);
+  });
+
   test.each<[string, object, RegExp]>([
     ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns is of use only with an agent/],
     ['that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
@@ -375,3 +400,8 @@ test('on the command line, violations are told as a user would read them', () =>
   expect(stdout).toContain('policy read-only, model a-model, at most 9 turns, at most 0.5 USD, ');
   expect(stdout).toContain('fail   denied  violation: native_policy_block Write.');
 });
+
+const PRICES = `models:
+  claude-opus-5-5: { input: 5, output: 25 }
+  m: { input: 5, output: 25 }
+`;
