@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunAgentFlags } from './run-agent.ts';
-import { atLeastOne, collect, cpus, duration } from './units.ts';
+import { atLeastOne, collect, cpus, dollars, duration } from './units.ts';
 
 /** The command that lets an agent work under a policy. */
 export function addAgentCommand(run: Command, ended: (code: number) => void): void {
@@ -53,11 +53,6 @@ function operation(word: string): string {
 }
 
 const OPERATIONS: readonly string[] = ['commit', 'push', 'delete', 'force', 'configure'];
-
-function dollars(text: string): number {
-  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It takes a sum such as 0.50 or 3.');
-  return Number(text);
-}
 
 const EXITS = `
 The key of the model API is taken from ANTHROPIC_API_KEY or OPENAI_API_KEY (and its address from ANTHROPIC_BASE_URL or
