@@ -4,7 +4,7 @@ import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type Answer, type Answerer, failed } from './door-modes.ts';
 import type { Ask } from './gateway/ask.ts';
-import type { Gate, GateRequest } from './gateway/gate.ts';
+import { type Gate, type GateRequest, whereOf } from './gateway/gate.ts';
 import { Refused } from './gateway/refused.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
@@ -64,17 +64,17 @@ export class Doorkeeper {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const hungUp = new AbortController();
     response.on('close', () => hungUp.abort());
-    const refusal = this.#refusalOf(request);
-    if (refusal) {
+    const refused = this.#refusalOf(request);
+    if (refused) {
       // What else it has to say is not read.
       response.setHeader('connection', 'close');
-      await this.#send(refusal, response, hungUp.signal);
+      await this.#refuse(refused, request, response, hungUp.signal);
       return;
     }
     const body = await this.#bodyOf(request);
     try {
       if (Buffer.isBuffer(body)) await this.#handOn(request, body, response, hungUp.signal);
-      else if (body) await this.#send(body, response, hungUp.signal);
+      else if (body) await this.#refuse(body, request, response, hungUp.signal);
       else this.#fail();
     } finally {
       if (Buffer.isBuffer(body)) this.#heldBytes -= body.length;
@@ -86,7 +86,7 @@ export class Doorkeeper {
     const { url = '', headers } = request;
     const method = request.method as RecordedRequest['method'];
     const passed = this.#passed({ method, url, headers, body });
-    if ('status' in passed) return this.#send(passed, response, signal);
+    if (passed instanceof Refused) return this.#refuse(passed, request, response, signal);
     const { ask, ...going } = passed;
     let answer: Answer | undefined;
     try {
@@ -98,27 +98,45 @@ export class Doorkeeper {
     this.#fail();
   }
 
-  #passed(request: GateRequest): Answer | ReturnType<Gate['pass']> {
+  #passed(request: GateRequest): Refused | ReturnType<Gate['pass']> {
     try {
       return this.#gate.pass(request);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      return failed(this.#api, 400, `${error.message}${error.what === 'budget' ? '' : `: ${error.where}.`}`);
+      if (error instanceof Refused) return error;
+      throw error;
     }
   }
 
-  #refusalOf({ method = '', url = '', headers }: IncomingMessage): Answer | undefined {
-    const refuse = (status: number, why: string): Answer => failed(this.#api, status, why);
-    if (!this.#isKnown(headers)) return refuse(401, 'A request came without the token of the door.');
-    if (this.#underWay.size >= this.#limits.requestsAtOnce) return refuse(503, 'Too many requests came at once.');
-    if (!METHODS.has(method)) return refuse(405, 'A request had a method that the door does not know.');
-    if (!isPlainPath(url)) return refuse(400, 'A request had a path that the door does not let through.');
+  async #refuse(
+    refused: Refused,
+    { method = '', url = '' }: IncomingMessage,
+    response: ServerResponse,
+    hungUp: AbortSignal,
+  ): Promise<void> {
+    const { status, sentence } = this.#gate.refuse(refused, { method, url });
+    await this.#send(failed(this.#api, status, sentence), response, hungUp);
+  }
+
+  #refusalOf({ method = '', url = '', headers }: IncomingMessage): Refused | undefined {
+    if (!this.#isKnown(headers))
+      return new Refused('token', 'request', 'A request came without the token of the door', 401);
+    if (this.#underWay.size >= this.#limits.requestsAtOnce)
+      return new Refused('load', 'request', 'Too many requests came at once', 503);
+    if (!isPlainPath(url))
+      return new Refused('endpoint', 'request', 'A request had a path that the door does not let through');
+    if (!METHODS.has(method))
+      return new Refused(
+        'endpoint',
+        whereOf({ method, url }),
+        'A request had a method that the door does not know',
+        405,
+      );
     if (Number(headers['content-length'] ?? 0) > this.#limits.requestBytesMax) return this.#tooLarge();
     return undefined;
   }
 
-  #tooLarge(): Answer {
-    return failed(this.#api, 413, `A request had more than ${this.#limits.requestBytesMax} bytes.`);
+  #tooLarge(): Refused {
+    return new Refused('size', 'request', `A request had more than ${this.#limits.requestBytesMax} bytes`, 413);
   }
 
   #isKnown(headers: IncomingHttpHeaders): boolean {
@@ -128,10 +146,10 @@ export class Doorkeeper {
   }
 
   /** The body of a request; or what is said of one that is too large, or nothing if it never came whole. */
-  async #bodyOf(request: IncomingMessage): Promise<Buffer | Answer | undefined> {
+  async #bodyOf(request: IncomingMessage): Promise<Buffer | Refused | undefined> {
     const chunks: Buffer[] = [];
     let length = 0;
-    let refusal: Answer | undefined;
+    let refusal: Refused | undefined;
     try {
       // Leaving the loop must not end the connection, on which the refusal goes back.
       for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -140,7 +158,8 @@ export class Doorkeeper {
         this.#heldBytes += chunk.length;
         this.#bytesAsked += chunk.length;
         if (length > this.#limits.requestBytesMax) refusal = this.#tooLarge();
-        else if (this.#heldBytes > HELD_BYTES_MAX) refusal = failed(this.#api, 503, 'Too much was asked at once.');
+        else if (this.#heldBytes > HELD_BYTES_MAX)
+          refusal = new Refused('load', 'request', 'Too much was asked at once', 503);
         if (refusal) break;
       }
     } catch {

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { doorCountIn } from '../../src/evidence/door-count.ts';
+import { PARTS } from '../../src/evidence/left.ts';
 import type { Recording } from '../../src/contracts/recording/index.ts';
 import type { Door, DoorOptions } from '../../src/execute/door.ts';
 import { openRecording } from '../../src/execute/recording.ts';
@@ -30,7 +32,7 @@ const PROVIDER: Readonly<Record<ApiName, object>> = {
 interface Opened {
   readonly door: Door;
   readonly api: FakeApi;
-  ask(sending?: Sending): Promise<Got>;
+  readonly ask: (sending?: Sending) => Promise<Got>;
 }
 
 async function opened(api: ApiName, options: Partial<DoorOptions> = {}, status = 200): Promise<Opened> {
@@ -194,6 +196,55 @@ test('an answer that ends with its last event is whole, although the agent hangs
   await send(made, { signal: hangUp.signal, onData }).catch(() => undefined);
   await expect.poll(() => made.stats().lastAsk).toMatchObject({ status: 200, isWhole: true });
   expect(made.stats().spent).toMatchObject({ inputTokens: 100, outputTokens: 20, estimated: 0 });
+});
+
+test('what is refused before it is read is told as well, and a request without the token is none of the agent', async () => {
+  const { door: made, ask } = await opened('anthropic', { limits: { requestBytesMax: 100 } });
+  expect((await ask({ headers: { 'x-api-key': 'guess' } })).status).toBe(401);
+  expect(made.stats().lastAsk).toBeNull();
+  expect((await ask({ method: 'DELETE', path: '/v1/files' })).status).toBe(405);
+  expect((await ask({ path: '/v1/../files' })).status).toBe(400);
+  expect((await ask({ body: 'x'.repeat(101) })).status).toBe(413);
+  expect(made.stats()).toMatchObject({
+    lastAsk: { status: null, isWhole: false, says: 'A request had more than 100 bytes.' },
+    refused: {
+      total: 4,
+      listed: [
+        { what: 'token', where: 'request', count: 1 },
+        { what: 'endpoint', where: 'DELETE /v1/files', count: 1 },
+        { what: 'endpoint', where: 'request', count: 1 },
+        { what: 'size', where: 'request', count: 1 },
+      ],
+    },
+  });
+});
+
+test('a body that names millions of tools is told by their place, once', async () => {
+  const { door: made, ask } = await opened('anthropic');
+  const tools = Array.from({ length: 50_000 }, () => ({ type: 'mcp_toolset' }));
+  expect(
+    (await ask({ body: JSON.stringify({ ...PLAIN.anthropic.body, tools: [...tools, PLAIN.anthropic.tool] }) })).status,
+  ).toBe(200);
+  expect(made.stats().stripped).toEqual({ total: 50_000, listed: [{ what: 'body', where: 'tools[]', count: 50_000 }] });
+});
+
+test('the count that a recovery reads is the last one, also where it is shorter than the one before', async () => {
+  const statuses = [200, 529, 200];
+  const fake = await fakeApi((_, response) => {
+    response.writeHead(statuses.pop() ?? 200, { 'content-type': 'application/json' }).end('{"type":"message"}');
+  });
+  const made = await door({ kind: 'live', upstream: upstream(fake.url) });
+  const folder = temporaryFolder();
+  mkdirSync(path.dirname(path.join(folder, PARTS.door)), { recursive: true });
+  made.countIn(path.join(folder, PARTS.door));
+  expect(doorCountIn(folder)).toMatchObject({ requests: 0, last_status: null });
+  for (const { status } of [{ status: 200 }, { status: 529 }, { status: 200 }]) {
+    await send(made, { body: JSON.stringify(PLAIN.anthropic.body) });
+    await expect.poll(() => doorCountIn(folder)?.last_status).toBe(status);
+  }
+  await send(made, { path: '/v1/files' });
+  await expect.poll(() => doorCountIn(folder)).toMatchObject({ requests: 4, failures: 2, refused: { total: 1 } });
+  expect(doorCountIn(folder)).toMatchObject({ counted: { requests: 3, cost_usd: null } });
 });
 
 test('what was refused is told without the secrets that stand in it, and only so many places', async () => {

@@ -39,7 +39,10 @@ export function judged(api: ApiName, body: unknown): { out: unknown; stripped: r
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   try {
     const { bytes: out, stripped } = judgeBody(bytes, GATEWAYS[api].body, askOf(GATEWAYS[api]), BYTES_MAX);
-    return { out: JSON.parse(out.toString()) as unknown, stripped };
+    return {
+      out: JSON.parse(out.toString()) as unknown,
+      stripped: [...stripped].flatMap(([path, times]) => Array.from({ length: times }, () => path)),
+    };
   } catch (error) {
     if (error instanceof Refused) return `${error.what} ${error.where}`;
     throw error;

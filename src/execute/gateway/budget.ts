@@ -76,10 +76,10 @@ export class Budget {
   admit(bytes: number, model: string | undefined): Admitted {
     const over = this.#over ?? this.#excess() ?? this.#unpriced(model);
     if (over !== undefined) {
-      const isFirst = this.#over === undefined;
+      const refused = new Refused('budget', 'budget', over);
+      if (this.#over === undefined) this.onOver?.(refused.sentence);
       this.#over = over;
-      if (isFirst) this.onOver?.(over);
-      throw new Refused('budget', 'budget', over);
+      throw refused;
     }
     const reserved = Math.ceil(bytes / REQUEST_BYTES_PER_TOKEN);
     this.#pending += reserved;
@@ -96,19 +96,18 @@ export class Budget {
     const { maxRequests, maxTokens, maxCostUsd, prices } = this.#limits;
     const { requests, inputTokens, outputTokens, costUsd } = this.#spent;
     if (maxRequests !== undefined && requests >= maxRequests)
-      return `The agent made as many requests to its model as it may: ${maxRequests}.`;
+      return `The agent made as many requests to its model as it may: ${maxRequests}`;
     if (maxTokens !== undefined && inputTokens + outputTokens + this.#pending >= maxTokens)
-      return `The agent used as many tokens as it may: ${maxTokens}.`;
+      return `The agent used as many tokens as it may: ${maxTokens}`;
     if (maxCostUsd === undefined || !prices) return undefined;
-    if (this.#isUnpriced)
-      return 'A model answered that has no price, so the limit on cost cannot be enforced any more.';
-    return (costUsd ?? 0) >= maxCostUsd ? `The agent cost as much as it may: ${maxCostUsd} US dollars.` : undefined;
+    if (this.#isUnpriced) return 'A model answered that has no price, so the limit on cost cannot be enforced any more';
+    return (costUsd ?? 0) >= maxCostUsd ? `The agent cost as much as it may: ${maxCostUsd} US dollars` : undefined;
   }
 
   #unpriced(model: string | undefined): string | undefined {
     const { maxCostUsd, prices } = this.#limits;
     if (maxCostUsd === undefined || !prices || (model !== undefined && priceOf(prices, model))) return undefined;
-    return 'The agent asked for a model that has no price, so the limit on cost cannot be enforced.';
+    return 'The agent asked for a model that has no price, so the limit on cost cannot be enforced';
   }
 
   #add({ bytes, heard }: AnswerFacts, reserved: number, model: string | undefined): void {

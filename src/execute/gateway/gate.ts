@@ -72,16 +72,18 @@ export class Gate {
   pass(request: GateRequest): Passed {
     const { method, url } = request;
     const endpoint = endpointOf(this.#options.gateway, method, url);
-    try {
-      if (endpoint) return this.#passTo(endpoint, request);
+    if (!endpoint)
       throw new Refused('endpoint', whereOf(request), 'A request asked for an endpoint that no agent needs');
-    } catch (error) {
-      if (error instanceof Refused) {
-        this.#refused.add(error.what, this.#options.mask(error.where));
-        if (endpoint?.use === 'ask') this.#lastAsk = { status: null, isWhole: false, says: error.message };
-      }
-      throw error;
-    }
+    return this.#passTo(endpoint, request);
+  }
+
+  /** Notes a request that was refused, here or before, and gives what may be told about it. */
+  refuse(refused: Refused, { method, url }: Pick<GateRequest, 'method' | 'url'>): Refused {
+    const told = refused.masked(this.#options.mask);
+    this.#refused.add(told.what, told.where);
+    const isAsk = told.what !== 'token' && endpointOf(this.#options.gateway, method, url)?.use === 'ask';
+    if (isAsk) this.#lastAsk = { status: null, isWhole: false, says: told.sentence };
+    return told;
   }
 
   #passTo(endpoint: Endpoint, request: GateRequest): Passed {
@@ -98,9 +100,10 @@ export class Gate {
     const isClosed = network === 'deny';
     const judged = isClosed
       ? judgeBody(body, gateway.body, endpoint, requestBytesMax)
-      : { bytes: body, model: this.#reads() ? modelIn(body, requestBytesMax) : undefined, stripped: [] };
-    const ask = endpoint.use === 'ask' ? this.#ask(judged.bytes, judged.model) : undefined;
-    for (const path of judged.stripped) this.#stripped.add('body', mask(path));
+      : { bytes: body, model: this.#reads() ? modelIn(body, requestBytesMax) : undefined, stripped: new Map() };
+    const model = judged.model ?? gateway.modelInPath?.exec(request.url)?.[1];
+    const ask = endpoint.use === 'ask' ? this.#ask(judged.bytes, model) : undefined;
+    for (const [path, times] of judged.stripped) this.#stripped.add('body', mask(path), times);
     return { headers: isClosed ? this.#withoutFeatures(headers) : headers, body: judged.bytes, ask };
   }
 
@@ -130,16 +133,15 @@ export class Gate {
       .map(word => word.trim())
       .filter(word => word !== '');
     const kept = words.filter(word => !features.dropped.test(word));
-    for (let dropped = words.length - kept.length; dropped > 0; dropped--)
-      this.#stripped.add('header', features.header);
     if (kept.length === words.length) return headers;
+    this.#stripped.add('header', features.header, words.length - kept.length);
     const { [features.header]: _, ...rest } = headers;
     return kept.length > 0 ? { ...rest, [features.header]: kept.join(',') } : rest;
   }
 }
 
 /** The endpoint of a request as evidence shows it: without its query, and no longer than that of any API. */
-function whereOf({ method, url }: GateRequest): string {
+export function whereOf({ method, url }: Pick<GateRequest, 'method' | 'url'>): string {
   return `${method} ${url.replace(/\?.*$/s, '').slice(0, WHERE_UNITS_MAX)}`;
 }
 

@@ -4,6 +4,8 @@ export interface Gateway {
   /** Everything else is refused. */
   readonly endpoints: readonly Endpoint[];
   readonly body: BodyRules;
+  /** Where the model is named in the path and not in the body. */
+  readonly modelInPath?: RegExp;
   /** A header in which an agent switches on features of the API, and the features that the door drops. */
   readonly features?: { readonly header: string; readonly dropped: RegExp };
   /** Reads one event of a streamed answer, or a whole answer. */

@@ -40,6 +40,7 @@ export const gemini: Gateway = {
       ].flatMap(inBothCases),
     ),
   },
+  modelInPath: /\/models\/([\w.@-]{1,200}):/,
   hear({ modelVersion, usageMetadata, error }) {
     if (error !== undefined && error !== null) return { isError: true };
     return { model: textIn(modelVersion), ...usageIn(usageMetadata) };

@@ -8,8 +8,8 @@ export interface JudgedBody {
   /** The bytes that came, or the body written again where something of it had to go. */
   readonly bytes: Buffer;
   readonly model: string | undefined;
-  /** Paths of what was dropped or set. */
-  readonly stripped: readonly string[];
+  /** Paths of what was dropped or set, and how often. */
+  readonly stripped: ReadonlyMap<string, number>;
 }
 
 /**
@@ -33,8 +33,9 @@ export function judgeBody(bytes: Buffer, rules: BodyRules, endpoint: Endpoint, b
     throw new Refused('model', 'model', 'A request asks for a model that searches the network');
   walk.members(body);
   walk.settle(body);
-  const stripped = [...walk.dropped, ...(rules.force?.(body, endpoint) ?? [])];
-  return { bytes: stripped.length > 0 ? Buffer.from(JSON.stringify(body)) : bytes, model, stripped };
+  const forced = rules.force?.(body, endpoint) ?? [];
+  const stripped = new Map([...walk.dropped, ...forced.map(path => [path, 1] as const)]);
+  return { bytes: stripped.size > 0 ? Buffer.from(JSON.stringify(body)) : bytes, model, stripped };
 }
 
 /** The model that a request asks for, and nothing else, where the network is open and bodies are not judged. */
@@ -53,7 +54,8 @@ function membersIn(bytes: Buffer, bytesMax: number): Members {
 
 /** One pass over a body. It takes tools of the provider out of the value that it walks, which is the door's own copy. */
 class Walk {
-  readonly dropped: string[] = [];
+  /** Paths of tools that were taken out, and how often. A hostile body can have millions. */
+  readonly dropped = new Map<string, number>();
   readonly #rules: BodyRules;
   readonly #path: string[] = [];
   readonly #droppedNames = new Set<unknown>();
@@ -78,7 +80,7 @@ class Walk {
 
   /** What can be said only when all tools are known. */
   settle(body: Members): void {
-    const [first] = this.dropped;
+    const [first] = this.dropped.keys();
     if (first !== undefined && this.#kept === 0)
       throw new Refused('tool', first, 'A request has no other tool than one that the provider would run');
     const { choice } = this.#rules;
@@ -117,7 +119,8 @@ class Walk {
   /** A namespace of which a part is left was noted when that part was judged. */
   #note(tool: unknown, kept: Members | undefined): void {
     if (kept !== undefined && 'tools' in kept) return;
-    this.dropped.push(this.#at('[]'));
+    const path = this.#at('[]');
+    this.dropped.set(path, (this.dropped.get(path) ?? 0) + 1);
     if (isObject(tool))
       for (const name of [tool['name'], tool['type'], tool['server_label']]) this.#droppedNames.add(name);
   }

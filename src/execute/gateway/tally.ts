@@ -15,11 +15,11 @@ export class Tally {
   #total = 0;
   readonly #counts = new Map<string, Counted>();
 
-  add(what: string, where: string): void {
-    this.#total++;
+  add(what: string, where: string, times = 1): void {
+    this.#total += times;
     const key = `${what} ${where}`;
     const { count = 0 } = this.#counts.get(key) ?? {};
-    if (count > 0 || this.#counts.size < LISTED_MAX) this.#counts.set(key, { what, where, count: count + 1 });
+    if (count > 0 || this.#counts.size < LISTED_MAX) this.#counts.set(key, { what, where, count: count + times });
   }
 
   told(): Tallied {
