@@ -23,13 +23,14 @@ export interface SuitePlan {
     readonly cpus?: number;
     readonly model?: string;
     readonly maxTurns?: number;
+    /** Counted at the door to the model. */
     readonly maxRequests?: number;
     readonly maxTokens?: number;
     readonly maxCostUsd?: number;
     /** The file of prices. */
     readonly prices?: string;
     readonly modelMode?: 'live' | 'record' | 'replay';
-    /** Where the recordings lie. */
+    /** The folder of the recordings, one for each attempt, with `modelMode` record or replay. */
     readonly recordings?: string;
     readonly allowUntestedVersion?: boolean;
   };

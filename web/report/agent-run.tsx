@@ -77,7 +77,7 @@ function Changes({ changes }: { readonly changes: AgentRunNote['changes'] }) {
   );
 }
 
-/** ` +12 −3`, or nothing where nobody counted. */
+/** ` +12 −3`, or nothing where lines were not counted. */
 function linesText(added: number | null, removed: number | null): string {
   return added === null || removed === null ? '' : ` +${count(added)} −${count(removed)}`;
 }

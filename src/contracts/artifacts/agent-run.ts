@@ -13,7 +13,7 @@ export const CHANGED_LISTED_MAX = 1_000;
 /** What Proctor saw of the run in which an agent's program worked on a case. */
 export const agentRunShape = record({
   run_id: nameText(),
-  /** Of evidence/seal.json of that run, so that nobody can exchange it. */
+  /** Of evidence/seal.json of that run, so that it cannot be exchanged. */
   seal_sha256: contentHashText(),
   termination: z.enum(TERMINATIONS),
   reason: z.enum(REASONS),
@@ -72,7 +72,7 @@ export const AGENT_RUN_ASKS = [
   'flags is a list; each entry has flag, a name in lower case that stands once, and message, which is not blank',
   'changes is null, or has files, added, removed, commits and diff_sha256',
   'files has total and listed; each entry has path, change (add, update or delete), added and removed',
-  'added, removed and commits are whole numbers from 0 up, or null where nobody knows',
+  'added, removed and commits are whole numbers from 0 up, or null where unknown',
   'no list is longer than its total, and none shorter unless it has 1,000 files or 100 violations',
 ] as const;
 

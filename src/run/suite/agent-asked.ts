@@ -1,19 +1,12 @@
 import { contentHash } from '../../base/hash.ts';
 import type { SuiteTarget } from '../../contracts/suite/index.ts';
-import type { AgentOrder } from '../agent/order.ts';
+import type { SuitePlan } from '../../evidence/suite-run.ts';
 import { readPrices } from '../agent/read-prices.ts';
 
 /** What may be asked of an agent's program in every attempt, beside its policy and its folder. */
-export interface AgentAsked
-  extends Pick<
-    AgentOrder,
-    'model' | 'maxTurns' | 'maxRequests' | 'maxTokens' | 'maxCostUsd' | 'prices' | 'modelMode' | 'allowUntestedVersion'
-  > {
-  /** The folder of the recordings, one for each attempt, with `modelMode` record or replay. */
-  readonly recordings?: string;
-}
+export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus'>;
 
-/** All of them, in the words that people are told. */
+/** The flag of each. */
 export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
   model: '--model',
   maxTurns: '--max-turns',
@@ -33,7 +26,7 @@ export function askedIn(options: AgentAsked): AgentAsked {
 }
 
 /** The same as the request states it, so that a run of another model, or under other limits, is one of another target. */
-export function askedNote(asked: AgentAsked & Pick<AgentOrder, 'cwd'>): Partial<SuiteTarget & { kind: 'agent' }> {
+export function askedNote(asked: AgentAsked & { readonly cwd: string }): Partial<SuiteTarget & { kind: 'agent' }> {
   const { model, maxTurns, maxRequests, maxTokens, maxCostUsd, prices, modelMode = 'live' } = asked;
   return {
     ...(model !== undefined && { model }),

@@ -110,7 +110,7 @@ interface Wrong {
   readonly first?: number;
 }
 
-/** Nobody sees what another target changes, or what it is denied. */
+/** Proctor does not see what other targets change or are denied. */
 function askedOfAgents(expected: object): Wrong[] {
   return OF_AGENT_RUNS.filter(key => Object.hasOwn(expected, key)).map(key =>
     wrong(`expected.${key}`, "can be judged only of an agent's program (--agent claude or codex)"),

@@ -19,8 +19,8 @@ export interface LaidOut {
 }
 
 /**
- * Writes the chosen cases of a file into the folder of a run, and beside them the scripts that will judge them. Cases that
- * expect what nobody could see of a target of this kind are refused.
+ * Writes the chosen cases of a file into the folder of a run, and beside them the scripts that will judge them. Refuses
+ * cases that expect what Proctor cannot see of a target of this kind.
  */
 export function layOutCases(
   file: string,
