@@ -93,6 +93,17 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number];
 
+/** Reasons that say nothing of the agent: its model could not be asked, or the machine or the caller ended the run. */
+export const NOT_OF_THE_AGENT: ReadonlySet<Reason> = new Set<Reason>([
+  'auth_missing',
+  'api_error',
+  'spawn_failed',
+  'unsupported_version',
+  'cancelled',
+  'interrupted',
+  'runner_failed',
+]);
+
 /** What one line of the native stream means for whoever watches the agent. */
 export interface LineReading {
   readonly events: readonly AgentEvent[];
