@@ -17,7 +17,8 @@ export class Needles {
   /** Whether one begins with these two bytes. */
   readonly #begins = new Uint8Array(65_536);
   readonly #shortest: number;
-  /** Built for the first large text. */
+  #searchedBytes = 0;
+  /** Built once so much was searched that it is worth it. */
   #sieve: Sieve | 'none' | undefined;
   readonly longest: number;
   /** The same values without their forms. */
@@ -56,11 +57,11 @@ export class Needles {
   }
 
   #placesIn(bytes: Buffer): { next(from: number): number } {
-    if (bytes.length < SMALL_BYTES) return { next: from => this.#placeFrom(bytes, from) };
-    this.#sieve ??= Sieve.of(this.#sorted) ?? 'none';
-    return this.#sieve === 'none'
-      ? { next: from => this.#placeFrom(bytes, from) }
-      : new SievedPlaces(this.#sieve, bytes);
+    this.#searchedBytes += bytes.length;
+    if (this.#searchedBytes >= WORTH_BYTES) this.#sieve ??= Sieve.of(this.#sorted) ?? 'none';
+    return this.#sieve instanceof Sieve && bytes.length >= SMALL_BYTES
+      ? new SievedPlaces(this.#sieve, bytes)
+      : { next: from => this.#placeFrom(bytes, from) };
   }
 
   /** The next place where one may begin, or -1. For small texts, and for needles without a sieve. */
@@ -135,4 +136,6 @@ function pairAt(bytes: Buffer, at: number): number {
 }
 
 const SHIFT_MAX = 255;
-const SMALL_BYTES = 4_096;
+/** Smaller texts are not worth a call into the sieve, and fewer bytes in all not worth building it, which takes some milliseconds. */
+const SMALL_BYTES = 512;
+const WORTH_BYTES = 128 * 1024;

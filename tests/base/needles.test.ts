@@ -12,6 +12,13 @@ function found(needles: Needles, bytes: Buffer): Hit[] {
   return hits;
 }
 
+/** Needles that have searched so much before that they use a sieve if they can. */
+function sieved(texts: readonly string[]): Needles {
+  const needles = new Needles(texts);
+  needles.find(Buffer.alloc(200_000, ' '), 0);
+  return needles;
+}
+
 /** The same by the plainest of rules: at each place, the longest text that stands there. */
 function plainly(texts: readonly string[], bytes: Buffer): Hit[] {
   const lengths = new Map<number, number>();
@@ -71,7 +78,7 @@ describe('in a large text, the needles that are found are those that stand there
 
   test.each([4, 11])('across the borders of blocks, of %i bytes', length => {
     const text = textOf(chanceFrom(length), 'abcdefghijklmnop0123456789', length);
-    const needles = new Needles([text]);
+    const needles = sieved([text]);
     const chance = chanceFrom(3);
     const filler = Buffer.from(textOf(chance, 'qrstuvwxyz \n', 220_000));
     for (let place = 4_096 - 40; place < 4_096 + 40; place++) {
@@ -90,7 +97,7 @@ describe('in a large text, the needles that are found are those that stand there
 
   test('with the first letters of all credentials', () => {
     const anchors = CREDENTIALS.flatMap(credential => credential.anchors);
-    const needles = new Needles(anchors);
+    const needles = sieved(anchors);
     for (let seed = 0; seed < 20; seed++) {
       const bytes = haystack(anchors, seed, 80_000);
       expect(found(needles, bytes)).toEqual(plainly(anchors, bytes));
@@ -101,6 +108,6 @@ describe('in a large text, the needles that are found are those that stand there
     const chance = chanceFrom(9);
     const all = Array.from({ length: 3_000 }, () => textOf(chance, 'abcdefghijklmnop0123456789', 14));
     const bytes = haystack(all, 1, 30_000);
-    expect(found(new Needles(all), bytes)).toEqual(plainly(all, bytes));
+    expect(found(sieved(all), bytes)).toEqual(plainly(all, bytes));
   });
 });
