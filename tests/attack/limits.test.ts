@@ -102,9 +102,9 @@ while held < GOAL: shared[held] = 1; held += 4096`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds files in the work folder and in /tmp', async () => {
+  test.each(['output/x', '/tmp/x'])('holds files: %s', async file => {
     const code = `
-file = open('output/x', 'wb')
+file = open('${file}', 'wb')
 while held < GOAL: held += file.write(bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
