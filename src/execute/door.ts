@@ -64,6 +64,8 @@ export interface Door {
   /** The word that opens it. */
   readonly token: string;
   stats(): DoorStats;
+  /** Calls back when the model has called one of these tools, at the end of its answer. */
+  onQuestion(tools: readonly string[], tell: (tool: string) => void): void;
   /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
   countIn(file: string): void;
   /** Replaying: the first request that was not as recorded, and in what. */
@@ -135,6 +137,9 @@ export async function openDoor({ at, api, mode, secrets, keepCredentials, limits
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
+    onQuestion(tools, tell) {
+      keeper.questions = { tools, tell };
+    },
     countIn(file) {
       const counting = new DoorCounter(file);
       counter = counting;

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type Answer, type Answerer, failed } from './door-modes.ts';
+import { QuestionEar } from './question-ear.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
 /** Lets requests in that may be, and brings answers back. Whoever asks may be hostile: it never throws. */
@@ -20,6 +21,8 @@ export class Doorkeeper {
   #problem: string | undefined;
   /** Told of every request, and of every one that failed. */
   onCount: (() => void) | undefined;
+  /** Tools by which a model asks the user, and who is told when it does. */
+  questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, answerer: Answerer) {
     this.#token = digestOf(token);
@@ -128,6 +131,7 @@ export class Doorkeeper {
     if (answer.problem !== undefined) this.#note(answer.problem);
     let isWhole = false;
     let bytes = 0;
+    const ear = this.questions && new QuestionEar(this.questions.tools);
     try {
       response.writeHead(answer.status, answer.headers);
       response.flushHeaders();
@@ -136,6 +140,7 @@ export class Doorkeeper {
         if (bytes > this.#limits.answerBytesMax)
           throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
+        ear?.take(chunk);
         this.#bytesAnswered += chunk.length;
         if (!response.write(chunk)) await drained(response);
         if (hungUp.aborted) break;
@@ -149,6 +154,7 @@ export class Doorkeeper {
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
+    if (ear?.heard !== undefined) this.questions?.tell(ear.heard);
     if (!isWhole || answer.problem !== undefined) this.#fail();
   }
 

@@ -13,6 +13,7 @@ import type { AgentJudgement, AgentPlan } from '../../evidence/agent-run.ts';
 import { doorCountIn } from '../../evidence/door-count.ts';
 import { against } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { guardOf } from '../../policy/run-violations.ts';
 import { during } from './judged.ts';
 import { maskedStatus } from './masked.ts';
 import { terminationOf } from './termination.ts';
@@ -26,11 +27,14 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   readonly judgement: AgentJudgement;
   readonly unknown: RecoveredNote['unknown'];
 }> {
-  const { folder, plan, isStarted, tree, because, files, events } = left;
+  const { folder, plan, isStarted, capture, tree, because, files, events } = left;
   const reading = readAgain(folder, plan);
   const summary = plan.policy as PolicySummary;
   const breaches = tree?.breaches ?? [];
-  const violations = [...breaches, ...during({ reading, stoppedFor: undefined }, summary.effective)];
+  const violations = [
+    ...breaches,
+    ...during({ reading, stoppedFor: undefined }, capture.networkAttempts, summary.effective),
+  ];
   const access = accessOf(left);
   const head = tree?.changes.refs.find(({ name }) => name === 'HEAD')?.sha;
   const judgement: AgentJudgement = {
@@ -84,7 +88,11 @@ function endedAs(
 function readAgain(folder: string, plan: AgentPlan): AgentReading {
   const adapter = agentNamed(plan.asked.agent_family);
   if (!adapter) throw new Fault('odd_journal', 'The journal of the run names an agent that Proctor does not know.');
-  const reader = adapter.reader({ approval: plan.invocation.approval, maxTurns: undefined });
+  const reader = adapter.reader({
+    approval: plan.invocation.approval,
+    maxTurns: undefined,
+    isGuarded: guardOf((plan.policy as PolicySummary).effective),
+  });
   const cutter = new LineCutter(LINE_BYTES_MAX);
   const fd = openSync(path.join(folder, AGENT_FILES.stdout), 'r');
   try {
