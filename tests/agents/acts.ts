@@ -125,5 +125,5 @@ export function actTask({ does: deed }: Act, word: 'DO' | 'SCENARIO'): string {
     return word === 'DO'
       ? `DO=final:${Buffer.from(deed.lastWords).toString('base64url')}`
       : `SCENARIO=words_${hex(deed.lastWords)}`;
-  return word === 'DO' ? 'DO=model:ask DO=ask' : 'SCENARIO=ask';
+  return word === 'DO' ? 'DO=model:ask DO=ask_user' : 'SCENARIO=ask';
 }

@@ -38,7 +38,7 @@ const telling: Readonly<Record<string, Deed>> = {
       tongue.notWritten(call, String(error));
     }
   },
-  ask: ({ tongue }) => tongue.asks(),
+  ask_user: ({ tongue }) => tongue.asks(),
   failed_command: ({ tongue }) => {
     const call = callOf('command', 'npm test');
     tongue.calls(call);

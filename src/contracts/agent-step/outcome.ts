@@ -15,6 +15,7 @@ import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
+import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
 const shape = record({
@@ -50,14 +51,7 @@ const shape = record({
   events: count(),
   denials: count(),
   /** How the agent reached its model. */
-  model_access: record({
-    mode: z.enum(['none', 'live', 'record', 'replay']),
-    requests: count(),
-    failures: count(),
-    recording_sha256: z.nullable(contentHashText()),
-    /** Which request was the first that is not as it was recorded. */
-    difference: z.nullable(wordyText()),
-  }),
+  model_access: modelAccessShape,
   streams: streamsShape,
   enforcement: enforcementShape,
   observed: observedShape,
@@ -143,21 +137,10 @@ const rules = [
     id: 'AO6',
     title: 'Model Access Told',
     why: 'An answer that comes from a recording is not one that a model gave today.',
-    asks: [
-      'model_access has mode, requests, failures, recording_sha256 and difference',
-      'mode is none, live, record or replay',
-      'recording_sha256 is null unless mode is record or replay',
-      'difference is null unless mode is replay',
-      'requests is 0 where mode is none',
-    ],
+    asks: MODEL_ACCESS_ASKS,
     fields: ['model_access'],
-    *check({ model_access: { mode, requests, recording_sha256, difference } }) {
-      const isRecorded = mode === 'record' || mode === 'replay';
-      if (!isRecorded && recording_sha256 !== null)
-        yield must('model_access.recording_sha256', 'must be null where nothing was recorded or replayed');
-      if (mode !== 'replay' && difference !== null)
-        yield must('model_access.difference', 'must be null where nothing was replayed');
-      if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
+    *check({ model_access }) {
+      yield* doubtModelAccess(model_access);
     },
     breach: ({ model_access, ...rest }) => ({ ...rest, model_access: { ...model_access, difference: 'request 3' } }),
   }),
@@ -238,7 +221,25 @@ export const agentOutcome: Contract = {
     lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
     events: 17,
     denials: 0,
-    model_access: { mode: 'live', requests: 4, failures: 0, recording_sha256: null, difference: null },
+    model_access: {
+      mode: 'live',
+      requests: 5,
+      failures: 1,
+      recording_sha256: null,
+      difference: null,
+      last_status: 200,
+      counted: {
+        requests: 4,
+        input_tokens: 18_211,
+        cached_input_tokens: 12_004,
+        output_tokens: 913,
+        cost_usd: 0.0359,
+        estimated: 0,
+      },
+      budget: { max_turns: null, max_requests: 40, max_tokens: 200_000, max_cost_usd: 2.5 },
+      refused: { total: 1, listed: [{ what: 'endpoint', where: 'POST /v1/files', count: 1 }] },
+      stripped: { total: 4, listed: [{ what: 'body', where: 'tools[]', count: 4 }] },
+    },
     streams: [
       {
         name: 'stdout',

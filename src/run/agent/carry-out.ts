@@ -106,6 +106,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     onEvent: around.onEvent,
   });
   made.door?.onQuestion(adapter.questionTools, () => watch.asked());
+  made.door?.onOver(detail => watch.halt({ reason: 'limit_budget', detail }));
   let failure: { readonly error: unknown } | undefined;
   try {
     const capture = await watched(prepared, around, (stream, bytes) => {

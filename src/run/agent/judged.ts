@@ -6,6 +6,7 @@ import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
 import { flagWarnings } from '../../evidence/ingest/flags.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { doorViolations } from '../../policy/door-violations.ts';
 import { violationsDuring } from '../../policy/run-violations.ts';
 import type { Going } from './carry-out.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
@@ -38,17 +39,19 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
   // A sandbox of the agent's own may turn attempts away before the kernel counts them, so that none is no proof.
   const networkAttempts = ready.program.nestedSandbox ? capture.networkAttempts || undefined : capture.networkAttempts;
   const seenDuring = during(seen, networkAttempts, effective).map(violation => maskedViolation(violation, mask));
+  const atDoor = doorViolations(access.refused, effective);
   const ended = terminationOf({
     ending: capture.ending,
     survivors: capture.survivors ?? 0,
     stoppedFor,
     reading,
     approval: effective.approval_posture,
-    breaches: [...breaches, ...seenDuring.filter(({ source }) => source === 'sandbox')],
+    breaches: [...breaches, ...seenDuring.filter(({ source }) => source === 'sandbox'), ...atDoor],
     tooMuch: after.tooMuch,
     difference: access.difference,
+    lastAsk: made.door?.stats().lastAsk ?? null,
   });
-  const violations = [...breaches, ...seenDuring];
+  const violations = [...breaches, ...seenDuring, ...atDoor];
   const status = workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes);
   const workspaceStatus = maskedStatus(status, mask);
   const judgement: AgentJudgement = {

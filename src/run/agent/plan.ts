@@ -21,7 +21,7 @@ import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts
 import type { Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { maskOf } from './masked.ts';
-import { secretsOf } from './model.ts';
+import { budgetOf, secretsOf } from './model.ts';
 
 /** Where the door is offered inside. */
 const DOOR_PORT = 8417;
@@ -146,6 +146,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     observed: [...observed],
     clocks: clocksOf(bound),
     modelMode: model.kind,
+    budget: budgetOf(bound.limits),
     policy: policySummary({
       ...bound.summary,
       capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],
