@@ -2,6 +2,7 @@ import type { AgentEvent, Denial, LineReading, Reason } from '../contracts/agent
 import { blockedIn } from './blocked.ts';
 import { Calls, Denials } from './calls.ts';
 import { QUESTIONS, WEB } from './claude-invoke.ts';
+import { eventsOf, fileChangeOf, PATH_BYTES_MAX, refusalOf, resultText } from './claude-parts.ts';
 import { endingOf, type ClaudeEnding, isAuthTrouble, NO_USAGE } from './claude-ending.ts';
 import { brief, clipped, countIn, jsonOf, listIn, objectIn, type Said, statusIn, textIn } from './said.ts';
 import { ALIVE, alive, EVENTS_MAX, type Protocol, progress } from './stream.ts';
@@ -247,8 +248,6 @@ function pathIn(input: Said | undefined): string | undefined {
   return path === undefined || path === '' ? undefined : brief(path, PATH_BYTES_MAX);
 }
 
-const PATH_BYTES_MAX = 4096;
-
 /** A command has no path of its own; what Claude would have asked leave for names it. */
 function wantedPath(message: unknown): string | undefined {
   return /\bWhat required approval: .{0,100}?(\/work\/[^\s,]{1,300})/.exec(textIn(message) ?? '')?.[1];
@@ -260,59 +259,4 @@ const REASON_BYTES_MAX = 300;
 function initText(said: Said): string {
   const mode = nameIn(said.permissionMode) ?? 'unknown';
   return brief(`model ${nameIn(said.model) ?? 'unknown'}, mode ${mode}, ${listIn(said.tools).length} tools`);
-}
-
-/** What the parts of a message say. */
-function eventsOf(
-  content: unknown,
-  role: 'assistant' | 'user',
-  called: (block: Said) => AgentEvent[],
-  finished: (block: Said) => AgentEvent[],
-): AgentEvent[] {
-  if (typeof content === 'string') return [{ kind: 'message', role, body: clipped(content) }];
-  const events: AgentEvent[] = [];
-  for (const part of listIn(content)) {
-    if (events.length >= EVENTS_MAX) {
-      events.push({ kind: 'note', level: 'warning', text: 'The line has more parts than are told.' });
-      break;
-    }
-    const block = objectIn(part);
-    const type = textIn(block?.type);
-    if (!block || type === undefined) continue;
-    if (type === 'text') events.push({ kind: 'message', role, body: clipped(textIn(block.text) ?? '') });
-    else if (type === 'thinking') events.push({ kind: 'thinking', body: clipped(textIn(block.thinking) ?? '') });
-    else if (type === 'tool_use' || type === 'server_tool_use') events.push(...called(block));
-    else if (type === 'tool_result' || type.endsWith('_tool_result')) events.push(...finished(block));
-  }
-  return events;
-}
-
-/** A result is a text, or parts of which some are texts. */
-function resultText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return listIn(content)
-    .map(part => textIn(objectIn(part)?.text))
-    .filter(text => text !== undefined)
-    .join('\n');
-}
-
-/** The call that was turned down, if a note on a result tells of one. */
-function refusalOf(note: unknown): [string, true][] {
-  const meta = objectIn(note);
-  const id = textIn(meta?.id);
-  const isRejected =
-    textIn(objectIn(meta?.permission_decision)?.decision) === 'reject' ||
-    /reject|denied|permission/.test(textIn(meta?.non_execution_kind) ?? '');
-  return id !== undefined && isRejected ? [[id, true]] : [];
-}
-
-function fileChangeOf(outcome: Said | undefined): AgentEvent | undefined {
-  const path = textIn(outcome?.filePath);
-  // Reading a file tells its path, too; only a change has a patch.
-  if (path === undefined || path === '' || !Array.isArray(outcome?.structuredPatch)) return undefined;
-  return {
-    kind: 'file_change',
-    path: brief(path, PATH_BYTES_MAX),
-    change: outcome.type === 'create' ? 'add' : 'update',
-  };
 }
