@@ -134,6 +134,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     clocks: plan.clocks,
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
+    network_attempts: capture.networkAttempts ?? null,
     ...(recovered && { recovered }),
     ...maskingOf(judgement.masking, capture),
   };

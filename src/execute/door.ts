@@ -70,6 +70,8 @@ export interface Door {
   /** The word that opens it. */
   readonly token: string;
   stats(): DoorStats;
+  /** Calls back when the model has called one of these tools, at the end of its answer. */
+  onQuestion(tools: readonly string[], tell: (tool: string) => void): void;
   /** Calls back once, when the first request is refused because the budget is used up. */
   onOver(tell: (sentence: string) => void): void;
   /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
@@ -151,6 +153,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
+    onQuestion(tools, tell) {
+      keeper.questions = { tools, tell };
+    },
     onOver(tell) {
       gate.onOver = tell;
     },

@@ -6,6 +6,7 @@ import { type Answer, type Answerer, failed } from './door-modes.ts';
 import type { Ask } from './gateway/ask.ts';
 import { type Gate, type GateRequest, whereOf } from './gateway/gate.ts';
 import { Refused } from './gateway/refused.ts';
+import { QuestionEar } from './question-ear.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
 /** Lets requests in that may be, and brings answers back. Whoever asks may be hostile: it never throws. */
@@ -24,6 +25,8 @@ export class Doorkeeper {
   #problem: string | undefined;
   /** Told of every request, and of the end of each. */
   onCount: (() => void) | undefined;
+  /** Tools by which a model asks the user, and who is told when it does. */
+  questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
     this.#token = digestOf(token);
@@ -177,6 +180,7 @@ export class Doorkeeper {
     let isWhole = false;
     let broke: string | undefined;
     let bytes = 0;
+    const ear = this.questions && new QuestionEar(this.questions.tools);
     try {
       response.writeHead(answer.status, answer.headers);
       response.flushHeaders();
@@ -185,6 +189,7 @@ export class Doorkeeper {
         if (bytes > this.#limits.answerBytesMax)
           throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
+        ear?.take(chunk);
         ask?.take(chunk);
         this.#bytesAnswered += chunk.length;
         if (!response.write(chunk)) await drained(response);
@@ -201,6 +206,7 @@ export class Doorkeeper {
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
+    if (ear?.heard !== undefined) this.questions?.tell(ear.heard);
     if (!isWhole || answer.problem !== undefined || answer.status >= 400) this.#fail();
     else this.onCount?.();
   }

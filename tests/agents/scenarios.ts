@@ -4,7 +4,11 @@ import path from 'node:path';
 export type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'command'; readonly command: string }
-  | { readonly kind: 'write'; readonly path: string; readonly content: string };
+  | { readonly kind: 'write'; readonly path: string; readonly content: string }
+  /** A file by the tool that each agent has for files, where `write` may be a command. */
+  | { readonly kind: 'patch'; readonly path: string; readonly content: string }
+  /** The tool by which each agent asks its user. */
+  | { readonly kind: 'question'; readonly text: string };
 
 export type Scenario =
   | { readonly how: 'answer'; readonly blocks: readonly Block[] }
@@ -59,6 +63,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
   /** A planner's answer, as models like to give it. */
   plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
+  ask: () => ({ how: 'answer', blocks: [{ kind: 'question', text: 'Which colour should it be?' }] }),
   claim: () => say('I ran the tests. All tests pass.'),
   silent: () => ({ how: 'silent' }),
   cut: () => ({ how: 'cut' }),
@@ -75,8 +80,21 @@ export function sleepSeconds(port: number): number {
   return 300_000 + port;
 }
 
+/** What is said in hexadecimal after the first word, such as `sh_6c73`. */
+const SPELT: Readonly<Record<string, (text: string) => Scenario>> = {
+  sh: run,
+  file: path => ({ how: 'answer', blocks: [{ kind: 'patch', path, content: 'hello\n' }] }),
+  words: say,
+};
+
+function spelt(word: string): (() => Scenario) | undefined {
+  const [, kind = '', hex = ''] = /^([a-z]+)_((?:[0-9a-f]{2})+)$/.exec(word) ?? [];
+  const made = Object.hasOwn(SPELT, kind) ? SPELT[kind] : undefined;
+  return made && (() => made(Buffer.from(hex, 'hex').toString()));
+}
+
 export function scenarioIn(word: string, results: number, place: Place): Scenario {
-  const first = FIRST[word];
+  const first = FIRST[word] ?? spelt(word);
   if (first === undefined) return refuse(400, 'invalid_request_error', `There is no scenario ${word}`);
   return results === 0 || ENDLESS.has(word) ? first(place) : say(FINAL_TEXT);
 }

@@ -61,6 +61,8 @@ const shape = record({
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
+  /** How often something in the sandbox reached for a network that is not there; null where the kernel did not tell. */
+  network_attempts: z.optional(z.nullable(count())),
   recovered: recoveredShape,
   masking: z.optional(maskingShape),
 });
@@ -150,9 +152,21 @@ const rules = [
       'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
       'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
+      'network_attempts, if present, is how often something in the sandbox reached for a network that is not there, or null',
       ...MASKING_ASKS,
     ],
-    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage', 'survivors', 'masking'],
+    fields: [
+      'ending',
+      'streams',
+      'enforcement',
+      'observed',
+      'limits',
+      'clocks',
+      'usage',
+      'survivors',
+      'network_attempts',
+      'masking',
+    ],
     reads: ['reason'],
     *check({ survivors, reason }) {
       if (reason === 'orphan_left' && !survivors) yield must('survivors', 'must be counted where some are the reason');

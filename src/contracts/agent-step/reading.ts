@@ -125,6 +125,10 @@ export interface Denial {
   readonly path: string | null;
   /** It would have reached for the network. */
   readonly isNetwork: boolean;
+  /** It asks the user, and nobody is there to answer. */
+  readonly isQuestion?: true;
+  /** The agent denied nothing: a tool failed, and its output or its path says why. */
+  readonly fromOutput?: true;
   readonly native_line: number;
 }
 

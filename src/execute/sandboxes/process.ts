@@ -9,6 +9,7 @@ import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
 import { childrenOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
 import { checkExtras } from '../mounts.ts';
+import { NetworkReach } from '../network-reach.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
 import { documentsOf, etcFor } from './etc.ts';
@@ -81,6 +82,7 @@ class BoundCell implements Cell {
   #wish: 'SIGTERM' | 'SIGKILL' | undefined;
   #running: Promise<unknown> | undefined;
   #status: AsyncGenerator<string> | undefined;
+  readonly #reach = new NetworkReach();
 
   private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded) {
     this.#job = job;
@@ -195,8 +197,9 @@ class BoundCell implements Cell {
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }
 
-  counters(): Promise<Counters> {
-    return this.#watch.counters();
+  async counters(): Promise<Counters> {
+    const networkAttempts = this.#reach.attempts();
+    return { ...(await this.#watch.counters()), ...(networkAttempts !== undefined && { networkAttempts }) };
   }
 
   exceeded(): Promise<'cpu' | 'memory' | undefined> {
@@ -207,6 +210,7 @@ class BoundCell implements Cell {
     this.kill();
     await Promise.race([this.#running, wait(END_MS_MAX, undefined, { ref: false })]);
     await first?.();
+    this.#reach.close();
     await this.#holder.close();
   }
 
@@ -230,6 +234,8 @@ class BoundCell implements Cell {
     const bubblewrap = childrenOf(shell).find(isAlive);
     this.#isMet = true;
     if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
+    const { home, network } = this.#job;
+    if (home && network === 'blocked' && this.#init !== undefined) this.#reach.open(this.#init);
     if (this.#wish === 'SIGKILL') this.kill();
     else if (this.#wish === 'SIGTERM') this.terminate();
   }

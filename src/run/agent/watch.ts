@@ -37,6 +37,8 @@ export interface Watching {
 export interface StoppedFor {
   readonly reason: Reason;
   readonly detail: string;
+  /** What saw it, where that was not the agent's own stream. */
+  readonly source?: 'door';
 }
 
 export interface Seen {
@@ -115,6 +117,11 @@ export class AgentWatch {
       const isDoubtful = !isAsking && stream === 'stdout';
       this.#asking = setTimeout(() => this.halt(ASKED), isDoubtful ? DOUBTFUL_MS : ASKING_MS);
     }
+  }
+
+  /** The door heard the model ask the user. */
+  asked(): void {
+    this.halt({ ...ASKED, source: 'door' });
   }
 
   /** Everything of it is dead. */
