@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type Deed, uses } from './scene.ts';
 import { pause, print } from './stream.ts';
@@ -9,6 +9,8 @@ const FLOOD_LINE = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repe
 /** Long enough to be found by whoever looks, and not for ever. */
 const STAY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
+/** Where agents find the door that has no network beside it. */
+const DOOR_PORT = 8417;
 
 /** What an agent does when it does not know where it must stop. */
 export const bounds: Readonly<Record<string, Deed>> = {
@@ -27,6 +29,18 @@ export const bounds: Readonly<Record<string, Deed>> = {
   flood_stderr: (_scene, bytes = 'Infinity') => {
     for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE, 2);
   },
+  /** One line of so many bytes in one write, as a program does that does not expect EAGAIN. */
+  at_once: (_scene, bytes = '4000000') => {
+    const line = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repeat(Number(bytes)) })}\n`);
+    if (writeSync(1, line) !== line.length) throw new Error('The line was not written whole.');
+  },
+  /** Asks the model's door something, and waits for what comes back. */
+  knock: () =>
+    new Promise<void>(resolve => {
+      const socket = connect({ host: '127.0.0.1', port: DOOR_PORT }, () => void socket.write('GET / HTTP/1.0\r\n\r\n'));
+      socket.on('error', () => undefined).once('close', () => resolve());
+      socket.resume();
+    }),
   /** One line, in pieces. */
   long_line: (_scene, bytes = '100000000') => {
     print('{"type":"assistant","text":"');

@@ -20,6 +20,7 @@ export interface Place {
   readonly cwd: string;
 }
 
+export const FORGED_LINE = '{"type":"forged"}';
 export const FINAL_TEXT = 'All done: final answer.';
 const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a model")'] }] };
 
@@ -45,6 +46,11 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
     ),
   net: ({ port }) => run(`bash -c '(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1' && echo NET-OK || echo NET-BLOCKED`),
   fail: () => run('echo broken; exit 3'),
+  /** More at once than any pipe holds. */
+  much: () => run('head -c 900000 /dev/zero | tr "\\0" x'),
+  /** Says something in the agent's name, wherever a stream of a process can be opened. */
+  forge: () =>
+    run(`for p in /proc/[0-9]*; do for n in 1 2; do echo '${FORGED_LINE}' >$p/fd/$n; done; done; echo tried`),
   loop: () => run('true'),
   /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),

@@ -4,7 +4,16 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
 import { startModelApi } from '../agents/model-api.ts';
-import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
+import {
+  AgentWorld,
+  completed,
+  ended,
+  expectAll,
+  linesIn,
+  placePrograms,
+  type Row,
+  WITH_KEYS,
+} from '../agent/world.ts';
 import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
 
 placePrograms();
@@ -210,3 +219,20 @@ test('a task is read from a file alone, and never for ever', () => {
   }
   expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs'))).toBe(false);
 });
+
+test.each(['read-only', 'edit', 'open'])(
+  '100 MB arrive whole under %s, from a program that expects no EAGAIN',
+  policy => {
+    const LINES = 10;
+    const LINE_BYTES = 10_000_000;
+    const world = new AgentWorld();
+    for (const agent of ['claude', 'codex'] as const) {
+      const task = `DO=knock ${`DO=at_once:${LINE_BYTES} `.repeat(LINES)}`;
+      const { answer, folder, stderr } = world.run(agent, task, ['--policy', policy], WITH_KEYS);
+      expect(answer, `${agent} ${stderr}`).toMatchObject(completed);
+      const lines = readFileSync(path.join(folder, 'evidence/native/stdout.log'), 'latin1').split('\n');
+      const whole = `{"type":"flood","text":"${'x'.repeat(LINE_BYTES)}"}`;
+      expect(lines.filter(line => line === whole).length, agent).toBe(LINES);
+    }
+  },
+);

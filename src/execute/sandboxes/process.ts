@@ -12,7 +12,7 @@ import { checkExtras } from '../mounts.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
 import { documentsOf, etcFor } from './etc.ts';
-import { allRemoved, DISK, type Disk, Holder, quoted } from './holder.ts';
+import { allRemoved, DISK, type Disk, Holder, quoted, type StreamKind } from './holder.ts';
 import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
@@ -28,23 +28,25 @@ export interface ProcessSandbox extends Sandbox {
 
 /** Bubblewrap around the program, with control groups and a system call filter. */
 export function processSandbox(cgroups: Cgroups): ProcessSandbox {
-  let spare: Promise<Holder> | undefined;
+  const spares = new Map<StreamKind, Promise<Holder>>();
   let count = 0;
   let disk: Disk | undefined;
-  const make = (): Promise<Holder> => {
-    const holder = Holder.open(`${ownName()}-${++count}`, cgroups, uidFor(count), disk);
+  let lastStreams: StreamKind = 'pipes';
+  const make = (streams: StreamKind): Promise<Holder> => {
+    const holder = Holder.open(`${ownName()}-${++count}`, cgroups, { uid: uidFor(count), disk, streams });
     // It may never be used; whoever uses it sees its failure.
     holder.catch(() => undefined);
     return holder;
   };
   return {
     warm() {
-      spare ??= make();
+      if (!spares.has(lastStreams)) spares.set(lastStreams, make(lastStreams));
     },
     async open(job) {
-      const next = spare ?? make();
+      lastStreams = job.guarded ? 'sockets' : 'pipes';
+      const next = spares.get(lastStreams) ?? make(lastStreams);
       // Before the wait: whoever opens meanwhile must not get the same one.
-      spare = undefined;
+      spares.delete(lastStreams);
       const holder = await next;
       disk = { bytes: job.limits.workBytes, entries: job.limits.workEntries };
       try {
@@ -55,9 +57,9 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
       }
     },
     async close() {
-      const holder = spare;
-      spare = undefined;
-      await (await holder?.catch(() => undefined))?.close();
+      const holders = [...spares.values()];
+      spares.clear();
+      for (const holder of holders) await (await holder.catch(() => undefined))?.close();
       await allRemoved();
     },
   };

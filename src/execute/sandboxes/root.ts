@@ -26,7 +26,7 @@ export function rootFor(job: Job, disk: string): string[] {
     // Without a size, each of these may take half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     TERMINALS.flatMap(folder => ['--dev-bind', folder, folder]),
-    procFor(),
+    procFor(job),
     ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
     workFolder(job, disk),
     ofAgent(job, disk),

@@ -72,6 +72,7 @@ export async function jobFor(ready: Ready, { stage, clone, door, invocation }: M
     startIn: clone.startIn,
     stdin: STDIN,
     home: true,
+    guarded: true,
     mounts: await reachable(mounts, stage),
     ...(isBehindDoor && { door: true as const }),
     network: bound.bounds.network,
