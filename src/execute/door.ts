@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
 import { maskingOf } from '../base/masker.ts';
+import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
 import { openDoorFolder } from './door-folder.ts';
@@ -66,6 +67,8 @@ export interface Door {
   stats(): DoorStats;
   /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
   countIn(file: string): void;
+  /** Tells of every piece of an answer that is no error, from now on. */
+  onSpeech(told: (speech: ModelSpeech) => void): void;
   /** Replaying: the first request that was not as recorded, and in what. */
   readonly difference: string | undefined;
   /** Replaying: how many recorded requests nobody has made. */
@@ -140,6 +143,9 @@ export async function openDoor({ at, api, mode, secrets, keepCredentials, limits
       counter = counting;
       keeper.onCount = () => counting.write(keeper.stats(), answerer.difference);
       keeper.onCount();
+    },
+    onSpeech(told) {
+      keeper.onSpeech = told;
     },
     get difference() {
       return answerer.difference;

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
+import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type Answer, type Answerer, failed } from './door-modes.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
@@ -18,8 +19,10 @@ export class Doorkeeper {
   #bytesAsked = 0;
   #bytesAnswered = 0;
   #problem: string | undefined;
+  #answers = 0;
   /** Told of every request, and of every one that failed. */
   onCount: (() => void) | undefined;
+  onSpeech: ((speech: ModelSpeech) => void) | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, answerer: Answerer) {
     this.#token = digestOf(token);
@@ -128,10 +131,13 @@ export class Doorkeeper {
     if (answer.problem !== undefined) this.#note(answer.problem);
     let isWhole = false;
     let bytes = 0;
+    const isAnswer = answer.status < FIRST_ERROR && response.req.method === 'POST';
+    const answersBefore = this.#answers;
     try {
       response.writeHead(answer.status, answer.headers);
       response.flushHeaders();
       for await (const chunk of answer.body) {
+        if (isAnswer) this.onSpeech?.({ isFirst: bytes === 0, answersBefore });
         bytes += chunk.length;
         if (bytes > this.#limits.answerBytesMax)
           throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
@@ -146,6 +152,7 @@ export class Doorkeeper {
     } finally {
       answer.over?.(isWhole);
     }
+    if (isWhole && isAnswer) this.#answers++;
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
@@ -162,6 +169,7 @@ export class Doorkeeper {
   }
 }
 
+const FIRST_ERROR = 400;
 const METHODS: ReadonlySet<string> = new Set<RecordedRequest['method']>(['GET', 'HEAD', 'POST']);
 
 /** Bodies of requests that are under way, all together. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 /** What a block of an answer is, before it is put into the words of one API. */
 export type Block =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'command'; readonly command: string; readonly isBackground?: true }
   | { readonly kind: 'write'; readonly path: string; readonly content: string };
 
 export type Scenario =
@@ -26,6 +26,10 @@ const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a mode
 
 const say = (text: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'text', text }] });
 const run = (command: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'command', command }] });
+const inBackground = (command: string): Scenario => ({
+  how: 'answer',
+  blocks: [{ kind: 'command', command, isBackground: true }],
+});
 const write = (path: string): Scenario => ({
   how: 'answer',
   blocks: [{ kind: 'write', path, content: 'hello from the model\n' }],
@@ -54,6 +58,10 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   loop: () => run('true'),
   /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
+  /** A command that goes on while the agent does, and after it has said that it is done. */
+  background: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
+  /** The same, over and over: none of them ever ends. */
+  background_loop: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
   /** A planner's answer, as models like to give it. */
   plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
   claim: () => say('I ran the tests. All tests pass.'),
@@ -64,7 +72,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   e500: () => refuse(500, 'api_error', 'Internal server error'),
   e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
 };
-const ENDLESS: ReadonlySet<string> = new Set(['loop']);
+const ENDLESS: ReadonlySet<string> = new Set(['loop', 'background_loop']);
 
 /** For how long the model makes a tool sleep: a number that is nobody else's on the machine. */
 export function sleepSeconds(port: number): number {

@@ -50,7 +50,11 @@ function anthropicBlock(block: Block, index: number, id: string): Event[] {
           { type: 'text_delta', text: block.text },
         ]
       : block.kind === 'command'
-        ? tool('Bash', { command: block.command, description: 'As the scenario says' })
+        ? tool('Bash', {
+            command: block.command,
+            description: 'As the scenario says',
+            ...(block.isBackground && { run_in_background: true }),
+          })
         : tool('Write', { file_path: block.path, content: block.content });
   return [
     { type: 'content_block_start', index, content_block: start },
@@ -80,6 +84,10 @@ export function openaiEvents(blocks: readonly Block[], id: string): readonly Eve
   ];
 }
 
+function isBackground(block: Block): boolean {
+  return block.kind === 'command' && block.isBackground === true;
+}
+
 /** Not every model of Codex is offered a tool for files; all are offered one for commands. */
 function openaiItem(block: Block, id: string): object {
   if (block.kind === 'text')
@@ -98,6 +106,7 @@ function openaiItem(block: Block, id: string): object {
     id: `fc_${id}`,
     call_id: `call_${id}`,
     name: 'exec_command',
-    arguments: JSON.stringify({ cmd: command }),
+    // The shortest time that Codex waits for a command before it lets it run on.
+    arguments: JSON.stringify({ cmd: command, ...(isBackground(block) && { yield_time_ms: 250 }) }),
   };
 }

@@ -1,4 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -236,3 +238,35 @@ test.each(['read-only', 'edit', 'open'])(
     }
   },
 );
+
+test.each([
+  ['takes its time', 36, ['--idle-timeout', '4s'], completed],
+  [
+    'never comes to an end',
+    Infinity,
+    ['--idle-timeout', '4s', '--timeout', '12s'],
+    ended('killed_timeout', 'wall_clock'),
+  ],
+  ['falls silent', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
+] as const)('a model that %s', async (_, pieces, flags, expected) => {
+  const api = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    let left: number = pieces;
+    const timer = setInterval(() => {
+      if (left-- > 0) response.write('event: ping\ndata: {}\n\n');
+      else if (pieces > 1) response.end();
+    }, 250);
+    response.on('close', () => clearInterval(timer));
+  });
+  onTestFinished(() => {
+    api.close();
+    api.closeAllConnections();
+  });
+  await new Promise<void>(resolve => api.listen(0, '127.0.0.1', resolve));
+  const { port } = api.address() as AddressInfo;
+  const world = new AgentWorld();
+  const env = { ANTHROPIC_API_KEY: 'the-key-of-the-model', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
+  const { answer, stderr } = world.ran(await world.start('claude', 'DO=model', flags, env).ended);
+  expect(answer, stderr).toMatchObject(expected);
+});

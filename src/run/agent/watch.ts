@@ -7,6 +7,8 @@ import type {
   AgentReader,
   AgentReading,
   EndFacts,
+  LineReading,
+  ModelSpeech,
   Reason,
   TranscriptLine,
 } from '../../contracts/agent-step/reading.ts';
@@ -117,6 +119,12 @@ export class AgentWatch {
     }
   }
 
+  /** The model speaks to it: that is progress, however little of it the agent tells. */
+  heard(speech: ModelSpeech): void {
+    const { sign, reason } = this.#watching.reader.heard(speech);
+    this.#obey(sign, reason);
+  }
+
   /** Everything of it is dead. */
   end(facts: EndFacts): Seen {
     this.close();
@@ -153,7 +161,11 @@ export class AgentWatch {
         ...event,
       });
     }
-    if (sign === 'progress') this.#clocks.progress(reader.inFlight);
+    this.#obey(sign, reason);
+  }
+
+  #obey(sign: LineReading['sign'], reason: LineReading['reason']): void {
+    if (sign === 'progress') this.#clocks.progress(this.#watching.reader.inFlight);
     else if (sign === 'terminal') this.#clocks.finished();
     else if (sign === 'kill') this.#halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
   }
