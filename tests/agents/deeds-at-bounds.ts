@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync, writeSync } from 'node:fs';
+import { copyFileSync, writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type Deed, uses } from './scene.ts';
 import { pause, print } from './stream.ts';
@@ -58,6 +58,11 @@ export const bounds: Readonly<Record<string, Deed>> = {
   /** As above, with a hand on the pipes. */
   detach_holding: (_scene, seconds = '2') =>
     apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'inherit'),
+  /** A program by a name of its choice. */
+  detach_as: (_scene, name = 'daemon') => {
+    copyFileSync('/usr/bin/sleep', `/tmp/${name}`);
+    spawn(`/tmp/${name}`, [String(STAY_SECONDS)], { detached: true, stdio: 'ignore' }).unref();
+  },
   deaf: () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
     return forever();

@@ -62,7 +62,7 @@ describe('where it must stop', () => {
     ['DO=retry', IDLE, ended('killed_idle', 'stalled')],
     ['DO=no_line_feed', IDLE, ended('killed_idle', 'stalled')],
     ['DO=deaf', IDLE, ended('killed_idle', 'stalled')],
-    ['DO=linger', [...EDIT, '--timeout', '60s'], ended('killed_idle', 'stalled')],
+    ['DO=linger', [...EDIT, '--timeout', '60s'], { ...completed, left_running: { processes: 0, programs: [] } }],
     ['DO=hang', [...EDIT, '--timeout', '3s'], ended('killed_timeout', 'wall_clock')],
     ['DO=quiet_tool:15000', PATIENT, completed],
     ['DO=say DO=wait:3000 '.repeat(5), PATIENT, completed],
@@ -70,7 +70,8 @@ describe('where it must stop', () => {
     ['DO=long_line:100000000', EDIT, completed],
     ['DO=memory', ['--policy', 'small.yaml'], ended('error', 'out_of_memory')],
     ['DO=processes:5000', EDIT, completed],
-    [`DO=detach:${SLEEP} DO=detach_holding:${SLEEP}`, EDIT, completed],
+    [`DO=detach:${SLEEP} DO=detach_holding:${SLEEP}`, EDIT, { ...completed, left_running: { processes: 4 } }],
+    [`DO=detach:${SLEEP} DO=linger`, EDIT, { ...completed, left_running: { processes: 2 } }],
     [`DO=detach:${SLEEP} DO=deaf`, IDLE, ended('killed_idle', 'stalled')],
     ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
   ] as const)('%s %j', (task, flags, expected) => {

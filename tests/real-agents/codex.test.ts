@@ -22,3 +22,11 @@ test.runIf(agentsFolder !== '')(
     await expectInOrder(made);
   },
 );
+
+test.runIf(agentsFolder !== '')('a command that it leaves running does not outlive it', async () => {
+  const made = await world();
+  const run = await made.run('codex', 'SCENARIO=background', EDIT);
+  expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });
+  expect(run.answer.left_running).not.toBeNull();
+  await expectInOrder(made);
+});

@@ -29,6 +29,7 @@ interface Answer {
   readonly changes: { readonly files: number } | null;
   readonly violations: readonly { readonly class: string }[];
   readonly usage: { readonly turns: number | null };
+  readonly left_running: { readonly processes: number; readonly programs: readonly string[] } | null;
   readonly model_access: { readonly mode: string; readonly requests: number };
 }
 

@@ -18,7 +18,9 @@ export function rootFor(job: Job, disk: string): string[] {
     // All but that of System V memory, which the holder has made and bounded.
     ['--unshare-user', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
     network === 'open' ? [] : ['--unshare-net'],
-    ['--disable-userns', '--die-with-parent', '--new-session'],
+    ['--disable-userns', '--new-session'],
+    // What a guarded program leaves running is looked at before it is ended. All of it dies with the holder in any case.
+    job.guarded ? [] : ['--die-with-parent'],
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],

@@ -20,7 +20,7 @@ import { watched } from '../recorded.ts';
 import type { AgentAnswer, Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
-import { maskOf } from './masked.ts';
+import { maskedLeft, maskOf } from './masked.ts';
 import { accessOf, secretsOf } from './model.ts';
 import { AgentWatch, type Seen } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
@@ -45,6 +45,7 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     ...capture,
     stdout: noteOf(capture.stdout, seen.files.stdout),
     stderr: noteOf(capture.stderr, seen.files.stderr),
+    ...(capture.leftRunning && { leftRunning: maskedLeft(capture.leftRunning, maskOf(ready, made.door)) }),
   };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
   const after = await workspaceAfter(going, folder);

@@ -39,6 +39,8 @@ export interface Watching {
 export interface StoppedFor {
   readonly reason: Reason;
   readonly detail: string;
+  /** It had said its last line, and something that it started kept running, or it did itself. */
+  readonly hadFinished?: true;
 }
 
 export interface Seen {
@@ -87,7 +89,7 @@ export class AgentWatch {
     this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
       // Who asks and gets no answer does not get on, but that is not why.
       if (this.#asking !== undefined) return this.#halt(ASKED);
-      if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE };
+      if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE, hadFinished: true };
       watching.stop('idle');
     });
   }
