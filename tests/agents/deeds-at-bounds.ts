@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, copyFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type Deed, uses } from './scene.ts';
 import { pause, print } from './stream.ts';
@@ -125,6 +125,17 @@ export const bounds: Readonly<Record<string, Deed>> = {
   /** All is said, and it does not go. */
   linger: scene => {
     scene.afterwards = () => pause(HOUR_MS);
+  },
+  /** So many bytes in a file. Its last words are what came of it. */
+  fill_tmp: (scene, bytes = '100000000') => {
+    const piece = Buffer.alloc(1_000_000, 1);
+    try {
+      for (let written = 0; written < Number(bytes); written += piece.length) appendFileSync('/tmp/filled', piece);
+      scene.finalText = `${bytes} bytes in /tmp`;
+    } catch (error) {
+      scene.finalText = String((error as NodeJS.ErrnoException).code);
+      rmSync('/tmp/filled');
+    }
   },
   memory: () => {
     const held: Buffer[] = [];

@@ -40,12 +40,13 @@ export function rootFor(job: Job, disk: string): string[] {
 }
 
 /** The work folder and the temporary one. Where only some places are writable, the rest of it is a part of the root. */
-function workFolder({ stage, staged, writeRoots }: Job, disk: string): string[] {
+function workFolder(job: Job, disk: string): string[] {
+  const { stage, staged, writeRoots } = job;
   const laidOut = staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]);
   if (!writeRoots)
     return [
       '--size',
-      String(TMP_BYTES),
+      String(tmpBytesOf(job)),
       '--tmpfs',
       '/tmp',
       '--bind',
@@ -98,8 +99,15 @@ export function writableIn(
 }
 
 const SHM_BYTES = String(16 * 1024 * 1024);
-/** Beside the work folder, and not counted with it. */
-export const TMP_BYTES = 64 * 1024 * 1024;
+/**
+ * How much fits into /tmp, which lies beside the work folder and counts as memory. The tools of agents keep their output
+ * there: those get half of their memory, so that a full /tmp is an error of the one who writes and not the end of the run.
+ */
+export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guarded' | 'limits'>): number {
+  return guarded && memoryBytes !== undefined ? Math.floor(memoryBytes / 2) : TMP_BYTES;
+}
+
+const TMP_BYTES = 64 * 1024 * 1024;
 
 /** All programs of the machine. Its own settings, users and homes are not among them. */
 function everything(): string[] {
