@@ -5,27 +5,24 @@ import { AgentWorld, completed, linesIn, placePrograms, WITH_KEYS } from './worl
 
 placePrograms();
 
-const STAYS = { processes: 2, programs: [expect.stringMatching(/^(?:da|ba)?sh$/), 'sleep'] };
-
-/** Its shell, and what that runs, outlive it. */
-const LEAVES = 'DO=detach:300';
+const STAYS = { processes: 1, programs: ['daemon'] };
+const LEAVES = 'DO=detach_as:daemon';
 
 test.each([
   ['behind the door', WITH_KEYS],
   ['without one', {}],
 ])('a daemon that an agent leaves is ended, and told by name, %s', (_, env) => {
   const world = new AgentWorld();
-  // It takes a moment for the shell to start the other.
-  const { answer, folder, stderr } = world.run('claude', `${LEAVES} DO=wait:1000`, [], env);
+  const { answer, folder, stderr } = world.run('claude', LEAVES, [], env);
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'exited', code: 0 }, left_running: STAYS });
   const outcome = JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as object;
   expect(outcome).toMatchObject({ left_running: STAYS, survivors: 0 });
-  expect(world.tried(['show', 'latest']).stdout).toMatch(/running {3}2 processes when it ended: (?:da|ba)?sh, sleep\n/);
+  expect(world.tried(['show', 'latest']).stdout).toMatch(/running {3}1 process when it ended: daemon\n/);
 });
 
 test('an agent that said that it is done, and stays, has completed; what it left is told', () => {
   const world = new AgentWorld();
-  const { answer, code, folder, stderr } = world.run('codex', `${LEAVES} DO=wait:1000 DO=linger`);
+  const { answer, code, folder, stderr } = world.run('codex', `${LEAVES} DO=linger`);
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'killed', by: 'idle' }, left_running: STAYS });
   expect(code).toBe(0);
   expect(linesIn(folder).at(-1)).toMatchObject({ kind: 'final', ok: true });
@@ -35,7 +32,7 @@ test('an agent that said that it is done, and stays, has completed; what it left
 
 test('the name of a program that is a secret is masked', () => {
   const world = new AgentWorld();
-  const { answer } = world.run('claude', 'DO=detach_as:hunter2222 DO=wait:1000', ['--secret', 'TOKEN'], {
+  const { answer } = world.run('claude', 'DO=detach_as:hunter2222', ['--secret', 'TOKEN'], {
     TOKEN: 'hunter2222',
   });
   expect(answer).toMatchObject({ ...completed, left_running: { processes: 1, programs: ['[masked]'] } });

@@ -58,7 +58,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
   /** As above, with a hand on the pipes. */
   detach_holding: (_scene, seconds = '2') =>
     apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'inherit'),
-  /** A program by a name of its choice. */
+  /** A program by a name of its choice. It runs when this returns. */
   detach_as: (_scene, name = 'daemon') => {
     copyFileSync('/usr/bin/sleep', `/tmp/${name}`);
     spawn(`/tmp/${name}`, [String(STAY_SECONDS)], { detached: true, stdio: 'ignore' }).unref();
