@@ -10,13 +10,10 @@ export function isTool(item: Said): boolean {
   return TOOLS.has(item.type as string);
 }
 
-const TOOLS: ReadonlySet<string> = new Set([
-  'command_execution',
-  'file_change',
-  'mcp_tool_call',
-  'collab_tool_call',
-  'web_search',
-]);
+/** The only tool that Codex leaves running while it goes on. */
+export const COMMAND = 'command_execution';
+
+const TOOLS: ReadonlySet<string> = new Set([COMMAND, 'file_change', 'mcp_tool_call', 'collab_tool_call', 'web_search']);
 
 export function callOf(item: Said): Event<'tool_call'> {
   const command = textIn(item.command);

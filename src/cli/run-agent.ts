@@ -11,6 +11,7 @@ import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
+import { leftRunningLines } from './agent-text.ts';
 import { endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
@@ -181,6 +182,7 @@ function asJson(result: AgentRunResult): object {
     denials: result.denials,
     changes: result.changes,
     needs_review: result.needsReview,
+    left_running: result.leftRunning,
     usage: result.reported,
     model_access: result.modelAccess,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
@@ -223,6 +225,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,
     ...(result.needsReview.length === 0 ? [] : [`  ${paint('note', 'review')}    ${reviewText(result)}`]),
+    ...leftRunningLines(result.leftRunning, paint),
     `  evidence  ${printable(path.relative(process.cwd(), result.folder))}`,
     paint(
       'faint',

@@ -87,7 +87,6 @@ export function resultOf({ judgement: { termination, reason, finalText } }: Agen
 }
 
 function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): object {
-  const { how } = capture.ending;
   return {
     schema_version: 'runner-metadata.v1',
     agent_family: plan.asked.agent_family,
@@ -101,13 +100,18 @@ function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): obje
     approval_posture: plan.invocation.approval,
     started_at: instantText(plan.startedAtMs),
     ended_at: instantText(completedAtMs),
-    exit_code: how === 'lost' || how === 'not_started' ? null : exitOf(capture.ending).code,
+    exit_code: hasOwnCode(judgement.termination, capture.ending) ? exitOf(capture.ending).code : null,
     termination: judgement.termination,
     reason: judgement.reason,
     capture_format: 'ndjson',
     ...(judgement.session !== null && { session_id: judgement.session }),
     ...(judgement.model !== null && { model: judgement.model }),
   };
+}
+
+/** Not one that never ran to its end, and not one that was done before we ended it. */
+export function hasOwnCode(termination: AgentOutcome['termination'], { how }: AgentOutcome['ending']): boolean {
+  return how !== 'lost' && how !== 'not_started' && !(how === 'killed' && termination === 'completed');
 }
 
 function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutcome {
@@ -135,9 +139,15 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
     network_attempts: capture.networkAttempts ?? null,
+    ...leftRunningOf(capture),
     ...(recovered && { recovered }),
     ...maskingOf(judgement.masking, capture),
   };
+}
+
+function leftRunningOf({ leftRunning }: AgentRun['capture']): Pick<AgentOutcome, 'left_running'> {
+  if (!leftRunning) return {};
+  return { left_running: { processes: leftRunning.processes, programs: [...leftRunning.programs] } };
 }
 
 function finalState({ plan, capture, judgement, completedAtMs }: AgentRun): string {

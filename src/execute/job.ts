@@ -39,6 +39,11 @@ export interface Job {
   readonly home?: true;
   /** Files and folders of this machine, shown read-only below /agent. `reachable` makes them such that the sandbox gets there. */
   readonly mounts?: readonly Mount[];
+  /**
+   * Programs that it starts cannot speak for it. Its streams are sockets, which /proc/PID/fd does not open again, and /proc is
+   * read-only, so that its memory cannot be written to.
+   */
+  readonly guarded?: true;
   /** The folder `door` of the stage, in which somebody listens at `model.sock`, is shown as `/agent/door`. The only way out. */
   readonly door?: true;
   readonly network: 'blocked' | 'open';

@@ -276,3 +276,13 @@ describe('Codex', () => {
     ).toBe(1);
   }, 5_000);
 });
+
+test('a command in the background does not keep turns from being counted', () => {
+  const item = (when: string, id: string): string =>
+    JSON.stringify({ type: `item.${when}`, item: { id, type: 'command_execution', command: 'x', exit_code: 0 } });
+  const turns = (...lines: readonly string[]): number | null => readLines(codexCli, lines).reading.usage.turns;
+  const background = item('started', 'a');
+  expect(turns(background, item('started', 'b'), item('completed', 'b'), item('started', 'c'))).toBe(2);
+  // Calls at once, of which the first ends first.
+  expect(turns(background, item('started', 'b'), item('completed', 'a'), item('started', 'c'))).toBe(1);
+});

@@ -3,7 +3,7 @@ import path from 'node:path';
 /** What a block of an answer is, before it is put into the words of one API. */
 export type Block =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'command'; readonly command: string; readonly isBackground?: true }
   | { readonly kind: 'write'; readonly path: string; readonly content: string }
   /** A file by the tool that each agent has for files, where `write` may be a command. */
   | { readonly kind: 'patch'; readonly path: string; readonly content: string }
@@ -24,6 +24,7 @@ export interface Place {
   readonly cwd: string;
 }
 
+export const FORGED_LINE = '{"type":"forged"}';
 export const FINAL_TEXT = 'All done: final answer.';
 const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a model")'] }] };
 
@@ -37,6 +38,10 @@ const UPLOAD = [
 
 const say = (text: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'text', text }] });
 const run = (command: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'command', command }] });
+const inBackground = (command: string): Scenario => ({
+  how: 'answer',
+  blocks: [{ kind: 'command', command, isBackground: true }],
+});
 const write = (path: string): Scenario => ({
   how: 'answer',
   blocks: [{ kind: 'write', path, content: 'hello from the model\n' }],
@@ -58,9 +63,18 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   net: ({ port }) => run(`bash -c '(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1' && echo NET-OK || echo NET-BLOCKED`),
   upload: () => run(UPLOAD),
   fail: () => run('echo broken; exit 3'),
+  /** More at once than any pipe holds. */
+  much: () => run('head -c 900000 /dev/zero | tr "\\0" x'),
+  /** Says something in the agent's name, wherever a stream of a process can be opened. */
+  forge: () =>
+    run(`for p in /proc/[0-9]*; do for n in 1 2; do echo '${FORGED_LINE}' >$p/fd/$n; done; done; echo tried`),
   loop: () => run('true'),
   /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
+  /** A command that goes on while the agent does, and after it has said that it is done. */
+  background: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
+  /** The same, over and over: none of them ever ends. */
+  background_loop: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
   /** A planner's answer, as models like to give it. */
   plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
   ask: () => ({ how: 'answer', blocks: [{ kind: 'question', text: 'Which colour should it be?' }] }),
@@ -73,7 +87,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   e500: () => refuse(500, 'api_error', 'Internal server error'),
   e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
 };
-const ENDLESS: ReadonlySet<string> = new Set(['loop']);
+const ENDLESS: ReadonlySet<string> = new Set(['loop', 'background_loop']);
 
 /** For how long the model makes a tool sleep: a number that is nobody else's on the machine. */
 export function sleepSeconds(port: number): number {

@@ -50,7 +50,11 @@ function anthropicBlock(block: Block, index: number, id: string): Event[] {
           { type: 'text_delta', text: block.text },
         ]
       : block.kind === 'command'
-        ? tool('Bash', { command: block.command, description: 'As the scenario says' })
+        ? tool('Bash', {
+            command: block.command,
+            description: 'As the scenario says',
+            ...(block.isBackground && { run_in_background: true }),
+          })
         : block.kind === 'question'
           ? tool('AskUserQuestion', { questions: [{ ...questionOf(block.text), multiSelect: false }] })
           : tool('Write', { file_path: block.path, content: block.content });
@@ -87,6 +91,10 @@ export function openaiEvents(blocks: readonly Block[], id: string): readonly Eve
   ];
 }
 
+function isBackground(block: Block): boolean {
+  return block.kind === 'command' && block.isBackground === true;
+}
+
 /** Not every model of Codex is offered a tool for files; all are offered one for commands. */
 function openaiItem(block: Block, id: string): object {
   if (block.kind === 'text')
@@ -110,7 +118,8 @@ function openaiItem(block: Block, id: string): object {
     block.kind === 'command'
       ? block.command
       : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
-  return functionCall(id, 'exec_command', { cmd: command });
+  // The shortest time that Codex waits for a command before it lets it run on.
+  return functionCall(id, 'exec_command', { cmd: command, ...(isBackground(block) && { yield_time_ms: 250 }) });
 }
 
 function functionCall(id: string, name: string, input: object): object {

@@ -30,6 +30,7 @@ interface Answer {
   readonly violations: readonly { readonly class: string; readonly source?: string; readonly operation?: string }[];
   readonly flags: readonly { readonly flag: string }[];
   readonly usage: { readonly turns: number | null };
+  readonly left_running: { readonly processes: number; readonly programs: readonly string[] } | null;
   readonly model_access: { readonly mode: string; readonly requests: number };
 }
 

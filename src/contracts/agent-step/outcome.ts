@@ -18,6 +18,8 @@ import { doubtReason, REASON_ASKS } from './reason.ts';
 import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
+const PROGRAMS_MAX = 20;
+
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
   run_id: nameText(),
@@ -63,6 +65,10 @@ const shape = record({
   survivors: z.nullable(count()),
   /** How often something in the sandbox reached for a network that is not there; null where the kernel did not tell. */
   network_attempts: z.optional(z.nullable(count())),
+  /** What the agent had started and not ended when it ended, or was ended. */
+  left_running: z.optional(
+    record({ processes: count(), programs: z.array(filledText()).check(z.maxLength(PROGRAMS_MAX)) }),
+  ),
   recovered: recoveredShape,
   masking: z.optional(maskingShape),
 });
@@ -187,6 +193,24 @@ const rules = [
     },
     breach: outcome => ({ ...outcome, recovered: { at: '2026-04-03T10:20:00.000Z', unknown: [] } }),
   }),
+  rule({
+    id: 'AO9',
+    title: 'Left Running Told',
+    why: 'An agent that says it is done may leave programs running. A reader must know what Proctor ended.',
+    asks: [
+      'left_running, if present, has processes, how many there were besides the agent, and programs, the names of the first 20',
+      'programs repeats no name, and is empty exactly where processes is 0',
+    ],
+    fields: ['left_running'],
+    *check({ left_running: left }) {
+      if (!left) return;
+      const { processes, programs } = left;
+      if (new Set(programs).size < programs.length) yield must('left_running.programs', 'must not repeat a name');
+      if (programs.length > processes || (programs.length === 0 && processes > 0))
+        yield must('left_running.programs', 'must have a name for what was running, and no more names than processes');
+    },
+    breach: outcome => ({ ...outcome, left_running: { processes: 0, programs: ['sleep'] } }),
+  }),
 ];
 
 export const agentOutcome: Contract = {
@@ -198,7 +222,15 @@ export const agentOutcome: Contract = {
   shape,
   rules,
   unknownKeys: 'AO1',
-  programText: ['detail', 'agent.version', 'agent.session', 'agent.model', 'model_access.difference', 'masking'],
+  programText: [
+    'detail',
+    'agent.version',
+    'agent.session',
+    'agent.model',
+    'model_access.difference',
+    'left_running',
+    'masking',
+  ],
   bytesMax: 16 * MIB,
   example: {
     schema_version: 'agent-outcome.v1',
@@ -264,5 +296,6 @@ export const agentOutcome: Contract = {
     clocks: { timeout_ms: 600_000, idle_timeout_ms: 120_000, tool_idle_timeout_ms: 600_000, grace_ms: 10_000 },
     usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
     survivors: 0,
+    left_running: { processes: 1, programs: ['sleep'] },
   } satisfies AgentOutcome,
 };

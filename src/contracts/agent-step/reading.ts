@@ -162,11 +162,21 @@ export interface EndFacts {
   readonly lastMessage: string | null;
 }
 
+/** A piece of what the model answers. */
+export interface ModelSpeech {
+  /** With it an answer begins. */
+  readonly isFirst: boolean;
+  /** How many whole answers there were when this one began. */
+  readonly answersBefore: number;
+}
+
 /** A pure fold over the native stream of one run. */
 export interface AgentReader {
   /** A line without its line feed; null for one that was longer than a line may be. */
   line(bytes: Uint8Array | null): LineReading;
-  /** How many tool calls have no result yet. */
+  /** What the door heard. It has no events, and changes nothing of the reading at the end. */
+  heard(speech: ModelSpeech): LineReading;
+  /** How many tool calls the agent waits for. */
   readonly inFlight: number;
   end(facts: EndFacts): AgentReading;
 }

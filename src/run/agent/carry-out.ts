@@ -22,7 +22,7 @@ import { watched } from '../recorded.ts';
 import type { AgentAnswer, Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
-import { maskOf } from './masked.ts';
+import { maskedLeft, maskOf } from './masked.ts';
 import { accessOf, secretsOf } from './model.ts';
 import { AgentWatch, type Seen } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
@@ -48,6 +48,7 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     ...capture,
     stdout: noteOf(capture.stdout, seen.files.stdout),
     stderr: noteOf(capture.stderr, seen.files.stderr),
+    ...(capture.leftRunning && { leftRunning: maskedLeft(capture.leftRunning, maskOf(ready, made.door)) }),
   };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
   const after = await workspaceAfter(going, folder, refs?.written() ?? new Set());
@@ -107,6 +108,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
   });
   made.door?.onQuestion(adapter.questionTools, () => watch.asked());
   made.door?.onOver(detail => watch.halt({ reason: 'limit_budget', detail }));
+  made.door?.onSpeech(speech => watch.heard(speech));
   let failure: { readonly error: unknown } | undefined;
   try {
     const capture = await watched(prepared, around, (stream, bytes) => {

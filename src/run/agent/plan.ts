@@ -73,6 +73,7 @@ export async function jobFor(ready: Ready, { stage, clone, guarded, door, invoca
     startIn: clone.startIn,
     stdin: STDIN,
     home: true,
+    guarded: true,
     mounts: await reachable(mounts, stage),
     ...(isBehindDoor && { door: true as const }),
     network: bound.bounds.network,
