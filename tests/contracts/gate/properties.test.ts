@@ -4,6 +4,8 @@ import { caseP } from '../../../src/contracts/gate/decide/case-test.ts';
 import { hypergeometric, normalTail, studentQuantile } from '../../../src/contracts/gate/decide/distributions.ts';
 import { type CaseTrials, decideCases } from '../../../src/contracts/gate/decide/index.ts';
 
+fc.configureGlobal({ seed: 20_260_117 });
+
 const count = fc
   .integer({ min: 1, max: 6 })
   .chain(trials => fc.record({ passes: fc.integer({ min: 0, max: trials }), trials: fc.constant(trials) }));
@@ -23,6 +25,22 @@ test('the order of cases does not matter', () => {
     }),
   );
 });
+
+test('the order of drops that cancel each other does not matter', () => {
+  const cases = ['3/3 2/3', '1/3 2/3', '5/6 4/6', '4/6 5/6', '2/5 1/5', '3/5 4/5', '6/6 5/6', '0/6 1/6'].map(
+    (counts, index): CaseTrials => {
+      const [before = '', now = ''] = counts.split(' ');
+      return { id: `case-${index}`, baseline: sideOf(before), candidate: sideOf(now) };
+    },
+  );
+  const turned = cases.map((_, index) => [...cases.slice(index), ...cases.slice(0, index)]);
+  for (const one of turned) expect(decideCases(one)).toMatchObject({ drop: 0, verdict: 'no_regression' });
+});
+
+function sideOf(text: string): CaseTrials['baseline'] {
+  const [passes = 0, trials = 0] = text.split('/').map(Number);
+  return { planned: { passes, trials }, again: { passes: 0, trials: 0 } };
+}
 
 test('a suite that is compared with itself is never worse', () => {
   fc.assert(

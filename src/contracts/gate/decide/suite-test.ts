@@ -32,14 +32,19 @@ export interface SuiteLevels {
 /** Reads planned trials only: trials that were asked again were chosen by what the first ones showed. */
 export function readSuite(pairs: readonly CasePair[], levels: SuiteLevels): SuiteReading {
   const drops = Float64Array.from(pairs, dropOf);
-  const drop = sumOf(drops) / pairs.length;
+  const drop = rounded(sumOf(drops) / pairs.length);
   const spread = spreadOf(pairs, drops, drop, levels);
   return {
     drop,
-    p: drop > 0 ? permutationP(pairs) : 1,
-    high: upperBound(drop, spread, levels),
+    p: drop > 0 ? rounded(permutationP(pairs)) : 1,
+    high: rounded(upperBound(drop, spread, levels)),
     moreTrials: moreTrials(drop, spread, levels),
   };
+}
+
+/** Sums of the same numbers in another order differ in their last digits; no verdict may depend on those. */
+function rounded(value: number): number {
+  return Math.round(value * 1e12) / 1e12 || 0;
 }
 
 /** The level of each test once it may be repeated: Pocock's limits for up to five looks. */
