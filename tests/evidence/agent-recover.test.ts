@@ -126,6 +126,7 @@ describe('an agent that was interrupted', () => {
       message:
         'A request asked for an endpoint of the model API that no agent needs, which the door refused: POST /v1/files.',
       hard: false,
+      source: 'door',
     });
   });
 
