@@ -21,7 +21,7 @@ test('the page about agents shows commands that work, and what is then to be rea
   const { folder, sh } = world(api.url);
   const typed = [...page.matchAll(BLOCK)].flatMap(({ 1: language, 2: text = '' }) => {
     if (language !== 'yaml') return language === 'console' ? shown(text) : alone(text);
-    writeFileSync(path.join(folder, 'docs-only.yaml'), text);
+    writeFileSync(path.join(folder, text.startsWith('models:') ? 'prices.yaml' : 'docs-only.yaml'), text);
     return [];
   });
   for (const { command, exit, said } of typed) {
@@ -65,7 +65,7 @@ function alone(text: string): Typed[] {
 function world(url: string) {
   const folder = repositoryFolder({ 'README.md': 'A project.\n', 'task.md': 'Look around.\n' });
   // Nobody minds what this page leaves there: what an agent does not see is warned of.
-  writeFileSync(path.join(folder, '.git', 'info', 'exclude'), 'docs-only.yaml\nrun.json\n');
+  writeFileSync(path.join(folder, '.git', 'info', 'exclude'), 'docs-only.yaml\nprices.yaml\nrun.json\n');
   const bin = agentFolder('claude');
   placeAgent('codex', bin);
   const program = path.join(bin, 'proctor');
