@@ -1,5 +1,5 @@
 import type { AgentAdapter } from './agent.ts';
-import { CLAUDE_ROWS, invokeClaude } from './claude-invoke.ts';
+import { CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-invoke.ts';
 import { claudeProtocol } from './claude-reader.ts';
 import { agentReader } from './stream.ts';
 import { rowOf } from './versions.ts';
@@ -34,6 +34,7 @@ export const claudeCli: AgentAdapter = {
   knows: version => rowOf(CLAUDE_ROWS, version) !== undefined,
   knownVersions: '2.1.190 to 2.1.209, and 2.1.300 to 2.1.x',
   install: 'npm install --global @anthropic-ai/claude-code@2.1',
+  questionTools: QUESTIONS,
   sandboxProbe: undefined,
   invoke: invokeClaude,
   reader: options => agentReader(claudeProtocol(), options),

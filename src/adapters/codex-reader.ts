@@ -6,7 +6,10 @@ import { brief, clipped, countIn, objectIn, type Said, statusIn, textIn } from '
 import { ALIVE, alive, type Protocol, progress } from './stream.ts';
 
 /** The lines of `codex exec --json`. */
-export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Protocol {
+export function codexProtocol({
+  maxTurns,
+  isGuarded = () => false,
+}: Pick<ReaderOptions, 'maxTurns' | 'isGuarded'>): Protocol {
   const calls = new Calls();
   const denials = new Denials();
   let session: string | null = null;
@@ -77,10 +80,10 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
     const events: AgentEvent[] = known ? [] : began(item);
     const { tool, path = null } = calls.get(call) ?? { tool: nameOf(item.type) };
     const outcome = outcomeOf(item, call);
-    const block = blockIn(item);
+    const block = blockIn(item, isGuarded);
     if (block) {
-      const { reason, isNetwork } = block;
-      const denial = { tool, call, reason, path: block.path ?? path, isNetwork, native_line: number };
+      const { reason } = block;
+      const denial = { ...block, tool, call, path: block.path ?? path, native_line: number };
       if (denials.add(denial)) events.push({ kind: 'denial', call, tool, reason });
     }
     events.push(outcome, ...(outcome.ok ? changesOf(item) : []));

@@ -66,7 +66,7 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
         return ALIVE;
       }
       const isDenied = protocol.denials.count > before;
-      return isDenied && approval === 'fail_on_prompt' && reading.sign !== 'terminal'
+      return isDenied && approval === 'fail_on_prompt' && reading.sign !== 'terminal' && reading.sign !== 'kill'
         ? { events: reading.events, sign: 'kill', reason: 'denied_tool' }
         : reading;
     },

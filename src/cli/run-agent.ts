@@ -6,6 +6,7 @@ import { printable, printableJson } from '../base/printable.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../tool/run-agent.ts';
 import { closeLauncher } from '../tool/run-script.ts';
+import { refusalLines } from './door-text.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
@@ -30,7 +31,10 @@ export interface RunAgentFlags {
   readonly idleTimeout?: number;
   readonly model?: string;
   readonly maxTurns?: number;
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
   readonly maxCost?: number;
+  readonly prices?: string;
   readonly cpus?: number;
   readonly secret?: readonly string[];
   readonly modelMode: 'live' | 'record' | 'replay';
@@ -74,7 +78,10 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     idleMs: flags.idleTimeout,
     model: flags.model,
     maxTurns: flags.maxTurns,
+    maxRequests: flags.maxRequests,
+    maxTokens: flags.maxTokens,
     maxCostUsd: flags.maxCost,
+    prices: flags.prices,
     cpus: flags.cpus,
     recording: flags.recording,
     allowUntestedVersion: flags.allowUntestedVersion,
@@ -214,6 +221,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
     `  used      ${usedText(result)}`,
+    ...refusalLines(result.modelAccess, paint),
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,
     ...(result.needsReview.length === 0 ? [] : [`  ${paint('note', 'review')}    ${reviewText(result)}`]),

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, leftRunningLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
+import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
@@ -119,6 +120,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
     `  model     ${modelText(outcome)}`,
+    ...doorLines(outcome.model_access, paint),
     ...(outcome.model_access.difference === null
       ? []
       : [`            ${paint('note', printable(shortText(outcome.model_access.difference, DETAIL_UNITS_MAX)))}`]),

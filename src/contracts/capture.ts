@@ -39,6 +39,8 @@ export interface Capture {
   readonly memoryPeakBytes?: number;
   /** How often it was refused another process. */
   readonly forksDenied?: number;
+  /** How often an agent reached for a network that it does not have. Undefined where the kernel did not tell. */
+  readonly networkAttempts?: number;
   /** Processor time and memory are sums of samples: what happened between two of them may be missing. */
   readonly isSampled?: true;
   /** How many of its processes could not be ended. Undefined where one could have hidden itself. */

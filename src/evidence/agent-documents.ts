@@ -139,6 +139,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
     ...leftRunningOf(capture),
+    network_attempts: capture.networkAttempts ?? null,
     ...(recovered && { recovered }),
     ...maskingOf(judgement.masking, capture),
   };

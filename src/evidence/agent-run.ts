@@ -33,6 +33,8 @@ export interface AgentPlan {
   readonly observed: AgentOutcome['observed'];
   readonly clocks: AgentOutcome['clocks'];
   readonly modelMode: AgentOutcome['model_access']['mode'];
+  /** Absent in journals from before it was told. */
+  readonly budget?: AgentOutcome['model_access']['budget'];
   /** The summary of the policy as it stands before the start. */
   readonly policy: object;
   readonly workspace: object | undefined;

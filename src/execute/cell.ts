@@ -48,6 +48,8 @@ export interface Counters {
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
   readonly forksDenied?: number;
+  /** How often an agent reached for a network that it does not have. */
+  readonly networkAttempts?: number;
   /** Summed from samples of /proc: what happened between two of them may be missing. */
   readonly isSampled?: true;
 }

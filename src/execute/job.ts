@@ -27,6 +27,8 @@ export interface Job {
    * stage has below `roots/` in them. None is, or holds, a staged name; one may lie in a staged folder.
    */
   readonly writeRoots?: readonly string[];
+  /** Files and folders below the work folder that stay read-only where the rest of it may be written. None is a link. */
+  readonly readOnly?: readonly string[];
   /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
   readonly programs?: readonly string[];
   /** The folder below the work folder in which the program starts; the work folder itself, if not said. */

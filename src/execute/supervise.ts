@@ -127,7 +127,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         { name: 'setup', startedAtMs: openedAtMs, durationMs: startedAtMs - openedAtMs },
         { name: 'execute', startedAtMs, durationMs: Math.round(diedAt - began) },
       ];
-      const { cpuMs, memoryPeakBytes, forksDenied, isSampled } = counters;
+      const { cpuMs, memoryPeakBytes, forksDenied, networkAttempts, isSampled } = counters;
       return {
         ending: isOverMemory ? OUT_OF_MEMORY : endingOf(end, stopped, counters),
         ...(job.then && { command: end.command ?? 0 }),
@@ -137,6 +137,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         ...(cpuMs !== undefined && { cpuMs }),
         ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
         ...(forksDenied !== undefined && { forksDenied }),
+        ...(networkAttempts !== undefined && { networkAttempts }),
         ...(isSampled && { isSampled }),
         ...(end.survivors !== undefined && { survivors: end.survivors }),
         ...leftBy(left ?? end.left),

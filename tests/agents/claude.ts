@@ -2,6 +2,7 @@
 import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
+import { askAs } from './asking.ts';
 import { printLine } from './stream.ts';
 import type { Call, Tongue } from './tongue.ts';
 
@@ -44,6 +45,14 @@ const claude: Tongue = {
     });
     result(call, DENIED, true);
   },
+  notWritten: (call, why) => {
+    // Outside of its folder it asks for leave first, and gets none.
+    if (!call.what.startsWith('/work/')) claude.denied(call);
+    else result(call, why, true);
+  },
+  asks: () => {
+    assistant([{ type: 'tool_use', id: 'toolu_ask', name: 'AskUserQuestion', input: { questions: [] } }]);
+  },
   retries: attempt =>
     line({
       type: 'system',
@@ -81,15 +90,26 @@ const claude: Tongue = {
 
 act(claude, {
   /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
-  model: async () => {
+  model: async (_scene, scenario = 'say') => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const answer = await fetch(`${env.ANTHROPIC_BASE_URL}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': execSync(apiKeyHelper, { encoding: 'utf8' }).trim() },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello?' }], stream: true }),
+      body: JSON.stringify({
+        model,
+        messages: [{ role: 'user', content: `Hello? SCENARIO=${scenario}` }],
+        stream: true,
+      }),
     });
     const said = await answer.text();
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
+  },
+  /** Asks the model as the argument says, and says nothing about it. */
+  ask: async (_scene, argument) => {
+    const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
+    const headers = { 'x-api-key': execSync(apiKeyHelper, { encoding: 'utf8' }).trim() };
+    const body = { model, messages: [{ role: 'user', content: 'Hello?' }], stream: true };
+    await askAs({ url: env.ANTHROPIC_BASE_URL, path: '/v1/messages', body, headers }, argument);
   },
 });
 

@@ -1,6 +1,7 @@
 /** A program with the version, the input, the stream and the last-message file of Codex. The task says what it does; see deeds.ts. */
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
+import { askAs } from './asking.ts';
 import { print, printLine } from './stream.ts';
 import type { Call, Tongue } from './tongue.ts';
 
@@ -9,6 +10,9 @@ const at = args.findIndex(arg => arg === '-o' || arg === '--output-last-message'
 const lastMessageFile = at < 0 ? undefined : args[at + 1];
 let leavesLastMessage = true;
 let turns = 0;
+
+// Its own sandbox does not start inside another.
+if (args[0] === 'sandbox') process.exit(1);
 
 const codex: Tongue = {
   version: 'codex-cli 0.166.0',
@@ -25,6 +29,8 @@ const codex: Tongue = {
   returned: (call, output, exitCode) =>
     item('completed', itemOf(call, output, exitCode, exitCode === 0 ? 'completed' : 'failed')),
   denied: call => item('completed', itemOf(call, 'rejected: blocked by policy', null, 'declined')),
+  notWritten: call => item('completed', itemOf(call, '', null, 'failed')),
+  asks: () => {},
   retries: attempt =>
     printLine({
       type: 'error',
@@ -56,8 +62,26 @@ const codex: Tongue = {
 };
 
 act(codex, {
+  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
+  model: async (_scene, scenario = 'say') => {
+    const [, base = ''] = /base_url="([^"]+)"/.exec(args.join(' ')) ?? [];
+    const answer = await fetch(`${base}/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY']}` },
+      body: JSON.stringify({ model: 'm', input: `Hello? SCENARIO=${scenario}`, stream: true }),
+    });
+    const said = await answer.text();
+    codex.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
+  },
   /** A warning, although it is called an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
+  /** Asks the model as the argument says, and says nothing about it. */
+  ask: async (_scene, argument) => {
+    const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
+    const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };
+    const body = { model: 'gpt-6.1-sol', input: [{ type: 'message', role: 'user', content: 'Hello?' }], stream: true };
+    await askAs({ url, path: '/responses', body, headers }, argument);
+  },
   no_last_message: () => {
     leavesLastMessage = false;
   },

@@ -4,7 +4,11 @@ import path from 'node:path';
 export type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'command'; readonly command: string; readonly isBackground?: true }
-  | { readonly kind: 'write'; readonly path: string; readonly content: string };
+  | { readonly kind: 'write'; readonly path: string; readonly content: string }
+  /** A file by the tool that each agent has for files, where `write` may be a command. */
+  | { readonly kind: 'patch'; readonly path: string; readonly content: string }
+  /** The tool by which each agent asks its user. */
+  | { readonly kind: 'question'; readonly text: string };
 
 export type Scenario =
   | { readonly how: 'answer'; readonly blocks: readonly Block[] }
@@ -23,6 +27,14 @@ export interface Place {
 export const FORGED_LINE = '{"type":"forged"}';
 export const FINAL_TEXT = 'All done: final answer.';
 const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a model")'] }] };
+
+/** A command that finds the word of the door, as any process inside can, and asks it for an upload. */
+const UPLOAD = [
+  String.raw`word=$(sed -n "s/.*echo '\([^']*\)'.*/\1/p" /opt/proctor/settings.json 2>/dev/null)`,
+  String.raw`[ -n "$word" ] || word=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | sed -n 's/^PROCTOR_MODEL_KEY=//p' | head -1)`,
+  String.raw`ask='POST /v1/files HTTP/1.1\r\nhost: x\r\nx-api-key: %s\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'`,
+  String.raw`WORD="$word" ASK="$ask" bash -c 'exec 3<>/dev/tcp/127.0.0.1/8417; printf "$ASK" "$WORD" >&3; cat <&3'`,
+].join('; ');
 
 const say = (text: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'text', text }] });
 const run = (command: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'command', command }] });
@@ -49,6 +61,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
       'echo committed > hello.txt && git add hello.txt && git -c user.name=a -c user.email=a@b commit -q -m one && echo OK',
     ),
   net: ({ port }) => run(`bash -c '(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1' && echo NET-OK || echo NET-BLOCKED`),
+  upload: () => run(UPLOAD),
   fail: () => run('echo broken; exit 3'),
   /** More at once than any pipe holds. */
   much: () => run('head -c 900000 /dev/zero | tr "\\0" x'),
@@ -64,11 +77,13 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   background_loop: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
   /** A planner's answer, as models like to give it. */
   plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
+  ask: () => ({ how: 'answer', blocks: [{ kind: 'question', text: 'Which colour should it be?' }] }),
   claim: () => say('I ran the tests. All tests pass.'),
   silent: () => ({ how: 'silent' }),
   cut: () => ({ how: 'cut' }),
   e400: () => refuse(400, 'invalid_request_error', 'The request makes no sense'),
   e401: () => refuse(401, 'authentication_error', 'Incorrect API key provided'),
+  e429: () => refuse(429, 'rate_limit_error', 'Too many requests'),
   e500: () => refuse(500, 'api_error', 'Internal server error'),
   e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
 };
@@ -79,8 +94,21 @@ export function sleepSeconds(port: number): number {
   return 300_000 + port;
 }
 
+/** What is said in hexadecimal after the first word, such as `sh_6c73`. */
+const SPELT: Readonly<Record<string, (text: string) => Scenario>> = {
+  sh: run,
+  file: path => ({ how: 'answer', blocks: [{ kind: 'patch', path, content: 'hello\n' }] }),
+  words: say,
+};
+
+function spelt(word: string): (() => Scenario) | undefined {
+  const [, kind = '', hex = ''] = /^([a-z]+)_((?:[0-9a-f]{2})+)$/.exec(word) ?? [];
+  const made = Object.hasOwn(SPELT, kind) ? SPELT[kind] : undefined;
+  return made && (() => made(Buffer.from(hex, 'hex').toString()));
+}
+
 export function scenarioIn(word: string, results: number, place: Place): Scenario {
-  const first = FIRST[word];
+  const first = FIRST[word] ?? spelt(word);
   if (first === undefined) return refuse(400, 'invalid_request_error', `There is no scenario ${word}`);
   return results === 0 || ENDLESS.has(word) ? first(place) : say(FINAL_TEXT);
 }

@@ -13,11 +13,11 @@ import {
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
+import { doubtLeftRunning, LEFT_RUNNING_ASKS, leftRunningShape } from './left-running.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
+import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
-
-const PROGRAMS_MAX = 20;
 
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
@@ -52,14 +52,7 @@ const shape = record({
   events: count(),
   denials: count(),
   /** How the agent reached its model. */
-  model_access: record({
-    mode: z.enum(['none', 'live', 'record', 'replay']),
-    requests: count(),
-    failures: count(),
-    recording_sha256: z.nullable(contentHashText()),
-    /** Which request was the first that is not as it was recorded. */
-    difference: z.nullable(wordyText()),
-  }),
+  model_access: modelAccessShape,
   streams: streamsShape,
   enforcement: enforcementShape,
   observed: observedShape,
@@ -69,10 +62,9 @@ const shape = record({
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
-  /** What the agent had started and not ended when it ended, or was ended. */
-  left_running: z.optional(
-    record({ processes: count(), programs: z.array(filledText()).check(z.maxLength(PROGRAMS_MAX)) }),
-  ),
+  left_running: z.optional(leftRunningShape),
+  /** How often something in the sandbox reached for a network that is not there; null where the kernel did not tell. */
+  network_attempts: z.optional(z.nullable(count())),
   recovered: recoveredShape,
   masking: z.optional(maskingShape),
 });
@@ -147,21 +139,10 @@ const rules = [
     id: 'AO6',
     title: 'Model Access Told',
     why: 'An answer that comes from a recording is not one that a model gave today.',
-    asks: [
-      'model_access has mode, requests, failures, recording_sha256 and difference',
-      'mode is none, live, record or replay',
-      'recording_sha256 is null unless mode is record or replay',
-      'difference is null unless mode is replay',
-      'requests is 0 where mode is none',
-    ],
+    asks: MODEL_ACCESS_ASKS,
     fields: ['model_access'],
-    *check({ model_access: { mode, requests, recording_sha256, difference } }) {
-      const isRecorded = mode === 'record' || mode === 'replay';
-      if (!isRecorded && recording_sha256 !== null)
-        yield must('model_access.recording_sha256', 'must be null where nothing was recorded or replayed');
-      if (mode !== 'replay' && difference !== null)
-        yield must('model_access.difference', 'must be null where nothing was replayed');
-      if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
+    *check({ model_access }) {
+      yield* doubtModelAccess(model_access);
     },
     breach: ({ model_access, ...rest }) => ({ ...rest, model_access: { ...model_access, difference: 'request 3' } }),
   }),
@@ -173,9 +154,21 @@ const rules = [
       'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
       'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
+      'network_attempts, if present, is how often something in the sandbox reached for a network that is not there, or null',
       ...MASKING_ASKS,
     ],
-    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage', 'survivors', 'masking'],
+    fields: [
+      'ending',
+      'streams',
+      'enforcement',
+      'observed',
+      'limits',
+      'clocks',
+      'usage',
+      'survivors',
+      'network_attempts',
+      'masking',
+    ],
     reads: ['reason'],
     *check({ survivors, reason }) {
       if (reason === 'orphan_left' && !survivors) yield must('survivors', 'must be counted where some are the reason');
@@ -200,17 +193,10 @@ const rules = [
     id: 'AO9',
     title: 'Left Running Told',
     why: 'An agent that says it is done may leave programs running. A reader must know what Proctor ended.',
-    asks: [
-      'left_running, if present, has processes, how many there were besides the agent, and programs, the names of the first 20',
-      'programs repeats no name, and is empty exactly where processes is 0',
-    ],
+    asks: [...LEFT_RUNNING_ASKS],
     fields: ['left_running'],
-    *check({ left_running: left }) {
-      if (!left) return;
-      const { processes, programs } = left;
-      if (new Set(programs).size < programs.length) yield must('left_running.programs', 'must not repeat a name');
-      if (programs.length > processes || (programs.length === 0 && processes > 0))
-        yield must('left_running.programs', 'must have a name for what was running, and no more names than processes');
+    *check({ left_running }) {
+      if (left_running) yield* doubtLeftRunning(left_running);
     },
     breach: outcome => ({ ...outcome, left_running: { processes: 0, programs: ['sleep'] } }),
   }),
@@ -256,7 +242,25 @@ export const agentOutcome: Contract = {
     lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
     events: 17,
     denials: 0,
-    model_access: { mode: 'live', requests: 4, failures: 0, recording_sha256: null, difference: null },
+    model_access: {
+      mode: 'live',
+      requests: 5,
+      failures: 1,
+      recording_sha256: null,
+      difference: null,
+      last_status: 200,
+      counted: {
+        requests: 4,
+        input_tokens: 18_211,
+        cached_input_tokens: 12_004,
+        output_tokens: 913,
+        cost_usd: 0.0359,
+        estimated: 0,
+      },
+      budget: { max_turns: null, max_requests: 40, max_tokens: 200_000, max_cost_usd: 2.5 },
+      refused: { total: 1, listed: [{ what: 'endpoint', where: 'POST /v1/files', count: 1 }] },
+      stripped: { total: 4, listed: [{ what: 'body', where: 'tools[]', count: 4 }] },
+    },
     streams: [
       {
         name: 'stdout',

@@ -4,7 +4,7 @@ import { must, rulesFor, should } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { DIMENSIONS, effectivePolicyShape, loosened, POLICY_ASKS, requestedPolicyShape } from './policy.ts';
-import { ASKS } from './words.ts';
+import { ASKS, VIOLATION_CLASSES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('policy-summary.v1'),
@@ -16,18 +16,13 @@ const shape = record({
   applied_overrides: z.array(record({ dimension: z.enum(DIMENSIONS), note: wordyText() })),
   violations: z.array(
     record({
-      class: z.enum([
-        'native_policy_block',
-        'forbidden_path',
-        'forbidden_operation',
-        'interactive_prompt_violation',
-        'network_violation',
-        'protected_branch_violation',
-      ]),
+      class: z.enum(VIOLATION_CLASSES),
       message: wordyText(),
       path: z.optional(relativePath()),
       operation: z.optional(filledText()),
       hard: z.boolean(),
+      /** What saw it. Without it, a reader knows only the class. */
+      source: z.optional(z.enum(['sandbox', 'door', 'git', 'tree', 'agent'])),
     }),
   ),
   enforcement_notes: z.array(z.string()),
@@ -108,13 +103,14 @@ const tightened = rule({
 const classified = rule({
   ...AG.AG11,
   asks: [
-    'violations is a list; each entry has class, message and hard, and may have path and operation',
+    'violations is a list; each entry has class, message and hard, and may have path, operation and source',
     'class is native_policy_block, forbidden_path, forbidden_operation or one that ends in _violation',
     'such a class is interactive_prompt_violation, network_violation or protected_branch_violation',
     'message is not blank',
     'operation, if present, is not empty',
     'operation is there where class is forbidden_operation',
     'hard is true or false',
+    'source, if present, says what saw it: sandbox, door, git, tree, or agent, which is only what the agent and its tools say',
     'hard is true where class is interactive_prompt_violation',
     'hard is true where class is native_policy_block or network_violation and effective.approval_posture fail_on_prompt',
     'enforcement_notes is a list of strings',

@@ -3,7 +3,7 @@ import { FAMILIES } from '../agent-step/words.ts';
 import { contentHashText, count, instant, matching, record } from '../shape.ts';
 
 /** How a model is asked: in whose words requests, answers and errors are written. */
-const APIS = ['anthropic', 'openai'] as const;
+const APIS = ['anthropic', 'openai', 'openai-chat', 'gemini'] as const;
 
 /** A body: JSON as the value that it is, else as text, else, where the bytes are no text, in base64. Null if there was none. */
 const body = () => z.nullable(record({ form: z.enum(['json', 'text', 'base64']), value: z.unknown() }));

@@ -4,13 +4,13 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
 import { firstLine, lines, saidBy } from '../lines.ts';
-import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
-import { programsOf } from '../left-running.ts';
+import { programsOf, startedIn } from '../left-running.ts';
 import { childrenOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
 import { checkExtras } from '../mounts.ts';
+import { NetworkReach } from '../network-reach.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
 import { documentsOf, etcFor } from './etc.ts';
@@ -85,6 +85,7 @@ class BoundCell implements Cell {
   #wish: 'SIGTERM' | 'SIGKILL' | undefined;
   #running: Promise<unknown> | undefined;
   #status: AsyncGenerator<string> | undefined;
+  readonly #reach = new NetworkReach();
 
   private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded) {
     this.#job = job;
@@ -187,12 +188,9 @@ class BoundCell implements Cell {
     return this.#ended(status);
   }
 
-  running(): LeftRunning | undefined {
-    if (!this.#job.guarded || this.#init === undefined) return undefined;
-    // The program is the first that its namespace ever had. Behind a door, it is the only one that the forwarder has.
-    const [first] = childrenOf(this.#init);
-    const program = first !== undefined && this.#job.door ? childrenOf(first)[0] : undefined;
-    return programsOf(descendantsOf(this.#init).filter(pid => pid !== first && pid !== program));
+  running(): ReturnType<Cell['running']> {
+    const { guarded, door } = this.#job;
+    return guarded && this.#init !== undefined ? startedIn(this.#init, door === true) : undefined;
   }
 
   terminate(): void {
@@ -207,8 +205,9 @@ class BoundCell implements Cell {
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }
 
-  counters(): Promise<Counters> {
-    return this.#watch.counters();
+  async counters(): Promise<Counters> {
+    const networkAttempts = this.#reach.attempts();
+    return { ...(await this.#watch.counters()), ...(networkAttempts !== undefined && { networkAttempts }) };
   }
 
   exceeded(): Promise<'cpu' | 'memory' | undefined> {
@@ -219,6 +218,7 @@ class BoundCell implements Cell {
     this.kill();
     await Promise.race([this.#running, wait(END_MS_MAX, undefined, { ref: false })]);
     await first?.();
+    this.#reach.close();
     await this.#holder.close();
   }
 
@@ -242,6 +242,8 @@ class BoundCell implements Cell {
     const bubblewrap = childrenOf(shell).find(isAlive);
     this.#isMet = true;
     if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
+    const { home, network } = this.#job;
+    if (home && network === 'blocked' && this.#init !== undefined) this.#reach.open(this.#init);
     if (this.#wish === 'SIGKILL') this.kill();
     else if (this.#wish === 'SIGTERM') this.terminate();
   }

@@ -41,7 +41,7 @@ export function rootFor(job: Job, disk: string): string[] {
 
 /** The work folder and the temporary one. Where only some places are writable, the rest of it is a part of the root. */
 function workFolder(job: Job, disk: string): string[] {
-  const { stage, staged, writeRoots } = job;
+  const { stage, staged, writeRoots, readOnly = [] } = job;
   const laidOut = staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]);
   if (!writeRoots)
     return [
@@ -66,6 +66,7 @@ function workFolder(job: Job, disk: string): string[] {
     ...(everywhere ? ['--bind', `${disk}/output`, '/work'] : ['--dir', '/work']),
     ...laidOut,
     ...roots.flatMap(root => ['--bind', `${disk}/output/${root}`, `/work/${root}`]),
+    ...readOnly.flatMap(below => ['--ro-bind', `${disk}/output/${below}`, `/work/${below}`]),
   ];
 }
 

@@ -1,18 +1,24 @@
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
+import type { ModelPrices } from '../../contracts/model-prices/index.ts';
+import { priceOf } from '../../contracts/model-prices/price.ts';
+import type { BudgetLimits } from '../../execute/gateway/budget.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
 import { type Effective, effectiveBounds, type Offer } from '../../policy/bounds.ts';
 import { enforcedBy } from '../../policy/capabilities.ts';
 import type { AgentOrder } from './order.ts';
 import { readAgentPolicy } from './read-policy.ts';
+import { readPrices } from './read-prices.ts';
 
 /** Everything that will bound an agent. */
 export interface Bound {
   readonly requested: RequestedPolicy;
   readonly effective: EffectivePolicy;
   readonly limits: AgentLimits;
+  /** What the door holds it to. */
+  readonly budget: BudgetLimits;
   /** The bounds of the sandbox. */
   readonly bounds: Effective;
   /** What the summary of the policy says before anything has run. */
@@ -29,15 +35,20 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   const { policy } = readAgentPolicy(order.policy, order.cwd);
   const requested = requestedFrom(SYSTEM_SETTINGS, policy);
   const { effective, appliedOverrides, notes } = effectivePolicy(requested, order.overrides);
-  const { timeoutMs, idleMs, maxTurns, maxCostUsd } = order;
+  const { timeoutMs, idleMs, maxTurns, maxRequests, maxTokens, maxCostUsd } = order;
   const asked = Object.fromEntries(
-    Object.entries({ timeoutMs, idleMs, maxTurns, maxCostUsd }).filter(([, value]) => value !== undefined),
+    Object.entries({ timeoutMs, idleMs, maxTurns, maxRequests, maxTokens, maxCostUsd }).filter(
+      ([, value]) => value !== undefined,
+    ),
   );
   const { limits, warnings } = agentLimits(asked, policy, 'process');
+  const prices = order.prices === undefined ? undefined : readPrices(order.prices, order.cwd);
+  const isLacking = prices && order.model !== undefined && !priceOf(prices, order.model);
   const enforced = enforcedBy(effective, limits, {
     agent: adapter.agent,
     capabilities: adapter.capabilities,
     sandbox: 'process',
+    ...(prices && { prices: isLacking ? 'lacking' : 'given' }),
   });
   const { memoryBytes, pids, cpuSeconds } = limits;
   const bounds = effectiveBounds(
@@ -57,12 +68,22 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
     requested,
     effective,
     limits,
+    budget: budgetOf(limits, prices),
     bounds: {
       ...bounds,
       network: effective.network_posture === 'allow' ? 'open' : 'blocked',
       warnings: [...bounds.warnings, ...warnings].sort(),
     },
     summary: { requested, effective, capabilityNotes: [...enforced.notes, ...notes], appliedOverrides },
+  };
+}
+
+function budgetOf({ maxRequests, maxTokens, maxCostUsd }: AgentLimits, prices: ModelPrices | undefined): BudgetLimits {
+  return {
+    ...(maxRequests !== undefined && { maxRequests }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxCostUsd !== undefined && { maxCostUsd }),
+    ...(prices && { prices }),
   };
 }
 

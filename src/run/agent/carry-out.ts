@@ -15,7 +15,9 @@ import type { StreamNote } from '../../evidence/script-run.ts';
 import { storedFiles } from '../../evidence/sealed-files.ts';
 import type { Job } from '../../execute/job.ts';
 import type { Prepared } from '../../execute/launch.ts';
+import { RefWatch } from '../../execute/ref-watch.ts';
 import { sweep } from '../../execute/sweep.ts';
+import { guardOf } from '../../policy/run-violations.ts';
 import { watched } from '../recorded.ts';
 import type { AgentAnswer, Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
@@ -40,7 +42,8 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   const { folder } = place;
   made.door?.countIn(path.join(folder, PARTS.door));
   journal.append({ is: 'started', atMs: systemClock.now() });
-  const { capture, seen } = await listenTo(going, folder);
+  const refs = watchedRefs(going);
+  const { capture, seen } = await listenTo(going, folder).finally(() => refs?.close());
   const noted = {
     ...capture,
     stdout: noteOf(capture.stdout, seen.files.stdout),
@@ -48,7 +51,7 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
     ...(capture.leftRunning && { leftRunning: maskedLeft(capture.leftRunning, maskOf(ready, made.door)) }),
   };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
-  const after = await workspaceAfter(going, folder);
+  const after = await workspaceAfter(going, folder, refs?.written() ?? new Set());
   if (capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // A recording that could not be written is told when the run is: its evidence is none the worse for it.
@@ -77,6 +80,12 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   return { place, run, result: resultOf(run), effective, violations, changes: after.counts, needsReview };
 }
 
+/** Where the tree is read-only, no ref can be written. */
+function watchedRefs({ ready, prepared }: Going): RefWatch | undefined {
+  if (ready.bound.effective.execution_posture === 'read_only') return undefined;
+  return new RefWatch(path.join(prepared.workFolder, 'output', '.git'));
+}
+
 /** Runs the program, and hears every line of it as it comes. */
 async function listenTo({ ready, made, prepared }: Going, folder: string): Promise<{ capture: Capture; seen: Seen }> {
   const { adapter, bound, around } = ready;
@@ -85,6 +94,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     reader: adapter.reader({
       approval: bound.effective.approval_posture,
       maxTurns: bound.limits.maxTurns,
+      isGuarded: guardOf(bound.effective),
     }),
     keeping: {
       transcript: path.join(folder, AGENT_FILES.transcript),
@@ -97,6 +107,8 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     onEvent: around.onEvent,
   });
   made.door?.onSpeech(speech => watch.heard(speech));
+  made.door?.onQuestion(adapter.questionTools, () => watch.asked());
+  made.door?.onOver(detail => watch.halt({ reason: 'limit_budget', detail }));
   let failure: { readonly error: unknown } | undefined;
   try {
     const capture = await watched(prepared, around, (stream, bytes) => {

@@ -6,8 +6,10 @@ import { bytesHash } from '../../base/hash.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { Recording } from '../../contracts/recording/index.ts';
 import { type Door, openDoor } from '../../execute/door.ts';
+import { countOf } from '../../execute/door-counter.ts';
 import { openRecording } from '../../execute/recording.ts';
 import type { UpstreamOptions } from '../../execute/upstream.ts';
+import type { AgentLimits } from '../../policy/agent-limits.ts';
 import type { Ready } from './agent.ts';
 import type { AgentOrder } from './order.ts';
 
@@ -79,21 +81,29 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
     at: isOpen ? { kind: 'tcp' } : { kind: 'socket', stage },
     api: adapter.api.kind,
     mode: model.kind === 'record' ? { ...model, header } : model,
+    network: bound.effective.network_posture,
+    budget: bound.budget,
     secrets: Object.values(order.secrets ?? {}),
   });
 }
 
 /** What went through a door that is closed. */
-export function accessOf({ model }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
+export function accessOf({ model, bound }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
+  const budget = budgetOf(bound.limits);
   if (!door || model.kind === 'none')
-    return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null };
-  const { requests, failures } = door.stats();
+    return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null, budget };
   const isKept = model.kind === 'record' || model.kind === 'replay';
   return {
     mode: model.kind,
-    requests,
-    failures,
+    ...countOf(door.stats()),
     recording_sha256: isKept ? (fileHash(model.file) ?? null) : null,
     difference: model.kind === 'replay' ? (door.difference ?? null) : null,
+    budget,
   };
+}
+
+/** What bounds the agent's use of its model, as its outcome tells it. */
+export function budgetOf(limits: AgentLimits): NonNullable<AgentOutcome['model_access']['budget']> {
+  const { maxTurns = null, maxRequests = null, maxTokens = null, maxCostUsd = null } = limits;
+  return { max_turns: maxTurns, max_requests: maxRequests, max_tokens: maxTokens, max_cost_usd: maxCostUsd };
 }

@@ -21,7 +21,7 @@ import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts
 import type { Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { maskOf } from './masked.ts';
-import { secretsOf } from './model.ts';
+import { budgetOf, secretsOf } from './model.ts';
 
 /** Where the door is offered inside. */
 const DOOR_PORT = 8417;
@@ -56,7 +56,7 @@ export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' 
 const STDIN = 'stdin';
 
 /** The program to run. */
-export async function jobFor(ready: Ready, { stage, clone, door, invocation }: Made): Promise<Job> {
+export async function jobFor(ready: Ready, { stage, clone, guarded, door, invocation }: Made): Promise<Job> {
   const { id, order, bound, program } = ready;
   const isBehindDoor = door?.socket !== undefined;
   const argv = [program.argv0, ...invocation.args];
@@ -69,6 +69,7 @@ export async function jobFor(ready: Ready, { stage, clone, door, invocation }: M
     stage,
     staged: [],
     writeRoots: bound.effective.execution_posture === 'read_only' ? [] : ['.'],
+    readOnly: guarded.readOnly,
     startIn: clone.startIn,
     stdin: STDIN,
     home: true,
@@ -146,9 +147,10 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     observed: [...observed],
     clocks: clocksOf(bound),
     modelMode: model.kind,
+    budget: budgetOf(bound.limits),
     policy: policySummary({
       ...bound.summary,
-      capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes],
+      capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],
       observed,
       violations: [],
       enforcementNotes: [],
