@@ -138,8 +138,8 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     clocks: plan.clocks,
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
-    network_attempts: capture.networkAttempts ?? null,
     ...leftRunningOf(capture),
+    network_attempts: capture.networkAttempts ?? null,
     ...(recovered && { recovered }),
     ...maskingOf(judgement.masking, capture),
   };

@@ -27,10 +27,10 @@ export class Doorkeeper {
   #answers = 0;
   /** Told of every request, and of the end of each. */
   onCount: (() => void) | undefined;
+  /** Told of every piece of an answer of the model that is no error. */
+  onSpeech: ((speech: ModelSpeech) => void) | undefined;
   /** Tools by which a model asks the user, and who is told when it does. */
   questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
-  /** Told of every piece of an answer that is no error. */
-  onSpeech: ((speech: ModelSpeech) => void) | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
     this.#token = digestOf(token);
@@ -184,9 +184,9 @@ export class Doorkeeper {
     let isWhole = false;
     let broke: string | undefined;
     let bytes = 0;
-    const ear = this.questions && new QuestionEar(this.questions.tools);
-    const isAnswer = answer.status < FIRST_ERROR && response.req.method === 'POST';
+    const isAnswer = ask !== undefined && answer.status < FIRST_ERROR;
     const answersBefore = this.#answers;
+    const ear = this.questions && new QuestionEar(this.questions.tools);
     try {
       response.writeHead(answer.status, answer.headers);
       response.flushHeaders();
@@ -210,12 +210,13 @@ export class Doorkeeper {
       answer.over?.(isWhole);
       ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
-    if (isWhole && isAnswer) this.#answers++;
+    // An answer that the agent hung up on counts: agents do that right after the last event.
+    if (isAnswer && bytes > 0 && (isWhole || hungUp.aborted)) this.#answers++;
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
     if (ear?.heard !== undefined) this.questions?.tell(ear.heard);
-    if (!isWhole || answer.problem !== undefined || answer.status >= 400) this.#fail();
+    if (!isWhole || answer.problem !== undefined || answer.status >= FIRST_ERROR) this.#fail();
     else this.onCount?.();
   }
 

@@ -2,7 +2,15 @@ import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { LeftRunning } from '../contracts/capture.ts';
 import { textOf } from './proc-files.ts';
-import { isAlive } from './processes.ts';
+import { childrenOf, descendantsOf, isAlive } from './processes.ts';
+
+/** What a program has started and not ended yet, given the first process of its namespace. */
+export function startedIn(init: number, isForwarded: boolean): LeftRunning {
+  // The program is the first that its namespace ever had. Behind a door, it is the only one that the forwarder has.
+  const [first] = childrenOf(init);
+  const program = first !== undefined && isForwarded ? childrenOf(first)[0] : undefined;
+  return programsOf(descendantsOf(init).filter(pid => pid !== first && pid !== program));
+}
 
 /** What some processes run. Their names are for others to mask: a program chooses its own. */
 export function programsOf(pids: readonly number[]): LeftRunning {

@@ -86,6 +86,8 @@ function behaviours(agent: Agent): void {
     for (const stream of ['stdout', 'stderr']) {
       const lines = readFileSync(path.join(run.folder, 'evidence', 'native', `${stream}.log`), 'utf8').split('\n');
       expect(lines).not.toContain(FORGED_LINE);
+      // Nor does a command inherit the stream.
+      expect(lines).not.toContain('tried');
     }
     await expectInOrder(made);
   });

@@ -13,12 +13,11 @@ import {
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
+import { doubtLeftRunning, LEFT_RUNNING_ASKS, leftRunningShape } from './left-running.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
-
-const PROGRAMS_MAX = 20;
 
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
@@ -63,12 +62,9 @@ const shape = record({
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
+  left_running: z.optional(leftRunningShape),
   /** How often something in the sandbox reached for a network that is not there; null where the kernel did not tell. */
   network_attempts: z.optional(z.nullable(count())),
-  /** What the agent had started and not ended when it ended, or was ended. */
-  left_running: z.optional(
-    record({ processes: count(), programs: z.array(filledText()).check(z.maxLength(PROGRAMS_MAX)) }),
-  ),
   recovered: recoveredShape,
   masking: z.optional(maskingShape),
 });
@@ -197,17 +193,10 @@ const rules = [
     id: 'AO9',
     title: 'Left Running Told',
     why: 'An agent that says it is done may leave programs running. A reader must know what Proctor ended.',
-    asks: [
-      'left_running, if present, has processes, how many there were besides the agent, and programs, the names of the first 20',
-      'programs repeats no name, and is empty exactly where processes is 0',
-    ],
+    asks: [...LEFT_RUNNING_ASKS],
     fields: ['left_running'],
-    *check({ left_running: left }) {
-      if (!left) return;
-      const { processes, programs } = left;
-      if (new Set(programs).size < programs.length) yield must('left_running.programs', 'must not repeat a name');
-      if (programs.length > processes || (programs.length === 0 && processes > 0))
-        yield must('left_running.programs', 'must have a name for what was running, and no more names than processes');
+    *check({ left_running }) {
+      if (left_running) yield* doubtLeftRunning(left_running);
     },
     breach: outcome => ({ ...outcome, left_running: { processes: 0, programs: ['sleep'] } }),
   }),

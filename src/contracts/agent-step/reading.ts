@@ -166,7 +166,7 @@ export interface EndFacts {
 export interface ModelSpeech {
   /** With it an answer begins. */
   readonly isFirst: boolean;
-  /** How many whole answers there were when this one began. */
+  /** How many answers had ended when this one began, without those that broke off. */
   readonly answersBefore: number;
 }
 

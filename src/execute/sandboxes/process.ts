@@ -4,11 +4,10 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
 import { firstLine, lines, saidBy } from '../lines.ts';
-import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
-import { programsOf } from '../left-running.ts';
+import { programsOf, startedIn } from '../left-running.ts';
 import { childrenOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
 import { checkExtras } from '../mounts.ts';
 import { NetworkReach } from '../network-reach.ts';
@@ -189,12 +188,9 @@ class BoundCell implements Cell {
     return this.#ended(status);
   }
 
-  running(): LeftRunning | undefined {
-    if (!this.#job.guarded || this.#init === undefined) return undefined;
-    // The program is the first that its namespace ever had. Behind a door, it is the only one that the forwarder has.
-    const [first] = childrenOf(this.#init);
-    const program = first !== undefined && this.#job.door ? childrenOf(first)[0] : undefined;
-    return programsOf(descendantsOf(this.#init).filter(pid => pid !== first && pid !== program));
+  running(): ReturnType<Cell['running']> {
+    const { guarded, door } = this.#job;
+    return guarded && this.#init !== undefined ? startedIn(this.#init, door === true) : undefined;
   }
 
   terminate(): void {

@@ -106,9 +106,9 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     stop: by => prepared.stop(by),
     onEvent: around.onEvent,
   });
+  made.door?.onSpeech(speech => watch.heard(speech));
   made.door?.onQuestion(adapter.questionTools, () => watch.asked());
   made.door?.onOver(detail => watch.halt({ reason: 'limit_budget', detail }));
-  made.door?.onSpeech(speech => watch.heard(speech));
   let failure: { readonly error: unknown } | undefined;
   try {
     const capture = await watched(prepared, around, (stream, bytes) => {

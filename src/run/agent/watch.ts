@@ -39,10 +39,10 @@ export interface Watching {
 export interface StoppedFor {
   readonly reason: Reason;
   readonly detail: string;
-  /** What saw it, where that was not the agent's own stream. */
-  readonly source?: 'door';
   /** It had said its last line, and something that it started kept running, or it did itself. */
   readonly hadFinished?: true;
+  /** What saw it, where that was not the agent's own stream. */
+  readonly source?: 'door';
 }
 
 export interface Seen {
@@ -123,15 +123,15 @@ export class AgentWatch {
     }
   }
 
-  /** The door heard the model ask the user. */
-  asked(): void {
-    this.halt({ ...ASKED, source: 'door' });
-  }
-
   /** The model speaks to it: that is progress, however little of it the agent tells. */
   heard(speech: ModelSpeech): void {
     const { sign, reason } = this.#watching.reader.heard(speech);
     this.#obey(sign, reason);
+  }
+
+  /** The door heard the model ask the user. */
+  asked(): void {
+    this.halt({ ...ASKED, source: 'door' });
   }
 
   /** Everything of it is dead. */

@@ -33,8 +33,10 @@ test('the order of drops that cancel each other does not matter', () => {
       return { id: `case-${index}`, baseline: sideOf(before), candidate: sideOf(now) };
     },
   );
-  const turned = cases.map((_, index) => [...cases.slice(index), ...cases.slice(0, index)]);
-  for (const one of turned) expect(decideCases(one)).toMatchObject({ drop: 0, verdict: 'no_regression' });
+  for (const index of cases.keys()) {
+    const turned = cases.slice(index).concat(cases.slice(0, index));
+    expect(decideCases(turned)).toMatchObject({ drop: 0, verdict: 'no_regression' });
+  }
 });
 
 function sideOf(text: string): CaseTrials['baseline'] {
