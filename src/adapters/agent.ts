@@ -1,7 +1,9 @@
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { AgentReader } from '../contracts/agent-step/reading.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
+import type { CredentialKind } from '../contracts/recording/index.ts';
 import type { Capabilities } from '../policy/capabilities.ts';
+import type { LoginFile } from './login.ts';
 
 /** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
 export interface AgentCall {
@@ -17,8 +19,8 @@ export interface AgentCall {
   readonly home: string;
   /** A folder that is read-only inside, in which the files of the invocation lie. */
   readonly toolFolder: string;
-  /** Where the model answers, and the word that opens the door to it; undefined if there is no model to reach. */
-  readonly door: { readonly url: string; readonly token: string } | undefined;
+  /** Where the model answers, the word that opens the door to it, and how it is sent; undefined if there is no model to reach. */
+  readonly door: { readonly url: string; readonly token: string; readonly as: CredentialKind } | undefined;
   /** A sandbox of the agent's own works inside ours. */
   readonly nestedSandbox: boolean;
 }
@@ -43,15 +45,23 @@ export interface ReaderOptions {
   readonly maxTurns: number | undefined;
 }
 
+/** A variable of the caller's environment that opens a model API. */
+export interface CredentialVariable {
+  readonly name: string;
+  readonly as: CredentialKind;
+}
+
 /** How a model API is asked, from outside the sandbox. */
 interface ModelApi {
   readonly kind: 'anthropic' | 'openai';
-  /** Variables of the caller's environment. */
-  readonly keyVariable: string;
+  /** The first that is set is used. */
+  readonly credentials: readonly [CredentialVariable, ...CredentialVariable[]];
   readonly urlVariable: string;
   readonly defaultUrl: string;
-  /** The header that carries the key, and how it stands there. */
+  /** The header that carries a key. Anything else is a bearer token. */
   readonly keyHeader: 'x-api-key' | 'authorization';
+  /** The login of the agent's own program, which is used only when it is asked for by name. */
+  readonly login: LoginFile;
 }
 
 /** An agent that can be run. Pure translation: it starts nothing and reads nothing. */

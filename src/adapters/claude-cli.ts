@@ -1,5 +1,6 @@
 import type { AgentAdapter } from './agent.ts';
 import { CLAUDE_ROWS, invokeClaude } from './claude-invoke.ts';
+import { claudeLogin } from './claude-login.ts';
 import { claudeProtocol } from './claude-reader.ts';
 import { agentReader } from './stream.ts';
 import { rowOf } from './versions.ts';
@@ -25,10 +26,15 @@ export const claudeCli: AgentAdapter = {
   },
   api: {
     kind: 'anthropic',
-    keyVariable: 'ANTHROPIC_API_KEY',
+    credentials: [
+      { name: 'ANTHROPIC_API_KEY', as: 'key' },
+      { name: 'ANTHROPIC_AUTH_TOKEN', as: 'bearer' },
+      { name: 'CLAUDE_CODE_OAUTH_TOKEN', as: 'oauth' },
+    ],
     urlVariable: 'ANTHROPIC_BASE_URL',
     defaultUrl: 'https://api.anthropic.com',
     keyHeader: 'x-api-key',
+    login: claudeLogin,
   },
   versionIn: text => /^(\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40}) \(Claude Code\)/m.exec(text)?.[1],
   knows: version => rowOf(CLAUDE_ROWS, version) !== undefined,

@@ -79,13 +79,16 @@ function permissionsOf({ policy }: AgentCall): Permissions {
 
 /**
  * The address of the model and the word for it are settings and no variables of the process, whose environment may hold
- * none of that prefix. Without a door Claude says by itself that it is not logged in.
+ * none of that prefix. The word stands where the caller's credential would, since Claude asks differently with a login.
+ * Without a door Claude says by itself that it is not logged in.
  */
 function settingsOf({ door }: AgentCall): object {
   return {
-    ...(door && { apiKeyHelper: `echo ${quoted(door.token)}` }),
+    ...(door?.as === 'key' && { apiKeyHelper: `echo ${quoted(door.token)}` }),
     env: {
       ...(door && { ANTHROPIC_BASE_URL: door.url }),
+      ...(door?.as === 'bearer' && { ANTHROPIC_AUTH_TOKEN: door.token }),
+      ...(door?.as === 'oauth' && { CLAUDE_CODE_OAUTH_TOKEN: door.token }),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_TELEMETRY: '1',
       DISABLE_ERROR_REPORTING: '1',

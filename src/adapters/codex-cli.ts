@@ -1,5 +1,6 @@
 import type { AgentAdapter } from './agent.ts';
 import { CODEX_ROWS, invokeCodex } from './codex-invoke.ts';
+import { codexLogin } from './codex-login.ts';
 import { codexProtocol } from './codex-reader.ts';
 import { agentReader } from './stream.ts';
 import { rowOf } from './versions.ts';
@@ -25,10 +26,11 @@ export const codexCli: AgentAdapter = {
   },
   api: {
     kind: 'openai',
-    keyVariable: 'OPENAI_API_KEY',
+    credentials: [{ name: 'OPENAI_API_KEY', as: 'key' }],
     urlVariable: 'OPENAI_BASE_URL',
     defaultUrl: 'https://api.openai.com/v1',
     keyHeader: 'authorization',
+    login: codexLogin,
   },
   versionIn: text => /^codex-cli (\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40})\s*$/m.exec(text)?.[1],
   knows: version => rowOf(CODEX_ROWS, version) !== undefined,

@@ -24,7 +24,7 @@ export function invokeCodex(call: AgentCall): Invocation {
       ...flag('-C', call.workFolder),
       ...flag('-o', `${call.home}/${LAST_MESSAGE}`),
       ...flag('-m', call.model),
-      ...(door ? providerAt(door.url) : []),
+      ...providerAt(door?.url),
       // Its web search runs at the provider, where no sandbox of ours reaches.
       ...(policy.network_posture === 'deny' ? setting('web_search', 'disabled') : []),
       ...(isOpenWithin(call) ? setting('sandbox_workspace_write.network_access', true) : []),
@@ -53,12 +53,14 @@ function isOpenWithin({ policy, nestedSandbox }: AgentCall): boolean {
   return nestedSandbox && policy.execution_posture === 'workspace_write' && policy.network_posture === 'allow';
 }
 
-function providerAt(url: string): string[] {
+/** Without a door it asks for a key all the same, so that Codex ends at once; left alone, it waits for a network that never comes. */
+function providerAt(url: string | undefined): string[] {
   const provider = {
     name: 'Proctor',
-    base_url: url,
+    base_url: url ?? NOWHERE,
     wire_api: 'responses',
     env_key: KEY_VARIABLE,
+    ...(url === undefined && { env_key_instructions: 'There is no key for the model API: set OPENAI_API_KEY.' }),
     request_max_retries: RETRIES,
     stream_max_retries: RETRIES,
   };
@@ -69,6 +71,8 @@ function providerAt(url: string): string[] {
 }
 
 const RETRIES = 2;
+
+const NOWHERE = 'http://127.0.0.1:9';
 
 /** TOML writes texts, numbers and truth as JSON does. */
 function setting(key: string, value: string | number | boolean): readonly string[] {

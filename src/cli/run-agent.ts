@@ -10,7 +10,7 @@ import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
-import { endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
+import { credentialText, endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
@@ -34,6 +34,7 @@ export interface RunAgentFlags {
   readonly secret?: readonly string[];
   readonly modelMode: 'live' | 'record' | 'replay';
   readonly recording?: string;
+  readonly login?: 'env' | 'claude' | 'codex';
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
   readonly keepCredentials?: true;
@@ -76,6 +77,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     maxCostUsd: flags.maxCost,
     cpus: flags.cpus,
     recording: flags.recording,
+    login: flags.login,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
     keepCredentials: flags.keepCredentials,
@@ -241,7 +243,9 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
     ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD by its own account`]),
     ...(modelAccess.mode === 'none'
       ? ['no way to a model']
-      : [`${counted(modelAccess.requests, 'request')} to the model (${modelAccess.mode})`]),
+      : [
+          `${counted(modelAccess.requests, 'request')} to the model (${[modelAccess.mode, ...credentialText(modelAccess)].join(', ')})`,
+        ]),
   ];
   return parts.join(', ');
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { printable } from '../base/printable.ts';
+import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
@@ -22,6 +23,12 @@ export function endingText(ending: Ending): string {
 function signalText(code: number): string {
   const [name] = Object.entries(constants.signals).find(([, number]) => number === code - 128) ?? [];
   return name === undefined ? '' : ` (perhaps ${name})`;
+}
+
+/** What opened the model API, by name. */
+export function credentialText({ credential }: Pick<AgentOutcome['model_access'], 'credential'>): string[] {
+  if (!credential) return [];
+  return [`by ${credential.from === 'login' ? 'the login of ' : ''}${printable(credential.name)}`];
 }
 
 const STOPPED_BY = {

@@ -5,6 +5,7 @@ import { claimLines, diffLines, policyLines, reviewLines, workspaceLines } from 
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
+  credentialText,
   endingText,
   evidenceLines,
   isNews,
@@ -149,12 +150,12 @@ function usedBy({ reported, usage }: Outcome): string {
   return said.join(', ') || 'not measured';
 }
 
-function modelText({ agent, model_access: { mode, requests, failures }, recovered }: Outcome): string {
+function modelText({ agent, model_access: { mode, requests, failures, credential }, recovered }: Outcome): string {
   const name = agent.model === null ? 'not named' : printable(agent.model);
   if (mode === 'none') return `${name}, without a way to it`;
   if (recovered?.unknown.includes('requests')) return `${name}, ${HOW[mode]}: not known how many requests`;
-  const failed = failures > 0 ? `, ${failures} failed` : '';
-  return `${name}, ${HOW[mode]}: ${counted(requests, 'request')}${failed}`;
+  const failed = failures > 0 ? [`${failures} failed`] : [];
+  return `${name}, ${HOW[mode]}: ${[counted(requests, 'request'), ...failed, ...credentialText({ credential })].join(', ')}`;
 }
 
 const HOW = { live: 'live', record: 'live and recorded', replay: 'replayed from a recording' } as const;

@@ -131,6 +131,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   keepCredentials: true,
   modelMode: true,
   recording: true,
+  login: true,
   needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,

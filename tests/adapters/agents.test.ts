@@ -90,7 +90,7 @@ describe.each(AGENTS)('$agent is asked', adapter => {
 
   test('with the word for the door in no argument, and with none where there is no door', () => {
     const token = 'a-word-for-the-door';
-    const { args } = adapter.invoke(call({ door: { url: 'http://127.0.0.1:8417', token } }));
+    const { args } = adapter.invoke(call({ door: { url: 'http://127.0.0.1:8417', token, as: 'key' } }));
     expect(args.join(' ')).not.toContain(token);
     const without = adapter.invoke(call({ door: undefined }));
     expect(json(without)).not.toContain('8417');

@@ -190,7 +190,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     [['--task', 'x', '--recording', 'r.json'], 'A recording is of use only with'],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
-      'ANTHROPIC_API_KEY is not set, so there is no',
+      'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so there is no',
     ],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'nowhere/r.json'],

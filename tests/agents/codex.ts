@@ -61,7 +61,27 @@ act(codex, {
   no_last_message: () => {
     leavesLastMessage = false;
   },
+  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
+  model: async () => {
+    const answer = await fetch(`${settingOf('model_providers.proctor.base_url')}/responses`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${process.env[settingOf('model_providers.proctor.env_key')]}`,
+        'chatgpt-account-id': 'one-that-the-agent-made-up',
+      },
+      body: JSON.stringify({ model: 'm', input: [{ role: 'user', content: 'Hello?' }], stream: true }),
+    });
+    const said = await answer.text();
+    codex.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
+  },
 });
+
+/** A setting that stands in the arguments, as `-c key="text"`. */
+function settingOf(key: string): string {
+  const setting = args.find(arg => arg.startsWith(`${key}=`)) ?? '';
+  return JSON.parse(setting.slice(key.length + 1) || '""') as string;
+}
 
 function item(when: 'started' | 'completed', fields: object): void {
   printLine({ type: `item.${when}`, item: fields });

@@ -60,7 +60,13 @@ export class World {
     return outputOf(this.#spawned(args, agent, KEY));
   }
 
-  #spawned(args: readonly string[], agent: Agent, key: string | null): ChildProcess {
+  /** With what else somebody may have set. */
+  async runWith(agent: Agent, task: string, flags: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
+    const args = ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, '--json', ...flags];
+    return this.ended(this.#spawned(args, agent, null, env));
+  }
+
+  #spawned(args: readonly string[], agent: Agent, key: string | null, env: NodeJS.ProcessEnv = {}): ChildProcess {
     return spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
       cwd: this.cwd,
       env: {
@@ -71,6 +77,7 @@ export class World {
         TMPDIR: this.temp,
         NO_COLOR: '1',
         ...(key !== null && environmentFor(agent, key, this.api.url)),
+        ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

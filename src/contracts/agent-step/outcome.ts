@@ -12,7 +12,7 @@ import {
   usageShape,
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
-import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
+import { contentHashText, correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
@@ -57,6 +57,13 @@ const shape = record({
     recording_sha256: z.nullable(contentHashText()),
     /** Which request was the first that is not as it was recorded. */
     difference: z.nullable(wordyText()),
+    /** What opened the model API: a variable of the caller's environment, or the login of an agent's own program. */
+    credential: z.optional(
+      record({
+        from: z.enum(['environment', 'login']),
+        name: matching(/^[A-Za-z][A-Za-z0-9_]{0,99}$/, 'a name of at most 100 letters, digits and underscores'),
+      }),
+    ),
   }),
   streams: streamsShape,
   enforcement: enforcementShape,
@@ -147,14 +154,17 @@ const rules = [
       'recording_sha256 is null unless mode is record or replay',
       'difference is null unless mode is replay',
       'requests is 0 where mode is none',
+      'credential, if present, has from (environment or login) and name; it is absent unless mode is live or record',
     ],
     fields: ['model_access'],
-    *check({ model_access: { mode, requests, recording_sha256, difference } }) {
+    *check({ model_access: { mode, requests, recording_sha256, difference, credential } }) {
       const isRecorded = mode === 'record' || mode === 'replay';
       if (!isRecorded && recording_sha256 !== null)
         yield must('model_access.recording_sha256', 'must be null where nothing was recorded or replayed');
       if (mode !== 'replay' && difference !== null)
         yield must('model_access.difference', 'must be null where nothing was replayed');
+      if (credential && mode !== 'live' && mode !== 'record')
+        yield must('model_access.credential', 'must be absent where no model API was opened');
       if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
     },
     breach: ({ model_access, ...rest }) => ({ ...rest, model_access: { ...model_access, difference: 'request 3' } }),
@@ -224,7 +234,14 @@ export const agentOutcome: Contract = {
     lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
     events: 17,
     denials: 0,
-    model_access: { mode: 'live', requests: 4, failures: 0, recording_sha256: null, difference: null },
+    model_access: {
+      mode: 'live',
+      requests: 4,
+      failures: 0,
+      recording_sha256: null,
+      difference: null,
+      credential: { from: 'environment', name: 'ANTHROPIC_API_KEY' },
+    },
     streams: [
       {
         name: 'stdout',

@@ -94,7 +94,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     sessionId: model.session ?? newSessionId(),
     around: { ...around, ...(listener.tell && { onEvent: listener.tell }) },
   };
-  for (const warning of warningsOf(model, adapter)) around.onWarning?.(warning);
+  for (const warning of warningsOf(model)) around.onWarning?.(warning);
   const free = await takeSlot(around);
   let stage: string | undefined;
   let door: Door | undefined;

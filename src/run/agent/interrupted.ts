@@ -108,12 +108,19 @@ function accessOf({ folder, plan, isStarted }: AgentLeft): {
   readonly told: AgentOutcome['model_access'];
   readonly isKnown: boolean;
 } {
-  const { modelMode: mode } = plan;
+  const { modelMode: mode, credential } = plan;
   const none = { requests: 0, failures: 0, difference: null };
   const counted = mode === 'none' || !isStarted ? none : doorCountIn(folder);
   const { requests, failures, difference } = counted ?? none;
   return {
-    told: { mode, requests, failures, recording_sha256: null, difference: mode === 'replay' ? difference : null },
+    told: {
+      mode,
+      requests,
+      failures,
+      recording_sha256: null,
+      difference: mode === 'replay' ? difference : null,
+      ...(credential && { credential }),
+    },
     isKnown: counted !== undefined,
   };
 }

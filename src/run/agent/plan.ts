@@ -28,7 +28,7 @@ const DOOR_PORT = 8417;
 
 /** Translates the order for the agent, and puts what it needs for it in place. */
 export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' | 'clone' | 'door'>): Invocation {
-  const { adapter, order, bound, program, sessionId } = ready;
+  const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
     version: program.version,
     task: order.task,
@@ -40,7 +40,10 @@ export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' 
     workFolder: path.posix.join('/work', clone.startIn),
     home: HOME,
     toolFolder: '/opt/proctor',
-    door: door && { url: `http://127.0.0.1:${door.port ?? DOOR_PORT}`, token: door.token },
+    door:
+      door && model.kind !== 'none'
+        ? { url: `http://127.0.0.1:${door.port ?? DOOR_PORT}`, token: door.token, as: model.as }
+        : undefined,
     nestedSandbox: program.nestedSandbox,
   });
   try {
@@ -145,6 +148,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     observed: [...observed],
     clocks: clocksOf(bound),
     modelMode: model.kind,
+    ...('credential' in model && { credential: model.credential }),
     policy: policySummary({
       ...bound.summary,
       capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes],
