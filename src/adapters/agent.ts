@@ -3,6 +3,7 @@ import type { AgentReader } from '../contracts/agent-step/reading.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { CredentialKind } from '../contracts/recording/index.ts';
 import type { Capabilities } from '../policy/capabilities.ts';
+import type { ContextPlaces, ProjectContext } from './context.ts';
 import type { LoginFile } from './login.ts';
 
 /** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
@@ -23,6 +24,8 @@ export interface AgentCall {
   readonly door: { readonly url: string; readonly token: string; readonly as: CredentialKind } | undefined;
   /** A sandbox of the agent's own works inside ours. */
   readonly nestedSandbox: boolean;
+  /** The project's instructions for agents; undefined where it has none, null where they are left out. */
+  readonly context: ProjectContext | null | undefined;
 }
 
 /** How an agent's program is started. */
@@ -32,7 +35,7 @@ export interface Invocation {
   readonly args: readonly string[];
   readonly stdin: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Files of `toolFolder`, by name. */
+  /** Files of `toolFolder`, by their paths in it. */
   readonly files: Readonly<Record<string, { readonly text: string; readonly mode: 0o644 | 0o755 }>>;
   /** Below `home`, if the agent leaves its last message in a file. */
   readonly lastMessageFile: string | undefined;
@@ -71,6 +74,7 @@ export interface AgentAdapter {
   readonly agent: string;
   readonly capabilities: Capabilities;
   readonly api: ModelApi;
+  readonly context: ContextPlaces;
   /** The version in what `--version` prints; undefined if there is none. */
   versionIn(text: string): string | undefined;
   /** Whether the flags of this version are known. */

@@ -36,6 +36,12 @@ export const claudeCli: AgentAdapter = {
     keyHeader: 'x-api-key',
     login: claudeLogin,
   },
+  context: {
+    instructions: [['CLAUDE.md'], ['.claude/CLAUDE.md']],
+    rules: ['.claude/rules'],
+    skills: ['.claude/skills'],
+    imports: true,
+  },
   versionIn: text => /^(\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40}) \(Claude Code\)/m.exec(text)?.[1],
   knows: version => rowOf(CLAUDE_ROWS, version) !== undefined,
   knownVersions: '2.1.190 to 2.1.209, and 2.1.300 to 2.1.x',

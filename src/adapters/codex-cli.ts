@@ -32,6 +32,12 @@ export const codexCli: AgentAdapter = {
     keyHeader: 'authorization',
     login: codexLogin,
   },
+  context: {
+    instructions: [['AGENTS.override.md', 'AGENTS.md']],
+    rules: [],
+    skills: ['.agents/skills', '.codex/skills'],
+    imports: false,
+  },
   versionIn: text => /^codex-cli (\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40})\s*$/m.exec(text)?.[1],
   knows: version => rowOf(CODEX_ROWS, version) !== undefined,
   knownVersions: '0.166.x',

@@ -28,6 +28,7 @@ export function invokeCodex(call: AgentCall): Invocation {
       // Its web search runs at the provider, where no sandbox of ours reaches.
       ...(policy.network_posture === 'deny' ? setting('web_search', 'disabled') : []),
       ...(isOpenWithin(call) ? setting('sandbox_workspace_write.network_access', true) : []),
+      ...(call.context === null ? withoutContext() : []),
       '-',
     ],
     stdin: call.task,
@@ -71,6 +72,11 @@ function providerAt(url: string | undefined): string[] {
 }
 
 const RETRIES = 2;
+
+/** AGENTS.md and skills, of which Codex tells its model by itself. Settings of a project it takes only where a user trusts it. */
+function withoutContext(): readonly string[] {
+  return [...setting('project_doc_max_bytes', 0), ...setting('skills.include_instructions', false)];
+}
 
 const NOWHERE = 'http://127.0.0.1:9';
 

@@ -41,6 +41,7 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     )
     .option('--allow-untested-version', 'also a version of the agent that nobody has tried; the evidence says so')
     .option('--allow-dirty', 'work on the last commit although there are changes that are not committed')
+    .option('--no-project-context', 'without the instructions of the project: CLAUDE.md, AGENTS.md and skills')
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', EXITS)
     .action(async (flags: RunAgentFlags) => {

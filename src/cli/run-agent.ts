@@ -10,7 +10,7 @@ import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
-import { credentialText, endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
+import { contextLines, credentialText, endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
@@ -37,6 +37,7 @@ export interface RunAgentFlags {
   readonly login?: 'env' | 'claude' | 'codex';
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
+  readonly projectContext: boolean;
   readonly keepCredentials?: true;
   readonly json?: true;
 }
@@ -80,6 +81,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     login: flags.login,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
+    projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
   };
   return {
@@ -178,6 +180,7 @@ function asJson(result: AgentRunResult): object {
     needs_review: result.needsReview,
     usage: result.reported,
     model_access: result.modelAccess,
+    project_context: result.projectContext ?? null,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
     limit_claims: result.enforcement.claims ?? [],
@@ -213,6 +216,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  sandbox   ${sandboxText(runner, result.observed)}`,
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
+    ...contextLines(result.projectContext),
     `  used      ${usedText(result)}`,
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,

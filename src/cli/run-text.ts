@@ -31,6 +31,17 @@ export function credentialText({ credential }: Pick<AgentOutcome['model_access']
   return [`by ${credential.from === 'login' ? 'the login of ' : ''}${printable(credential.name)}`];
 }
 
+/** The project's instructions that the agent was given. */
+export function contextLines(context: AgentOutcome['project_context']): string[] {
+  if (!context || (context.state === 'offered' && context.total === 0)) return [];
+  if (context.state === 'left_out') return ['  context   the instructions of the project were left out'];
+  const shown = context.files.slice(0, CONTEXT_SHOWN_MAX).map(({ path }) => printable(path));
+  const rest = context.total - shown.length;
+  return [`  context   ${shown.join(', ')}${rest > 0 ? ` and ${counted(rest, 'more file')}` : ''}`];
+}
+
+const CONTEXT_SHOWN_MAX = 5;
+
 const STOPPED_BY = {
   timeout: 'stopped: out of time',
   idle: 'stopped: silent for too long',

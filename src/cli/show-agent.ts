@@ -5,6 +5,7 @@ import { claimLines, diffLines, policyLines, reviewLines, workspaceLines } from 
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
+  contextLines,
   credentialText,
   endingText,
   evidenceLines,
@@ -118,6 +119,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     `  when      ${metadata?.started_at ?? 'not known'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
     `  ended     ${endingText(ending)}`,
     `  used      ${usedBy(outcome)}`,
+    ...contextLines(outcome.project_context),
     `  model     ${modelText(outcome)}`,
     ...(outcome.model_access.difference === null
       ? []

@@ -127,6 +127,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     events,
     denials,
     model_access: judgement.modelAccess,
+    ...(plan.projectContext && { project_context: plan.projectContext }),
     streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
     enforcement: plan.enforcement,
     observed: plan.observed,

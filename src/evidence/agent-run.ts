@@ -33,6 +33,7 @@ export interface AgentPlan {
   readonly observed: AgentOutcome['observed'];
   readonly clocks: AgentOutcome['clocks'];
   readonly modelMode: AgentOutcome['model_access']['mode'];
+  readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
   /** The summary of the policy as it stands before the start. */
   readonly policy: object;

@@ -64,6 +64,7 @@ export interface AgentRunResult {
   readonly limits: AgentPlan['limits'];
   readonly clocks: AgentPlan['clocks'];
   readonly modelAccess: AgentJudgement['modelAccess'];
+  readonly projectContext: AgentPlan['projectContext'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
   /** The key that the seal was signed with, or null. */
@@ -135,6 +136,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
+  projectContext: true,
   environment: true,
   signingKey: true,
   cwd: true,
@@ -173,6 +175,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     limits: plan.limits,
     clocks: plan.clocks,
     modelAccess: judgement.modelAccess,
+    projectContext: plan.projectContext,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
     durationMs: completedAtMs - plan.startedAtMs,
   };

@@ -35,4 +35,5 @@ export const CALL: AgentCall = {
   toolFolder: '/opt/proctor',
   door: { url: 'http://127.0.0.1:8417', token: 'tok-1', as: 'key' },
   nestedSandbox: false,
+  context: undefined,
 };

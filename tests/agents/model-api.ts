@@ -27,7 +27,7 @@ export interface ModelApi {
   readonly port: number;
   readonly url: string;
   /** The first requests that came. */
-  readonly asked: readonly Asked[];
+  readonly asked: Asked[];
   close(): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 export type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'skill'; readonly skill: string }
   | { readonly kind: 'write'; readonly path: string; readonly content: string };
 
 export type Scenario =
@@ -50,6 +51,8 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
   /** A planner's answer, as models like to give it. */
   plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
+  /** Only Claude has a tool for skills; others read the file. */
+  skill: () => ({ how: 'answer', blocks: [{ kind: 'skill', skill: 'project:greet' }] }),
   claim: () => say('I ran the tests. All tests pass.'),
   silent: () => ({ how: 'silent' }),
   cut: () => ({ how: 'cut' }),

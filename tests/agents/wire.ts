@@ -51,7 +51,9 @@ function anthropicBlock(block: Block, index: number, id: string): Event[] {
         ]
       : block.kind === 'command'
         ? tool('Bash', { command: block.command, description: 'As the scenario says' })
-        : tool('Write', { file_path: block.path, content: block.content });
+        : block.kind === 'skill'
+          ? tool('Skill', { skill: block.skill })
+          : tool('Write', { file_path: block.path, content: block.content });
   return [
     { type: 'content_block_start', index, content_block: start },
     { type: 'content_block_delta', index, delta },
@@ -92,7 +94,9 @@ function openaiItem(block: Block, id: string): object {
   const command =
     block.kind === 'command'
       ? block.command
-      : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
+      : block.kind === 'skill'
+        ? `cat .agents/skills/${block.skill.replace(/^.*:/, '')}/SKILL.md`
+        : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
   return {
     type: 'function_call',
     id: `fc_${id}`,

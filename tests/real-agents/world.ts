@@ -48,8 +48,7 @@ export class World {
 
   /** With nothing but what a user has who set up one agent and its key. */
   start(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): ChildProcess {
-    const args = ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, '--json', ...flags];
-    return this.#spawned(args, agent, key);
+    return this.#spawned(this.#args(agent, task, flags), agent, key);
   }
 
   /** Any other command of somebody who has one agent and its key. */
@@ -62,8 +61,12 @@ export class World {
 
   /** With what else somebody may have set. */
   async runWith(agent: Agent, task: string, flags: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
-    const args = ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, '--json', ...flags];
-    return this.ended(this.#spawned(args, agent, null, env));
+    return this.ended(this.#spawned(this.#args(agent, task, flags), agent, null, env));
+  }
+
+  #args(agent: Agent, task: string, flags: readonly string[]): string[] {
+    const dir = flags.includes('--dir') ? [] : ['--dir', this.repository];
+    return ['run', 'agent', '--agent', agent, '--task', task, ...dir, '--json', ...flags];
   }
 
   #spawned(args: readonly string[], agent: Agent, key: string | null, env: NodeJS.ProcessEnv = {}): ChildProcess {

@@ -13,6 +13,12 @@ import {
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
+import {
+  doubtProjectContext,
+  PROJECT_CONTEXT_ASKS,
+  PROJECT_CONTEXT_EXAMPLE,
+  projectContextShape,
+} from './project-context.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
@@ -65,6 +71,7 @@ const shape = record({
       }),
     ),
   }),
+  project_context: z.optional(projectContextShape),
   streams: streamsShape,
   enforcement: enforcementShape,
   observed: observedShape,
@@ -200,6 +207,15 @@ const rules = [
     },
     breach: outcome => ({ ...outcome, recovered: { at: '2026-04-03T10:20:00.000Z', unknown: [] } }),
   }),
+  rule({
+    id: 'AO9',
+    title: 'Project Context Told',
+    why: 'Instructions in a repository steer an agent as much as its task does.',
+    asks: PROJECT_CONTEXT_ASKS,
+    fields: ['project_context'],
+    check: ({ project_context }) => doubtProjectContext(project_context),
+    breach: outcome => ({ ...outcome, project_context: { ...PROJECT_CONTEXT_EXAMPLE, state: 'left_out' } }),
+  }),
 ];
 
 export const agentOutcome: Contract = {
@@ -242,6 +258,7 @@ export const agentOutcome: Contract = {
       difference: null,
       credential: { from: 'environment', name: 'ANTHROPIC_API_KEY' },
     },
+    project_context: PROJECT_CONTEXT_EXAMPLE,
     streams: [
       {
         name: 'stdout',

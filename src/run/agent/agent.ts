@@ -24,6 +24,7 @@ import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { type Bound, boundFor } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
 import { type Program, programFor } from './program.ts';
+import { type FoundContext, projectContext } from './project-context.ts';
 
 export type { AgentOrder } from './order.ts';
 
@@ -75,6 +76,7 @@ export interface Made {
   readonly clone: Clone;
   /** The way to the model, if there is one. Nobody is harmed who closes it twice. */
   readonly door: Door | undefined;
+  readonly context: FoundContext;
   readonly invocation: Invocation;
 }
 
@@ -108,8 +110,9 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     });
     for (const note of clone.notes) around.onWarning?.(note);
     door = await openDoorFor(ready, stage);
-    const invocation = layOut(ready, { stage, clone, door });
-    const made: Made = { stage, clone, door, invocation };
+    const context = projectContext(adapter, clone, order.projectContext !== false);
+    const invocation = layOut(ready, { stage, clone, door, context });
+    const made: Made = { stage, clone, door, context, invocation };
     const job = await jobFor(ready, made);
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);

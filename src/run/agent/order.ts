@@ -43,6 +43,8 @@ export interface AgentOrder {
   readonly allowUntestedVersion?: boolean;
   /** Also where the folder has changes that are not committed, which the agent then does not see. */
   readonly allowDirty?: boolean;
+  /** Whether the agent gets the instructions that the project has for agents; true, if not said. */
+  readonly projectContext?: boolean;
   /** Where the program and the key of the model are looked up. Nothing of it reaches the agent. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where files that are named are looked for. */

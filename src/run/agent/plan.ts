@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Invocation } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
@@ -20,14 +20,14 @@ import { enforcementOf } from '../enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
 import type { Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
-import { maskOf } from './masked.ts';
+import { maskedContext, maskOf } from './masked.ts';
 import { secretsOf } from './model.ts';
 
 /** Where the door is offered inside. */
 const DOOR_PORT = 8417;
 
 /** Translates the order for the agent, and puts what it needs for it in place. */
-export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' | 'clone' | 'door'>): Invocation {
+export function layOut(ready: Ready, { stage, clone, door, context }: Omit<Made, 'invocation'>): Invocation {
   const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
     version: program.version,
@@ -45,11 +45,15 @@ export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' 
         ? { url: `http://127.0.0.1:${door.port ?? DOOR_PORT}`, token: door.token, as: model.as }
         : undefined,
     nestedSandbox: program.nestedSandbox,
+    context: context.given,
   });
   try {
     writeFileSync(path.join(stage, STDIN), invocation.stdin, { mode: 0o600, flag: 'wx' });
-    for (const [name, { text, mode }] of Object.entries(invocation.files))
-      writeFileSync(path.join(stage, 'opt', name), text, { mode, flag: 'wx' });
+    for (const [name, { text, mode }] of Object.entries(invocation.files)) {
+      const file = path.join(stage, 'opt', name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text, { mode, flag: 'wx' });
+    }
   } catch (cause) {
     throw new Fault('stage_failed', 'The task could not be put in place for the agent.', { cause });
   }
@@ -148,6 +152,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     observed: [...observed],
     clocks: clocksOf(bound),
     modelMode: model.kind,
+    projectContext: maskedContext(made.context.told, mask),
     ...('credential' in model && { credential: model.credential }),
     policy: policySummary({
       ...bound.summary,
