@@ -5,6 +5,7 @@ import type { CredentialKind } from '../contracts/recording/index.ts';
 import type { Capabilities } from '../policy/capabilities.ts';
 import type { ContextPlaces, ProjectContext } from './context.ts';
 import type { LoginFile } from './login.ts';
+import type { Standing } from './versions.ts';
 
 /** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
 export interface AgentCall {
@@ -49,7 +50,7 @@ export interface ReaderOptions {
 }
 
 /** A variable of the caller's environment that opens a model API. */
-export interface CredentialVariable {
+interface CredentialVariable {
   readonly name: string;
   readonly as: CredentialKind;
 }
@@ -77,10 +78,11 @@ export interface AgentAdapter {
   readonly context: ContextPlaces;
   /** The version in what `--version` prints; undefined if there is none. */
   versionIn(text: string): string | undefined;
-  /** Whether the flags of this version are known. */
-  knows(version: string): boolean;
-  /** What is known, in words: `2.1.197 to 2.1.x`. */
+  /** How a version stands to those whose flags were tried. */
+  standing(version: string): Standing;
+  /** What is known, in words: `2.1.190 to 2.1.209`. */
   readonly knownVersions: string;
+  readonly newestTried: string;
   /** The command that installs a version that is known. */
   readonly install: string;
   /** Arguments that try the agent's own sandbox; undefined if it has none. It works where they end with 0. */

@@ -8,6 +8,9 @@ interface ClaudeRow extends Row {
   readonly permissionPrompts: boolean;
 }
 
+/** The newest version that was tried. Later ones get its flags, and a warning. */
+export const CLAUDE_NEWEST = '2.1.325';
+
 /** The flags by version, the newest first; tried with 2.1.325 and 2.1.197. */
 export const CLAUDE_ROWS: readonly [ClaudeRow, ...ClaudeRow[]] = [
   { from: [2, 1, 300], before: [2, 2, 0], permissionPrompts: true },

@@ -2,7 +2,10 @@ import type { AgentCall, Invocation } from './agent.ts';
 import { flag } from './flag.ts';
 import type { Row } from './versions.ts';
 
-/** The versions whose flags are these; tried with 0.166.0. */
+/** The newest version that was tried. Later ones get its flags, and a warning. */
+export const CODEX_NEWEST = '0.166.0';
+
+/** The versions whose flags are these. */
 export const CODEX_ROWS: readonly Row[] = [{ from: [0, 166, 0], before: [0, 167, 0] }];
 
 /**

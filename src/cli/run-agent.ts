@@ -10,7 +10,16 @@ import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
-import { contextLines, credentialText, endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
+import {
+  contextLines,
+  credentialText,
+  endingText,
+  isNews,
+  limitsText,
+  sandboxText,
+  sealedText,
+  untestedText,
+} from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
@@ -183,6 +192,7 @@ function asJson(result: AgentRunResult): object {
     project_context: result.projectContext ?? null,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
+    turn_limit: result.turnLimit ?? null,
     limit_claims: result.enforcement.claims ?? [],
     warnings: result.warnings,
     duration_ms: result.durationMs,
@@ -199,7 +209,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
   const name = agent.family.replace('_cli', '');
   const lines = [
     '',
-    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? ', which nobody here has tried' : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
+    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? `, ${untestedText(agent)}` : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...violations
       .slice(0, SHOWN_MAX)

@@ -25,6 +25,12 @@ function signalText(code: number): string {
   return name === undefined ? '' : ` (perhaps ${name})`;
 }
 
+/** Of a version that nobody has tried. */
+export function untestedText({ newest_tried }: Pick<AgentOutcome['agent'], 'newest_tried'>): string {
+  const newest = newest_tried === undefined ? '' : ` (the newest that was: ${printable(newest_tried)})`;
+  return `a version that was not tried${newest}`;
+}
+
 /** What opened the model API, by name. */
 export function credentialText({ credential }: Pick<AgentOutcome['model_access'], 'credential'>): string[] {
   if (!credential) return [];
@@ -102,7 +108,7 @@ export function sandboxText(
 
 /** Warnings of a record that no other line tells. */
 export function isNews(warning: string): boolean {
-  return warning !== MODEL_ONLY;
+  return warning !== MODEL_ONLY && !warning.startsWith('version: ');
 }
 
 const MODEL_ONLY = 'network: model endpoint only';

@@ -63,6 +63,7 @@ export interface AgentRunResult {
   readonly observed: AgentPlan['observed'];
   readonly limits: AgentPlan['limits'];
   readonly clocks: AgentPlan['clocks'];
+  readonly turnLimit: AgentPlan['turnLimit'];
   readonly modelAccess: AgentJudgement['modelAccess'];
   readonly projectContext: AgentPlan['projectContext'];
   readonly warnings: readonly string[];
@@ -174,6 +175,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     observed: plan.observed,
     limits: plan.limits,
     clocks: plan.clocks,
+    turnLimit: plan.turnLimit,
     modelAccess: judgement.modelAccess,
     projectContext: plan.projectContext,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],

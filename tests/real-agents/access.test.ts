@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { gitIn } from '../agents/git.ts';
 import { EDIT } from './behaviours.ts';
 import { agentsFolder, expectInOrder, world } from './world.ts';
 
@@ -36,6 +37,22 @@ describe.runIf(agentsFolder !== '')('the real claude', () => {
     expect(first.answer, first.stderr).toMatchObject({ termination: 'completed' });
     await made.api.close();
     const again = await made.runWith('claude', 'SCENARIO=write', flags('replay'), {});
+    expect(again.answer, again.stderr).toMatchObject({ termination: 'completed', model_access: { mode: 'replay' } });
+    await expectInOrder(made);
+  });
+});
+
+describe.runIf(agentsFolder !== '').each(['claude', 'codex'] as const)('the real %s', agent => {
+  test('does the same again from a recording when something was committed since', async () => {
+    const made = await world();
+    const flags = (mode: string): string[] => [...EDIT, '--model-mode', mode, '--recording', 'run.json'];
+    const first = await made.run(agent, 'SCENARIO=write', flags('record'));
+    expect(first.answer, first.stderr).toMatchObject({ termination: 'completed' });
+    await made.api.close();
+    writeFileSync(path.join(made.repository, 'later.txt'), 'later\n');
+    gitIn(made.repository, 'add', '--all');
+    gitIn(made.repository, 'commit', '-q', '-m', 'Something else: (clean) 1234567 and more');
+    const again = await made.run(agent, 'SCENARIO=write', flags('replay'), null);
     expect(again.answer, again.stderr).toMatchObject({ termination: 'completed', model_access: { mode: 'replay' } });
     await expectInOrder(made);
   });

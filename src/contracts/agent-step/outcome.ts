@@ -19,6 +19,7 @@ import {
   PROJECT_CONTEXT_EXAMPLE,
   projectContextShape,
 } from './project-context.ts';
+import { example } from './outcome-example.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
@@ -38,8 +39,10 @@ const shape = record({
     family: z.enum(FAMILIES),
     version: filledText(),
     sha256: contentHashText(),
-    /** The version is one whose flags nobody has tried, and the caller wanted it all the same. */
+    /** Nobody has tried the flags of this version: it is newer than all that were tried, or the caller wanted it all the same. */
     untested: z.boolean(),
+    /** The newest version that was tried, where this one was not. */
+    newest_tried: z.optional(filledText()),
     session: z.nullable(filledText()),
     model: z.nullable(filledText()),
   }),
@@ -78,6 +81,8 @@ const shape = record({
   limits: furtherLimitsShape,
   /** The clocks of agents. */
   clocks: record({ timeout_ms: count(), idle_timeout_ms: count(), tool_idle_timeout_ms: count(), grace_ms: count() }),
+  /** How many turns it may have, and who counts them; absent where nobody asked. */
+  turn_limit: z.optional(record({ max: count().check(z.gte(1)), enforced_by: z.enum(['agent', 'proctor']) })),
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
@@ -132,8 +137,13 @@ const rules = [
     asks: [
       'agent has family, version, sha256 of its program, untested, and session and model or null',
       'family is claude_cli or codex_cli',
+      'newest_tried, if present, is not empty, and untested is true',
     ],
     fields: ['agent'],
+    *check({ agent: { untested, newest_tried } }) {
+      if (newest_tried !== undefined && !untested)
+        yield must('agent.newest_tried', 'must be absent where it was tried');
+    },
     breach: ({ agent, ...rest }) => ({ ...rest, agent: { ...agent, family: 'gemini' } }),
   }),
   rule({
@@ -183,10 +193,22 @@ const rules = [
     asks: [
       'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
+      'turn_limit, if present, has max, from 1 up, and enforced_by: agent or proctor',
       'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
       ...MASKING_ASKS,
     ],
-    fields: ['ending', 'streams', 'enforcement', 'observed', 'limits', 'clocks', 'usage', 'survivors', 'masking'],
+    fields: [
+      'ending',
+      'streams',
+      'enforcement',
+      'observed',
+      'limits',
+      'clocks',
+      'turn_limit',
+      'usage',
+      'survivors',
+      'masking',
+    ],
     reads: ['reason'],
     *check({ survivors, reason }) {
       if (reason === 'orphan_left' && !survivors) yield must('survivors', 'must be counted where some are the reason');
@@ -229,59 +251,5 @@ export const agentOutcome: Contract = {
   unknownKeys: 'AO1',
   programText: ['detail', 'agent.version', 'agent.session', 'agent.model', 'model_access.difference', 'masking'],
   bytesMax: 16 * MIB,
-  example: {
-    schema_version: 'agent-outcome.v1',
-    run_id: 'agent_20260403_101500_4f1c9a7be210',
-    correlation_id: '7hq2m4x0c9da',
-    termination: 'completed',
-    reason: 'ok',
-    detail: null,
-    api_status: null,
-    ending: { how: 'exited', code: 0 },
-    agent: {
-      family: 'claude_cli',
-      version: '2.1.325',
-      sha256: 'sha256:5f1d6c0b8a0e4f3f2f6f0d1b7c9a4e5d3b2a1908f7e6d5c4b3a29180f7e6d5c4',
-      untested: false,
-      session: '0b0e1f44-8a4e-4b52-9c59-6d2c7a6f3a10',
-      model: 'claude-sonnet-4-5',
-    },
-    reported: { turns: 4, input_tokens: 18_211, cached_input_tokens: 12_004, output_tokens: 913, cost_usd: 0.0421 },
-    lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
-    events: 17,
-    denials: 0,
-    model_access: {
-      mode: 'live',
-      requests: 4,
-      failures: 0,
-      recording_sha256: null,
-      difference: null,
-      credential: { from: 'environment', name: 'ANTHROPIC_API_KEY' },
-    },
-    project_context: PROJECT_CONTEXT_EXAMPLE,
-    streams: [
-      {
-        name: 'stdout',
-        bytes_total: 20_140,
-        sha256: 'sha256:0c9b8a7f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4',
-        bytes_kept: 20_140,
-        truncated: false,
-        masked: 0,
-      },
-    ],
-    enforcement: {
-      memory: 'cgroup_v2',
-      pids: 'cgroup_v2',
-      cpu: 'none',
-      output: 'tmpfs',
-      seccomp: true,
-      user: true,
-      kill: 'pid_namespace',
-    },
-    observed: [{ what: 'network', held: true, note: 'A connection to a server on this machine was refused.' }],
-    limits: { pids: 512, idle_timeout_ms: null, open_files: 1_024 },
-    clocks: { timeout_ms: 600_000, idle_timeout_ms: 120_000, tool_idle_timeout_ms: 600_000, grace_ms: 10_000 },
-    usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
-    survivors: 0,
-  } satisfies AgentOutcome,
+  example,
 };

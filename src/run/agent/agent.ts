@@ -21,9 +21,9 @@ import { type Around, Listener, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
-import { type Bound, boundFor } from './bound.ts';
+import { type Bound, boundFor, boundWith } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
-import { type Program, programFor } from './program.ts';
+import { type Program, programFor, versionWarnings } from './program.ts';
 import { type FoundContext, projectContext } from './project-context.ts';
 
 export type { AgentOrder } from './order.ts';
@@ -83,9 +83,10 @@ export interface Made {
 async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<AgentAnswer> {
   const machine = await around.launcher.machine();
   const listener = new Listener(around.onEvent);
-  const bound = boundFor(order, adapter, offersOf(machine));
+  const asked = boundFor(order, adapter, offersOf(machine));
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
+  const bound = boundWith(asked, adapter, program);
   const ready: Ready = {
     id: newRunId('agent', systemClock),
     order,
@@ -96,7 +97,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     sessionId: model.session ?? newSessionId(),
     around: { ...around, ...(listener.tell && { onEvent: listener.tell }) },
   };
-  for (const warning of warningsOf(model)) around.onWarning?.(warning);
+  for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
   const free = await takeSlot(around);
   let stage: string | undefined;
   let door: Door | undefined;

@@ -14,7 +14,7 @@ export interface AgentHere {
   readonly isFound: boolean;
   /** What its program says; undefined where it is not there, or says none. */
   readonly version: string | undefined;
-  /** The flags of that version are known. */
+  /** That version runs: its flags are known, or it is newer than those that were tried. */
   readonly isUnderstood: boolean;
   /** The variable that opens its model; the first that could, where none is set. */
   readonly key: { readonly variable: string; readonly isSet: boolean };
@@ -35,7 +35,7 @@ async function agentHere(
   launcher: Launcher,
   environment: AgentOrder['environment'],
 ): Promise<AgentHere> {
-  const { agent, api, install, knownVersions } = adapter;
+  const { agent, api, install, knownVersions, newestTried } = adapter;
   const found = api.credentials.find(({ name }) => environment[name]);
   const key = { variable: (found ?? api.credentials[0]).name, isSet: found !== undefined };
   const login = loginHere(adapter, environment);
@@ -45,9 +45,16 @@ async function agentHere(
     return { ...unknown, isFound: false, trouble: 'is not on the PATH', advice: [`Install it: ${install}`] };
   try {
     const version = adapter.versionIn(await probeVersion(launcher, program));
-    const isUnderstood = version !== undefined && adapter.knows(version);
+    const standing = version === undefined ? 'unknown' : adapter.standing(version);
+    const isUnderstood = standing !== 'unknown';
     const advice = [
-      ...(isUnderstood ? [] : [`Understood are ${knownVersions}: ${install}`]),
+      ...(standing === 'known'
+        ? []
+        : [
+            standing === 'newer'
+              ? `It is newer than ${newestTried}, the newest version that was tried. Runs say so.`
+              : `Understood are ${knownVersions}, and newer ones: ${install}`,
+          ]),
       ...(key.isSet ? [] : [accessAdvice(adapter, login.isUsable)]),
     ];
     const trouble = version === undefined ? 'does not say its version' : undefined;

@@ -1,11 +1,13 @@
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
+import type { AgentPlan } from '../../evidence/agent-run.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
 import { type Effective, effectiveBounds, type Offer } from '../../policy/bounds.ts';
-import { enforcedBy } from '../../policy/capabilities.ts';
+import { enforcedBy, type Enforcers } from '../../policy/capabilities.ts';
 import type { AgentOrder } from './order.ts';
+import { type Program, versionWarnings } from './program.ts';
 import { readAgentPolicy } from './read-policy.ts';
 
 /** Everything that will bound an agent. */
@@ -22,6 +24,8 @@ export interface Bound {
     readonly capabilityNotes: readonly string[];
     readonly appliedOverrides: readonly AppliedOverride[];
   };
+  /** What was decided where nothing was said, or what was said together leaves less. */
+  readonly decisions: readonly string[];
 }
 
 /** From the policy that was asked for to what will be enforced here; refused where nobody can. */
@@ -34,11 +38,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
     Object.entries({ timeoutMs, idleMs, maxTurns, maxCostUsd }).filter(([, value]) => value !== undefined),
   );
   const { limits, warnings } = agentLimits(asked, policy, 'process');
-  const enforced = enforcedBy(effective, limits, {
-    agent: adapter.agent,
-    capabilities: adapter.capabilities,
-    sandbox: 'process',
-  });
+  const enforced = enforcedBy(effective, limits, enforcersOf(adapter));
   const { memoryBytes, pids, cpuSeconds } = limits;
   const bounds = effectiveBounds(
     {
@@ -63,7 +63,24 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
       warnings: [...bounds.warnings, ...warnings].sort(),
     },
     summary: { requested, effective, capabilityNotes: [...enforced.notes, ...notes], appliedOverrides },
+    decisions: notes,
   };
+}
+
+/** The same, once the program is known: it may be one that nobody has tried, or run without the sandbox it brings. */
+export function boundWith(bound: Bound, adapter: AgentAdapter, program: Program): Bound {
+  const { effective, limits, bounds, summary, decisions } = bound;
+  const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;
+  const { notes } = enforcedBy(effective, limits, { ...enforcersOf(adapter), isUnconfined });
+  return {
+    ...bound,
+    bounds: { ...bounds, warnings: [...bounds.warnings, ...versionWarnings(program)].sort() },
+    summary: { ...summary, capabilityNotes: [...notes, ...decisions] },
+  };
+}
+
+function enforcersOf({ agent, capabilities }: AgentAdapter): Enforcers {
+  return { agent, capabilities, sandbox: 'process' };
 }
 
 /** The longest that a runner record can state. */
@@ -81,6 +98,14 @@ export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
     tool_idle_timeout_ms: limits.toolIdleMs,
     grace_ms: Math.min(GRACE_MS, limits.timeoutMs),
   };
+}
+
+/** How many turns an agent may have, and who counts them; nothing where nobody asked. */
+export function turnLimitOf(
+  { limits: { maxTurns: max } }: Bound,
+  { capabilities: { turn_limit: enforced_by } }: AgentAdapter,
+): Pick<AgentPlan, 'turnLimit'> {
+  return max === undefined || enforced_by === false ? {} : { turnLimit: { max, enforced_by } };
 }
 
 /** Between the last line of an agent and its end. */

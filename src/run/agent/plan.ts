@@ -19,7 +19,7 @@ import { HOME } from '../../execute/sandboxes/root.ts';
 import { enforcementOf } from '../enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
 import type { Made, Ready } from './agent.ts';
-import { clocksOf } from './bound.ts';
+import { clocksOf, turnLimitOf } from './bound.ts';
 import { maskedContext, maskOf } from './masked.ts';
 import { secretsOf } from './model.ts';
 
@@ -140,7 +140,13 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
       prompt_reference: order.promptReference === undefined ? null : mask(order.promptReference),
       requested_policy: bound.requested,
     },
-    agent: { family: adapter.family, version: program.version, sha256: program.sha256, untested: program.untested },
+    agent: {
+      family: adapter.family,
+      version: program.version,
+      sha256: program.sha256,
+      untested: program.untested,
+      ...(program.newestTried !== undefined && { newest_tried: program.newestTried }),
+    },
     invocation: {
       mode: invocation.mode,
       command: [adapter.agent, ...invocation.args].map(mask),
@@ -151,6 +157,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     limits: furtherLimits(bound.bounds),
     observed: [...observed],
     clocks: clocksOf(bound),
+    ...turnLimitOf(bound, adapter),
     modelMode: model.kind,
     projectContext: maskedContext(made.context.told, mask),
     ...('credential' in model && { credential: model.credential }),

@@ -1,0 +1,60 @@
+import type { AgentOutcome } from './outcome.ts';
+import { PROJECT_CONTEXT_EXAMPLE } from './project-context.ts';
+
+/** An agent that completed its task. */
+export const example: AgentOutcome = {
+  schema_version: 'agent-outcome.v1',
+  run_id: 'agent_20260403_101500_4f1c9a7be210',
+  correlation_id: '7hq2m4x0c9da',
+  termination: 'completed',
+  reason: 'ok',
+  detail: null,
+  api_status: null,
+  ending: { how: 'exited', code: 0 },
+  agent: {
+    family: 'claude_cli',
+    version: '2.1.325',
+    sha256: 'sha256:5f1d6c0b8a0e4f3f2f6f0d1b7c9a4e5d3b2a1908f7e6d5c4b3a29180f7e6d5c4',
+    untested: false,
+    session: '0b0e1f44-8a4e-4b52-9c59-6d2c7a6f3a10',
+    model: 'claude-sonnet-4-5',
+  },
+  reported: { turns: 4, input_tokens: 18_211, cached_input_tokens: 12_004, output_tokens: 913, cost_usd: 0.0421 },
+  lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
+  events: 17,
+  denials: 0,
+  model_access: {
+    mode: 'live',
+    requests: 4,
+    failures: 0,
+    recording_sha256: null,
+    difference: null,
+    credential: { from: 'environment', name: 'ANTHROPIC_API_KEY' },
+  },
+  project_context: PROJECT_CONTEXT_EXAMPLE,
+  streams: [
+    {
+      name: 'stdout',
+      bytes_total: 20_140,
+      sha256: 'sha256:0c9b8a7f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4',
+      bytes_kept: 20_140,
+      truncated: false,
+      masked: 0,
+    },
+  ],
+  enforcement: {
+    memory: 'cgroup_v2',
+    pids: 'cgroup_v2',
+    cpu: 'none',
+    output: 'tmpfs',
+    seccomp: true,
+    user: true,
+    kill: 'pid_namespace',
+  },
+  observed: [{ what: 'network', held: true, note: 'A connection to a server on this machine was refused.' }],
+  limits: { pids: 512, idle_timeout_ms: null, open_files: 1_024 },
+  clocks: { timeout_ms: 600_000, idle_timeout_ms: 120_000, tool_idle_timeout_ms: 600_000, grace_ms: 10_000 },
+  turn_limit: { max: 30, enforced_by: 'agent' },
+  usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
+  survivors: 0,
+};
