@@ -46,6 +46,7 @@ await build({
     index: 'src/tool/index.ts',
     verify: 'src/verify/index.ts',
     contracts: 'src/contracts/index.ts',
+    gate: 'src/contracts/gate/decide/index.ts',
   },
   splitting: true,
   plugins: [alone],

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunAgentFlags } from './run-agent.ts';
-import { atLeastOne, collect, cpus, duration } from './units.ts';
+import { atLeastOne, collect, cpus, dollars, duration } from './units.ts';
 
 /** The command that lets an agent work under a policy. */
 export function addAgentCommand(run: Command, ended: (code: number) => void): void {
@@ -24,7 +24,10 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     .option('--idle-timeout <time>', 'how long it may not get on (default: 2m)', duration)
     .option('--model <name>', 'which model, as the agent calls it')
     .option('--max-turns <count>', 'how many turns it may have', atLeastOne)
-    .option('--max-cost <usd>', 'what it may cost, by its own account, in US dollars', dollars)
+    .option('--max-requests <count>', 'requests to its model, counted at the door', atLeastOne)
+    .option('--max-tokens <count>', 'tokens in and out, counted at the door', atLeastOne)
+    .option('--max-cost <usd>', 'cost in US dollars: by --prices at the door, else by its own account', dollars)
+    .option('--prices <file>', 'what models cost, in US dollars per million tokens, YAML or JSON')
     .option('--cpus <count>', 'processors that it may use at once, such as 0.5 or 2; needs control groups', cpus)
     .option('--secret <name>', 'a variable that it sees, masked wherever it says it; may be repeated', collect)
     .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
@@ -56,11 +59,6 @@ function operation(word: string): string {
 }
 
 const OPERATIONS: readonly string[] = ['commit', 'push', 'delete', 'force', 'configure'];
-
-function dollars(text: string): number {
-  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It takes a sum such as 0.50 or 3.');
-  return Number(text);
-}
 
 const EXITS = `
 The model API is opened by ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN for claude, and by

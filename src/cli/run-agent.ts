@@ -6,6 +6,7 @@ import { printable, printableJson } from '../base/printable.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../tool/run-agent.ts';
 import { closeLauncher } from '../tool/run-script.ts';
+import { refusalLines } from './door-text.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
@@ -38,7 +39,10 @@ export interface RunAgentFlags {
   readonly idleTimeout?: number;
   readonly model?: string;
   readonly maxTurns?: number;
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
   readonly maxCost?: number;
+  readonly prices?: string;
   readonly cpus?: number;
   readonly secret?: readonly string[];
   readonly modelMode: 'live' | 'record' | 'replay';
@@ -84,7 +88,10 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     idleMs: flags.idleTimeout,
     model: flags.model,
     maxTurns: flags.maxTurns,
+    maxRequests: flags.maxRequests,
+    maxTokens: flags.maxTokens,
     maxCostUsd: flags.maxCost,
+    prices: flags.prices,
     cpus: flags.cpus,
     recording: flags.recording,
     login: flags.login,
@@ -228,6 +235,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
         ]),
     ...contextLines(result.projectContext),
     `  used      ${usedText(result)}`,
+    ...refusalLines(result.modelAccess, paint),
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,
     ...(result.needsReview.length === 0 ? [] : [`  ${paint('note', 'review')}    ${reviewText(result)}`]),

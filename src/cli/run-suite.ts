@@ -25,6 +25,15 @@ export interface RunSuiteFlags {
   readonly agent?: string;
   readonly policy?: string;
   readonly dir?: string;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
+  readonly maxCost?: number;
+  readonly prices?: string;
+  readonly modelMode?: 'live' | 'record' | 'replay';
+  readonly recordings?: string;
+  readonly allowUntestedVersion?: true;
   readonly as?: 'baseline' | 'new';
   readonly out?: string;
   readonly runId?: string;
@@ -107,6 +116,15 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'agent',
   'policy',
   'dir',
+  'model',
+  'maxTurns',
+  'maxRequests',
+  'maxTokens',
+  'maxCost',
+  'prices',
+  'modelMode',
+  'recordings',
+  'allowUntestedVersion',
   'header',
   'secret',
   'followRedirects',
@@ -131,6 +149,15 @@ function targetOf(flags: RunSuiteFlags): Named {
     agent: flags.agent,
     policy: flags.policy,
     dir: flags.dir,
+    model: flags.model,
+    maxTurns: flags.maxTurns,
+    maxRequests: flags.maxRequests,
+    maxTokens: flags.maxTokens,
+    maxCostUsd: flags.maxCost,
+    prices: flags.prices,
+    modelMode: flags.modelMode,
+    recordings: flags.recordings,
+    allowUntestedVersion: flags.allowUntestedVersion,
     redirects: flags.followRedirects,
     bounds: defined(bounds),
   };

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import { claimLines, diffLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
+import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
@@ -122,6 +123,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     `  used      ${usedBy(outcome)}`,
     ...contextLines(outcome.project_context),
     `  model     ${modelText(outcome)}`,
+    ...doorLines(outcome.model_access, paint),
     ...(outcome.model_access.difference === null
       ? []
       : [`            ${paint('note', printable(shortText(outcome.model_access.difference, DETAIL_UNITS_MAX)))}`]),

@@ -64,7 +64,24 @@ function whomText(target: NonNullable<ShownSuite['request']>['target']): string 
     target.kind === 'script'
       ? `the script ${target.name}`
       : `the agent ${target.name} ${target.version}, policy ${target.policy}`;
-  return `${whom}, ${target.isolation} in ${target.sandbox}`;
+  const asked = target.kind === 'agent' ? askedText(target) : '';
+  return `${whom}${asked}, ${target.isolation} in ${target.sandbox}`;
+}
+
+/** What was asked of the agent beside its policy. */
+function askedText(target: Extract<SuiteRequest['target'], { kind: 'agent' }>): string {
+  const { model, max_turns: turns, max_cost_usd: cost, model_mode: mode, allow_untested_version: untested } = target;
+  const { max_requests: requests, max_tokens: tokens } = target;
+  const parts = [
+    ...(model === undefined ? [] : [`model ${model}`]),
+    ...(turns === undefined ? [] : [`at most ${counted(turns, 'turn')}`]),
+    ...(requests === undefined ? [] : [`at most ${counted(requests, 'request')}`]),
+    ...(tokens === undefined ? [] : [`at most ${counted(tokens, 'token')}`]),
+    ...(cost === undefined ? [] : [`at most ${cost} USD`]),
+    ...(mode === undefined ? [] : [mode === 'record' ? 'answers recorded' : 'answers replayed']),
+    ...(untested ? ['untested versions allowed'] : []),
+  ];
+  return parts.map(part => `, ${part}`).join('');
 }
 
 function whatNext({ place, request, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { formats } from './formats.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
-import { atLeastOne, collect, cpus, duration, size, wholeNumber } from './units.ts';
+import { atLeastOne, collect, cpus, dollars, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run suites. */
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
@@ -14,6 +14,20 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
     .option('--agent <name>', "an agent's program that answers, in a sandbox: claude or codex, found on the PATH")
     .option('--policy <name>', 'with --agent: what it may do: read-only, edit, open or a file (default: read-only)')
     .option('--dir <folder>', 'with --agent: the folder that every attempt gets a private clone of (default: .)')
+    .option('--model <name>', 'with --agent: which model, as the agent calls it')
+    .option('--max-turns <count>', 'with --agent: turns that each attempt may have', atLeastOne)
+    .option('--max-requests <count>', 'with --agent: requests to the model in each attempt', atLeastOne)
+    .option('--max-tokens <count>', 'with --agent: tokens in and out in each attempt', atLeastOne)
+    .option('--max-cost <usd>', 'with --agent: US dollars for each attempt, by --prices or its own account', dollars)
+    .option('--prices <file>', 'with --agent: what models cost, in US dollars per million tokens')
+    .addOption(
+      new Option(
+        '--model-mode <mode>',
+        'with --agent: whether the model answers, is recorded, or recordings answer',
+      ).choices(['live', 'record', 'replay']),
+    )
+    .option('--recordings <folder>', 'with --model-mode: the folder of the recordings, one for each attempt')
+    .option('--allow-untested-version', 'with --agent: also a version that nobody has tried; the evidence says so')
     .addOption(new Option('--as <side>', 'which side of a comparison it is').choices(['baseline', 'new']))
     .option('--out <folder>', 'where the artifacts go, in baseline/ and new/ (default: .proctor/runs)')
     .option('--run-id <id>', 'a name for the run')

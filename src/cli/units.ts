@@ -34,6 +34,12 @@ export function cpus(text: string): number {
   return Number(text);
 }
 
+/** `0.50`, `3`. */
+export function dollars(text: string): number {
+  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It takes a sum such as 0.50 or 3.');
+  return Number(text);
+}
+
 export function atLeastOne(text: string): number {
   const number = wholeNumber(text);
   if (number < 1) throw new InvalidArgumentError('It takes a whole number from 1 up.');

@@ -50,6 +50,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   },
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
+  'model-prices': ours('model-prices.v1', async () => (await import('./model-prices/index.ts')).modelPrices),
   'agent-request': ours('agent-request.v1', async () => (await agentStep()).agentRequest),
   'agent-result': ours('agent-result.v1', async () => (await agentStep()).agentResult),
   'agent-outcome': ours('agent-outcome.v1', async () => (await agentStep()).agentOutcome),

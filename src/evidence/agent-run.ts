@@ -36,6 +36,8 @@ export interface AgentPlan {
   readonly modelMode: AgentOutcome['model_access']['mode'];
   readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
+  /** Absent in journals from before it was told. */
+  readonly budget?: AgentOutcome['model_access']['budget'];
   /** The summary of the policy as it stands before the start. */
   readonly policy: object;
   readonly workspace: object | undefined;

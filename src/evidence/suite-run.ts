@@ -16,7 +16,24 @@ export interface SuitePlan {
   /** Where the script lies that takes the place of an agent. Only the journal knows. */
   readonly script: string | null;
   /** Where an agent's program is asked: its clones are made of this folder, under this policy. Absent where none is. */
-  readonly agent?: { readonly dir: string; readonly policy: string; readonly cwd: string; readonly cpus?: number };
+  readonly agent?: {
+    readonly dir: string;
+    readonly policy: string;
+    readonly cwd: string;
+    readonly cpus?: number;
+    readonly model?: string;
+    readonly maxTurns?: number;
+    /** Counted at the door to the model. */
+    readonly maxRequests?: number;
+    readonly maxTokens?: number;
+    readonly maxCostUsd?: number;
+    /** The file of prices. */
+    readonly prices?: string;
+    readonly modelMode?: 'live' | 'record' | 'replay';
+    /** The folder of the recordings, one for each attempt, with `modelMode` record or replay. */
+    readonly recordings?: string;
+    readonly allowUntestedVersion?: boolean;
+  };
   /** What was asked of the sandbox of that script. */
   readonly bounds: object;
   /** Whose run it is; when that process is gone, the run is dead, and can be resumed. */

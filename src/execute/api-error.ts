@@ -3,12 +3,20 @@ import type { Api } from '../contracts/recording/index.ts';
 /** An error in the words of an API, so that an agent understands it. */
 export function apiError(api: Api, status: number, message: string): string {
   const type = TYPES[status] ?? 'api_error';
-  return JSON.stringify(
-    api === 'anthropic'
-      ? { type: 'error', error: { type, message } }
-      : { error: { message, type, param: null, code: null } },
-  );
+  if (api === 'anthropic') return JSON.stringify({ type: 'error', error: { type, message } });
+  if (api === 'gemini')
+    return JSON.stringify({ error: { code: status, message, status: GEMINI_STATUS[status] ?? 'UNAVAILABLE' } });
+  return JSON.stringify({ error: { message, type, param: null, code: null } });
 }
+
+const GEMINI_STATUS: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  404: 'NOT_FOUND',
+  405: 'INVALID_ARGUMENT',
+  413: 'INVALID_ARGUMENT',
+  501: 'UNIMPLEMENTED',
+};
 
 const TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',

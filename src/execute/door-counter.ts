@@ -1,9 +1,11 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
+import type { DoorCount } from '../contracts/agent-step/model-access.ts';
 import type { DoorStats } from './door.ts';
 
-/** A small file that always holds the last count. It survives the death of this process, and never grows. */
+/** A small file that always holds the last count. It survives the death of this process, and hardly grows. */
 export class DoorCounter {
   #fd: number | undefined;
+  #bytes = 0;
 
   constructor(file: string) {
     try {
@@ -14,10 +16,14 @@ export class DoorCounter {
   }
 
   /** Each count is at least as long as the one before, so that it covers it. */
-  write({ requests, failures }: DoorStats, difference: string | undefined): void {
+  write(stats: DoorStats, difference: string | undefined): void {
     if (this.#fd === undefined) return;
+    const text = JSON.stringify({ ...countOf(stats), difference: difference ?? null });
+    this.#bytes = Math.max(this.#bytes, Buffer.byteLength(text));
+    const bytes = Buffer.alloc(this.#bytes, ' ');
+    bytes.write(text);
     try {
-      writeSync(this.#fd, JSON.stringify({ requests, failures, difference: difference ?? null }), 0);
+      writeSync(this.#fd, bytes, 0, bytes.length, 0);
     } catch {
       this.close();
     }
@@ -27,4 +33,23 @@ export class DoorCounter {
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
   }
+}
+
+/** What went through a door, as the outcome of a run tells it. */
+export function countOf({ requests, failures, spent, lastAsk, refused, stripped }: DoorStats): DoorCount {
+  return {
+    requests,
+    failures,
+    last_status: lastAsk?.status ?? null,
+    counted: {
+      requests: spent.requests,
+      input_tokens: spent.inputTokens,
+      cached_input_tokens: spent.cachedInputTokens,
+      output_tokens: spent.outputTokens,
+      cost_usd: spent.costUsd,
+      estimated: spent.estimated,
+    },
+    refused: { total: refused.total, listed: [...refused.listed] },
+    stripped: { total: stripped.total, listed: [...stripped.listed] },
+  };
 }

@@ -3,12 +3,15 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
-import { maskingOf } from '../base/masker.ts';
+import { Masker, maskingOf } from '../base/masker.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
 import { openDoorFolder } from './door-folder.ts';
 import { answererOf } from './door-modes.ts';
 import { Doorkeeper } from './doorkeeper.ts';
+import type { BudgetLimits } from './gateway/budget.ts';
+import { Gate, type GateStats } from './gateway/gate.ts';
+import { GATEWAYS } from './gateway/index.ts';
 import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
 
@@ -17,6 +20,9 @@ export interface DoorOptions {
   readonly at: { readonly kind: 'socket'; readonly stage: string } | { readonly kind: 'tcp' };
   readonly api: Api;
   readonly mode: DoorMode;
+  /** Where it is denied, nothing goes out that would make the provider reach for the network. */
+  readonly network: 'deny' | 'allow';
+  readonly budget?: BudgetLimits;
   /** Secrets of the run. They, the key and the token are masked in everything that is recorded or told. */
   readonly secrets: readonly string[];
   /** Well-known credentials are recorded as they are said. */
@@ -45,9 +51,9 @@ export interface DoorLimits extends UpstreamLimits {
   readonly recordingBytesMax: number;
 }
 
-export interface DoorStats {
+export interface DoorStats extends GateStats {
   readonly requests: number;
-  /** Requests that did not get a whole answer of the model. */
+  /** Requests that did not get a whole and good answer of the model. */
   readonly failures: number;
   /** Of bodies, from the agent and to it. */
   readonly bytesAsked: number;
@@ -64,6 +70,8 @@ export interface Door {
   /** The word that opens it. */
   readonly token: string;
   stats(): DoorStats;
+  /** Calls back once, when the first request is refused because the budget is used up. */
+  onOver(tell: (sentence: string) => void): void;
   /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
   countIn(file: string): void;
   /** Replaying: the first request that was not as recorded, and in what. */
@@ -87,14 +95,22 @@ const LIMITS: DoorLimits = {
   recordingBytesMax: RECORDING_BYTES_MAX,
 };
 
-export async function openDoor({ at, api, mode, secrets, keepCredentials, limits }: DoorOptions): Promise<Door> {
+export async function openDoor(options: DoorOptions): Promise<Door> {
+  const { at, api, mode, secrets, keepCredentials, limits } = options;
   const folder = at.kind === 'socket' ? openDoorFolder(at.stage) : undefined;
   const token = newToken();
   const bounds = { ...LIMITS, ...limits };
   const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
   const masking = maskingOf([token, ...(key === undefined ? [] : [key]), ...secrets], keepCredentials);
   const answerer = answererOf(mode, api, bounds, masking);
-  const keeper = new Doorkeeper(token, api, bounds, answerer);
+  const gate = new Gate({
+    gateway: GATEWAYS[api],
+    network: options.network,
+    budget: options.budget ?? {},
+    requestBytesMax: bounds.requestBytesMax,
+    mask: text => new Masker(masking).whole(Buffer.from(text)).toString(),
+  });
+  const keeper = new Doorkeeper(token, api, bounds, gate, answerer);
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: bounds.requestHeadMs,
@@ -135,6 +151,9 @@ export async function openDoor({ at, api, mode, secrets, keepCredentials, limits
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
+    onOver(tell) {
+      gate.onOver = tell;
+    },
     countIn(file) {
       const counting = new DoorCounter(file);
       counter = counting;

@@ -3,6 +3,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type Answer, type Answerer, failed } from './door-modes.ts';
+import type { Ask } from './gateway/ask.ts';
+import { type Gate, type GateRequest, whereOf } from './gateway/gate.ts';
+import { Refused } from './gateway/refused.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
 /** Lets requests in that may be, and brings answers back. Whoever asks may be hostile: it never throws. */
@@ -10,6 +13,7 @@ export class Doorkeeper {
   readonly #token: Buffer;
   readonly #api: Api;
   readonly #limits: DoorLimits;
+  readonly #gate: Gate;
   readonly #answerer: Answerer;
   readonly #underWay = new Set<Promise<void>>();
   #heldBytes = 0;
@@ -18,13 +22,14 @@ export class Doorkeeper {
   #bytesAsked = 0;
   #bytesAnswered = 0;
   #problem: string | undefined;
-  /** Told of every request, and of every one that failed. */
+  /** Told of every request, and of the end of each. */
   onCount: (() => void) | undefined;
 
-  constructor(token: string, api: Api, limits: DoorLimits, answerer: Answerer) {
+  constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
     this.#token = digestOf(token);
     this.#api = api;
     this.#limits = limits;
+    this.#gate = gate;
     this.#answerer = answerer;
   }
 
@@ -35,6 +40,7 @@ export class Doorkeeper {
       bytesAsked: this.#bytesAsked,
       bytesAnswered: this.#bytesAnswered,
       problem: this.#problem,
+      ...this.#gate.stats(),
     };
   }
 
@@ -58,39 +64,79 @@ export class Doorkeeper {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const hungUp = new AbortController();
     response.on('close', () => hungUp.abort());
-    const refusal = this.#refusalOf(request);
-    if (refusal) {
+    const refused = this.#refusalOf(request);
+    if (refused) {
       // What else it has to say is not read.
       response.setHeader('connection', 'close');
-      await this.#send(refusal, response, hungUp.signal);
+      await this.#refuse(refused, request, response, hungUp.signal);
       return;
     }
     const body = await this.#bodyOf(request);
     try {
-      const { url: path = '', headers } = request;
-      const method = request.method as RecordedRequest['method'];
-      const answer = Buffer.isBuffer(body)
-        ? await this.#answerer.answer({ method, path, headers, body, signal: hungUp.signal })
-        : body;
-      if (!answer) this.#fail();
-      else await this.#send(answer, response, hungUp.signal);
+      if (Buffer.isBuffer(body)) await this.#handOn(request, body, response, hungUp.signal);
+      else if (body) await this.#refuse(body, request, response, hungUp.signal);
+      else this.#fail();
     } finally {
       if (Buffer.isBuffer(body)) this.#heldBytes -= body.length;
     }
   }
 
-  #refusalOf({ method = '', url = '', headers }: IncomingMessage): Answer | undefined {
-    const refuse = (status: number, why: string): Answer => failed(this.#api, status, why);
-    if (!this.#isKnown(headers)) return refuse(401, 'A request came without the token of the door.');
-    if (this.#underWay.size >= this.#limits.requestsAtOnce) return refuse(503, 'Too many requests came at once.');
-    if (!METHODS.has(method)) return refuse(405, 'A request had a method that the door does not know.');
-    if (!isPlainPath(url)) return refuse(400, 'A request had a path that the door does not let through.');
+  /** What of a request may go out, goes out; and the answer comes back. */
+  async #handOn(request: IncomingMessage, body: Buffer, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const { url = '', headers } = request;
+    const method = request.method as RecordedRequest['method'];
+    const passed = this.#passed({ method, url, headers, body });
+    if (passed instanceof Refused) return this.#refuse(passed, request, response, signal);
+    const { ask, ...going } = passed;
+    let answer: Answer | undefined;
+    try {
+      answer = await this.#answerer.answer({ method, path: url, ...going, signal });
+    } finally {
+      if (!answer) ask?.over({ isWhole: false, isHungUp: signal.aborted, says: 'A request could not be answered.' });
+    }
+    if (answer) return this.#send(answer, response, signal, ask);
+    this.#fail();
+  }
+
+  #passed(request: GateRequest): Refused | ReturnType<Gate['pass']> {
+    try {
+      return this.#gate.pass(request);
+    } catch (error) {
+      if (error instanceof Refused) return error;
+      throw error;
+    }
+  }
+
+  async #refuse(
+    refused: Refused,
+    { method = '', url = '' }: IncomingMessage,
+    response: ServerResponse,
+    hungUp: AbortSignal,
+  ): Promise<void> {
+    const { status, sentence } = this.#gate.refuse(refused, { method, url });
+    await this.#send(failed(this.#api, status, sentence), response, hungUp);
+  }
+
+  #refusalOf({ method = '', url = '', headers }: IncomingMessage): Refused | undefined {
+    if (!this.#isKnown(headers))
+      return new Refused('token', 'request', 'A request came without the token of the door', 401);
+    if (this.#underWay.size >= this.#limits.requestsAtOnce)
+      return new Refused('load', 'request', 'Too many requests came at once', 503);
+    if (!isPlainPath(url))
+      return new Refused('endpoint', 'request', 'A request had a path that the door does not let through');
+    if (!METHODS.has(method))
+      return new Refused(
+        'endpoint',
+        whereOf({ method, url }),
+        'A request had a method that the door does not know',
+        405,
+      );
     if (Number(headers['content-length'] ?? 0) > this.#limits.requestBytesMax) return this.#tooLarge();
     return undefined;
   }
 
-  #tooLarge(): Answer {
-    return failed(this.#api, 413, `A request had more than ${this.#limits.requestBytesMax} bytes.`);
+  #tooLarge(): Refused {
+    return new Refused('size', 'request', `A request had more than ${this.#limits.requestBytesMax} bytes`, 413);
   }
 
   #isKnown(headers: IncomingHttpHeaders): boolean {
@@ -100,10 +146,10 @@ export class Doorkeeper {
   }
 
   /** The body of a request; or what is said of one that is too large, or nothing if it never came whole. */
-  async #bodyOf(request: IncomingMessage): Promise<Buffer | Answer | undefined> {
+  async #bodyOf(request: IncomingMessage): Promise<Buffer | Refused | undefined> {
     const chunks: Buffer[] = [];
     let length = 0;
-    let refusal: Answer | undefined;
+    let refusal: Refused | undefined;
     try {
       // Leaving the loop must not end the connection, on which the refusal goes back.
       for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -112,7 +158,8 @@ export class Doorkeeper {
         this.#heldBytes += chunk.length;
         this.#bytesAsked += chunk.length;
         if (length > this.#limits.requestBytesMax) refusal = this.#tooLarge();
-        else if (this.#heldBytes > HELD_BYTES_MAX) refusal = failed(this.#api, 503, 'Too much was asked at once.');
+        else if (this.#heldBytes > HELD_BYTES_MAX)
+          refusal = new Refused('load', 'request', 'Too much was asked at once', 503);
         if (refusal) break;
       }
     } catch {
@@ -124,9 +171,11 @@ export class Doorkeeper {
     return refusal;
   }
 
-  async #send(answer: Answer, response: ServerResponse, hungUp: AbortSignal): Promise<void> {
+  async #send(answer: Answer, response: ServerResponse, hungUp: AbortSignal, ask?: Ask): Promise<void> {
     if (answer.problem !== undefined) this.#note(answer.problem);
+    else ask?.answered(answer.status, answer.headers['content-type']);
     let isWhole = false;
+    let broke: string | undefined;
     let bytes = 0;
     try {
       response.writeHead(answer.status, answer.headers);
@@ -136,20 +185,24 @@ export class Doorkeeper {
         if (bytes > this.#limits.answerBytesMax)
           throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
+        ask?.take(chunk);
         this.#bytesAnswered += chunk.length;
         if (!response.write(chunk)) await drained(response);
         if (hungUp.aborted) break;
       }
       isWhole = !hungUp.aborted;
     } catch (error) {
-      if (!hungUp.aborted) this.#note(error instanceof UpstreamTrouble ? error.message : troubleOf(error));
+      broke = error instanceof UpstreamTrouble ? error.message : troubleOf(error);
+      if (!hungUp.aborted) this.#note(broke);
     } finally {
       answer.over?.(isWhole);
+      ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
-    if (!isWhole || answer.problem !== undefined) this.#fail();
+    if (!isWhole || answer.problem !== undefined || answer.status >= 400) this.#fail();
+    else this.onCount?.();
   }
 
   #fail(): void {

@@ -1,5 +1,14 @@
 import type { Assertion } from '../contracts/evaluation/index.ts';
-import type { Expected } from '../contracts/suite/index.ts';
+import { type Expected, OF_AGENT_RUNS } from '../contracts/suite/index.ts';
+import {
+  allowViolations,
+  changedOnly,
+  maxDiffLines,
+  notChanged,
+  noFlags,
+  noViolations,
+  terminationIs,
+} from './agent-run.ts';
 import type { Answer } from './answer.ts';
 import {
   actionRequired,
@@ -30,12 +39,16 @@ export interface Found {
 export function judgeAnswer(expected: Expected, answer: Answer): Found {
   const assertions: Assertion[] = [];
   let isBroken = false;
-  for (const [name, judge] of JUDGES) {
-    const asked = expected[name];
+  const implied = impliedBy(expected, answer);
+  for (const [name, judge] of answer.artifact.runner_failure ? JUDGES_OF_RUNS : JUDGES) {
+    const asked = expected[name] ?? implied[name];
     if (asked === undefined) continue;
     answer.effort.begin();
     try {
-      for (const judgement of judge(asked, answer)) assertions.push(named(name, judgement));
+      for (const judgement of judge(asked, answer)) {
+        // What no case asks for is told where it does not hold, so that it counts as no proof where it does.
+        if (expected[name] !== undefined || judgement.status === 'fail') assertions.push(named(name, judgement));
+      }
     } catch (error) {
       if (error instanceof TooMuchHere) throw error;
       // One answer, however odd, must not take the verdicts on all others along.
@@ -44,6 +57,12 @@ export function judgeAnswer(expected: Expected, answer: Answer): Found {
     }
   }
   return { assertions, isBroken };
+}
+
+/** What is expected of every run of an agent's program, unless its case says otherwise. */
+function impliedBy({ allow_violations }: Expected, { artifact }: Answer): Expected {
+  if (!artifact.agent_run) return {};
+  return { termination: 'completed', ...(allow_violations === undefined && { no_violations: true }) };
 }
 
 function named(name: Assertion['name'], { status, message, at }: Judgement): Assertion {
@@ -82,9 +101,19 @@ const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Jud
   planning_gate: unknown,
   repl_policy: unknown,
   assumption_state: unknown,
+  termination: terminationIs,
+  no_violations: noViolations,
+  allow_violations: allowViolations,
+  changed_only: changedOnly,
+  not_changed: notChanged,
+  max_diff_lines: maxDiffLines,
+  no_flags: noFlags,
 };
 
 const JUDGES = Object.entries(EXPECTATIONS) as readonly [
   Exclude<keyof Expected, 'script'>,
   (expected: unknown, answer: Answer) => ReturnType<Judge<keyof Expected>>,
 ][];
+
+/** Of an agent that gave no answer, its run can be judged all the same. */
+const JUDGES_OF_RUNS = JUDGES.filter(([name]) => (OF_AGENT_RUNS as readonly string[]).includes(name));

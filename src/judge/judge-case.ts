@@ -21,11 +21,28 @@ export function judgeCase(
 ): JudgedCase | Promise<JudgedCase> {
   if (artifact === undefined) return judged(asked, undefined, 'missing', []);
   const { runner_failure: failure } = artifact;
-  if (failure) return judged(asked, artifact, failure.class, []);
+  if (failure && !isOwnDoing(artifact)) return judged(asked, artifact, failure.class, []);
   const found = judgeAnswerSomewhere(asked.expected ?? {}, artifact, judging);
   if (found instanceof Promise) return found.then(late => judgedBy(asked, artifact, late, judging));
   return judgedBy(asked, artifact, found, judging);
 }
+
+/**
+ * An agent's program that broke its policy, used up its limits or failed has done badly, and its case fails. Where the model
+ * or the machine failed, or time was up, the case has an error, as it would with any other target.
+ */
+function isOwnDoing({ runner_failure: failure, agent_run: run }: CaseArtifact): boolean {
+  return failure?.class === 'other' && run !== undefined && run.reason !== 'ok' && !OF_THE_MACHINE.has(run.reason);
+}
+
+const OF_THE_MACHINE: ReadonlySet<string> = new Set([
+  'auth_missing',
+  'spawn_failed',
+  'unsupported_version',
+  'cancelled',
+  'interrupted',
+  'runner_failed',
+]);
 
 /** What a case is judged by, beside its documents. */
 export interface CaseJudging {
@@ -41,7 +58,7 @@ function judgedBy(
   { assertions, isBroken }: Found,
   { folder, runCheck }: CaseJudging,
 ): JudgedCase | Promise<JudgedCase> {
-  const script = asked.expected?.script;
+  const script = artifact.runner_failure ? undefined : asked.expected?.script;
   if (!script) return judged(asked, artifact, isBroken ? 'other' : null, assertions);
   const order = { ...script, folder, input: { case: asked, artifact } };
   return judgeByScript(order, runCheck).then(({ assertion, isBroken: hasTrouble }) =>

@@ -4,6 +4,7 @@ import { SAYS_BYTES_MAX } from '../contracts/comparison/index.ts';
 import { clip } from '../base/clip.ts';
 import type { JudgedCase } from './compare-input.ts';
 import { type Difference, firstDifference } from './divergence.ts';
+import { runDifference } from './run-difference.ts';
 
 /** Everything that is known of one case on both sides, and of the sides themselves. */
 export interface Scene {
@@ -36,7 +37,11 @@ const DOUBTS: Readonly<Partial<Record<ComparedCase['change'], string>>> = {
 function firstCause({ judged, artifacts, drift }: Scene): Divergence | null {
   const failing = failingNames(judged.candidate);
   const { baseline, candidate } = artifacts;
-  const known = baseline && candidate ? firstDifference(baseline, candidate) : undefined;
+  // What a run is denied or changes is named before the steps that led to it, if it is what fails.
+  const known =
+    baseline && candidate
+      ? (runDifference(baseline, candidate, failing) ?? firstDifference(baseline, candidate))
+      : undefined;
   const isOtherCase =
     judged.baseline && judged.candidate && judged.baseline.case_sha256 !== judged.candidate.case_sha256;
   if (isOtherCase) return otherCase(Boolean(baseline && candidate && !known));

@@ -2,6 +2,7 @@ import { documentIn } from '../evidence/read.ts';
 import { readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import type { SuiteTarget } from '../contracts/suite/index.ts';
 import type { ArtifactReader, CaseName, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
@@ -39,8 +40,16 @@ function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Con
   return {
     'target.kind': request.target.kind,
     ...named('settings', { timeout_ms, idle_timeout_ms, retries, concurrency }),
+    ...(request.target.kind === 'agent' && named('settings', limitsOf(request.target))),
     ...(record && { ...named('policy.sandbox', record.sandbox), ...named('policy.limits', record.limits) }),
   };
+}
+
+/** What bounds an agent's program beside its policy, and whether its model answered at all. */
+function limitsOf(target: Extract<SuiteTarget, { kind: 'agent' }>): object {
+  const { max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
+  const limits = { max_turns, max_requests, max_tokens, max_cost_usd, model_mode };
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 
 function named(group: string, values: object): Conditions {

@@ -9,6 +9,9 @@ export interface AgentLimits {
   /** The same while a tool runs, which may be silent for longer. Never more than the timeout. */
   readonly toolIdleMs: number;
   readonly maxTurns?: number;
+  /** Requests that make the model answer, and the tokens of all answers; both counted at the door. */
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
   readonly maxCostUsd?: number;
   readonly memoryBytes?: number;
   readonly pids?: number;
@@ -31,6 +34,8 @@ const NAMES = {
   idleMs: 'idle_timeout_ms',
   toolIdleMs: 'tool_idle_timeout_ms',
   maxTurns: 'max_turns',
+  maxRequests: 'max_requests',
+  maxTokens: 'max_tokens',
   maxCostUsd: 'max_cost_usd',
   memoryBytes: 'memory_bytes',
   pids: 'pids',
@@ -64,6 +69,8 @@ export function agentLimits(
       idleMs: Math.min(idle ?? AGENT_DEFAULTS.idleMs, toolIdleMs),
       toolIdleMs,
       ...some('maxTurns', tightest('maxTurns')),
+      ...some('maxRequests', tightest('maxRequests')),
+      ...some('maxTokens', tightest('maxTokens')),
       ...some('maxCostUsd', tightest('maxCostUsd')),
       ...(sandbox === 'none' ? bare() : held()),
     },

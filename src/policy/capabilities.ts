@@ -26,9 +26,11 @@ export interface Enforcers {
   readonly sandbox: 'none' | 'process';
   /** The agent brings a sandbox of its own, and it is off: what that would hold, the agent does not. */
   readonly isUnconfined?: boolean;
+  /** Whether the user gave prices by which the door counts cost; `lacking` if not for the model of this run. */
+  readonly prices?: 'given' | 'lacking';
 }
 
-type Counted = Pick<AgentLimits, 'maxTurns' | 'maxCostUsd'>;
+type Counted = Pick<AgentLimits, 'maxTurns' | 'maxRequests' | 'maxTokens' | 'maxCostUsd'>;
 
 /** A dimension, and who enforces it; or the sentence that says why nobody does. */
 type Answer = { readonly by: readonly string[] } | { readonly nobody: string };
@@ -49,6 +51,8 @@ export function enforcedBy(
     ['allowed_paths', paths(policy, enforcers)],
     ['forbidden_operations', operations(policy, enforcers)],
     ['max_turns', turns(limits, enforcers)],
+    ['max_requests', atDoor(limits.maxRequests)],
+    ['max_tokens', atDoor(limits.maxTokens)],
     ['max_cost_usd', cost(limits, enforcers)],
   ];
   return {
@@ -158,11 +162,19 @@ function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answe
   };
 }
 
-function cost({ maxCostUsd }: Counted, { agent, capabilities }: Enforcers): Answer {
+function atDoor(limit: number | undefined): Answer {
+  return { by: limit === undefined ? [] : ['the door to the model, which counts and refuses every further request'] };
+}
+
+function cost({ maxCostUsd }: Counted, { agent, capabilities, prices }: Enforcers): Answer {
   if (maxCostUsd === undefined) return { by: [] };
-  if (capabilities.budget_limit) return { by: [`${agent} itself, by its own estimate`] };
+  const itself = capabilities.budget_limit ? [`${agent} itself, by its own estimate`] : [];
+  if (prices === 'given') return { by: ['the door to the model, by its count of tokens and your prices', ...itself] };
+  if (prices === 'lacking')
+    return { nobody: 'The price file has no price for the model of this run, so max_cost_usd cannot be enforced.' };
+  if (itself.length > 0) return { by: [...itself, 'the door counts no cost, because it was given no prices'] };
   return {
-    nobody: `${agent} has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced.`,
+    nobody: `${agent} has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced without prices. Give a price file with --prices.`,
   };
 }
 

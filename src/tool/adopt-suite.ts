@@ -3,6 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
+import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { whomToAsk } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
@@ -10,7 +11,7 @@ import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 /** What a suite that was begun elsewhere is asked with: everything that its folder names is named again. */
 export type Named = Pick<
   RunSuiteOptions,
-  'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds'
+  'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds' | keyof AgentAsked
 >;
 
 /** Whether the target and every variable that the run used were named again. */

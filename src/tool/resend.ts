@@ -74,7 +74,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   signal.addEventListener('abort', cancel);
   try {
     const key = `${request.run_id}/${caseId}/resend-${newCorrelationId()}`;
-    const told = signal.aborted ? undefined : await target.ask({ one, key, signal });
+    const told = signal.aborted ? undefined : await target.ask({ one, attempt: 1, key, signal });
     if (!told || signal.aborted) throw new Fault('cancelled', 'It was cancelled before an answer came.');
     const named = { id: caseId, side: run.version, url, settings };
     const { outcome } = told;

@@ -47,7 +47,7 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
     for (const one of open) await adopt(one, options, home, cwd);
     return runAll(places, going);
   }
-  checkNothingNamed(options, plan);
+  await checkNothingNamed(options, plan);
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
   const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
@@ -105,14 +105,16 @@ async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
 }
 
 /** Whoever names something else for a run that goes on as it began would be misled. */
-function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
+async function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): Promise<void> {
+  const { askedIn } = await import('../run/suite/agent-asked.ts');
   const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
   // The values in a query are not stored, so the address is named again, and must be the same.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
   const named = [hasQuery ? undefined : baseUrl, script, agent, policy, dir, redirects].some(
     word => word !== undefined,
   );
-  if (!named && headers.length === 0 && Object.keys({ ...secrets, ...bounds }).length === 0) return;
+  if (!named && headers.length === 0 && Object.keys({ ...secrets, ...bounds, ...askedIn(options) }).length === 0)
+    return;
   throw new Fault(
     'usage',
     'This run was begun here and goes on as it began: --resume takes no cases, and no flag but --json, and --base-url where its address has a query.',

@@ -10,6 +10,7 @@ import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
+import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
@@ -21,7 +22,7 @@ import { targetFor, whomToAsk } from './suite-targets.ts';
 import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** What to ask whom, and within which bounds. What is not said takes its default. */
-export interface RunSuiteOptions extends Partial<SuiteSettings> {
+export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   /** The file of the cases: .json, .jsonl, .yaml or .csv. */
   readonly cases: string;
   readonly as: 'baseline' | 'new';
@@ -115,7 +116,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
     const write = (folder: string) => {
       first = first
         ? copyLayout((places[0] as RunPlace).folder, first, folder)
-        : layOutCases(path.resolve(cwd, options.cases), order.only, folder);
+        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, order.target.kind);
       return first;
     };
     layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });

@@ -10,10 +10,12 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (options.as !== 'baseline' && options.as !== 'new') {
     throw new Fault('usage', 'Say which side it is: as is "baseline" or "new".');
   }
-  for (const name of ['agent', 'policy', 'dir'] as const) {
+  for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} is a text.`);
   }
-  const { headers = [], repeat = 1 } = options;
+  const { headers = [], repeat = 1, modelMode = 'live' } = options;
+  if (!['live', 'record', 'replay'].includes(modelMode))
+    throw new Fault('usage', 'modelMode is "live", "record" or "replay".');
   if (!Array.isArray(headers) || !headers.every(isHeader)) {
     throw new Fault('usage', 'headers is a list of objects with name, env (the variable it comes from) and value.');
   }
@@ -49,6 +51,15 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   agent: true,
   policy: true,
   dir: true,
+  model: true,
+  maxTurns: true,
+  maxRequests: true,
+  maxTokens: true,
+  maxCostUsd: true,
+  prices: true,
+  modelMode: true,
+  recordings: true,
+  allowUntestedVersion: true,
   environment: true,
   bounds: true,
   out: true,

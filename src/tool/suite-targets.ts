@@ -109,19 +109,33 @@ async function agentFor(
   settings: SuiteSettings,
 ): Promise<Target> {
   const { version: side, target } = request;
-  const [{ agentTarget, namedAgent }, { attemptsIn }, { sharedLauncher }] = await Promise.all([
+  const [
+    { agentTarget, namedAgent },
+    { makeRecordings, recordingsOf },
+    { attemptsIn },
+    { sharedLauncher },
+    { judgeAgentRun },
+  ] = await Promise.all([
     import('../run/suite/agent-target.ts'),
+    import('../run/suite/recordings.ts'),
     import('../evidence/runs.ts'),
     import('./run-script.ts'),
+    import('../judge/judge-agent.ts'),
   ]);
   const kept = attemptsIn(home);
+  const claimsIn = async (folder: string) => (await judgeAgentRun(folder, signer)).flags;
   const agent = target.kind === 'agent' ? target.name : '';
   const keepCredentials = request.keep_credentials === true;
-  const order = { ...where, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
+  const { recordings: folder, ...asked } = where;
+  const order = { ...asked, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
   const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
   if (contentHash(now) !== request.target_sha256)
     throw new Fault('agent_changed', 'The agent or its policy is not the one that the run began with.');
-  return agentTarget({ order, side, launcher: sharedLauncher, home: kept, signer, settings });
+  const recordings = recordingsOf(where.modelMode, folder);
+  if (recordings) makeRecordings(recordings);
+  const { number: repetition } = request.repetition;
+  const launcher = sharedLauncher;
+  return agentTarget({ order, recordings, repetition, side, launcher, home: kept, signer, settings, claimsIn });
 }
 
 function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeoutMs' | 'idleMs'> {
@@ -156,6 +170,10 @@ export async function whomToAsk(
     );
   if (agent === undefined && (policy !== undefined || dir !== undefined))
     throw new Fault('usage', 'A policy and a folder are of use only with an agent: --agent claude or codex.');
+  const { AGENT_ASKED, askedIn } = await import('../run/suite/agent-asked.ts');
+  const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
+  if (agent === undefined && ofAgents !== undefined)
+    throw new Fault('usage', `${AGENT_ASKED[ofAgents]} is of use only with an agent: --agent claude or codex.`);
   if (script !== undefined) return scriptNamed(options, settings, cwd);
   const { cpus, ...ofScripts } = bounds ?? {};
   if (agent === undefined && cpus !== undefined)
@@ -213,28 +231,33 @@ async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cw
 }
 
 async function agentNamed(
-  {
-    agent,
-    policy = 'read-only',
-    dir = '.',
-    secrets = {},
-    environment = {},
-    bounds,
-  }: RunSuiteOptions & { agent: string },
+  options: RunSuiteOptions & { agent: string },
   settings: SuiteSettings,
   home: string,
   cwd: string,
 ): Promise<Whom> {
-  const [{ namedAgent }, { attemptsIn }, { sharedLauncher }] = await Promise.all([
-    import('../run/suite/agent-target.ts'),
-    import('../evidence/runs.ts'),
-    import('./run-script.ts'),
-  ]);
+  const { agent, policy = 'read-only', dir = '.', secrets = {}, environment = {}, bounds } = options;
+  const [{ namedAgent }, { askedIn }, { checkRecordings, recordingsOf }, { attemptsIn }, { sharedLauncher }] =
+    await Promise.all([
+      import('../run/suite/agent-target.ts'),
+      import('../run/suite/agent-asked.ts'),
+      import('../run/suite/recordings.ts'),
+      import('../evidence/runs.ts'),
+      import('./run-script.ts'),
+    ]);
+  const { recordings: folder, ...asked } = askedIn(options);
+  const recordings = recordingsOf(asked.modelMode, folder && path.resolve(cwd, folder));
+  if (recordings) checkRecordings(recordings);
   const cpus = bounds?.cpus;
-  const where = { dir: path.resolve(cwd, dir), policy, cwd, ...(cpus !== undefined && { cpus }) };
+  const where = { dir: path.resolve(cwd, dir), policy, cwd, ...(cpus !== undefined && { cpus }), ...asked };
   const named = await namedAgent(
     { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
     { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },
   );
-  return { ...named, script: null, agent: where, bounds: {} };
+  return {
+    ...named,
+    script: null,
+    agent: { ...where, ...(recordings && { recordings: recordings.folder }) },
+    bounds: {},
+  };
 }

@@ -138,6 +138,16 @@ export const FD = {
       'native streams that were kept whole are those of the outcome',
     ],
   },
+  FD13: {
+    id: 'FD13',
+    title: 'Case And Run Agree',
+    why: 'A case is judged by what it says of the run of its agent, so that must be what the evidence of the run says.',
+    asks: [
+      'where the run that agent_run of a case names lies in the folder, seal_sha256 is the hash of its seal',
+      'termination and reason are those of its outcome, and violations those of its policy summary',
+      'changes has the number of files and the diff of the status of its work tree',
+    ],
+  },
 } as const;
 
 /** The rules of a sealed run folder; those of the seal alone, SL1 to SL4, stand with its contract. */

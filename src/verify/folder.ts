@@ -9,6 +9,7 @@ import { claimInspector } from './claims.ts';
 import { BYTES_MAX, capOf, type Examined, examine, profileIn } from './examine.ts';
 import type { Options } from './options.ts';
 import { notRead, recordsOf } from './file.ts';
+import { agentCaseInspector } from './agent-cases.ts';
 import { agentInspector } from './agents.ts';
 import { agreementInspector } from './agreement.ts';
 import { environmentInspector } from './environments.ts';
@@ -83,6 +84,7 @@ export async function* verifyShelf(
     judgementInspector(surroundings, { isRequired: trust?.isRequired === true }),
     intentInspector(surroundings),
     agentInspector(surroundings),
+    agentCaseInspector(surroundings),
     hostPathInspector(report),
     ...(beyond?.inspect(surroundings) ?? []),
   ];

@@ -25,6 +25,7 @@ const FACTS: EndFacts = {
   breaches: [],
   tooMuch: null,
   difference: null,
+  lastAsk: null,
 };
 
 const BREACH = { class: 'forbidden_path', message: 'x was changed.', path: 'x', hard: true } as const;
@@ -35,6 +36,7 @@ const failure = (
   reason: 'api_error' | 'auth_missing' | 'limit_turns' | 'schema_missing',
   status: number | null = null,
 ) => ({ failure: { reason, status, detail: 'It says so.' } }) as const;
+const asked = (status: number) => ({ status, isWhole: true, says: null }) as const;
 const reading = (parts: Partial<AgentReading>): Pick<EndFacts, 'reading'> => ({ reading: { ...READING, ...parts } });
 
 describe('a step', () => {
@@ -102,6 +104,37 @@ describe('a step', () => {
     ],
     ['with a breach that is not hard', { breaches: [{ ...BREACH, hard: false }] }, 'completed ok'],
     ['that changed too much', { tooMuch: 'Too much.' }, 'error limit_output'],
+    ['whose model refused the last request, exit 0', { lastAsk: asked(401) }, 'error auth_missing 401'],
+    ['whose model forbade the last request, exit 0', { lastAsk: asked(403) }, 'error auth_missing 403'],
+    ['whose model failed the last request, exit 0', { lastAsk: asked(500) }, 'error api_error 500'],
+    [
+      'whose model failed the last request, and who does not say with what',
+      { ...reading(failure('api_error')), lastAsk: asked(429) },
+      'error api_error 429',
+    ],
+    [
+      'whose model could not be reached, and who takes the answer of the door for its own',
+      { ...reading(failure('api_error', 502)), lastAsk: { status: null, isWhole: false, says: 'Refused.' } },
+      'error api_error',
+    ],
+    ['whose last answer broke off, exit 0', { lastAsk: { ...asked(200), isWhole: false } }, 'error api_error'],
+    ['whose last request the door refused, exit 0', { lastAsk: { ...asked(200), status: null } }, 'error api_error'],
+    ['whose last answer was good', { lastAsk: asked(200) }, 'completed ok'],
+    [
+      'that failed after a good answer',
+      { ...reading(failure('api_error', 500)), lastAsk: asked(200) },
+      'error api_error 500',
+    ],
+    [
+      'that stopped at its own limit in the middle of an answer',
+      { ...reading(failure('limit_turns')), lastAsk: { ...asked(200), isWhole: false } },
+      'error limit_turns',
+    ],
+    [
+      'that used up its budget, and ended before we could stop it',
+      { stoppedFor: { reason: 'limit_budget', detail: 'x' }, lastAsk: { ...asked(200), status: null } },
+      'error limit_budget',
+    ],
     ['that asked what is not recorded', { difference: 'request 2 differs' }, 'error protocol_error'],
   ])('%s', (_, facts, expected) => {
     const { termination, reason, apiStatus, detail } = terminationOf({ ...FACTS, ...facts });

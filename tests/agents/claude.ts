@@ -2,6 +2,7 @@
 import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
+import { askAs } from './asking.ts';
 import { printLine } from './stream.ts';
 import type { Call, Tongue } from './tongue.ts';
 
@@ -90,6 +91,13 @@ act(claude, {
     });
     const said = await answer.text();
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
+  },
+  /** Asks the model as the argument says, and says nothing about it. */
+  ask: async (_scene, argument) => {
+    const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
+    const headers = credentialOf(apiKeyHelper, env);
+    const body = { model, messages: [{ role: 'user', content: 'Hello?' }], stream: true };
+    await askAs({ url: env['ANTHROPIC_BASE_URL'] ?? '', path: '/v1/messages', body, headers }, argument);
   },
 });
 

@@ -1,6 +1,7 @@
 /** A program with the version, the input, the stream and the last-message file of Codex. The task says what it does; see deeds.ts. */
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
+import { askAs } from './asking.ts';
 import { print, printLine } from './stream.ts';
 import type { Call, Tongue } from './tongue.ts';
 
@@ -58,6 +59,13 @@ const codex: Tongue = {
 act(codex, {
   /** A warning, although it is called an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
+  /** Asks the model as the argument says, and says nothing about it. */
+  ask: async (_scene, argument) => {
+    const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
+    const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };
+    const body = { model: 'gpt-6.1-sol', input: [{ type: 'message', role: 'user', content: 'Hello?' }], stream: true };
+    await askAs({ url, path: '/responses', body, headers }, argument);
+  },
   no_last_message: () => {
     leavesLastMessage = false;
   },

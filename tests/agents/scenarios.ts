@@ -24,6 +24,14 @@ export interface Place {
 export const FINAL_TEXT = 'All done: final answer.';
 const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a model")'] }] };
 
+/** A command that finds the word of the door, as any process inside can, and asks it for an upload. */
+const UPLOAD = [
+  String.raw`word=$(sed -n "s/.*echo '\([^']*\)'.*/\1/p" /opt/proctor/settings.json 2>/dev/null)`,
+  String.raw`[ -n "$word" ] || word=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | sed -n 's/^PROCTOR_MODEL_KEY=//p' | head -1)`,
+  String.raw`ask='POST /v1/files HTTP/1.1\r\nhost: x\r\nx-api-key: %s\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'`,
+  String.raw`WORD="$word" ASK="$ask" bash -c 'exec 3<>/dev/tcp/127.0.0.1/8417; printf "$ASK" "$WORD" >&3; cat <&3'`,
+].join('; ');
+
 const say = (text: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'text', text }] });
 const run = (command: string): Scenario => ({ how: 'answer', blocks: [{ kind: 'command', command }] });
 const write = (path: string): Scenario => ({
@@ -45,6 +53,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
       'echo committed > hello.txt && git add hello.txt && git -c user.name=a -c user.email=a@b commit -q -m one && echo OK',
     ),
   net: ({ port }) => run(`bash -c '(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1' && echo NET-OK || echo NET-BLOCKED`),
+  upload: () => run(UPLOAD),
   fail: () => run('echo broken; exit 3'),
   loop: () => run('true'),
   /** One process that leaves the session of its tool behind, and one that stays; each known by its number. */
@@ -58,6 +67,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   cut: () => ({ how: 'cut' }),
   e400: () => refuse(400, 'invalid_request_error', 'The request makes no sense'),
   e401: () => refuse(401, 'authentication_error', 'Incorrect API key provided'),
+  e429: () => refuse(429, 'rate_limit_error', 'Too many requests'),
   e500: () => refuse(500, 'api_error', 'Internal server error'),
   e529: () => refuse(529, 'overloaded_error', 'Overloaded'),
 };

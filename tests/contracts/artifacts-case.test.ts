@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type CaseArtifact, caseArtifact, caseFailureExample } from '../../src/contracts/artifacts/index.ts';
+import {
+  agentRunExample,
+  type CaseArtifact,
+  caseArtifact,
+  caseFailureExample,
+} from '../../src/contracts/artifacts/index.ts';
 import { adviceOn, claimsOf, HEX, judged, type Row, testRows } from './artifacts-words.ts';
 
 const exampleCase = caseArtifact.example as CaseArtifact;
@@ -229,4 +234,40 @@ describe('a case with a failure', () => {
       { at: 'runner_failure.full_body_meta_saved_to', file: 'assets/full_body_refund-large_new.meta.json' },
     ]);
   });
+});
+
+describe('a case that an agent worked on', () => {
+  const run = (change: object) => ({ agent_run: { ...agentRunExample, ...change } });
+  const files = (total: number, listed: readonly object[]) =>
+    run({ changes: { ...agentRunExample.changes, files: { total, listed } } });
+  const file = { path: 'a', change: 'add', added: 1, removed: 0 };
+  const hard = { class: 'forbidden_path', path: 'a', hard: true };
+  const at = (place: string): string => `AA21 agent_run.${place}`;
+  const rows: Row[] = [
+    ['says what came of its run', run({})],
+    ['may say that nobody could look at the tree', run({ changes: null })],
+    ['may have lines that nobody counted', files(1, [{ ...file, added: null, removed: null }])],
+    ['has a run', { agent_run: null }, 'AA21 agent_run'],
+    ['has a seal to hold its run by', run({ seal_sha256: 'abc' }), at('seal_sha256')],
+    ['ended in a way that there is', run({ termination: 'killed' }), at('termination')],
+    ['ended for a reason that fits', run({ reason: 'stalled' }), at('reason')],
+    [
+      'has violations of known classes',
+      run({ violations: { total: 1, listed: [{ class: 'x', hard: false }] } }),
+      at('violations.listed[0].class'),
+    ],
+    ['did not complete with a hard one', run({ violations: { total: 1, listed: [hard] } }), at('violations')],
+    ['lists its violations', run({ violations: { total: 2, listed: [] } }), at('violations.listed')],
+    ['has no flag twice', run({ flags: [...agentRunExample.flags, ...agentRunExample.flags] }), at('flags[1].flag')],
+    ['has flags that say something', run({ flags: [{ flag: 'needs_review', message: ' ' }] }), at('flags[0].message')],
+    ['lists its files', files(3, [file]), at('changes.files.listed')],
+    ['has files below its folder', files(1, [{ ...file, path: '../a' }]), at('changes.files.listed[0].path')],
+    ['counts lines from 0 up', files(1, [{ ...file, added: -1 }]), at('changes.files.listed[0].added')],
+    [
+      'is the last attempt',
+      { ...run({}), attempts: [attempt({ run_id: 'agent_20260106_120015_000000000000' })] },
+      at('run_id'),
+    ],
+  ];
+  testRows(caseArtifact, exampleCase, rows);
 });

@@ -60,6 +60,9 @@ describe('the packed tarball, in another project', () => {
       `
       import { loadContracts, runner } from 'proctor/contracts';
       import { verifyRunner } from 'proctor/verify';
+      import { decideTrials } from 'proctor/gate';
+      const trials = [{ case: 'a', trial: 0, pass: true }];
+      if (decideTrials(trials, trials).verdict !== 'no_regression') process.exit(1);
       console.log((await loadContracts()).length, verifyRunner(runner.example).runner_hash);`,
     );
     expect(execFileSync('node', ['use.mjs'], { cwd: bare, encoding: 'utf8' })).toBe(

@@ -5,7 +5,7 @@ import path from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { agentRunExample, type CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
 import { launch, opened, pictured, written } from '../reports/browser.ts';
 import { reportWorld, runWorld } from '../reports/report-world.ts';
@@ -316,4 +316,44 @@ describe('other reports', () => {
     const { page } = await opened(browser, file);
     expect(await page.locator('.coverage').innerText()).toContain('This file is incomplete');
   });
+});
+
+test("a case of an agent's program shows what its run was denied and what it changed, on both sides", async () => {
+  const small = reportWorld({ cases: 3, regressed: 1 });
+  const path = '<img src=x onerror=alert(1)>.md';
+  const run = {
+    ...agentRunExample,
+    changes: {
+      ...agentRunExample.changes,
+      files: { total: 1, listed: [{ path, change: 'add', added: 12, removed: 3 }] },
+    },
+  };
+  const file = written(
+    folder,
+    'agent',
+    htmlReport({
+      ...small,
+      pairs: id => {
+        const pair = small.pairs(id);
+        const clean = { ...agentRunExample, violations: { total: 0, listed: [] }, flags: [], changes: null };
+        return {
+          ...pair,
+          baseline: { ...pair.baseline, agent_run: clean } as CaseArtifact,
+          new: { ...pair.new, agent_run: run } as CaseArtifact,
+        };
+      },
+    }),
+  );
+  const { case_id } = small.comparison.cases.find(({ change }) => change === 'regressed') ?? { case_id: '' };
+  for (const [name, options] of Object.entries({ wide: {}, narrow: PHONE })) {
+    const { page, complaints, asked } = await opened(browser, file, `#case=${case_id}`, options);
+    const table = page.getByRole('region', { name: 'What the agent did' });
+    const text = await table.innerText();
+    for (const words of ['native_policy_block Write', 'denied_then_success: ', `add ${path} +12 −3`, 'not known'])
+      expect(text, name).toContain(words);
+    expect(await overflow(page), name).toBeLessThanOrEqual(0);
+    expect(await seriousFindings(page), name).toEqual([]);
+    expect({ complaints, asked }, name).toEqual({ complaints: [], asked: [] });
+    await pictured(page, `agent-run-${name}`);
+  }
 });

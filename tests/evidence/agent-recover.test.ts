@@ -106,6 +106,29 @@ describe('an agent that was interrupted', () => {
     });
   });
 
+  test('keeps what the door counted and refused, and a refusal that reached out stays a violation', async () => {
+    const counted = {
+      requests: 2,
+      input_tokens: 200,
+      cached_input_tokens: 0,
+      output_tokens: 40,
+      cost_usd: null,
+      estimated: 0,
+    };
+    const refused = { total: 1, listed: [{ what: 'endpoint', where: 'POST /v1/files', count: 1 }] };
+    const stripped = { total: 0, listed: [] };
+    const count = { requests: 3, failures: 1, difference: null, last_status: 200, counted, refused, stripped };
+    const left = torn(2, { diff: null }, { ...SAID, [PARTS.door]: `${JSON.stringify(count)}   ` });
+    const { difference: _, ...told } = count;
+    expect((await recovered(left)).model_access).toMatchObject(told);
+    expect(policyIn(left.folder).violations).toContainEqual({
+      class: 'network_violation',
+      message:
+        'A request asked for an endpoint of the model API that no agent needs, which the door refused: POST /v1/files.',
+      hard: false,
+    });
+  });
+
   test('is counted by its stream and its door, and what was not seen is unknown', async () => {
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED });
     expect(await recovered(left)).toMatchObject({

@@ -64,7 +64,7 @@ export function events(response: ServerResponse, ...texts: string[]): void {
 /** A door on a socket in a folder of its own, closed when the test is over. */
 export async function door(mode: DoorMode, options: Partial<DoorOptions> = {}): Promise<Door> {
   const at = { kind: 'socket', stage: temporaryFolder() } as const;
-  const opened = await openDoor({ at, api: 'anthropic', mode, secrets: [], ...options });
+  const opened = await openDoor({ at, api: 'anthropic', network: 'deny', mode, secrets: [], ...options });
   onTestFinished(async () => {
     await opened.close().catch(() => undefined);
   });

@@ -28,6 +28,18 @@ describe('a door to a live model', () => {
       bytesAsked: 13,
       bytesAnswered: 22,
       problem: undefined,
+      refused: { total: 0, listed: [] },
+      stripped: { total: 0, listed: [] },
+      // The answer does not say what it used: a third of the request's bytes, and all bytes of its own.
+      spent: {
+        requests: 1,
+        inputTokens: 5,
+        cachedInputTokens: 0,
+        outputTokens: 22,
+        costUsd: null,
+        estimated: 1,
+      },
+      lastAsk: { status: 200, isWhole: true, says: null },
     });
   });
 
@@ -66,7 +78,10 @@ describe('a door to a live model', () => {
       { at: { kind: 'tcp' }, api: 'openai' },
     );
     expect(opened.socket).toBeUndefined();
-    const got = await send(opened, { headers: { 'x-api-key': '', authorization: `Bearer ${opened.token}` } });
+    const got = await send(opened, {
+      path: '/responses',
+      headers: { 'x-api-key': '', authorization: `Bearer ${opened.token}` },
+    });
     expect(got.status).toBe(200);
     expect(api.seen[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
@@ -136,7 +151,7 @@ describe('what a door refuses', () => {
 
   test('an address that is none, or tells too much', async () => {
     for (const url of ['api.example.com', 'ftp://x', 'http://user:word@x', 'http://x/?a=b', 'http://x/#a']) {
-      const options = { at: { kind: 'tcp' }, api: 'openai', secrets: [] } as const;
+      const options = { at: { kind: 'tcp' }, api: 'openai', network: 'deny', secrets: [] } as const;
       await expect(openDoor({ ...options, mode: { kind: 'live', upstream: upstream(url) } })).rejects.toMatchObject({
         code: 'usage',
       });
@@ -148,7 +163,13 @@ test('a door opens in a folder whose path is longer than that of a socket can be
   const api = await fakeApi((_, response) => events(response, 'one'));
   const stage = path.join(temporaryFolder(), 'x'.repeat(100));
   const mode = { kind: 'live', upstream: upstream(api.url) } as const;
-  const opened = await openDoor({ at: { kind: 'socket', stage }, api: 'anthropic', secrets: [], mode });
+  const opened = await openDoor({
+    at: { kind: 'socket', stage },
+    api: 'anthropic',
+    network: 'deny',
+    secrets: [],
+    mode,
+  });
   const folder = openSync(path.join(stage, 'door'), 'r');
   const got = await send({ ...opened, socket: `/proc/self/fd/${folder}/model.sock` });
   expect(got).toMatchObject({ status: 200, body: 'data: one\n\n' });
@@ -187,7 +208,7 @@ describe('a model that fails', () => {
     const api = await fakeApi(() => undefined);
     api.close();
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { api: 'openai' });
-    expect(JSON.parse((await send(opened)).body)).toEqual({
+    expect(JSON.parse((await send(opened, { path: '/v1/responses' })).body)).toEqual({
       error: { message: 'The model API refuses connections.', type: 'api_error', param: null, code: null },
     });
   });
@@ -199,7 +220,12 @@ describe('a model that fails', () => {
     const opened = await door({ kind: 'live', upstream: upstream(api.url) });
     const got = await send(opened);
     expect(got).toMatchObject({ status: 529, body: '{"type":"error"}', headers: { 'retry-after': '1' } });
-    expect(opened.stats()).toMatchObject({ failures: 0, problem: undefined });
+    expect(opened.stats()).toMatchObject({
+      failures: 1,
+      problem: undefined,
+      lastAsk: { status: 529, isWhole: true },
+      spent: { requests: 1, inputTokens: 0, outputTokens: 0 },
+    });
   });
 
   test.each([
@@ -269,7 +295,7 @@ describe('a door that is attacked', () => {
     const held: (() => void)[] = [];
     const api = await fakeApi((_, response) => held.push(() => events(response, 'one')));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { requestsAtOnce: 3 } });
-    const one = `POST /v1 HTTP/1.1\r\nhost: x\r\nx-api-key: ${opened.token}\r\ncontent-length: 2\r\n\r\n{}`;
+    const one = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${opened.token}\r\ncontent-length: 2\r\n\r\n{}`;
     const said = raw(opened.socket ?? '', one.repeat(5));
     await expect.poll(() => held.length).toBe(3);
     for (const go of held) go();

@@ -16,7 +16,7 @@ const ask = (...messages: string[]): string => JSON.stringify({ model: 'm', mess
 describe('a recording', () => {
   test('holds what was asked and answered, and keeps its contract', async () => {
     const api = await fakeApi((seen, response) => events(response, `answer to ${seen.body.length}`));
-    const file = await recorded(api, [ask('a'), ask('a', 'b'), 'no JSON', '']);
+    const file = await recorded(api, [ask('a'), ask('a', 'b'), 'no JSON', ''], { network: 'allow' });
     const recording = read(file);
     expect(recording).toMatchObject({ ...HEADER, ended: 'whole', masked: 0 });
     expect(recording.exchanges.map(({ request }) => request.body)).toEqual([
@@ -71,11 +71,11 @@ describe('a recording', () => {
       events(response, JSON.stringify({ echo: seen.headers['x-api-key'], secret })),
     );
     const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
-    const opened = await door(mode, { secrets: [secret] });
+    const opened = await door(mode, { secrets: [secret], network: 'allow' });
     const spelled = JSON.stringify({ a: secret }).replace('hunter2', '\\u0068unter2');
     await send(opened, { body: spelled, headers: { 'x-note': secret } });
     await send(opened, { body: JSON.stringify({ token: opened.token, key: Buffer.from(KEY).toString('base64') }) });
-    await send(opened, { path: `/v1/x?k=${KEY}`, method: 'GET' });
+    await send(opened, { path: `/v1/models/${KEY}`, method: 'GET' });
     const { masked } = (await opened.close()) ?? {};
     const text = readFileSync(file, 'utf8');
     for (const hidden of [KEY, opened.token, 'unter2', 'quoted', Buffer.from(KEY).toString('base64').slice(0, 20)])
@@ -83,7 +83,7 @@ describe('a recording', () => {
     expect(masked).toBe(10);
     expect(read(file).masked).toBe(masked);
     // The same secret, or another in its place, is masked before it is compared.
-    const again = await replaying(file, { secrets: ['other'] });
+    const again = await replaying(file, { secrets: ['other'], network: 'allow' });
     expect(await send(again, { body: JSON.stringify({ a: 'other' }) })).toMatchObject({ status: 200 });
   });
 
@@ -108,10 +108,10 @@ describe('a recording', () => {
     const api = await fakeApi((_, response) => events(response, 'x'.repeat(3_000)));
     const file = path.join(temporaryFolder(), 'recording.json');
     const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
-    const opened = await door(mode, { limits: { recordingBytesMax: 12_000 } });
+    const opened = await door(mode, { limits: { recordingBytesMax: 12_000 }, network: 'allow' });
     for (const body of ['1', '2', '3', '4']) expect((await send(opened, { body })).body).toHaveLength(3_008);
     expect(await opened.close()).toMatchObject({ exchanges: 2, ended: 'cut' });
-    const again = await replaying(file);
+    const again = await replaying(file, { network: 'allow' });
     expect((await send(again, { body: '1' })).status).toBe(200);
     expect((await send(again, { body: '2' })).status).toBe(200);
     const got = await send(again, { body: '3' });
@@ -171,7 +171,7 @@ test('a body that no document could hold is kept as text', async () => {
   const api = await fakeApi((_, response) => events(response, 'one'));
   const deep = `${'['.repeat(60)}1${']'.repeat(60)}`;
   const dense = `[${Array.from({ length: 5_000 }, () => '1').join()}]`;
-  const file = await recorded(api, [deep, dense, '{"a":1,"a":2}', '[1e400]']);
+  const file = await recorded(api, [deep, dense, '{"a":1,"a":2}', '[1e400]'], { network: 'allow' });
   expect(openRecording(file, 'claude_cli').exchanges.map(({ request }) => request.body)).toEqual([
     { form: 'text', value: deep },
     { form: 'text', value: dense },

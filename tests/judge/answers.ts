@@ -1,6 +1,6 @@
+import { agentRunExample, type AgentRunNote, caseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { check } from '../../src/contracts/check.ts';
-import { caseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import { suiteCase } from '../../src/contracts/suite/index.ts';
 import { Answer } from '../../src/judge/answer.ts';
@@ -42,3 +42,18 @@ export function found(expected: Expected, content: Content, over: Partial<CaseAr
 export const calls = (...tools: string[]): Partial<CaseArtifact> => ({
   events: tools.map((tool, index) => ({ type: 'tool_call', ts: index, call_id: `c${index}`, tool, args: {} })),
 });
+
+/** The run of an agent's program that broke nothing and changed nothing, with what is said of it otherwise. */
+export function agentRun(over: Partial<AgentRunNote> = {}): Pick<CaseArtifact, 'agent_run'> {
+  const changes = { ...agentRunExample.changes, files: { total: 0, listed: [] }, added: 0, removed: 0 };
+  const plain = { violations: { total: 0, listed: [] }, flags: [], changes: changes as AgentRunNote['changes'] };
+  return { agent_run: { ...agentRunExample, ...plain, ...over } };
+}
+
+/** One that changed these files, two lines each. */
+export function changing(...paths: string[]): Pick<CaseArtifact, 'agent_run'> {
+  const listed = paths.map(path => ({ path, change: 'update' as const, added: 1, removed: 1 }));
+  const { length } = paths;
+  const counts = { added: length, removed: length, commits: 0, diff_sha256: agentRunExample.seal_sha256 };
+  return agentRun({ changes: { files: { total: length, listed }, ...counts } });
+}

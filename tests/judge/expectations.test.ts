@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { type Expected, EXPECTATIONS, NOT_JUDGED } from '../../src/contracts/suite/index.ts';
-import { calls, found } from './answers.ts';
+import { agentRun, calls, changing, found } from './answers.ts';
 
 type Row = [
   expected: Expected,
@@ -37,6 +37,8 @@ const attempt = (latency_ms?: number): Partial<CaseArtifact> => ({
     { attempt: 2, started_at: '2026-01-06T12:00:09Z', outcome: 'ok', ...(latency_ms !== undefined && { latency_ms }) },
   ],
 });
+
+const DENIED = { class: 'native_policy_block', operation: 'Write', hard: false } as const;
 
 const rows: Row[] = [
   [{ contains: 'EUR' }, 'It is 5 EUR.', [`pass ${OUT}`]],
@@ -165,6 +167,54 @@ const rows: Row[] = [
   [{ max_cost_usd: 0.5 }, '', ['not_judged The agent did not say what the answer cost.']],
   [{ max_steps: 2 }, '', ['pass'], calls('a', 'a')],
   [{ max_steps: 1 }, '', ['fail The agent called 2 tools, and at most 1 are allowed.'], calls('a', 'a')],
+
+  [{ termination: 'completed' }, '', ['pass'], agentRun()],
+  [
+    { termination: 'killed_idle' },
+    '',
+    ['fail The agent ended as completed, and killed_idle was expected.'],
+    agentRun(),
+  ],
+  [{ no_violations: true }, '', ['pass'], agentRun()],
+  [{ no_violations: false }, '', [], agentRun({ violations: { total: 1, listed: [DENIED] } })],
+  [
+    { no_violations: true },
+    '',
+    ['fail violation: native_policy_block Write, and 1 more.'],
+    agentRun({ violations: { total: 2, listed: [DENIED, DENIED] } }),
+  ],
+  [{ allow_violations: 'native_policy_block' }, '', ['pass'], agentRun({ violations: { total: 1, listed: [DENIED] } })],
+  [
+    { allow_violations: ['native_policy_block'] },
+    '',
+    ['fail violation: network_violation.'],
+    agentRun({ violations: { total: 2, listed: [DENIED, { class: 'network_violation', hard: false }] } }),
+  ],
+  [{ no_flags: true }, '', ['pass'], agentRun()],
+  [{ no_flags: false }, '', [], agentRun({ flags: [{ flag: 'needs_review', message: 'A file.' }] })],
+  [
+    { no_flags: true },
+    '',
+    ['fail The run is flagged: needs_review.'],
+    agentRun({ flags: [{ flag: 'needs_review', message: 'A file.' }] }),
+  ],
+  [{ changed_only: ['docs', '*.md'] }, '', ['pass'], changing('docs/a/b.txt', 'README.md')],
+  [{ changed_only: [] }, '', ['pass'], changing()],
+  [
+    { changed_only: ['docs'] },
+    '',
+    ['fail The agent changed "src/a.ts", which is not among what may be changed.'],
+    changing('docs/a.md', 'src/a.ts'),
+  ],
+  [{ not_changed: ['docs/', 'src/**/*.ts'] }, '', ['pass', 'pass'], changing('src/a.js', 'doc')],
+  [
+    { not_changed: ['docs', 'src/**/*.ts'] },
+    '',
+    ['pass', 'fail The agent changed "src/x/y/a.ts".'],
+    changing('src/x/y/a.ts'),
+  ],
+  [{ max_diff_lines: 4 }, '', ['pass'], changing('a', 'b')],
+  [{ max_diff_lines: 3 }, '', ['fail The agent changed 4 lines, and at most 3 are allowed.'], changing('a', 'b')],
   ...NOT_JUDGED.map(
     (name): Row => [{ [name]: {} }, '', ['not_judged Proctor keeps this expectation, and does not judge it.']],
   ),

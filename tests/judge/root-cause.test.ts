@@ -5,6 +5,7 @@ import { comparison, type Divergence } from '../../src/contracts/comparison/inde
 import type { JudgedCase } from '../../src/judge/compare-input.ts';
 import { rootCause, type Scene } from '../../src/judge/root-cause.ts';
 import { judged } from '../support.ts';
+import { agentRun, changing } from './answers.ts';
 import {
   answer,
   call,
@@ -287,4 +288,71 @@ test('whatever two agents did, the comparison keeps its contract', async () => {
     }),
     { numRuns: 60 },
   );
+});
+
+describe("between two runs of an agent's program, a cause is", () => {
+  const DENIED = { class: 'native_policy_block', operation: 'Write', hard: false } as const;
+  const killed = { termination: 'killed_policy', reason: 'forbidden_path' } as const;
+  const rows: [ExpectationName, Partial<CaseArtifact>, Partial<CaseArtifact>, string, string][] = [
+    [
+      'no_violations',
+      agentRun(),
+      agentRun({ violations: { total: 1, listed: [DENIED] } }),
+      'policy',
+      'The new side has a violation that the baseline has not: native_policy_block Write',
+    ],
+    [
+      'termination',
+      agentRun(),
+      agentRun(killed),
+      'policy',
+      'The new side ended as killed_policy (forbidden_path) where the baseline ended as completed',
+    ],
+    [
+      'termination',
+      agentRun(killed),
+      agentRun({ termination: 'error', reason: 'limit_turns' }),
+      'runner',
+      'The new side ended as error (limit_turns) where the baseline ended as killed_policy (forbidden_path)',
+    ],
+    [
+      'changed_only',
+      changing('a'),
+      changing('a', 'b', 'c'),
+      'output',
+      'The new side changed what the baseline did not: “b”, “c”',
+    ],
+    [
+      'max_diff_lines',
+      changing('a'),
+      changing('a', 'b'),
+      'output',
+      'The new side changed 4 lines where the baseline changed 2',
+    ],
+    [
+      'no_flags',
+      agentRun(),
+      agentRun({ flags: [{ flag: 'needs_review', message: 'A file.' }] }),
+      'output',
+      'The new side has flags that the baseline has not: “needs_review”',
+    ],
+  ];
+  test.each(rows)('named where %s fails: %j and %j, %s', (failing, before, now, kind, says) => {
+    const [first, second] = [events(call('a')), events(call('b'))];
+    expect(cause({ ...first, ...before }, { ...second, ...now }, { failing })).toEqual({
+      kind,
+      baseline_at: null,
+      new_at: null,
+      says: `${says}. Certain, because what fails (${failing}) asks for it.`,
+      confidence: 'high',
+      cites: [],
+    });
+  });
+
+  test('what the agent did otherwise, where what fails is the answer or both runs came to the same', () => {
+    const [first, second] = [events(call('a')), events(call('b'))];
+    const run = agentRun({ violations: { total: 1, listed: [DENIED] } });
+    expect(cause({ ...first, ...agentRun() }, { ...second, ...run })?.kind).toBe('tool_choice');
+    expect(cause({ ...first, ...run }, { ...second, ...run }, { failing: 'no_violations' })?.kind).toBe('tool_choice');
+  });
 });

@@ -34,6 +34,13 @@ describe('the limits of an agent', () => {
     expect(warnings).toEqual(['timeout_ms: 90000 asked for, the policy mine allows 60000']);
   });
 
+  test('of requests and tokens are those of the policy, if they are tighter', () => {
+    const policy = { name: 'mine', limits: { max_requests: 5, max_tokens: 1_000 } };
+    const { limits, warnings } = agentLimits({ maxRequests: 9, maxTokens: 10 }, policy, 'process');
+    expect(limits).toMatchObject({ maxRequests: 5, maxTokens: 10 });
+    expect(warnings).toEqual(['max_requests: 9 asked for, the policy mine allows 5']);
+  });
+
   test('may be as long as a day, and the clocks keep their order', () => {
     const { limits } = agentLimits({ timeoutMs: 86_400_000, idleMs: 1_800_000 }, undefined, 'process');
     expect(limits).toMatchObject({ timeoutMs: 86_400_000, idleMs: 1_800_000, toolIdleMs: 1_800_000 });
@@ -44,6 +51,9 @@ describe('the limits of an agent', () => {
     [{ timeoutMs: 86_400_001 }, LIMIT_RANGES.timeout_ms[2]],
     [{ idleMs: 0.5 }, LIMIT_RANGES.idle_timeout_ms[2]],
     [{ maxTurns: 0 }, LIMIT_RANGES.max_turns[2]],
+    [{ maxRequests: 0 }, LIMIT_RANGES.max_requests[2]],
+    [{ maxRequests: 1.5 }, LIMIT_RANGES.max_requests[2]],
+    [{ maxTokens: 1e13 }, LIMIT_RANGES.max_tokens[2]],
     [{ maxCostUsd: Number.NaN }, LIMIT_RANGES.max_cost_usd[2]],
     [{ memoryBytes: 1 }, LIMIT_RANGES.memory_bytes[2]],
     [{ pids: 1e6 }, LIMIT_RANGES.pids[2]],

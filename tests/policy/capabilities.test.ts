@@ -35,7 +35,7 @@ describe('who enforces a policy', () => {
       'allowed_paths: the diff of the work tree afterwards, in which any other path is a violation',
       'forbidden_operations: push by the sandbox, from which no remote can be reached; force by the state of the repository afterwards',
       'max_turns: claude itself, at most 3',
-      'max_cost_usd: claude itself, by its own estimate',
+      'max_cost_usd: claude itself, by its own estimate; the door counts no cost, because it was given no prices',
     ]);
   });
 
@@ -69,7 +69,7 @@ describe('who enforces a policy', () => {
     [
       'a cost that nobody counts',
       answer(edit, CODEX, { maxCostUsd: 1 }),
-      'codex has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced.',
+      'codex has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced without prices. Give a price file with --prices.',
     ],
     [
       'turns that nobody counts',

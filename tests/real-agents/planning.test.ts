@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { FINAL_TEXT } from '../agents/scenarios.ts';
 import { type Agent, agentsFolder, expectInOrder, KEY, world } from './world.ts';
@@ -52,5 +53,39 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
     expect(artifact('fails').runner_failure).toMatchObject({ class: 'http_error', status: 401 });
     const { code, stdout } = await made.proctor('verify', answer.folder);
     expect(code, stdout).toBe(0);
+  });
+
+  test('is judged by what it changed and what it was denied, and by its recordings again', async () => {
+    const made = await world();
+    const user = 'SCENARIO=write';
+    const cases = [
+      {
+        id: 'writes',
+        input: { user },
+        expected: { changed_only: ['hello.txt'], max_diff_lines: 1, no_violations: true },
+      },
+      { id: 'elsewhere', input: { user }, expected: { changed_only: ['docs'], not_changed: ['hello.*'] } },
+    ];
+    writeFileSync(path.join(made.cwd, 'cases.json'), JSON.stringify(cases));
+    const judged = async (policy: string, ...more: string[]): Promise<Evaluation['cases']> => {
+      const flags = ['--agent', agent, '--policy', policy, '--dir', made.repository, '--as', 'new', '--json', ...more];
+      const run = await made.with(agent, 'run', 'suite', 'cases.json', ...flags);
+      expect(run.stdout, run.stderr).toContain('"finished":true');
+      const { folder } = JSON.parse(run.stdout) as { folder: string };
+      const { code, stdout } = await made.proctor('verify', folder);
+      expect(code, stdout).toBe(0);
+      return (JSON.parse(readFileSync(path.join(made.cwd, folder, 'evaluation.json'), 'utf8')) as Evaluation).cases;
+    };
+    const failing = (all: Evaluation['cases']): unknown =>
+      all.map(({ verdict, assertions }) => [
+        verdict,
+        ...assertions.filter(({ status }) => status === 'fail').map(({ name }) => name),
+      ]);
+    const expected = [['pass'], ['fail', 'changed_only', 'not_changed']];
+    expect(failing(await judged('edit', '--model-mode', 'record', '--recordings', 'recorded'))).toEqual(expected);
+    const [denied] = await judged('read-only');
+    expect(denied).toMatchObject({ verdict: 'fail' });
+    await made.api.close();
+    expect(failing(await judged('edit', '--model-mode', 'replay', '--recordings', 'recorded'))).toEqual(expected);
   });
 });

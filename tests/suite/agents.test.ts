@@ -1,40 +1,18 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SuiteRequest } from '../../src/contracts/suite/index.ts';
+import { describe, expect, test } from 'vitest';
 import { resendCase } from '../../src/tool/resend.ts';
 import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
 import { runSuite } from '../../src/tool/run-suite.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { repositoryFolder } from '../agents/place.ts';
 import { proctor, temporaryFolder } from '../support.ts';
+import { asked, bin, environment, placeAgents, requestIn, saying } from './agent-world.ts';
 import { expectValid, ranSuite } from './support.ts';
 
-const bin = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
-beforeAll(() => {
-  for (const agent of ['claude', 'codex'] as const) placeAgent(agent, bin);
-});
-afterAll(async () => {
-  rmSync(bin, { recursive: true, force: true });
-  await closeLauncher();
-});
+placeAgents();
 
-const environment = {
-  PATH: `${bin}:${process.env['PATH']}`,
-  ANTHROPIC_API_KEY: 'sk-a-key-of-nobody',
-  // Nobody listens there, and the stand-ins ask nobody.
-  ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
-  OPENAI_API_KEY: 'sk-a-key-of-nobody',
-  OPENAI_BASE_URL: 'http://127.0.0.1:9',
-};
-
-const asked = (id: string, user: string, expected: object = {}) => ({ id, input: { user }, expected });
-const saying = (reply: unknown): string => `DO=final:${Buffer.from(JSON.stringify(reply)).toString('base64url')}`;
-
-const requestIn = (bytes: (href: string) => Buffer): SuiteRequest =>
-  JSON.parse(bytes('evidence/request.json').toString()) as SuiteRequest;
+const reply = (value: unknown): string => saying(JSON.stringify(value));
 
 describe('an agent that a suite asks by its command line', () => {
   test('answers each case in a run of its own, and what it did can be judged', async () => {
@@ -49,8 +27,8 @@ describe('an agent that a suite asks by its command line', () => {
       }),
       asked('busy', 'DO=lines:6', { max_steps: 2, max_cost_usd: 0.001 }),
       asked('failing', 'DO=failed_command'),
-      asked('proposing', saying(PROPOSAL), { action_required: ['issue_refund'], contains: 'A refund' }),
-      asked('json', saying({ total: 3 }), { json_path: [{ path: '$.total', equals: 3 }] }),
+      asked('proposing', reply(PROPOSAL), { action_required: ['issue_refund'], contains: 'A refund' }),
+      asked('json', reply({ total: 3 }), { json_path: [{ path: '$.total', equals: 3 }] }),
     ];
     const dir = repositoryFolder();
     const suite = { agent: 'claude', environment, cwd, dir, timeoutMs: 60_000, concurrency: 2 };
@@ -76,7 +54,7 @@ describe('an agent that a suite asks by its command line', () => {
       events: [],
     });
     expect(run.base_url).toBe('agent:claude');
-    expect(requestIn(bytes).target).toMatchObject({ kind: 'agent', version: '2.1.325', policy: 'read-only' });
+    expect(requestIn({ bytes }).target).toMatchObject({ kind: 'agent', version: '2.1.325', policy: 'read-only' });
     await expectValid(folder);
     const runs = path.join(cwd, '.proctor', 'attempts', 'runs', 'agent');
     const named = cases.map(({ id }) => artifact(id).attempts?.[0]?.run_id);
@@ -91,7 +69,7 @@ describe('an agent that a suite asks by its command line', () => {
       asked('overloaded', 'DO=api_error:529'),
       asked('cut', 'DO=no_result'),
       asked('nothing', ''),
-      asked('wrong', saying({ case_id: 'another', final_output: { content_type: 'text', content: 'x' } })),
+      asked('wrong', reply({ case_id: 'another', final_output: { content_type: 'text', content: 'x' } })),
     ];
     const { artifact, folder } = await ranSuite(cases, {
       agent: 'codex',
@@ -145,7 +123,7 @@ describe('an agent that a suite asks by its command line', () => {
       ['codex', 'edit'],
     ] as const) {
       const { bytes } = await ranSuite([asked('a', 'DO=say')], { agent, policy, environment, timeoutMs: 60_000 });
-      targets.push(requestIn(bytes).target_sha256);
+      targets.push(requestIn({ bytes }).target_sha256);
     }
     expect(new Set(targets).size).toBe(3);
   });

@@ -186,6 +186,7 @@ describe('a folder of a suite', () => {
       'FD10',
       'FD11',
       'FD12',
+      'FD13',
       'JS6',
       'JS7',
       'JS8',

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
+import { AgentRuns } from './agent-run.tsx';
 import { Attempts, TrialTable } from './attempts.tsx';
 import { Actions } from './actions.tsx';
 import { Events } from './events.tsx';
@@ -164,6 +165,7 @@ function Full({
       <Asked data={data} />
       <Assertions data={data} address={address} />
       <RootCause data={data} address={address} />
+      <AgentRuns data={data} isRun={isRun} />
       <Events data={data} address={address} isRun={isRun} />
       <Output data={data} isRun={isRun} />
       <Actions data={data} isRun={isRun} />

@@ -112,6 +112,7 @@ const AP6 = rule({
     'limits, if present, may have timeout_ms, from 1,000 to 86,400,000',
     'limits may have idle_timeout_ms and, for silence while a tool runs, tool_idle_timeout_ms, from 100 to 86,400,000',
     'limits may have max_turns, from 1 to 10,000, and max_cost_usd, from 0.01 to 10,000',
+    'limits may have max_requests, from 1 to 1,000,000, and max_tokens, from 1 to 1,000,000,000,000, which the door counts',
     'limits may have memory_bytes, from 16 MiB to 1 TiB, pids, from 1 to 100,000, and cpu_seconds, from 1 to 86,400',
     'all but max_cost_usd are whole numbers',
   ],

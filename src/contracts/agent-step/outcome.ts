@@ -12,7 +12,7 @@ import {
   usageShape,
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
-import { contentHashText, correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
+import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 import {
   doubtProjectContext,
   PROJECT_CONTEXT_ASKS,
@@ -22,6 +22,7 @@ import {
 import { example } from './outcome-example.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
+import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
 const shape = record({
@@ -59,21 +60,7 @@ const shape = record({
   events: count(),
   denials: count(),
   /** How the agent reached its model. */
-  model_access: record({
-    mode: z.enum(['none', 'live', 'record', 'replay']),
-    requests: count(),
-    failures: count(),
-    recording_sha256: z.nullable(contentHashText()),
-    /** Which request was the first that is not as it was recorded. */
-    difference: z.nullable(wordyText()),
-    /** What opened the model API: a variable of the caller's environment, or the login of an agent's own program. */
-    credential: z.optional(
-      record({
-        from: z.enum(['environment', 'login']),
-        name: matching(/^[A-Za-z][A-Za-z0-9_]{0,99}$/, 'a name of at most 100 letters, digits and underscores'),
-      }),
-    ),
-  }),
+  model_access: modelAccessShape,
   project_context: z.optional(projectContextShape),
   streams: streamsShape,
   enforcement: enforcementShape,
@@ -165,24 +152,10 @@ const rules = [
     id: 'AO6',
     title: 'Model Access Told',
     why: 'An answer that comes from a recording is not one that a model gave today.',
-    asks: [
-      'model_access has mode, requests, failures, recording_sha256 and difference',
-      'mode is none, live, record or replay',
-      'recording_sha256 is null unless mode is record or replay',
-      'difference is null unless mode is replay',
-      'requests is 0 where mode is none',
-      'credential, if present, has from (environment or login) and name; it is absent unless mode is live or record',
-    ],
+    asks: MODEL_ACCESS_ASKS,
     fields: ['model_access'],
-    *check({ model_access: { mode, requests, recording_sha256, difference, credential } }) {
-      const isRecorded = mode === 'record' || mode === 'replay';
-      if (!isRecorded && recording_sha256 !== null)
-        yield must('model_access.recording_sha256', 'must be null where nothing was recorded or replayed');
-      if (mode !== 'replay' && difference !== null)
-        yield must('model_access.difference', 'must be null where nothing was replayed');
-      if (credential && mode !== 'live' && mode !== 'record')
-        yield must('model_access.credential', 'must be absent where no model API was opened');
-      if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
+    *check({ model_access }) {
+      yield* doubtModelAccess(model_access);
     },
     breach: ({ model_access, ...rest }) => ({ ...rest, model_access: { ...model_access, difference: 'request 3' } }),
   }),

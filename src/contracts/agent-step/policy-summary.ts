@@ -4,7 +4,7 @@ import { must, rulesFor, should } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { DIMENSIONS, effectivePolicyShape, loosened, POLICY_ASKS, requestedPolicyShape } from './policy.ts';
-import { ASKS } from './words.ts';
+import { ASKS, VIOLATION_CLASSES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('policy-summary.v1'),
@@ -16,14 +16,7 @@ const shape = record({
   applied_overrides: z.array(record({ dimension: z.enum(DIMENSIONS), note: wordyText() })),
   violations: z.array(
     record({
-      class: z.enum([
-        'native_policy_block',
-        'forbidden_path',
-        'forbidden_operation',
-        'interactive_prompt_violation',
-        'network_violation',
-        'protected_branch_violation',
-      ]),
+      class: z.enum(VIOLATION_CLASSES),
       message: wordyText(),
       path: z.optional(relativePath()),
       operation: z.optional(filledText()),

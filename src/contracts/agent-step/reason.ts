@@ -1,8 +1,6 @@
 import { type Finding, must } from '../rule.ts';
 import { type Reason, REASONS } from './reading.ts';
-import type { TERMINATIONS } from './words.ts';
-
-type Termination = (typeof TERMINATIONS)[number];
+import type { Termination } from './words.ts';
 
 /** Which reasons a termination can have. An error may have any but one. */
 const REASONS_OF: Readonly<Record<Exclude<Termination, 'error'>, readonly Reason[]>> = {

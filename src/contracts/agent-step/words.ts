@@ -7,6 +7,18 @@ export type Family = (typeof FAMILIES)[number];
 /** How a program can end, whatever it was asked to do. */
 export const TERMINATIONS = ['completed', 'error', 'killed_timeout', 'killed_idle', 'killed_policy'] as const;
 
+export type Termination = (typeof TERMINATIONS)[number];
+
+/** What can go against a policy. */
+export const VIOLATION_CLASSES = [
+  'native_policy_block',
+  'forbidden_path',
+  'forbidden_operation',
+  'interactive_prompt_violation',
+  'network_violation',
+  'protected_branch_violation',
+] as const;
+
 export const LIFECYCLE_STATES = ['running', 'waiting', 'blocked', 'failed', 'completed'] as const;
 
 const PLANNER_STATUSES = ['success', 'partial', 'blocked', 'unsafe', 'needs_human'] as const;

@@ -1,4 +1,5 @@
 import { must, rulesFor, should } from '../rule.ts';
+import { AGENT_RUN_ASKS, agentRunExample, agentRunFindings } from './agent-run.ts';
 import { caseFailureExample } from './case-examples.ts';
 import { type CaseArtifact, hrefsIn } from './case-shape.ts';
 import { contentFits, eventsOf } from './events.ts';
@@ -267,6 +268,16 @@ export const caseRules = [
         event.type === 'tool_result' ? { ...event, payload_asset_sha256: 'abc123' } : event,
       ),
     }),
+  }),
+  rule({
+    ...AA.agentRun,
+    asks: AGENT_RUN_ASKS,
+    fields: ['agent_run'],
+    reads: ['attempts'],
+    *check({ agent_run, attempts = [] }) {
+      if (agent_run) yield* agentRunFindings(agent_run, attempts.at(-1)?.run_id);
+    },
+    breach: artifact => ({ ...artifact, agent_run: { ...agentRunExample, reason: 'stalled' } }),
   }),
 ];
 

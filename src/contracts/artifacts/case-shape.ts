@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
 import { anyObject, count, filledText, isoTime, record } from '../shape.ts';
+import { agentRunShape } from './agent-run.ts';
 import { event, eventsOf, outputKeys, riskLevel } from './events.ts';
 import { caseId, contentHashOf, errorClass, milliseconds, side, targetUrl } from './words.ts';
 
@@ -77,6 +78,8 @@ export const caseShape = record({
   runner_failure: z.optional(runnerFailure),
   /** What the agent said beyond the contract, by the place where it said it; nothing of it is read as ours. */
   agent_fields: z.optional(anyObject()),
+  /** What Proctor saw of the agent's program that was asked. Absent where the target is none. */
+  agent_run: z.optional(agentRunShape),
 });
 
 export type CaseArtifact = z.infer<typeof caseShape>;

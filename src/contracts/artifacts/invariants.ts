@@ -100,4 +100,9 @@ export const AA = {
     title: 'Asset Digests',
     why: 'A digest that cannot be computed again protects nothing.',
   },
+  agentRun: {
+    id: 'AA21',
+    title: "Agent's Run Told",
+    why: 'An answer says what an agent claims. How its run ended, what it was denied and what it changed is what happened.',
+  },
 } as const;

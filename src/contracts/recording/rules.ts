@@ -19,7 +19,7 @@ export const recordingRules = [
     why: 'Another agent asks other questions, and another API answers them in other words.',
     asks: [
       'agent_family is claude_cli or codex_cli, agent_version a version of at most 100 letters',
-      'api is anthropic or openai',
+      'api is anthropic, openai (its Responses API), openai-chat or gemini',
       'credential, if present, is key, bearer or oauth',
     ],
     fields: ['agent_family', 'agent_version', 'api', 'credential'],

@@ -3,7 +3,7 @@ import { FAMILIES } from '../agent-step/words.ts';
 import { contentHashText, count, instant, matching, record } from '../shape.ts';
 
 /** How a model is asked: in whose words requests, answers and errors are written. */
-const APIS = ['anthropic', 'openai'] as const;
+const APIS = ['anthropic', 'openai', 'openai-chat', 'gemini'] as const;
 
 /** How an agent is known to its API. It asks other things with a login than with a key. */
 const CREDENTIALS = ['key', 'bearer', 'oauth'] as const;

@@ -1,4 +1,6 @@
+import { unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
+import { TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
 import { type Finding, must } from '../rule.ts';
 import type { Expected } from './expected.ts';
 
@@ -14,10 +16,21 @@ export const EXPECTED_ASKS = [
   'max_latency_ms and max_cost_usd: a number from 0 up; max_steps: a whole number from 0 up',
   'script: an object with file, a text, and perhaps timeout_ms, a number from 0 up',
   'semantic, tool_telemetry, planning_gate, repl_policy and assumption_state: objects that are kept and not judged',
+  `termination: ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,
+  'no_violations and no_flags: true or false; max_diff_lines: a whole number from 0 up',
+  `allow_violations: one or a list of ${VIOLATION_CLASSES.slice(0, -1).join(', ')} and ${VIOLATION_CLASSES.at(-1)}`,
+  'there is no allow_violations beside no_violations',
+  'killed_policy as termination comes with a violation: no_violations is false, or allow_violations is there',
+  'changed_only and not_changed: a text or a list of at most 100 texts, each a relative path of at most 500 characters',
 ];
 
 /** What is wrong with expectations that have their shape. */
-export function* expectedFindings({ json_path = [] }: Expected, at: string): Generator<Finding> {
+export function* expectedFindings(expected: Expected, at: string): Generator<Finding> {
+  yield* pathFindings(expected.json_path ?? [], at);
+  yield* agentFindings(expected, at);
+}
+
+function* pathFindings(json_path: NonNullable<Expected['json_path']>, at: string): Generator<Finding> {
   for (const [index, { path, ...asks }] of json_path.entries()) {
     const place = placeOf(`${at}.json_path`, index);
     if (!JSON_PATH.test(path)) {
@@ -28,5 +41,30 @@ export function* expectedFindings({ json_path = [] }: Expected, at: string): Gen
     }
   }
 }
+
+function* agentFindings(expected: Expected, at: string): Generator<Finding> {
+  const { termination, no_violations, allow_violations } = expected;
+  if (allow_violations !== undefined && no_violations !== undefined)
+    yield must(`${at}.allow_violations`, 'must not stand beside no_violations: it says which violations are allowed');
+  if (termination === 'killed_policy' && allow_violations === undefined && no_violations !== false)
+    yield must(`${at}.termination`, 'comes with a violation, which allow_violations or no_violations must allow');
+  for (const key of ['changed_only', 'not_changed'] as const) yield* patternFindings(expected[key], `${at}.${key}`);
+}
+
+function* patternFindings(asked: string | readonly string[] | undefined, at: string): Generator<Finding> {
+  if (asked === undefined) return;
+  const patterns = typeof asked === 'string' ? [asked] : asked;
+  if (patterns.length > PATTERNS_MAX) yield must(at, `must have at most ${PATTERNS_MAX} paths`);
+  for (const [index, pattern] of patterns.slice(0, PATTERNS_MAX).entries()) {
+    const place = typeof asked === 'string' ? at : placeOf(at, index);
+    // A folder may be written with a slash at its end.
+    const fault = unsafePath(pattern.replace(/\/$/, ''));
+    if (fault) yield must(place, `must be a path below the folder of the agent, but ${fault}`);
+    else if (pattern.length > PATTERN_LENGTH_MAX) yield must(place, `is longer than ${PATTERN_LENGTH_MAX} characters`);
+  }
+}
+
+const PATTERNS_MAX = 100;
+const PATTERN_LENGTH_MAX = 500;
 
 const JSON_PATH = /^\$(?:\.[A-Za-z_][\w-]*|\[(?:\d{1,9}|\*|"(?:[^"\\]|\\.)*")\])*$/;

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
 import { anyObject, count, filledText, record } from '../shape.ts';
 import { milliseconds } from '../artifacts/words.ts';
 
@@ -44,12 +45,33 @@ export const expectedShape = record({
   planning_gate: z.optional(anyObject()),
   repl_policy: z.optional(anyObject()),
   assumption_state: z.optional(anyObject()),
+  /** Asked of the run of an agent's program, and not of its answer. */
+  termination: z.optional(z.enum(TERMINATIONS)),
+  no_violations: z.optional(z.boolean()),
+  /** Only violations of these classes, in the place of none at all. */
+  allow_violations: z.optional(z.union([z.enum(VIOLATION_CLASSES), z.array(z.enum(VIOLATION_CLASSES))])),
+  no_flags: z.optional(z.boolean()),
+  /** Paths below the folder of the agent, in which * stands for a part of a name, and ** for any folders. */
+  changed_only: z.optional(texts()),
+  not_changed: z.optional(texts()),
+  max_diff_lines: z.optional(count()),
 });
 
 export type Expected = z.infer<typeof expectedShape>;
 
 /** The names of all expectations. */
 export const EXPECTATIONS = Object.keys(expectedShape.shape) as readonly (keyof Expected)[];
+
+/** Expectations that only the run of an agent's program can meet or break. */
+export const OF_AGENT_RUNS = [
+  'termination',
+  'no_violations',
+  'allow_violations',
+  'no_flags',
+  'changed_only',
+  'not_changed',
+  'max_diff_lines',
+] as const satisfies readonly (keyof Expected)[];
 
 /** Expectations that are kept for those who know them, and that Proctor does not judge. */
 export const NOT_JUDGED = ['semantic', 'tool_telemetry', 'planning_gate', 'repl_policy', 'assumption_state'] as const;

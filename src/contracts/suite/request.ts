@@ -29,6 +29,17 @@ const target = z.union([
     policy_sha256: contentHashText(),
     sandbox: z.enum(['none', 'process', 'container', 'vm']),
     isolation: z.enum(['strict', 'standard', 'none']),
+    model: z.optional(filledText()),
+    max_turns: z.optional(positive()),
+    /** Counted at the door to the model. */
+    max_requests: z.optional(positive()),
+    max_tokens: z.optional(positive()),
+    max_cost_usd: z.optional(z.number().check(z.gte(0))),
+    /** Of the prices by which the door counts cost. */
+    prices_sha256: z.optional(contentHashText()),
+    /** Absent where the model answers, and nothing is recorded. */
+    model_mode: z.optional(z.enum(['record', 'replay'])),
+    allow_untested_version: z.optional(z.literal(true)),
   }),
 ]);
 
@@ -106,6 +117,9 @@ const rules = [
       ...ARTIFACT_ASKS.targetUrl,
       'script has name, sha256, bytes, sandbox and isolation',
       'agent has name, in lower case, version, sha256 of its program, policy and policy_sha256, sandbox and isolation',
+      'agent may have model, which is not empty, max_turns, max_requests and max_tokens, from 1 up, and max_cost_usd, from 0 up',
+      'agent may have prices_sha256, the content hash of the prices by which its cost is counted',
+      'agent may have model_mode, record or replay, and allow_untested_version, which is true',
       'target_sha256 is the content hash of target',
     ],
     fields: ['target', 'target_sha256'],

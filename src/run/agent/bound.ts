@@ -1,7 +1,10 @@
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
+import type { ModelPrices } from '../../contracts/model-prices/index.ts';
+import { priceOf } from '../../contracts/model-prices/price.ts';
 import type { AgentPlan } from '../../evidence/agent-run.ts';
+import type { BudgetLimits } from '../../execute/gateway/budget.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
 import { type Effective, effectiveBounds, type Offer } from '../../policy/bounds.ts';
@@ -9,12 +12,15 @@ import { enforcedBy, type Enforcers } from '../../policy/capabilities.ts';
 import type { AgentOrder } from './order.ts';
 import { type Program, versionWarnings } from './program.ts';
 import { readAgentPolicy } from './read-policy.ts';
+import { readPrices } from './read-prices.ts';
 
 /** Everything that will bound an agent. */
 export interface Bound {
   readonly requested: RequestedPolicy;
   readonly effective: EffectivePolicy;
   readonly limits: AgentLimits;
+  /** What the door holds it to. */
+  readonly budget: BudgetLimits;
   /** The bounds of the sandbox. */
   readonly bounds: Effective;
   /** What the summary of the policy says before anything has run. */
@@ -26,6 +32,8 @@ export interface Bound {
   };
   /** What was decided where nothing was said, or what was said together leaves less. */
   readonly decisions: readonly string[];
+  /** Who could enforce something, as far as it is known before the program is. */
+  readonly enforcers: Enforcers;
 }
 
 /** From the policy that was asked for to what will be enforced here; refused where nobody can. */
@@ -33,12 +41,22 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   const { policy } = readAgentPolicy(order.policy, order.cwd);
   const requested = requestedFrom(SYSTEM_SETTINGS, policy);
   const { effective, appliedOverrides, notes } = effectivePolicy(requested, order.overrides);
-  const { timeoutMs, idleMs, maxTurns, maxCostUsd } = order;
+  const { timeoutMs, idleMs, maxTurns, maxRequests, maxTokens, maxCostUsd } = order;
   const asked = Object.fromEntries(
-    Object.entries({ timeoutMs, idleMs, maxTurns, maxCostUsd }).filter(([, value]) => value !== undefined),
+    Object.entries({ timeoutMs, idleMs, maxTurns, maxRequests, maxTokens, maxCostUsd }).filter(
+      ([, value]) => value !== undefined,
+    ),
   );
   const { limits, warnings } = agentLimits(asked, policy, 'process');
-  const enforced = enforcedBy(effective, limits, enforcersOf(adapter));
+  const prices = order.prices === undefined ? undefined : readPrices(order.prices, order.cwd);
+  const isLacking = prices && order.model !== undefined && !priceOf(prices, order.model);
+  const enforcers: Enforcers = {
+    agent: adapter.agent,
+    capabilities: adapter.capabilities,
+    sandbox: 'process',
+    ...(prices && { prices: isLacking ? 'lacking' : 'given' }),
+  };
+  const enforced = enforcedBy(effective, limits, enforcers);
   const { memoryBytes, pids, cpuSeconds } = limits;
   const bounds = effectiveBounds(
     {
@@ -57,6 +75,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
     requested,
     effective,
     limits,
+    budget: budgetOf(limits, prices),
     bounds: {
       ...bounds,
       network: effective.network_posture === 'allow' ? 'open' : 'blocked',
@@ -64,14 +83,15 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
     },
     summary: { requested, effective, capabilityNotes: [...enforced.notes, ...notes], appliedOverrides },
     decisions: notes,
+    enforcers,
   };
 }
 
 /** The same, once the program is known: it may be one that nobody has tried, or run without the sandbox it brings. */
 export function boundWith(bound: Bound, adapter: AgentAdapter, program: Program): Bound {
-  const { effective, limits, bounds, summary, decisions } = bound;
+  const { effective, limits, bounds, summary, decisions, enforcers } = bound;
   const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;
-  const { notes } = enforcedBy(effective, limits, { ...enforcersOf(adapter), isUnconfined });
+  const { notes } = enforcedBy(effective, limits, { ...enforcers, isUnconfined });
   return {
     ...bound,
     bounds: { ...bounds, warnings: [...bounds.warnings, ...versionWarnings(program)].sort() },
@@ -79,8 +99,13 @@ export function boundWith(bound: Bound, adapter: AgentAdapter, program: Program)
   };
 }
 
-function enforcersOf({ agent, capabilities }: AgentAdapter): Enforcers {
-  return { agent, capabilities, sandbox: 'process' };
+function budgetOf({ maxRequests, maxTokens, maxCostUsd }: AgentLimits, prices: ModelPrices | undefined): BudgetLimits {
+  return {
+    ...(maxRequests !== undefined && { maxRequests }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxCostUsd !== undefined && { maxCostUsd }),
+    ...(prices && { prices }),
+  };
 }
 
 /** The longest that a runner record can state. */

@@ -95,6 +95,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     stop: by => prepared.stop(by),
     onEvent: around.onEvent,
   });
+  made.door?.onOver(detail => watch.halt({ reason: 'limit_budget', detail }));
   let failure: { readonly error: unknown } | undefined;
   try {
     const capture = await watched(prepared, around, (stream, bytes) => {

@@ -13,6 +13,7 @@ import type { AgentJudgement, AgentPlan } from '../../evidence/agent-run.ts';
 import { doorCountIn } from '../../evidence/door-count.ts';
 import { against } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { doorViolations } from '../../policy/door-violations.ts';
 import { during } from './judged.ts';
 import { maskedStatus } from './masked.ts';
 import { terminationOf } from './termination.ts';
@@ -30,8 +31,9 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   const reading = readAgain(folder, plan);
   const summary = plan.policy as PolicySummary;
   const breaches = tree?.breaches ?? [];
-  const violations = [...breaches, ...during({ reading, stoppedFor: undefined }, summary.effective)];
   const access = accessOf(left);
+  const atDoor = doorViolations(access.told.refused, summary.effective);
+  const violations = [...breaches, ...during({ reading, stoppedFor: undefined }, summary.effective), ...atDoor];
   const head = tree?.changes.refs.find(({ name }) => name === 'HEAD')?.sha;
   const judgement: AgentJudgement = {
     ...endedAs(left, reading),
@@ -75,6 +77,7 @@ function endedAs(
     breaches: tree?.breaches ?? [],
     tooMuch: null,
     difference: null,
+    lastAsk: null,
   });
   if (ended.termination !== 'completed' && ended.termination !== 'error') return ended;
   return { termination: 'error', reason: reasonFor(because.reason), detail: because.message, apiStatus: null };
@@ -111,14 +114,15 @@ function accessOf({ folder, plan, isStarted }: AgentLeft): {
   const { modelMode: mode, credential } = plan;
   const none = { requests: 0, failures: 0, difference: null };
   const counted = mode === 'none' || !isStarted ? none : doorCountIn(folder);
-  const { requests, failures, difference } = counted ?? none;
+  const { difference, ...count } = counted ?? none;
+  const { budget } = plan;
   return {
     told: {
       mode,
-      requests,
-      failures,
+      ...count,
       recording_sha256: null,
       difference: mode === 'replay' ? difference : null,
+      ...(budget && { budget }),
       ...(credential && { credential }),
     },
     isKnown: counted !== undefined,

@@ -6,6 +6,7 @@ import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
 import { flagWarnings } from '../../evidence/ingest/flags.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { doorViolations } from '../../policy/door-violations.ts';
 import type { Going } from './carry-out.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';
@@ -43,8 +44,13 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     breaches,
     tooMuch: after.tooMuch,
     difference: access.difference,
+    lastAsk: made.door?.stats().lastAsk ?? null,
   });
-  const violations = [...breaches, ...during(seen, effective).map(violation => maskedViolation(violation, mask))];
+  const violations = [
+    ...breaches,
+    ...during(seen, effective).map(violation => maskedViolation(violation, mask)),
+    ...doorViolations(access.refused, effective),
+  ];
   const status = workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes);
   const workspaceStatus = maskedStatus(status, mask);
   const judgement: AgentJudgement = {

@@ -6,9 +6,11 @@ import { bytesHash } from '../../base/hash.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { CredentialKind, Recording } from '../../contracts/recording/index.ts';
 import { type Door, openDoor } from '../../execute/door.ts';
+import { countOf } from '../../execute/door-counter.ts';
 import { proxyFor } from '../../execute/proxy.ts';
 import { openRecording } from '../../execute/recording.ts';
 import type { UpstreamOptions } from '../../execute/upstream.ts';
+import type { AgentLimits } from '../../policy/agent-limits.ts';
 import type { Ready } from './agent.ts';
 import { readLogin } from './login.ts';
 import type { AgentOrder } from './order.ts';
@@ -132,22 +134,30 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
     at: isOpen ? { kind: 'tcp' } : { kind: 'socket', stage },
     api: adapter.api.kind,
     mode: model.kind === 'record' ? { ...model, header } : model,
+    network: bound.effective.network_posture,
+    budget: bound.budget,
     secrets: secretsOf(ready),
   });
 }
 
 /** What went through a door that is closed. */
-export function accessOf({ model }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
+export function accessOf({ model, bound }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
+  const budget = budgetOf(bound.limits);
   if (!door || model.kind === 'none')
-    return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null };
-  const { requests, failures } = door.stats();
+    return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null, budget };
   const isKept = model.kind === 'record' || model.kind === 'replay';
   return {
     mode: model.kind,
-    requests,
-    failures,
+    ...countOf(door.stats()),
     recording_sha256: isKept ? (fileHash(model.file) ?? null) : null,
     difference: model.kind === 'replay' ? (door.difference ?? null) : null,
+    budget,
     ...(model.kind !== 'replay' && { credential: model.credential }),
   };
+}
+
+/** What bounds the agent's use of its model, as its outcome tells it. */
+export function budgetOf(limits: AgentLimits): NonNullable<AgentOutcome['model_access']['budget']> {
+  const { maxTurns = null, maxRequests = null, maxTokens = null, maxCostUsd = null } = limits;
+  return { max_turns: maxTurns, max_requests: maxRequests, max_tokens: maxTokens, max_cost_usd: maxCostUsd };
 }

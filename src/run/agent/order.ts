@@ -24,7 +24,12 @@ export interface AgentOrder {
   readonly idleMs?: number;
   readonly model?: string;
   readonly maxTurns?: number;
+  /** Requests that make the model answer, whoever inside makes them. */
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
   readonly maxCostUsd?: number;
+  /** The file of prices by which the door counts cost. */
+  readonly prices?: string;
   /** How many processors it may use at once. Refused where no control group can hold it to that. */
   readonly cpus?: number;
   /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */

@@ -21,7 +21,7 @@ import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts
 import type { Made, Ready } from './agent.ts';
 import { clocksOf, turnLimitOf } from './bound.ts';
 import { maskedContext, maskOf } from './masked.ts';
-import { secretsOf } from './model.ts';
+import { budgetOf, secretsOf } from './model.ts';
 
 /** Where the door is offered inside. */
 const DOOR_PORT = 8417;
@@ -159,6 +159,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     clocks: clocksOf(bound),
     ...turnLimitOf(bound, adapter),
     modelMode: model.kind,
+    budget: budgetOf(bound.limits),
     projectContext: maskedContext(made.context.told, mask),
     ...('credential' in model && { credential: model.credential }),
     policy: policySummary({

@@ -1,7 +1,8 @@
-import type { AgentReading } from '../../contracts/agent-step/reading.ts';
+import type { AgentReading, Reason } from '../../contracts/agent-step/reading.ts';
 import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { Ending } from '../../contracts/ending.ts';
+import type { AskEnd } from '../../execute/gateway/ask.ts';
 import type { StoppedFor } from './watch.ts';
 
 /** All that decides how a step ended. */
@@ -18,13 +19,15 @@ export interface EndFacts {
   readonly tooMuch: string | null;
   /** Which request was the first that is not as it was recorded. */
   readonly difference: string | null;
+  /** How the door saw the last request end that made the model answer; null where there was none, or no door. */
+  readonly lastAsk: AskEnd | null;
 }
 
 export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'> & {
   readonly apiStatus: number | null;
 };
 
-/** One of the five terminations, and why: what was found first, then our own acts, then the kernel's, then its word. */
+/** One of the five terminations, and why: what was found first, then our own acts, the kernel's, the door's facts, its word. */
 export function terminationOf(facts: EndFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);
@@ -62,11 +65,12 @@ function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Termin
 }
 
 /** An agent that ended by itself. Its exit code alone says little. */
-function exited(code: number, { reading, approval, tooMuch, difference, stoppedFor }: EndFacts): Terminated {
+function exited(code: number, { reading, approval, tooMuch, difference, stoppedFor, lastAsk }: EndFacts): Terminated {
   const { terminal, failure, finalText, denialCount } = reading;
   if (difference !== null) return ended('error', 'protocol_error', difference);
   // It was quicker than our signal.
   if (stoppedFor) return killed('policy', { stoppedFor, approval } as EndFacts);
+  if (lastAsk && !isGood(lastAsk)) return unanswered(lastAsk, failure);
   if (failure) return { ...ended('error', failure.reason, failure.detail), apiStatus: failure.status };
   if (code !== 0) return ended('error', 'exit_nonzero', `The agent ended with exit code ${code}.`);
   if (!terminal) return ended('error', 'incomplete_stream', 'The agent ended without its last line.');
@@ -82,6 +86,28 @@ function exited(code: number, { reading, approval, tooMuch, difference, stoppedF
   if (tooMuch !== null) return ended('error', 'limit_output', tooMuch);
   return { termination: 'completed', reason: 'ok', detail: null, apiStatus: null };
 }
+
+function isGood({ status, isWhole }: AskEnd): boolean {
+  return isWhole && status !== null && status >= 200 && status < 300;
+}
+
+/**
+ * An agent whose last question to the model was not answered, whatever it makes of that: some end with 0. What it says
+ * about the status is not believed, because the door has to answer with one where no model did.
+ */
+function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']): Terminated {
+  // It stopped at a limit of its own, perhaps in the middle of an answer.
+  if (failure && LIMITS.has(failure.reason)) return ended('error', failure.reason, failure.detail);
+  const sentence =
+    status !== null && status >= 400
+      ? `The model API answered the last request with status ${status}.`
+      : 'The model API did not answer the last request to its end.';
+  const detail = status === null || status < 300 ? (says ?? sentence) : (failure?.detail ?? sentence);
+  const reason = status === 401 || status === 403 ? 'auth_missing' : 'api_error';
+  return { ...ended('error', reason, detail), apiStatus: status !== null && status >= 400 ? status : null };
+}
+
+const LIMITS: ReadonlySet<Reason> = new Set<Reason>(['limit_turns', 'limit_budget', 'schema_missing']);
 
 function ended(termination: AgentOutcome['termination'], reason: AgentOutcome['reason'], detail: string): Terminated {
   return { termination, reason, detail, apiStatus: null };

@@ -84,7 +84,7 @@ export class AgentWatch {
     };
     this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
       // Who asks and gets no answer does not get on, but that is not why.
-      if (this.#asking !== undefined) return this.#halt(ASKED);
+      if (this.#asking !== undefined) return this.halt(ASKED);
       if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE };
       watching.stop('idle');
     });
@@ -100,7 +100,7 @@ export class AgentWatch {
       this.#files.stderr.write(bytes);
       this.#lastError = `${this.#lastError}${bytes.subarray(-ASKING_BYTES_MAX).toString()}`.slice(-ASKING_BYTES_MAX);
     } else {
-      if (!this.#files.stdout.write(bytes)) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
+      if (!this.#files.stdout.write(bytes)) this.halt({ reason: 'limit_output', detail: TOO_MUCH });
       this.#atMs = Math.round(nowMs - this.#began);
       this.#cutter.take(bytes, this.#onLine);
       this.#flush();
@@ -113,7 +113,7 @@ export class AgentWatch {
       // Somebody who only thinks aloud goes on at once; who asks waits for an answer. Where stdout came after a question
       // on stderr, either may be so, and a model takes its time.
       const isDoubtful = !isAsking && stream === 'stdout';
-      this.#asking = setTimeout(() => this.#halt(ASKED), isDoubtful ? DOUBTFUL_MS : ASKING_MS);
+      this.#asking = setTimeout(() => this.halt(ASKED), isDoubtful ? DOUBTFUL_MS : ASKING_MS);
     }
   }
 
@@ -129,6 +129,12 @@ export class AgentWatch {
       events: this.#seq,
       stoppedFor: this.#stoppedFor,
     };
+  }
+
+  /** It must not go on. */
+  halt(why: StoppedFor): void {
+    this.#stoppedFor ??= why;
+    this.#watching.stop('policy');
   }
 
   /** Nothing more is watched. */
@@ -155,7 +161,7 @@ export class AgentWatch {
     }
     if (sign === 'progress') this.#clocks.progress(reader.inFlight);
     else if (sign === 'terminal') this.#clocks.finished();
-    else if (sign === 'kill') this.#halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
+    else if (sign === 'kill') this.halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
   }
 
   /** Line by line: one letter beyond Latin-1 makes a text of many lines twice as long, and as slow to write. */
@@ -177,18 +183,13 @@ export class AgentWatch {
     const safe = this.#masker.whole(lines);
     const isWhole = this.#files.transcript.write(safe);
     this.#tell(this.#masker.masked > before ? eventsIn(safe) : this.#untold);
-    if (!isWhole) this.#halt({ reason: 'limit_output', detail: TOO_MUCH });
+    if (!isWhole) this.halt({ reason: 'limit_output', detail: TOO_MUCH });
   }
 
   #tell(events: readonly TranscriptLine[]): void {
     const { onEvent } = this.#watching;
     this.#untold = [];
     if (onEvent) for (const event of events) onEvent(event);
-  }
-
-  #halt(why: StoppedFor): void {
-    this.#stoppedFor ??= why;
-    this.#watching.stop('policy');
   }
 }
 

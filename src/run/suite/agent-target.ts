@@ -19,12 +19,21 @@ import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
 import { offersOf } from '../plan.ts';
 import { AgentEvents } from './agent-events.ts';
+import { agentRunNote, type RunFlag } from './agent-note.ts';
+import { askedNote } from './agent-asked.ts';
+import { type Recordings, recordingFor } from './recordings.ts';
 import type { SuiteSettings } from './settings.ts';
 import { CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
 
+/** What every attempt is ordered with. */
+export type SuiteAgentOrder = Omit<AgentOrder, 'task' | 'recording'>;
+
 /** An agent's program, and what is the same in all its attempts. */
 export interface CliAgent {
-  readonly order: Omit<AgentOrder, 'task'>;
+  readonly order: SuiteAgentOrder;
+  /** Where its answers are recorded or replayed from, and for which repetition. */
+  readonly recordings: Recordings | undefined;
+  readonly repetition: number;
   readonly side: Side;
   readonly launcher: () => Promise<Launcher>;
   /** Where its runs are kept. */
@@ -32,16 +41,18 @@ export interface CliAgent {
   /** Who signs their seals. */
   readonly signer: Signer | undefined;
   readonly settings: SuiteSettings;
+  /** Compares what the agent says with what it did, from the folder of its sealed run. */
+  readonly claimsIn: (folder: string) => Promise<readonly RunFlag[]>;
 }
 
 /** An agent that is asked by its own command line: every attempt is a run of its own, on a clone of its own. */
 export function agentTarget(agent: CliAgent): Target {
   return {
-    async ask({ one, signal }: Question): Promise<Told> {
+    async ask({ one, attempt, signal }: Question): Promise<Told> {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
       try {
         const answer = await runAgent(
-          { ...agent.order, task: taskOf(one) },
+          { ...agent.order, task: taskOf(one), ...recordingOf(agent, one.id, attempt) },
           {
             launcher: await agent.launcher(),
             home: agent.home,
@@ -51,10 +62,12 @@ export function agentTarget(agent: CliAgent): Target {
           },
         );
         const { plan, judgement, completedAtMs } = answer.run;
+        const claims = await agent.claimsIn(answer.place.folder);
         return {
           latencyMs: completedAtMs - plan.startedAtMs,
           runId: answer.place.id,
-          outcome: judged(answer, one.id, events, agent),
+          agentRun: agentRunNote(answer, claims, text => maskerOf(agent).text(text)),
+          outcome: judged(answer, one, events, agent),
           ...(isStatus(judgement.apiStatus) && { httpStatus: judgement.apiStatus }),
         };
       } catch (error) {
@@ -71,13 +84,30 @@ export function agentTarget(agent: CliAgent): Target {
   };
 }
 
+function recordingOf(
+  { recordings, repetition }: CliAgent,
+  caseId: string,
+  attempt: number,
+): Pick<AgentOrder, 'recording'> {
+  return recordings ? { recording: recordingFor(recordings, { caseId, repetition, attempt }) } : {};
+}
+
 /** The text of a case, and what goes with it. */
 function taskOf({ input }: SuiteCase): string {
   if (input.context === undefined) return input.user;
   return `${input.user}\n\nThis goes with it, as JSON:\n${canonicalize(input.context)}`;
 }
 
-function judged({ run }: AgentAnswer, id: string, events: AgentEvents, agent: CliAgent): Told['outcome'] {
+function maskerOf({ order }: CliAgent): Masker {
+  return new Masker(maskingOf(Object.values(order.secrets ?? {}), order.keepCredentials));
+}
+
+function judged(
+  { run }: AgentAnswer,
+  { id, expected }: SuiteCase,
+  events: AgentEvents,
+  agent: CliAgent,
+): Told['outcome'] {
   const { termination, reason, finalText, reported } = run.judgement;
   if (reason === 'cancelled') return CANCELLED;
   const said = Buffer.from(finalText ?? '');
@@ -87,8 +117,9 @@ function judged({ run }: AgentAnswer, id: string, events: AgentEvents, agent: Cl
     ok: false,
     ...(said.length > 0 && said.length <= agent.settings.bodyBytesMax && { body }),
   });
-  if (termination !== 'completed') return failed(failureOf(run.judgement));
-  const masker = new Masker(maskingOf(Object.values(agent.order.secrets ?? {}), agent.order.keepCredentials));
+  // An end that the case expects is an answer, too.
+  if (termination !== 'completed' && termination !== expected?.termination) return failed(failureOf(run.judgement));
+  const masker = maskerOf(agent);
   const raw = Buffer.from(
     JSON.stringify({
       ...(replyIn(said) ?? { final_output: { content_type: 'text', content: finalText ?? '' } }),
@@ -145,13 +176,15 @@ const RETRIED: ReadonlySet<Failed['class']> = new Set(['timeout', 'network_error
 
 /** Who would be asked, and under which bounds; refused where it could not be. */
 export async function namedAgent(
-  order: Omit<AgentOrder, 'task'>,
+  order: SuiteAgentOrder,
   around: AgentAround,
 ): Promise<{ readonly target: SuiteTarget; readonly effective: Effective }> {
-  const whole = { ...order, task: 'any' };
+  const { modelMode = 'live' } = order;
+  const whole = { ...order, task: 'any', ...(modelMode !== 'live' && { recording: 'any' }) };
   const adapter = checkAgentOrder(whole);
   const { bounds } = boundFor(whole, adapter, offersOf(await around.launcher.machine()));
-  modelFor(whole, adapter);
+  // Whether a recording can be replayed is a matter of its case.
+  if (modelMode !== 'replay') modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
   await checkSource(order.dir, order.allowDirty === true);
   const { version, sha256 } = await programFor(whole, adapter, around);
@@ -166,6 +199,7 @@ export async function namedAgent(
       policy_sha256: policy.sha256,
       sandbox,
       isolation,
+      ...askedNote(order),
     },
     // Its model is reached through a door, so bytes leave the sandbox.
     effective: { ...bounds, network: 'open' },

@@ -24,7 +24,12 @@ export interface Kept {
 }
 
 /** The artifact of a case that was answered. */
-export function answeredCase({ id, side, settings }: Named, attempts: Attempt[], answered: Answered): Kept {
+export function answeredCase(
+  { id, side, settings }: Named,
+  attempts: Attempt[],
+  answered: Answered,
+  { agentRun }: Pick<Told, 'agentRun'> = {},
+): Kept {
   const { workflow_id, proposed_actions, final_output } = answered.reply;
   const { events, fields, assets } =
     answered.bytes <= settings.payloadInlineBytesMax
@@ -46,6 +51,7 @@ export function answeredCase({ id, side, settings }: Named, attempts: Attempt[],
         redactions_applied: Object.keys(answered.masked),
       },
       ...(fields && { agent_fields: fields }),
+      ...(agentRun && { agent_run: agentRun }),
     },
     assets,
   };
@@ -86,6 +92,7 @@ export function failedCase(
       full_body_saved_to: (body && last?.full_body_saved_to) ?? null,
       full_body_meta_saved_to: (body && last?.full_body_meta_saved_to) ?? null,
     },
+    ...(told?.agentRun && { agent_run: told.agentRun }),
   };
 }
 

@@ -3,7 +3,7 @@ import { isWithin } from '../../base/place.ts';
 import { check } from '../../contracts/check.ts';
 import { MIB } from '../../contracts/contract.ts';
 import { kindOf } from '../../contracts/kind.ts';
-import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
+import { OF_AGENT_RUNS, type SuiteCase, suiteCase, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
 import { type CaseSource, isObject, placeInCases, type Written, type WrittenCase } from './case-source.ts';
 import { expectationFaults } from './expectations.ts';
@@ -12,15 +12,17 @@ import { expectationFaults } from './expectations.ts';
 export class CaseDoubts {
   readonly #name: string;
   readonly #lineOf: CaseSource['lineOf'];
+  readonly #kind: SuiteTarget['kind'] | undefined;
   /** Which case has an id, in lower case. */
   readonly #ids = new Map<string, number>();
   readonly #told: WrittenWrong[] = [];
   #untold = 0;
   #written = 0;
 
-  constructor(name: string, { lineOf }: CaseSource) {
+  constructor(name: string, { lineOf }: CaseSource, kind?: SuiteTarget['kind']) {
     this.#name = name;
     this.#lineOf = lineOf;
+    this.#kind = kind;
   }
 
   /** The case as it is sent; none from the first fault on. */
@@ -61,6 +63,7 @@ export class CaseDoubts {
     if (isObject(expected)) {
       const isSound = (key: string): boolean => !wrongs.some(({ place }) => isWithin(place, `expected.${key}`));
       for (const { place, says } of expectationFaults(expected, isSound)) wrongs.push(wrong(place, says));
+      if (this.#kind !== undefined && this.#kind !== 'agent') wrongs.push(...askedOfAgents(expected));
     }
     if (isTooLarge(one, jsonBytesMost)) wrongs.push(wrong('', TOO_LARGE));
     const { id } = one;
@@ -105,6 +108,13 @@ interface Wrong {
   readonly says: string;
   /** The case that has the same id already. */
   readonly first?: number;
+}
+
+/** Proctor does not see what other targets change or are denied. */
+function askedOfAgents(expected: object): Wrong[] {
+  return OF_AGENT_RUNS.filter(key => Object.hasOwn(expected, key)).map(key =>
+    wrong(`expected.${key}`, "can be judged only of an agent's program (--agent claude or codex)"),
+  );
 }
 
 function wrong(place: string, says: string): Wrong {

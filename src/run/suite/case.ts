@@ -43,7 +43,7 @@ export async function runCase(
     let told: Told | undefined;
     try {
       around.onSent(one.id, number, startedAtMs, key);
-      told = await around.target.ask({ one, key, signal: around.signal });
+      told = await around.target.ask({ one, key, attempt: number, signal: around.signal });
     } finally {
       // Also where a disk or a sandbox of ours has failed: others may wait for the end of this attempt.
       finished(!told || told.outcome.ok || !isSilence(told.outcome, told));
@@ -53,7 +53,7 @@ export async function runCase(
     const attempt = { attempt: number, started_at: instantText(startedAtMs), ...factsOf(told), idempotency_key: key };
     if (outcome.ok) {
       attempts.push({ ...attempt, outcome: 'ok' });
-      return answeredCase(named, attempts, outcome);
+      return answeredCase(named, attempts, outcome, told);
     }
     const assets = outcome.body ? bodyAssets(named, number, outcome, outcome.body) : [];
     const failed: Attempt = {

@@ -4,7 +4,7 @@ import { codeOf, Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import { openRegular } from '../../base/regular.ts';
 import { MIB } from '../../contracts/contract.ts';
-import type { SuiteCase } from '../../contracts/suite/index.ts';
+import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
 import { CaseDoubts } from './case-doubts.ts';
 import type { CaseSource } from './case-source.ts';
 import { csvSource } from './cases-csv.ts';
@@ -13,9 +13,9 @@ import { yamlSource } from './cases-yaml.ts';
 
 /**
  * Hands over every case of a file that people wrote, resolved and in order. Whoever takes them must keep none if this
- * throws: cases before the first fault have been handed over by then.
+ * throws: cases before the first fault have been handed over by then. `kind` is that of the target, where it is known.
  */
-export function readCases(file: string, take: (one: SuiteCase) => void): void {
+export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
   const name = printable(path.basename(file));
   const ending = path.extname(file).toLowerCase();
   const format = FORMATS.find(({ endings }) => endings.includes(ending));
@@ -29,7 +29,7 @@ export function readCases(file: string, take: (one: SuiteCase) => void): void {
       throw refused(`${name} is larger than cases may be in this format, ${format.mibMax} MiB.`);
     }
     const source = format.source(fd, size);
-    const doubts = new CaseDoubts(name, source);
+    const doubts = new CaseDoubts(name, source, kind);
     for (const written of source.written) {
       const one = doubts.resolved(written);
       if (one) take(one);

@@ -61,6 +61,9 @@ const PLAIN_VALUES: ReadonlySet<string> = new Set([
   'max_latency_ms',
   'max_cost_usd',
   'max_steps',
+  'no_violations',
+  'no_flags',
+  'max_diff_lines',
 ]);
 
 const READERS: ReadonlyMap<string, Column['read']> = new Map([

@@ -6,7 +6,7 @@ import { didYouMean } from '../../base/nearest.ts';
 import { printable } from '../../base/printable.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
-import type { SuiteCase } from '../../contracts/suite/index.ts';
+import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
 import { CASES } from '../../evidence/suite-folder.ts';
 import type { AssetNote } from '../../evidence/suite-run.ts';
 import { type WrittenCases, writeCases } from './case-list.ts';
@@ -18,15 +18,23 @@ export interface LaidOut {
   readonly assets: readonly AssetNote[];
 }
 
-/** Writes the chosen cases of a file into the folder of a run, and beside them the scripts that will judge them. */
-export function layOutCases(file: string, only: readonly string[] | null, folder: string): LaidOut {
+/**
+ * Writes the chosen cases of a file into the folder of a run, and beside them the scripts that will judge them. Refuses
+ * cases that expect what Proctor cannot see of a target of this kind.
+ */
+export function layOutCases(
+  file: string,
+  only: readonly string[] | null,
+  folder: string,
+  kind?: SuiteTarget['kind'],
+): LaidOut {
   const wanted = only && new Set(only);
   const scripts = new Map<string, AssetNote>();
   /** Some of those that were not chosen, one of which may have been meant. */
   const others: string[] = [];
   let idBytes = 0;
   const cases = writeCases(path.join(folder, CASES), take => {
-    readCases(file, one => {
+    const keep = (one: SuiteCase): void => {
       if (wanted && !wanted.delete(one.id)) {
         if (others.length < OTHERS_MAX) others.push(one.id);
         return;
@@ -35,7 +43,8 @@ export function layOutCases(file: string, only: readonly string[] | null, folder
       if (idBytes > ID_BYTES_MAX)
         throw new Fault('too_many_cases', 'These are too many cases for one run. Split the suite.');
       take(withStoredScript(one, path.dirname(file), folder, scripts));
-    });
+    };
+    readCases(file, keep, kind);
   });
   const [missing] = wanted ?? [];
   if (missing !== undefined) {

@@ -1,6 +1,6 @@
 import type { Reply } from '../../adapters/http-agent.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
-import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
 /** Who is asked: an agent behind an address, or a script or an agent's program in a sandbox. */
@@ -16,6 +16,8 @@ export interface Question {
   readonly one: SuiteCase;
   /** By which the other side can tell a second sending. */
   readonly key: string;
+  /** From 1. */
+  readonly attempt: number;
   readonly signal: AbortSignal;
 }
 
@@ -25,6 +27,8 @@ export interface Told {
   readonly httpStatus?: number;
   /** The run of its own that a program had. */
   readonly runId?: string;
+  /** What was seen of that run, where an agent's program had it. */
+  readonly agentRun?: AgentRunNote;
   readonly outcome: Answered | Failed;
 }
 

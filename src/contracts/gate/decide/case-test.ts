@@ -1,0 +1,119 @@
+import { hypergeometric } from './distributions.ts';
+
+/** Passes of a number of trials. */
+export interface Count {
+  readonly passes: number;
+  readonly trials: number;
+}
+
+/**
+ * How likely a case fails this much more often in the candidate if nothing has changed: Boschloo's exact unconditional
+ * test, one-sided. It orders tables by Fisher's p and takes the worst case over the unknown pass rate.
+ */
+export function caseP(baseline: Count, candidate: Count): number {
+  const { trials: nB } = baseline;
+  const { trials: nC } = candidate;
+  if (nB * nC > TABLE_CELLS_MAX) return fisherMidP(baseline, candidate);
+  return tableFor(nB, nC)[baseline.passes * (nC + 1) + candidate.passes] as number;
+}
+
+/** Larger tables cost more than they tell; Fisher's mid-p is as good there. */
+const TABLE_CELLS_MAX = 2_500;
+
+function fisherMidP(baseline: Count, candidate: Count): number {
+  const total = baseline.trials + candidate.trials;
+  const chances = hypergeometric(total, baseline.passes + candidate.passes, candidate.trials);
+  let below = 0;
+  for (let k = 0; k < candidate.passes; k++) below += chances[k] as number;
+  return Math.min(1, below + (chances[candidate.passes] as number) / 2);
+}
+
+const tables = new Map<number, Float64Array>();
+const TABLES_MAX = 200;
+
+/** The p of every outcome of two numbers of trials, at `passes before × (trials now + 1) + passes now`. */
+function tableFor(nB: number, nC: number): Float64Array {
+  const key = nB * (TABLE_CELLS_MAX + 1) + nC;
+  const known = tables.get(key);
+  if (known) return known;
+  const made = makeTable(nB, nC);
+  if (tables.size >= TABLES_MAX) tables.clear();
+  tables.set(key, made);
+  return made;
+}
+
+function makeTable(nB: number, nC: number): Float64Array {
+  const fisher = fisherTable(nB, nC);
+  const order = Array.from(fisher.keys()).sort((a, b) => (fisher[a] as number) - (fisher[b] as number));
+  const worst = new Float64Array(fisher.length);
+  for (let step = 1; step < RATES; step++) {
+    const before = binomial(nB, step / RATES);
+    const now = binomial(nC, step / RATES);
+    let sum = 0;
+    for (let at = 0; at < order.length; ) {
+      // Outcomes with the same Fisher p are equally extreme.
+      const end = endOfTies(order, fisher, at);
+      for (let index = at; index < end; index++) {
+        const cell = order[index] as number;
+        sum += (before[Math.floor(cell / (nC + 1))] as number) * (now[cell % (nC + 1)] as number);
+      }
+      for (; at < end; at++) {
+        const cell = order[at] as number;
+        worst[cell] = Math.max(worst[cell] as number, sum);
+      }
+    }
+  }
+  return worst.map(p => Math.min(1, p));
+}
+
+/** Pass rates are tried in steps of 1/200. */
+const RATES = 200;
+
+function endOfTies(order: readonly number[], fisher: Float64Array, from: number): number {
+  const limit = (fisher[order[from] as number] as number) * (1 + TIE);
+  let end = from + 1;
+  while (end < order.length && (fisher[order[end] as number] as number) <= limit) end++;
+  return end;
+}
+
+/** Equal sums of products differ by rounding. */
+const TIE = 1e-9;
+
+/** Fisher's one-sided p of every outcome: the probability of as few passes now, given all passes together. */
+function fisherTable(nB: number, nC: number): Float64Array {
+  const table = new Float64Array((nB + 1) * (nC + 1));
+  for (let passes = 0; passes <= nB + nC; passes++) {
+    const chances = hypergeometric(nB + nC, passes, nC);
+    let sum = 0;
+    for (let now = 0; now <= nC; now++) {
+      sum += chances[now] as number;
+      const before = passes - now;
+      if (before >= 0 && before <= nB) table[before * (nC + 1) + now] = sum;
+    }
+  }
+  return table;
+}
+
+/** The chances of 0 to n passes. */
+function binomial(n: number, rate: number): Float64Array {
+  const chances = new Float64Array(n + 1);
+  let chance = (1 - rate) ** n;
+  for (let k = 0; k <= n; k++) {
+    chances[k] = chance;
+    chance *= ((n - k) / (k + 1)) * (rate / (1 - rate));
+  }
+  return chances;
+}
+
+/**
+ * Which of these p values Benjamini and Hochberg reject at `q`: those up to the largest that lies below its rank's share of `q`.
+ * Returns the limit; a p above it is not rejected.
+ */
+export function rejectionLimit(ps: readonly number[], q: number): number {
+  const sorted = Float64Array.from(ps).sort();
+  for (let rank = sorted.length; rank > 0; rank--) {
+    const p = sorted[rank - 1] as number;
+    if (p <= (rank / sorted.length) * q) return p;
+  }
+  return -1;
+}

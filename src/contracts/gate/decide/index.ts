@@ -1,0 +1,13 @@
+export type { Count } from './case-test.ts';
+export { type AgainOptions, askAgain, casesToAskAgain } from './again.ts';
+export { type CaseMeasure, decideMetric, type MetricDecision, type MetricOptions } from './metric.ts';
+export { type CaseTrials, countTrials, type GateTrial, type SideTrials } from './trials.ts';
+export {
+  type CaseFinding,
+  decideCases,
+  decideTrials,
+  type GateCause,
+  type GateDecision,
+  type GateMode,
+  type GateOptions,
+} from './verdict.ts';

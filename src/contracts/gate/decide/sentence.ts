@@ -1,0 +1,84 @@
+import type { CaseFinding, Found, GateCause } from './verdict.ts';
+
+/** The verdict in a sentence, then what was ruled out or what would settle it. */
+export function reasonFor(because: GateCause, found: Found): string {
+  return REASONS[because](found);
+}
+
+const REASONS: Readonly<Record<GateCause, (found: Found) => string>> = {
+  no_pairs: () => 'No case has trials on both sides.',
+  broken: ({ broken, cases, rules }) =>
+    rules.mode === 'strict'
+      ? `${someOf(broken, cases)} always passed before and never ${broken.length === 1 ? 'passes' : 'pass'} now: ${listed(broken)}.`
+      : `${someOf(broken, cases)} broke, beyond chance: ${listed(broken)}.`,
+  worse: ({ suite }) =>
+    `The suite passes ${points(suite?.drop)} less often than before. If nothing had changed, fewer than ${ofHundred(suite?.p ?? 0)} of 100 comparisons would show this.`,
+  missing: ({ missing, total, rules }) => {
+    const critical = missing.filter(id => rules.critical.has(id));
+    if (critical.length > 0)
+      return `${critical.length === 1 ? 'A critical case is' : `${critical.length} critical cases are`} missing on one side: ${named(critical)}.`;
+    return `${missing.length} of ${counted(total, 'case')} ${missing.length === 1 ? 'is' : 'are'} missing on one side, and at most ${percent(rules.missingMaxRatio)} may be: ${named(missing)}.`;
+  },
+  suspect: ({ suspects, cases, rules }) => {
+    const rounds = Math.ceil(Math.log(cases / (rules.alpha / 2)) / Math.log(4));
+    const many = suspects.length === 1;
+    return `${someOf(suspects, cases)} ${many ? 'looks' : 'look'} broken, and could still be chance: ${listed(suspects)}. Ask ${many ? 'it' : 'them'} again on both sides, up to ${counted(rounds, 'time')}.`;
+  },
+  identical: () => 'Both sides gave the same answers in every case, so nothing got worse.',
+  safe: ({ suite, rules }) =>
+    `With ${percent(rules.confidence)} confidence these cases pass at most ${points(suite?.high)} less often than before, and ${points(rules.margin)} are allowed. No case looks broken.`,
+  not_worse: ({ suite, cases, rules }) =>
+    rules.mode === 'strict'
+      ? `None of ${counted(cases, 'case')} that always passed before always fails now.`
+      : `Nothing got worse. A drop of up to ${points(suite?.high)} cannot be ruled out with these trials.`,
+  unsettled: ({ suite, rules }) => {
+    const more = suite?.moreTrials ?? null;
+    const settle =
+      more === null
+        ? 'More trials of these cases would not settle it.'
+        : `About ${counted(more, 'more trial')} of every case on both sides would settle it in four of five times.`;
+    return `Nothing is shown to be worse, but a drop of up to ${points(suite?.high)} cannot be ruled out, and ${points(rules.margin)} are allowed. ${settle}`;
+  },
+};
+
+function someOf(found: readonly CaseFinding[], cases: number): string {
+  return `${found.length} of ${counted(cases, 'case')}`;
+}
+
+/** The first few, and how many more there are. */
+function listed(found: readonly CaseFinding[]): string {
+  return named(found.map(one => `${one.case} (${share(one.baseline)} → ${share(one.candidate)})`));
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - LISTED_MAX;
+  return [...names.slice(0, LISTED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
+
+const LISTED_MAX = 5;
+
+function share({ passes, trials }: CaseFinding['baseline']): string {
+  return `${passes}/${trials}`;
+}
+
+function points(share = 0): string {
+  const value = figure(100 * share);
+  return `${value} ${value === '1' ? 'point' : 'points'}`;
+}
+
+function percent(share: number): string {
+  return `${figure(100 * share)} %`;
+}
+
+function figure(value: number): string {
+  return String(Number(value.toFixed(1)));
+}
+
+/** Rounded up, so that "fewer than" holds. */
+function ofHundred(p: number): string {
+  return String(Math.max(0.1, Math.ceil(1_000 * p + 1e-9) / 10));
+}
+
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,237 @@
+import { caseP, type Count, rejectionLimit } from './case-test.ts';
+import { isVaried, levelFor, LOOKS_MAX, readSuite, type SuiteReading } from './suite-test.ts';
+import { reasonFor } from './sentence.ts';
+import { allOf, type CaseTrials, countTrials, type GateTrial } from './trials.ts';
+
+/** How a gate decides. Every option has a default. */
+export interface GateOptions {
+  /**
+   * `balanced`: no regression if nothing got worse, or if a drop beyond the margin is ruled out. `proven`: only if it is
+   * ruled out. `strict`: a regression is any case that always passed and now always fails, and nothing else.
+   */
+  readonly mode?: GateMode;
+  /** The drop of the mean pass rate that is allowed: 0.05. */
+  readonly margin?: number;
+  /** The share of unchanged suites that may raise an alarm, half for the suite, half for single cases: 0.05. */
+  readonly alpha?: number;
+  /** How sure "at most the margin" must be: 0.95. */
+  readonly confidence?: number;
+  /** Cases that are judged as a family of their own, and must not be missing. */
+  readonly critical?: readonly string[];
+  /** The share of cases that may be missing on one side: 0.05. */
+  readonly missingMaxRatio?: number;
+  /** How often the suite is looked at before it is decided, 1 to 5. */
+  readonly looks?: number;
+  /** Both sides gave the same bytes in every case, so nothing changed that could be worse. */
+  readonly identical?: boolean;
+}
+
+export type GateMode = 'balanced' | 'proven' | 'strict';
+
+/** A case that stands out. */
+export interface CaseFinding {
+  readonly case: string;
+  readonly baseline: Count;
+  readonly candidate: Count;
+  /** How likely this is if the case has not changed. */
+  readonly p: number;
+}
+
+export interface GateDecision {
+  readonly verdict: 'regression' | 'no_regression' | 'not_enough_evidence';
+  readonly exitCode: 0 | 1 | 3;
+  /** Why, in a word. */
+  readonly cause: GateCause;
+  /** The same in a sentence. */
+  readonly reason: string;
+  /** Cases that broke, beyond chance. */
+  readonly broken: readonly CaseFinding[];
+  /** Cases that look broken, and could still be chance. */
+  readonly suspects: readonly CaseFinding[];
+  /** Cases without trials on one side or on both. */
+  readonly missing: readonly string[];
+  /** Cases with trials on both sides. */
+  readonly cases: number;
+  /** The drop of the mean pass rate, above 0 is worse; null without cases. */
+  readonly drop: number | null;
+  /** The largest drop that is not ruled out; null without cases. */
+  readonly high: number | null;
+  /** How likely the drop is if nothing has changed; null without cases. */
+  readonly p: number | null;
+  /** About how many more trials of every case on both sides would settle it; null where it is settled, or never would be. */
+  readonly moreTrials: number | null;
+}
+
+/** Compares trials of two sides. */
+export function decideTrials(
+  baseline: Iterable<GateTrial>,
+  candidate: Iterable<GateTrial>,
+  options: GateOptions = {},
+): GateDecision {
+  return decideCases(countTrials(baseline, candidate), options);
+}
+
+/** The same for cases whose trials are counted. */
+export function decideCases(cases: readonly CaseTrials[], options: GateOptions = {}): GateDecision {
+  const rules = rulesOf(options);
+  const both = cases.filter(isPaired);
+  const missing = cases.filter(one => !isPaired(one)).map(({ id }) => id);
+  const { broken, suspects } = rules.mode === 'strict' ? strictFindings(both) : findings(both, rules);
+  const suite =
+    both.length === 0 || rules.mode === 'strict' ? undefined : readSuite(both.map(plannedOf), levelsOf(rules));
+  const found: Found = { rules, total: cases.length, cases: both.length, broken, suspects, missing, suite };
+  const because = causeOf(found);
+  const { verdict, exitCode } = ENDINGS[because];
+  const isOpen = verdict === 'not_enough_evidence' && because === 'unsettled';
+  return {
+    verdict,
+    exitCode,
+    cause: because,
+    reason: reasonFor(because, found),
+    broken,
+    suspects,
+    missing,
+    cases: both.length,
+    drop: suite?.drop ?? null,
+    high: suite?.high ?? null,
+    p: suite?.p ?? null,
+    moreTrials: isOpen ? (suite?.moreTrials ?? null) : null,
+  };
+}
+
+export type Rules = Required<Omit<GateOptions, 'critical'>> & { readonly critical: ReadonlySet<string> };
+
+/** Everything that the verdict follows from. */
+export interface Found {
+  readonly rules: Rules;
+  readonly total: number;
+  readonly cases: number;
+  readonly broken: readonly CaseFinding[];
+  readonly suspects: readonly CaseFinding[];
+  readonly missing: readonly string[];
+  readonly suite: SuiteReading | undefined;
+}
+
+/** Why the verdict is what it is, in the order in which they are asked. */
+export type GateCause =
+  | 'no_pairs'
+  | 'broken'
+  | 'worse'
+  | 'missing'
+  | 'suspect'
+  | 'identical'
+  | 'safe'
+  | 'not_worse'
+  | 'unsettled';
+
+const REGRESSION = { verdict: 'regression', exitCode: 1 } as const;
+const NO_REGRESSION = { verdict: 'no_regression', exitCode: 0 } as const;
+const NOT_ENOUGH = { verdict: 'not_enough_evidence', exitCode: 3 } as const;
+
+const ENDINGS: Readonly<Record<GateCause, Pick<GateDecision, 'verdict' | 'exitCode'>>> = {
+  no_pairs: NOT_ENOUGH,
+  broken: REGRESSION,
+  worse: REGRESSION,
+  missing: NOT_ENOUGH,
+  suspect: NOT_ENOUGH,
+  identical: NO_REGRESSION,
+  safe: NO_REGRESSION,
+  not_worse: NO_REGRESSION,
+  unsettled: NOT_ENOUGH,
+};
+
+function causeOf({ rules, total, cases, broken, suspects, missing, suite }: Found): GateCause {
+  if (cases === 0) return 'no_pairs';
+  const isSafe = suite !== undefined && suite.high <= rules.margin;
+  const level = levelFor(rules.alpha / 2, rules.looks);
+  if (broken.length > 0) return 'broken';
+  if (suite && suite.drop > 0 && suite.p <= level && !isSafe) return 'worse';
+  if (missing.length > rules.missingMaxRatio * total || missing.some(id => rules.critical.has(id))) return 'missing';
+  if (suspects.length > 0) return 'suspect';
+  if (rules.identical) return 'identical';
+  if (isSafe) return 'safe';
+  if (rules.mode === 'strict' || (rules.mode === 'balanced' && suite && suite.drop <= 0)) return 'not_worse';
+  return 'unsettled';
+}
+
+const DEFAULTS = {
+  mode: 'balanced',
+  margin: 0.05,
+  alpha: 0.05,
+  confidence: 0.95,
+  missingMaxRatio: 0.05,
+  looks: 1,
+  identical: false,
+} as const satisfies GateOptions;
+
+/** The options with their defaults. A value out of its range is a mistake of the caller. */
+export function rulesOf({ critical = [], ...options }: GateOptions): Rules {
+  const rules = { ...DEFAULTS, ...options, critical: new Set(critical) };
+  for (const [name, value, low, high] of [
+    ['margin', rules.margin, 0, 1],
+    ['alpha', rules.alpha, 0, 1],
+    ['confidence', rules.confidence, 0, 1],
+  ] as const) {
+    if (!(value > low && value < high)) throw new RangeError(`${name} must lie between ${low} and ${high}.`);
+  }
+  if (!(rules.missingMaxRatio >= 0 && rules.missingMaxRatio <= 1))
+    throw new RangeError('missingMaxRatio must be a number from 0 to 1.');
+  if (!Number.isInteger(rules.looks) || rules.looks < 1 || rules.looks > LOOKS_MAX)
+    throw new RangeError(`looks must be a whole number from 1 to ${LOOKS_MAX}.`);
+  return rules;
+}
+
+function levelsOf({ margin, alpha, confidence, looks }: Rules) {
+  return { margin, worse: alpha / 2, unsafe: 1 - confidence, looks };
+}
+
+/** Trials that were asked again cannot make a pair: without planned ones the case was never part of the suite. */
+export function isPaired({ baseline, candidate }: CaseTrials): boolean {
+  return baseline.planned.trials > 0 && candidate.planned.trials > 0;
+}
+
+function plannedOf({ baseline, candidate }: CaseTrials) {
+  return { baseline: baseline.planned, candidate: candidate.planned };
+}
+
+export function findingOf({ id, baseline, candidate }: CaseTrials): CaseFinding {
+  const before = allOf(baseline);
+  const now = allOf(candidate);
+  return { case: id, baseline: before, candidate: now, p: caseP(before, now) };
+}
+
+function findings(cases: readonly CaseTrials[], { alpha, critical }: Rules) {
+  const all = cases.map(findingOf);
+  const limits = [false, true].map(isCritical => {
+    const family = all.filter(one => critical.has(one.case) === isCritical);
+    return rejectionLimit(
+      family.map(({ p }) => p),
+      alpha / 2,
+    );
+  });
+  const isBroken = ({ case: id, p }: CaseFinding): boolean => p <= (limits[Number(critical.has(id))] as number);
+  const varied = all.filter(isVaried).length;
+  const suspicious = SUSPICIOUS * Math.min(1, VARIED_MAX / Math.max(1, varied));
+  return {
+    broken: ranked(all.filter(isBroken)),
+    suspects: ranked(all.filter(one => !isBroken(one) && (isTurned(one) || one.p <= suspicious))),
+  };
+}
+
+/** A suspect is a case as unlikely as this; among many cases that vary, some are so by chance. */
+const SUSPICIOUS = 0.02;
+const VARIED_MAX = 20;
+
+function strictFindings(cases: readonly CaseTrials[]) {
+  return { broken: ranked(cases.map(findingOf).filter(isTurned)), suspects: [] };
+}
+
+/** It always passed, and now it never does. */
+function isTurned({ baseline, candidate }: CaseFinding): boolean {
+  return baseline.passes === baseline.trials && candidate.passes === 0;
+}
+
+/** The least likely first. */
+function ranked(found: readonly CaseFinding[]): CaseFinding[] {
+  return [...found].sort((a, b) => a.p - b.p || (a.case < b.case ? -1 : 1));
+}

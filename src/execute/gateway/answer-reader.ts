@@ -1,0 +1,75 @@
+import { readJson } from '../../base/json.ts';
+import { LineCutter } from '../../base/line-cutter.ts';
+import { isObject } from '../../contracts/kind.ts';
+import type { Gateway, Heard } from './gateway.ts';
+
+/**
+ * Reads what an answer says about itself while it passes: the model, the tokens, its end. It keeps one line of a stream at
+ * a time, or a whole answer up to a limit, and looks at no event that cannot tell any of this.
+ */
+export class AnswerReader {
+  readonly #gateway: Gateway;
+  readonly #cutter: LineCutter | undefined;
+  /** An answer in one piece, as far as it has come. */
+  #whole = Buffer.alloc(0);
+  #bytes = 0;
+  #heard: Heard = {};
+
+  constructor(gateway: Gateway, contentType: string | undefined) {
+    this.#gateway = gateway;
+    this.#cutter = /^text\/event-stream\b/i.test(contentType ?? '') ? new LineCutter(EVENT_BYTES_MAX) : undefined;
+  }
+
+  take(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#cutter) this.#cutter.take(chunk, line => this.#line(line));
+    else if (this.#bytes <= EVENT_BYTES_MAX) this.#hold(chunk);
+    else this.#whole = Buffer.alloc(0);
+  }
+
+  /** In a buffer that doubles, because an answer may come letter by letter. */
+  #hold(chunk: Buffer): void {
+    if (this.#bytes > this.#whole.length) {
+      const larger = Buffer.allocUnsafe(this.#bytes * 2);
+      this.#whole.copy(larger);
+      this.#whole = larger;
+    }
+    chunk.copy(this.#whole, this.#bytes - chunk.length);
+  }
+
+  /** All that was heard until now. Of an answer in one piece, nothing before its end. */
+  heard(): Heard {
+    return this.#heard;
+  }
+
+  end(): Heard {
+    if (this.#cutter) this.#cutter.end(line => this.#line(line));
+    else if (this.#whole.length > 0) this.#event(this.#whole.subarray(0, this.#bytes));
+    this.#whole = Buffer.alloc(0);
+    return this.#heard;
+  }
+
+  #line(line: Buffer | null): void {
+    if (line === null || line[0] !== D || !line.subarray(0, DATA.length).equals(DATA)) return;
+    const data = line.subarray(DATA.length);
+    if (DONE.test(data.toString('latin1', 0, 16))) this.#heard = { ...this.#heard, isDone: true };
+    else if (TELLING.some(word => data.includes(word))) this.#event(data);
+  }
+
+  #event(bytes: Buffer): void {
+    const reading = readJson(bytes, { bytesMax: EVENT_BYTES_MAX });
+    if (!reading.ok || !isObject(reading.value)) return;
+    const said = Object.entries(this.#gateway.hear(reading.value)).filter(([, value]) => value !== undefined);
+    this.#heard = { ...this.#heard, ...Object.fromEntries(said) };
+  }
+}
+
+/** The last event of a response repeats all of it. What is longer is not read, and its tokens are estimated. */
+const EVENT_BYTES_MAX = 16 * 1024 * 1024;
+
+const DATA = Buffer.from('data:');
+const D = 0x64;
+const DONE = /^ ?\[DONE\]\s*$/;
+
+/** Events without any of these words are pieces of text, of which there are thousands. */
+const TELLING: readonly string[] = ['"usage', '"message_stop"', '"error"', '"response.failed"'];

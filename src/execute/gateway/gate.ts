@@ -1,0 +1,148 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Ask, type AskEnd } from './ask.ts';
+import { Budget, type BudgetLimits, type Spent } from './budget.ts';
+import { type Endpoint, endpointOf, type Gateway } from './gateway.ts';
+import { judgeBody, modelIn } from './judge-body.ts';
+import { Refused } from './refused.ts';
+import { Tally, type Tallied } from './tally.ts';
+
+export interface GateOptions {
+  readonly gateway: Gateway;
+  /** Bodies are judged only where the network is denied: elsewhere an agent reaches what it likes without its model. */
+  readonly network: 'deny' | 'allow';
+  readonly budget: BudgetLimits;
+  readonly requestBytesMax: number;
+  /** Takes secrets out of what is told. */
+  readonly mask: (text: string) => string;
+}
+
+/** What a gate has seen. */
+export interface GateStats {
+  readonly refused: Tallied;
+  readonly stripped: Tallied;
+  readonly spent: Spent;
+  /** How the last request ended that made a model answer; null if none has. Those that the agent gave up do not count. */
+  readonly lastAsk: AskEnd | null;
+}
+
+/** A request that is to go out. */
+export interface GateRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A request that may go out. */
+interface Passed {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Where it makes the model answer. */
+  readonly ask: Ask | undefined;
+}
+
+/** Decides what goes out to a model API, and counts what does and what does not. */
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #budget: Budget;
+  readonly #refused = new Tally();
+  readonly #stripped = new Tally();
+  #lastAsk: AskEnd | null = null;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+    this.#budget = new Budget(options.budget);
+  }
+
+  /** Told once, when a request is refused because the budget is used up. */
+  set onOver(tell: (sentence: string) => void) {
+    this.#budget.onOver = tell;
+  }
+
+  stats(): GateStats {
+    return {
+      refused: this.#refused.told(),
+      stripped: this.#stripped.told(),
+      spent: this.#budget.spent(),
+      lastAsk: this.#lastAsk,
+    };
+  }
+
+  /** What of a request goes out. Throws `Refused`. */
+  pass(request: GateRequest): Passed {
+    const { method, url } = request;
+    const endpoint = endpointOf(this.#options.gateway, method, url);
+    if (!endpoint)
+      throw new Refused('endpoint', whereOf(request), 'A request asked for an endpoint that no agent needs');
+    return this.#passTo(endpoint, request);
+  }
+
+  /** Notes a request that was refused, here or before, and gives what may be told about it. */
+  refuse(refused: Refused, { method, url }: Pick<GateRequest, 'method' | 'url'>): Refused {
+    const told = refused.masked(this.#options.mask);
+    this.#refused.add(told.what, told.where);
+    const isAsk = told.what !== 'token' && endpointOf(this.#options.gateway, method, url)?.use === 'ask';
+    if (isAsk) this.#lastAsk = { status: null, isWhole: false, says: told.sentence };
+    return told;
+  }
+
+  #passTo(endpoint: Endpoint, request: GateRequest): Passed {
+    const { headers, body } = request;
+    const { 'content-encoding': encoding = 'identity' } = headers;
+    if (this.#reads() && encoding.toLowerCase() !== 'identity')
+      throw new Refused(
+        'encoding',
+        whereOf(request),
+        'A request has a body in an encoding that the door does not read',
+      );
+    if (endpoint.use === 'list') return this.#passList(headers, body);
+    const { gateway, network, requestBytesMax, mask } = this.#options;
+    const isClosed = network === 'deny';
+    const judged = isClosed
+      ? judgeBody(body, gateway.body, endpoint, requestBytesMax)
+      : { bytes: body, model: this.#reads() ? modelIn(body, requestBytesMax) : undefined, stripped: new Map() };
+    const model = judged.model ?? gateway.modelInPath?.exec(request.url)?.[1];
+    const ask = endpoint.use === 'ask' ? this.#ask(judged.bytes, model) : undefined;
+    for (const [path, times] of judged.stripped) this.#stripped.add('body', mask(path), times);
+    return { headers: isClosed ? this.#withoutFeatures(headers) : headers, body: judged.bytes, ask };
+  }
+
+  #passList(headers: IncomingHttpHeaders, body: Buffer): Passed {
+    if (body.length > 0) throw new Refused('body', 'body', 'A request has a body where none belongs');
+    return { headers, body, ask: undefined };
+  }
+
+  #ask(bytes: Buffer, model: string | undefined): Ask {
+    return new Ask(this.#options.gateway, this.#budget.admit(bytes.length, model), end => {
+      this.#lastAsk = end;
+    });
+  }
+
+  #reads(): boolean {
+    return this.#options.network === 'deny' || this.#budget.needsModel;
+  }
+
+  #withoutFeatures(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+    const { features } = this.#options.gateway;
+    const said = features && headers[features.header];
+    if (!features || said === undefined) return headers;
+    const words = [said]
+      .flat()
+      .join(',')
+      .split(',')
+      .map(word => word.trim())
+      .filter(word => word !== '');
+    const kept = words.filter(word => !features.dropped.test(word));
+    if (kept.length === words.length) return headers;
+    this.#stripped.add('header', features.header, words.length - kept.length);
+    const { [features.header]: _, ...rest } = headers;
+    return kept.length > 0 ? { ...rest, [features.header]: kept.join(',') } : rest;
+  }
+}
+
+/** The endpoint of a request as evidence shows it: without its query, and no longer than that of any API. */
+export function whereOf({ method, url }: Pick<GateRequest, 'method' | 'url'>): string {
+  return `${method} ${url.replace(/\?.*$/s, '').slice(0, WHERE_UNITS_MAX)}`;
+}
+
+const WHERE_UNITS_MAX = 180;

@@ -1,0 +1,78 @@
+import { isObject } from '../../contracts/kind.ts';
+import type { Gateway, Heard, Members } from './gateway.ts';
+import { countIn, restOf, textIn } from './values.ts';
+
+const MODEL = String.raw`^/v1(?:beta)?/models/[\w.@-]{1,200}`;
+
+/** The Gemini API of Google. It takes every key in camel case and in snake case. */
+export const gemini: Gateway = {
+  name: 'gemini',
+  endpoints: [
+    { method: 'POST', path: new RegExp(`${MODEL}:generateContent$`), use: 'ask' },
+    { method: 'POST', path: new RegExp(`${MODEL}:streamGenerateContent$`), query: /^alt=sse$/, use: 'ask' },
+    { method: 'POST', path: new RegExp(`${MODEL}:countTokens$`), use: 'count' },
+    { method: 'GET', path: /^\/v1(?:beta)?\/models(?:\/[\w.@-]{1,200})?$/, use: 'list' },
+  ],
+  body: {
+    keys: new Set(
+      [
+        'contents',
+        'system_instruction',
+        'tools',
+        'tool_config',
+        'generation_config',
+        'safety_settings',
+        'labels',
+      ].flatMap(inBothCases),
+    ),
+    reach: new Set(['cached_content', 'service_tier', 'store'].flatMap(inBothCases)),
+    tool: functionsOf,
+    refusedTypes: /^(?!)/,
+    data: new Set(
+      [
+        'parameters',
+        'parameters_json_schema',
+        'response_schema',
+        'response_json_schema',
+        'args',
+        'response',
+        'labels',
+      ].flatMap(inBothCases),
+    ),
+  },
+  modelInPath: /\/models\/([\w.@-]{1,200}):/,
+  hear({ modelVersion, usageMetadata, error }) {
+    if (error !== undefined && error !== null) return { isError: true };
+    return { model: textIn(modelVersion), ...usageIn(usageMetadata) };
+  },
+};
+
+function inBothCases(key: string): readonly string[] {
+  const camel = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return camel === key ? [key] : [key, camel];
+}
+
+/** A tool of this API is an object with a key for each thing that it offers; only functions are the agent's own. */
+function functionsOf(tool: Members): Members | undefined {
+  const kept = Object.fromEntries(Object.entries(tool).filter(([key]) => FUNCTIONS.has(key)));
+  const length = Object.keys(kept).length;
+  if (length === 0) return undefined;
+  return length === Object.keys(tool).length ? tool : kept;
+}
+
+const FUNCTIONS: ReadonlySet<string> = new Set(inBothCases('function_declarations'));
+
+/** Each event has the counts so far, so the last one has them all. */
+function usageIn(usage: unknown): Heard {
+  if (!isObject(usage)) return {};
+  const cached = countIn(usage['cachedContentTokenCount']);
+  const said = countIn(usage['candidatesTokenCount']);
+  const thought = countIn(usage['thoughtsTokenCount']);
+  const asked = countIn(usage['promptTokenCount']);
+  const used = countIn(usage['toolUsePromptTokenCount']) ?? 0;
+  return {
+    input: restOf(asked === undefined ? undefined : asked + used, cached),
+    cached,
+    output: said === undefined && thought === undefined ? undefined : (said ?? 0) + (thought ?? 0),
+  };
+}

@@ -1,0 +1,42 @@
+/** Why the door refuses a request. The words stand in the evidence. */
+type Refusal =
+  | 'token'
+  | 'load'
+  | 'size'
+  | 'endpoint'
+  | 'encoding'
+  | 'body'
+  | 'key'
+  | 'reach'
+  | 'reference'
+  | 'tool'
+  | 'model'
+  | 'budget';
+
+/** A request that must not go out. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly what: Refusal;
+  /** The endpoint, or the path in the body. Never a value. */
+  readonly where: string;
+  readonly status: number;
+
+  constructor(what: Refusal, where: string, says: string, status = 400) {
+    super(says);
+    this.what = what;
+    this.where = where;
+    this.status = status;
+  }
+
+  get sentence(): string {
+    return GENERAL.has(this.where) ? `${this.message}.` : `${this.message}: ${this.where}.`;
+  }
+
+  /** The same, without the secrets in the place that it names. */
+  masked(mask: (text: string) => string): Refused {
+    return new Refused(this.what, mask(this.where), this.message, this.status);
+  }
+}
+
+/** Places that say no more than the sentence does. */
+const GENERAL: ReadonlySet<string> = new Set(['request', 'body', 'budget']);

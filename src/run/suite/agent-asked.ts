@@ -1,0 +1,41 @@
+import { contentHash } from '../../base/hash.ts';
+import type { SuiteTarget } from '../../contracts/suite/index.ts';
+import type { SuitePlan } from '../../evidence/suite-run.ts';
+import { readPrices } from '../agent/read-prices.ts';
+
+/** What may be asked of an agent's program in every attempt, beside its policy and its folder. */
+export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus'>;
+
+/** The flag of each. */
+export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
+  model: '--model',
+  maxTurns: '--max-turns',
+  maxRequests: '--max-requests',
+  maxTokens: '--max-tokens',
+  maxCostUsd: '--max-cost',
+  prices: '--prices',
+  modelMode: '--model-mode',
+  recordings: '--recordings',
+  allowUntestedVersion: '--allow-untested-version',
+};
+
+/** What of it stands among other options. */
+export function askedIn(options: AgentAsked): AgentAsked {
+  const keys = Object.keys(AGENT_ASKED) as (keyof AgentAsked)[];
+  return Object.fromEntries(keys.flatMap(key => (options[key] === undefined ? [] : [[key, options[key]]])));
+}
+
+/** The same as the request states it, so that a run of another model, or under other limits, is one of another target. */
+export function askedNote(asked: AgentAsked & { readonly cwd: string }): Partial<SuiteTarget & { kind: 'agent' }> {
+  const { model, maxTurns, maxRequests, maxTokens, maxCostUsd, prices, modelMode = 'live' } = asked;
+  return {
+    ...(model !== undefined && { model }),
+    ...(maxTurns !== undefined && { max_turns: maxTurns }),
+    ...(maxRequests !== undefined && { max_requests: maxRequests }),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(maxCostUsd !== undefined && { max_cost_usd: maxCostUsd }),
+    ...(prices !== undefined && { prices_sha256: contentHash(readPrices(prices, asked.cwd)) }),
+    ...(modelMode !== 'live' && { model_mode: modelMode }),
+    ...(asked.allowUntestedVersion === true && { allow_untested_version: true as const }),
+  };
+}

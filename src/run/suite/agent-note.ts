@@ -1,0 +1,95 @@
+import path from 'node:path';
+import { fileHash } from '../../base/file-hash.ts';
+import { Fault } from '../../base/fault.ts';
+import { type AgentRunNote, CHANGED_LISTED_MAX, VIOLATIONS_LISTED_MAX } from '../../contracts/artifacts/index.ts';
+import type { Violation } from '../../contracts/agent-step/index.ts';
+import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
+import { AGENT_FILES } from '../../evidence/agent-documents.ts';
+import { diffSummary } from '../../evidence/diff-summary.ts';
+import { SEAL } from '../../evidence/finish.ts';
+import type { AgentAnswer } from '../agent/agent.ts';
+import type { Mask } from '../agent/masked.ts';
+
+export type RunFlag = AgentRunNote['flags'][number];
+
+/** What the artifact of a case says of the run in which an agent worked on it. `claims` are flags on what the agent says. */
+export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
+  const { place, run, violations } = answer;
+  const { termination, reason, workspaceStatus } = run.judgement;
+  const seal = fileHash(path.join(place.folder, SEAL));
+  if (seal === undefined) throw new Fault('not_sealed', "The agent's run has no seal, so nothing can rest on it.");
+  const status = workspaceStatus as WorkspaceStatus | null;
+  return {
+    run_id: place.id,
+    seal_sha256: seal,
+    termination,
+    reason,
+    violations: {
+      total: violations.length,
+      listed: violations.slice(0, VIOLATIONS_LISTED_MAX).map(violation => violationNote(violation, mask)),
+    },
+    flags: flagsOf(answer, claims, status).map(({ flag, message }) => ({ flag, message: mask(message) })),
+    changes: status && changesOf(place.folder, status),
+  };
+}
+
+function violationNote({ class: kind, operation, path: file, hard }: Violation, mask: Mask): ViolationNote {
+  return {
+    class: kind,
+    ...(operation !== undefined && { operation: mask(operation) }),
+    ...(file !== undefined && { path: file }),
+    hard,
+  };
+}
+
+type ViolationNote = AgentRunNote['violations']['listed'][number];
+
+/** Each name once: claims first, then what the tree and the stored files show. */
+function flagsOf({ run }: AgentAnswer, claims: readonly RunFlag[], status: WorkspaceStatus | null): RunFlag[] {
+  const all: RunFlag[] = [
+    ...claims,
+    ...counted(
+      'needs_review',
+      status?.needs_review?.total ?? 0,
+      'changed file runs by itself where it is applied',
+      'changed files run by themselves where they are applied',
+    ),
+    ...counted(
+      'ignored_files',
+      status?.ignored.total ?? 0,
+      'new file is ignored by git, and not in the diff',
+      'new files are ignored by git, and not in the diff',
+    ),
+    ...counted('left_out', status?.left_out.total ?? 0, 'file is in no diff', 'files are in no diff'),
+    ...run.judgement.warnings.flatMap(warning => {
+      const [, flag, message] = /^([a-z][a-z_]{0,63}): (.+)$/s.exec(warning) ?? [];
+      return flag === undefined || message === undefined ? [] : [{ flag, message }];
+    }),
+  ];
+  return [...new Map(all.toReversed().map(one => [one.flag, one])).values()].toReversed();
+}
+
+function counted(flag: string, count: number, one: string, many: string): RunFlag[] {
+  return count === 0 ? [] : [{ flag, message: count === 1 ? `A ${one}.` : `${count} ${many}.` }];
+}
+
+/** The names are those of the status, from which secrets are gone; a name that holds one has no lines of its own. */
+function changesOf(folder: string, { changed, commits, diff }: WorkspaceStatus): AgentRunNote['changes'] {
+  const summary = diff.cut ? undefined : diffSummary(folder, AGENT_FILES.diff);
+  const lines = new Map(summary?.files.map(file => [file.path, file]));
+  return {
+    files: {
+      total: changed.total,
+      listed: changed.listed.slice(0, CHANGED_LISTED_MAX).map(({ path: file, change }) => ({
+        path: file,
+        change,
+        added: lines.get(file)?.added ?? null,
+        removed: lines.get(file)?.removed ?? null,
+      })),
+    },
+    added: summary?.added ?? null,
+    removed: summary?.removed ?? null,
+    commits: commits.total,
+    diff_sha256: diff.sha256,
+  };
+}

@@ -1,0 +1,43 @@
+/** What a stand-in asks of its model, as whoever reads the word of the door could. */
+export interface Asking {
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly times?: number;
+  /** It hangs up as soon as the answer begins. */
+  readonly hangsUp?: boolean;
+}
+
+export interface Way {
+  readonly url: string;
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** As the argument of a deed: `DO=ask:…`. */
+export function askingText(asking: Asking): string {
+  return `DO=ask:${Buffer.from(JSON.stringify(asking)).toString('base64url')}`;
+}
+
+/** Asks as it is told, and goes on whatever comes of it. */
+export async function askAs(way: Way, argument: string | undefined): Promise<void> {
+  const asking = JSON.parse(Buffer.from(argument ?? 'e30', 'base64url').toString()) as Asking;
+  const { method = 'POST', path = way.path, body = way.body, headers, times = 1, hangsUp } = asking;
+  for (let asked = 0; asked < times; asked++) {
+    const control = new AbortController();
+    try {
+      const answer = await fetch(`${way.url}${path}`, {
+        method,
+        headers: { 'content-type': 'application/json', ...way.headers, ...headers },
+        signal: control.signal,
+        ...(method === 'POST' && { body: JSON.stringify(body) }),
+      });
+      if (hangsUp) control.abort();
+      else await answer.text();
+    } catch {
+      // The door is as silent as the model behind it, and so is whoever hung up.
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { door, events, fakeApi, send, type Sending, upstream } from '../execute/door-world.ts';
+
+const ASK = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
+const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
+const body = (parts: object): string => JSON.stringify({ ...ASK, ...parts });
+const searching = body({ tools: [SEARCH] });
+
+/** Ways to the network that a process inside might try with the word of the door. */
+const ATTEMPTS: readonly [string, Sending][] = [
+  ['a file of the provider', { path: '/v1/files', body: '{}' }],
+  ['the key of another workspace', { path: '/v1/organizations/api_keys', method: 'GET' }],
+  ['a batch that runs when nobody looks', { path: '/v1/messages/batches' }],
+  ['an endpoint behind a known one', { path: '/v1/messages/..;/files' }],
+  ['an endpoint in another spelling', { path: '/v1/messages%2f..%2ffiles' }],
+  ['an endpoint in a query', { path: '/v1/messages?beta=true&path=/v1/files' }],
+  ['another method in a header', { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
+  ['a search alone', { body: searching }],
+  ['a search of next year', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
+  ['a server of tools', { body: body({ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }) }],
+  ['a container with skills', { body: body({ container: { skills: [{ skill_id: 'x' }] } }) }],
+  [
+    'an image elsewhere',
+    { body: body({ messages: [{ content: [{ type: 'image', source: { type: 'url', url: 'https://x' } }] }] }) },
+  ],
+  [
+    'an image elsewhere in the answer of a tool',
+    {
+      body: body({
+        messages: [{ content: [{ type: 'tool_result', content: [{ source: { type: 'file', file_id: 'f' } }] }] }],
+      }),
+    },
+  ],
+  [
+    'a search that the second of two keys names',
+    { body: `${body({ tools: [] }).slice(0, -1)},"tools":[${JSON.stringify(SEARCH)}]}` },
+  ],
+  ['a search that an escaped key names', { body: searching.replace('"tools"', String.raw`"\u0074ools"`) }],
+  [
+    'a search that is chosen',
+    { body: body({ tools: [SEARCH, { name: 'a' }], tool_choice: { type: 'tool', name: 'web_search' } }) },
+  ],
+  ['a search in the prototype', { body: body({}).replace('{', `{"__proto__":{"tools":[${JSON.stringify(SEARCH)}]},`) }],
+  ['a search that is packed', { body: gzipSync(searching), headers: { 'content-encoding': 'gzip' } }],
+  [
+    'a search that is packed twice',
+    { body: deflateSync(gzipSync(searching)), headers: { 'content-encoding': 'gzip, deflate' } },
+  ],
+  ['a search behind a byte order mark', { body: `\ufeff${searching}` }],
+  ['a search in UTF-16', { body: Buffer.from(searching, 'utf16le') }],
+  ['a search in the second document', { body: `${body({})}\n${searching}` }],
+  ['a search below more depth than is read', { body: `{"tools":${'['.repeat(5_000)}${']'.repeat(5_000)}}` }],
+  ['a search in a list that is no list', { body: body({ tools: { 0: SEARCH, length: 1 } }) }],
+  ['a feature that nobody knows', { body: body({ remote_tools: ['https://x'] }) }],
+];
+
+describe('with the word of the door nobody inside reaches', () => {
+  test.each(ATTEMPTS)('%s', async (_, sending) => {
+    const api = await fakeApi((_, response) => events(response, 'one'));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const got = await send(opened, { path: '/v1/messages', body: body({}), ...sending });
+    expect(got.status).toBe(400);
+    expect(api.seen).toEqual([]);
+    expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, spent: { requests: 0 } });
+  });
+
+  test('more answers than the budget has, however many ask at once', async () => {
+    const api = await fakeApi((_, response) => setTimeout(() => events(response, 'one'), 20));
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { budget: { maxRequests: 4 } });
+    const got = await Promise.all(Array.from({ length: 42 }, () => send(opened, { body: body({}) })));
+    expect(got.filter(({ status }) => status === 200)).toHaveLength(4);
+    expect(api.seen).toHaveLength(4);
+  });
+});

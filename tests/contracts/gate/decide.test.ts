@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { caseP, type Count } from '../../../src/contracts/gate/decide/case-test.ts';
+import {
+  askAgain,
+  type CaseTrials,
+  casesToAskAgain,
+  decideCases,
+  decideMetric,
+  decideTrials,
+  type GateTrial,
+} from '../../../src/contracts/gate/decide/index.ts';
+
+/** `3/3 1/3`: passes of trials before and now, each case once. */
+function casesOf(...counts: readonly string[]): CaseTrials[] {
+  return counts.map((text, index) => {
+    const [before = '', now = ''] = text.split(' ');
+    return { id: `case-${index}`, baseline: sideOf(before), candidate: sideOf(now) };
+  });
+}
+
+function sideOf(text: string): CaseTrials['baseline'] {
+  const [passes = 0, trials = 0] = text.split('/').map(Number);
+  return { planned: { passes, trials }, again: { passes: 0, trials: 0 } };
+}
+
+const many = (count: number, text: string): string[] => Array.from({ length: count }, () => text);
+
+describe('a single case', () => {
+  test.each([
+    ['1/1 0/1', 1 / 4],
+    ['2/2 0/2', 1 / 16],
+    ['3/3 0/3', 1 / 64],
+    ['4/4 0/4', 1 / 256],
+    ['5/5 0/1', (5 / 6) ** 5 / 6],
+  ])('has the exact p of Boschloo at %s', (counts, p) => {
+    const [one] = casesOf(counts);
+    // Pass rates are tried in steps of 1/200.
+    expect(caseP(one?.baseline.planned as Count, one?.candidate.planned as Count)).toBeCloseTo(p, 4);
+  });
+
+  test('that loses some of its passes is neither broken nor a suspect', () => {
+    expect(decideCases(casesOf('3/3 1/3', ...many(20, '3/3 3/3')))).toMatchObject({ broken: [], suspects: [] });
+  });
+
+  test('that always passed and now never does is a suspect until chance is ruled out', () => {
+    const few = decideCases(casesOf('3/3 0/3', ...many(99, '3/3 3/3')));
+    expect(few).toMatchObject({ verdict: 'not_enough_evidence', exitCode: 3, suspects: [{ case: 'case-0' }] });
+    const enough = decideCases(casesOf('9/9 0/9', ...many(99, '3/3 3/3')));
+    expect(enough).toMatchObject({ verdict: 'regression', exitCode: 1, broken: [{ case: 'case-0' }] });
+    expect(enough.reason).toBe('1 of 100 cases broke, beyond chance: case-0 (9/9 → 0/9).');
+  });
+
+  test('with many trials is judged by mid-p', () => {
+    expect(decideCases(casesOf('60/60 20/60'))).toMatchObject({ verdict: 'regression' });
+  });
+
+  test('that is critical is judged apart from a large suite', () => {
+    const cases = casesOf('3/3 0/3', ...many(99, '3/3 3/3'));
+    expect(decideCases(cases, { critical: ['case-0'] })).toMatchObject({ verdict: 'regression' });
+  });
+});
+
+describe('the suite', () => {
+  test('is worse where every case loses a little', () => {
+    const decision = decideCases(casesOf(...many(10, '3/3 1/3')));
+    expect(decision).toMatchObject({ verdict: 'regression', broken: [] });
+    expect(decision.reason).toMatch(/^The suite passes 66\.7 points less often than before\./);
+  });
+
+  test('with one trial a side has the mid-p of McNemar', () => {
+    // 6 broke and 1 mended: P(X > 6) + P(X = 6) / 2 for a fair coin thrown 7 times.
+    const decision = decideCases(casesOf(...many(6, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1')));
+    expect(decision.p).toBeCloseTo((1 + 7 / 2) / 2 ** 7, 10);
+  });
+
+  test('gives the same answer exactly and by the normal distribution', () => {
+    const mix = (count: number): CaseTrials[] =>
+      casesOf(...many(count, '3/3 2/3'), ...many(count, '2/3 3/3'), ...many(count / 5, '3/3 1/3'));
+    const exact = decideCases(mix(135));
+    const normal = decideCases(mix(140));
+    expect(Math.log10(normal.p ?? 0)).toBeCloseTo(Math.log10(exact.p ?? 1), 0);
+  });
+
+  test('that did not change is not worse, and only enough trials prove it', () => {
+    const few = casesOf(...many(10, '3/3 3/3'));
+    expect(decideCases(few)).toMatchObject({ verdict: 'no_regression', drop: 0, cause: 'not_worse' });
+    const proven = decideCases(few, { mode: 'proven' });
+    expect(proven).toMatchObject({ verdict: 'not_enough_evidence', cause: 'unsettled', moreTrials: 4 });
+    expect(proven.high).toBeCloseTo(1 - 0.05 ** (1 / 30), 10);
+    expect(decideCases(casesOf(...many(59, '3/3 3/3')), { mode: 'proven' })).toMatchObject({
+      verdict: 'no_regression',
+    });
+  });
+
+  test('of one case is never proven', () => {
+    expect(decideCases(casesOf('9/9 9/9'), { mode: 'proven' })).toMatchObject({
+      verdict: 'not_enough_evidence',
+      high: 1,
+      moreTrials: null,
+    });
+  });
+
+  test('whose answers are identical is proven at once', () => {
+    const cases = casesOf(...many(3, '1/1 1/1'));
+    expect(decideCases(cases, { mode: 'proven', identical: true })).toMatchObject({ verdict: 'no_regression' });
+  });
+
+  test('without a pair says nothing', () => {
+    expect(decideCases([])).toMatchObject({ verdict: 'not_enough_evidence', drop: null, high: null, p: null });
+  });
+
+  test('needs most of its cases on both sides, and every critical one', () => {
+    const cases = casesOf(...many(96, '3/3 3/3'), ...many(4, '3/3 0/0'));
+    expect(decideCases(cases).verdict).toBe('no_regression');
+    expect(decideCases(cases, { missingMaxRatio: 0.03 })).toMatchObject({ cause: 'missing', exitCode: 3 });
+    expect(decideCases(cases, { critical: ['case-99'] }).reason).toBe(
+      'A critical case is missing on one side: case-99.',
+    );
+  });
+
+  test('that is looked at more often needs more to be worse', () => {
+    const cases = casesOf(...many(7, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1'));
+    expect(decideCases(cases).cause).toBe('worse');
+    expect(decideCases(cases, { looks: 5 }).cause).not.toBe('worse');
+  });
+});
+
+describe('the strict mode', () => {
+  test('fails for any case that always passed and now always fails', () => {
+    expect(decideCases(casesOf('1/1 0/1', ...many(99, '1/1 1/1')), { mode: 'strict' })).toMatchObject({
+      verdict: 'regression',
+      reason: '1 of 100 cases always passed before and never passes now: case-0 (1/1 → 0/1).',
+    });
+  });
+
+  test('passes everything else', () => {
+    expect(decideCases(casesOf('3/3 1/3', '0/3 3/3'), { mode: 'strict' })).toMatchObject({ verdict: 'no_regression' });
+  });
+});
+
+describe('trials that were asked again', () => {
+  const trials = (pass: boolean, count: number, rerun = false): GateTrial[] =>
+    Array.from({ length: count }, (_, trial) => ({ case: 'a', trial, pass, rerun }));
+
+  test('count for their case and never for the suite', () => {
+    const before = [...trials(true, 1), ...trials(true, 5, true)];
+    const now = [...trials(false, 1), ...trials(false, 5, true)];
+    expect(decideTrials(before, now)).toMatchObject({ verdict: 'regression', drop: 1, cause: 'broken' });
+    expect(decideTrials(trials(true, 1), [...trials(true, 1), ...trials(false, 1, true)])).toMatchObject({ drop: 0 });
+  });
+
+  test('are asked of suspects in at most as many rounds as settle them', () => {
+    let cases = casesOf('1/1 0/1', '1/1 1/1', ...many(28, '1/1 1/1'));
+    let rounds = 0;
+    for (let ids = askAgain(cases); ids.length > 0; ids = askAgain(cases)) {
+      expect(ids).toEqual(['case-0']);
+      rounds++;
+      cases = cases.map(one => (ids.includes(one.id) ? askedOnce(one, true, false) : one));
+    }
+    expect(rounds).toBe(6);
+    expect(decideCases(cases).verdict).toBe('regression');
+  });
+
+  test('are not asked of a case that was acquitted', () => {
+    const acquitted = casesOf('1/1 0/1', '1/1 0/1').map((one, index) => askedOnce(one, true, index === 0));
+    expect(askAgain(acquitted)).toEqual(['case-1']);
+  });
+
+  test('can be asked of the candidate alone where the baseline has enough trials', () => {
+    const cases = casesOf('5/5 0/1', ...many(99, '5/5 1/1'));
+    expect(askAgain(cases, { sides: 'candidate' })).toEqual(['case-0']);
+    expect(askAgain(casesOf('1/1 0/1', ...many(99, '1/1 1/1')), { sides: 'candidate' })).toEqual([]);
+  });
+
+  test('are none where nothing looks broken', () => {
+    expect(casesToAskAgain(trials(true, 3), trials(true, 3))).toEqual([]);
+  });
+});
+
+function askedOnce({ id, baseline, candidate }: CaseTrials, before: boolean, now: boolean): CaseTrials {
+  const more = ({ planned, again }: CaseTrials['baseline'], pass: boolean): CaseTrials['baseline'] => ({
+    planned,
+    again: { passes: again.passes + Number(pass), trials: again.trials + 1 },
+  });
+  return { id, baseline: more(baseline, before), candidate: more(candidate, now) };
+}
+
+describe('a metric', () => {
+  const measures = (before: readonly number[], factor: number): { baseline: number[]; candidate: number[] }[] =>
+    before.map(value => ({ baseline: [value], candidate: [value * factor] }));
+  const values = [100, 210, 90, 300, 120, 80, 150, 95];
+
+  test('is worse where it is beyond chance and beyond the limit', () => {
+    const decision = decideMetric(measures(values, 1.5), { kind: 'ratio', limit: 0.2 });
+    expect(decision).toMatchObject({ verdict: 'regression', cases: 8 });
+    expect(decision.change).toBeCloseTo(0.5, 6);
+  });
+
+  test('within the limit is no regression, and what is beyond chance alone is none either', () => {
+    expect(decideMetric(measures(values, 1.1), { kind: 'ratio', limit: 0.2 }).verdict).toBe('no_regression');
+  });
+
+  test('of fewer than six cases is not enough evidence', () => {
+    expect(decideMetric(measures(values.slice(3), 3), { kind: 'ratio', limit: 0.2 })).toEqual({
+      verdict: 'not_enough_evidence',
+      cases: 5,
+      change: null,
+      low: null,
+      high: null,
+    });
+  });
+
+  test('without a value above nothing is left out', () => {
+    const zeros = Array.from({ length: 9 }, () => ({ baseline: [0], candidate: [1] }));
+    expect(decideMetric(zeros, { kind: 'ratio', limit: 0.2 })).toMatchObject({ cases: 0 });
+  });
+
+  test('that is a score is worse where it falls', () => {
+    const scores = values.map(() => ({ baseline: [0.9], candidate: [0.5] }));
+    expect(decideMetric(scores, { kind: 'score', limit: 0.05 }).verdict).toBe('regression');
+  });
+});
+
+test.each([
+  [{ margin: 0 }, 'margin must lie between 0 and 1.'],
+  [{ alpha: 1 }, 'alpha must lie between 0 and 1.'],
+  [{ confidence: Number.NaN }, 'confidence must lie between 0 and 1.'],
+  [{ missingMaxRatio: 2 }, 'missingMaxRatio must be a number from 0 to 1.'],
+  [{ looks: 6 }, 'looks must be a whole number from 1 to 5.'],
+])('rejects %o', (options, message) => {
+  expect(() => decideCases([], options)).toThrow(new RangeError(message));
+});

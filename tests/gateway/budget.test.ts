@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { type AnswerFacts, Budget, type BudgetLimits } from '../../src/execute/gateway/budget.ts';
+import { Refused } from '../../src/execute/gateway/refused.ts';
+
+const answer = (parts: Partial<AnswerFacts> = {}): AnswerFacts => ({
+  isBilled: true,
+  bytes: 500,
+  heard: { model: 'big', input: 100, cached: 40, cacheWrite: 10, output: 50 },
+  ...parts,
+});
+const prices = {
+  models: { big: { input: 10, cached_input: 1, cache_write: 20, output: 100 }, 'small*': { input: 1, output: 2 } },
+};
+
+/** How many of so many requests are admitted, one after the other. */
+function admitted(limits: BudgetLimits, count: number, facts: AnswerFacts = answer(), model = 'big'): number {
+  const budget = new Budget(limits);
+  let good = 0;
+  for (let asked = 0; asked < count; asked++) {
+    try {
+      budget.admit(300, model).settle(facts);
+      good++;
+    } catch (error) {
+      expect(error).toBeInstanceOf(Refused);
+    }
+  }
+  return good;
+}
+
+describe('a budget', () => {
+  test('without limits counts and refuses nothing', () => {
+    const budget = new Budget({});
+    for (let asked = 0; asked < 3; asked++) budget.admit(300, undefined).settle(answer());
+    expect(budget.spent()).toEqual({
+      requests: 3,
+      inputTokens: 450,
+      cachedInputTokens: 120,
+      outputTokens: 150,
+      costUsd: null,
+      estimated: 0,
+    });
+  });
+
+  test('of requests admits exactly so many, and says it once', () => {
+    const told: string[] = [];
+    const budget = new Budget({ maxRequests: 4 });
+    budget.onOver = sentence => told.push(sentence);
+    for (let asked = 0; asked < 4; asked++) budget.admit(1, undefined);
+    for (let asked = 0; asked < 3; asked++) expect(() => budget.admit(1, undefined)).toThrow('as many requests');
+    expect(told).toEqual(['The agent made as many requests to its model as it may: 4.']);
+    expect(budget.spent().requests).toBe(4);
+  });
+
+  test('of tokens admits requests until answers have used them up', () => {
+    // 200 tokens each: the third begins at 400 and ends at 600.
+    expect(admitted({ maxTokens: 500 }, 10)).toBe(3);
+    expect(admitted({ maxTokens: 400 }, 10)).toBe(2);
+    expect(admitted({ maxTokens: 1 }, 10)).toBe(1);
+  });
+
+  test('of tokens counts requests under way, so that many at once do not slip through together', () => {
+    const budget = new Budget({ maxTokens: 1_000 });
+    let open = 0;
+    expect(() => {
+      for (; open < 42; open++) budget.admit(900, undefined);
+    }).toThrow('as many tokens');
+    expect(open).toBe(4);
+  });
+
+  test('counts an answer that does not tell by its bytes, and says that this is an estimate', () => {
+    const budget = new Budget({});
+    budget.admit(300, undefined).settle(answer({ heard: {} }));
+    budget.admit(300, undefined).settle(answer({ heard: { input: 7 } }));
+    budget.admit(300, undefined).settle(answer({ isBilled: false, heard: {} }));
+    expect(budget.spent()).toMatchObject({ requests: 3, inputTokens: 107, outputTokens: 1_000, estimated: 2 });
+  });
+
+  test('of cost takes the prices of the user', () => {
+    const budget = new Budget({ prices });
+    budget.admit(300, 'big').settle(answer());
+    // 100 × 10 + 40 × 1 + 10 × 20 + 50 × 100, for a million.
+    expect(budget.spent().costUsd).toBeCloseTo(0.00624, 10);
+    expect(admitted({ prices, maxCostUsd: 0.01 }, 10)).toBe(2);
+    expect(admitted({ prices, maxCostUsd: 0.01 }, 10, answer({ heard: { input: 1, output: 1 } }))).toBe(10);
+  });
+
+  test('of cost refuses a model without a price, whether it was asked for or answered', () => {
+    expect(admitted({ prices, maxCostUsd: 1 }, 5, answer(), 'other')).toBe(0);
+    expect(admitted({ prices, maxCostUsd: 1 }, 5, answer({ heard: { model: 'other', input: 1, output: 1 } }))).toBe(1);
+    expect(admitted({ prices, maxCostUsd: 1 }, 5, answer({ heard: { model: 'small-2', input: 1, output: 1 } }))).toBe(
+      5,
+    );
+    const budget = new Budget({ prices });
+    budget.admit(1, 'other').settle(answer({ heard: { model: 'other', input: 1, output: 1 } }));
+    expect(budget.spent().costUsd).toBeNull();
+  });
+
+  test('of cost is not enforced at the door without prices: the agent itself is held to it', () => {
+    expect(admitted({ maxCostUsd: 0.01 }, 50)).toBe(50);
+  });
+});

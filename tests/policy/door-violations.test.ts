@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { doorViolations } from '../../src/policy/door-violations.ts';
+
+const refused = (...words: readonly string[]) => ({
+  total: words.length,
+  listed: words.map(what => ({ what, where: 'tools[]', count: 2 })),
+});
+
+test('a request that reached for the network is a violation where it is denied', () => {
+  const reaching = ['endpoint', 'reach', 'reference', 'tool', 'model'];
+  const found = doorViolations(refused(...reaching), { network_posture: 'deny' });
+  expect(found.map(({ class: kind, hard }) => ({ kind, hard }))).toEqual(
+    reaching.map(() => ({ kind: 'network_violation', hard: false })),
+  );
+  expect(found[3]?.message).toBe(
+    'A request would have made the provider run a tool, which the door refused: tools[], 2 times.',
+  );
+});
+
+test('other refusals are none, and nothing is where the network is open', () => {
+  const harmless = ['token', 'load', 'size', 'encoding', 'body', 'key', 'budget'];
+  expect(doorViolations(refused(...harmless), { network_posture: 'deny' })).toEqual([]);
+  expect(doorViolations(refused('tool'), { network_posture: 'allow' })).toEqual([]);
+  expect(doorViolations(undefined, { network_posture: 'deny' })).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import type { ComponentChildren } from 'preact';
+import type { AgentRunNote } from '../../src/contracts/artifacts/index.ts';
+import type { PageCase } from '../../src/reports/page-data.ts';
+import { count } from './format.ts';
+import { Section } from './section.tsx';
+import { Text } from './visible.tsx';
+
+/** How the run of an agent's program ended, what it was denied, and what it changed, side by side. */
+export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
+  const runs = (['baseline', 'new'] as const).flatMap(side => {
+    const run = data[side]?.agent_run;
+    return run ? [{ side, run }] : [];
+  });
+  if (runs.length === 0) return null;
+  return (
+    <Section title="What the agent did">
+      <div class="table-box" role="region" aria-label="What the agent did" tabIndex={0}>
+        <table class="numbers">
+          {!isRun && (
+            <thead>
+              <tr>
+                <td />
+                {runs.map(({ side }) => (
+                  <th scope="col" key={side}>
+                    {side === 'new' ? 'New' : 'Baseline'}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+          )}
+          <tbody>
+            {ROWS.map(([name, Cell]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {runs.map(({ side, run }) => (
+                  <td key={side} data-label={isRun ? '' : side === 'new' ? 'New' : 'Baseline'}>
+                    <Cell {...run} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+const ROWS: readonly (readonly [name: string, cell: (run: AgentRunNote) => ComponentChildren])[] = [
+  [
+    'Ended as',
+    ({ termination, reason }) => <span>{reason === 'ok' ? termination : `${termination} (${reason})`}</span>,
+  ],
+  ['Violations', ({ violations }) => <Lines lines={violations.listed.map(violationText)} total={violations.total} />],
+  [
+    'Flags',
+    ({ flags }) => <Lines lines={flags.map(({ flag, message }) => `${flag}: ${message}`)} total={flags.length} />,
+  ],
+  ['Changes', ({ changes }) => <Changes changes={changes} />],
+  ['Run', ({ run_id }) => <code>{run_id}</code>],
+];
+
+function Changes({ changes }: { readonly changes: AgentRunNote['changes'] }) {
+  if (!changes) return <span class="muted">not known</span>;
+  const { files, added, removed, commits } = changes;
+  if (files.total === 0 && !commits) return <span class="muted">none</span>;
+  const head = [
+    `${count(files.total)} ${files.total === 1 ? 'file' : 'files'}${linesText(added, removed)}`,
+    ...(commits ? [`${count(commits)} ${commits === 1 ? 'commit' : 'commits'}`] : []),
+  ];
+  const lines = files.listed.map(file => `${file.change} ${file.path}${linesText(file.added, file.removed)}`);
+  return (
+    <div>
+      <p>{head.join(', ')}</p>
+      <Lines lines={lines} total={files.total} />
+    </div>
+  );
+}
+
+/** ` +12 −3`, or nothing where lines were not counted. */
+function linesText(added: number | null, removed: number | null): string {
+  return added === null || removed === null ? '' : ` +${count(added)} −${count(removed)}`;
+}
+
+/** The first of a list, and how many more there are. */
+function Lines({ lines, total }: { readonly lines: readonly string[]; readonly total: number }) {
+  if (total === 0) return <span class="muted">none</span>;
+  const shown = lines.slice(0, LINES_MAX);
+  return (
+    <ul class="plain">
+      {shown.map((line, index) => (
+        <li key={index}>
+          <Text value={line} />
+        </li>
+      ))}
+      {total > shown.length && <li class="muted">and {count(total - shown.length)} more</li>}
+    </ul>
+  );
+}
+
+const LINES_MAX = 20;
+
+function violationText({ class: kind, operation, path, hard }: AgentRunNote['violations']['listed'][number]): string {
+  return [kind, operation, path, hard ? '(hard)' : undefined].filter(word => word !== undefined).join(' ');
+}
