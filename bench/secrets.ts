@@ -203,7 +203,7 @@ function cpuTimes<Name extends string>(ways: Readonly<Record<Name, () => void>>,
 }
 
 function streamed(masker: Masker): void {
-  for (let at = 0; at < clean.length; at += CHUNK_BYTES) masker.take(clean.subarray(at, at + CHUNK_BYTES));
+  for (let at = 0; at < clean.length; at += CHUNK_BYTES) masker.pieces(clean.subarray(at, at + CHUNK_BYTES));
   masker.end();
 }
 

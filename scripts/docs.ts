@@ -1,11 +1,13 @@
 /**
- * Writes docs/contracts/, a page and a JSON Schema per contract and an index, and the table of limits in docs/sandboxes.md.
+ * Writes docs/contracts/, a page and a JSON Schema per contract and an index, the table of limits in docs/sandboxes.md and
+ * the table of acts in docs/agents.md.
  * `--check` only says whether they are true.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
+import { withActsTable } from './acts-table.ts';
 import { contractPages } from './contract-pages.ts';
 import { withLimitsTable } from './limits-table.ts';
 
@@ -37,3 +39,11 @@ if (isCheck && withLimitsTable(page) !== page) {
   );
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(sandboxes, withLimitsTable(page));
+
+const agents = path.join(process.cwd(), 'docs', 'agents.md');
+const agentsPage = readFileSync(agents, 'utf8');
+const agentsNow = withActsTable(agentsPage, process.cwd());
+if (isCheck && agentsNow !== agentsPage) {
+  console.error('The table of acts in docs/agents.md is not that of tests/agents/acts.json; npm run docs writes it.');
+  process.exitCode = 1;
+} else if (!isCheck) writeAtomic(agents, agentsNow);

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ACTIVE_FILES } from '../src/policy/active-files.ts';
+import { withActsTable } from '../scripts/acts-table.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { withLimitsTable } from '../scripts/limits-table.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
@@ -21,6 +22,10 @@ test('docs/contracts is what the contracts say (npm run docs writes it)', async 
 
 test('the table of limits in docs/sandboxes.md is that of src/policy/limits.ts (npm run docs writes it)', () => {
   expect(withLimitsTable(read('docs/sandboxes.md'))).toBe(read('docs/sandboxes.md'));
+});
+
+test('the table of acts in docs/agents.md is what the tests found (npm run docs writes it)', () => {
+  expect(withActsTable(read('docs/agents.md'), ROOT)).toBe(read('docs/agents.md'));
 });
 
 describe.each([

@@ -47,6 +47,8 @@ export interface Invocation {
 export interface ReaderOptions {
   readonly approval: EffectivePolicy['approval_posture'];
   readonly maxTurns: number | undefined;
+  /** Whether a path, as the agent names it, is one that it may not write to. */
+  readonly isGuarded?: (path: string) => boolean;
 }
 
 /** A variable of the caller's environment that opens a model API. */
@@ -85,6 +87,8 @@ export interface AgentAdapter {
   readonly newestTried: string;
   /** The command that installs a version that is known. */
   readonly install: string;
+  /** The tools by which its model asks the user. */
+  readonly questionTools: readonly string[];
   /** Arguments that try the agent's own sandbox; undefined if it has none. It works where they end with 0. */
   readonly sandboxProbe: readonly string[] | undefined;
   invoke(call: AgentCall): Invocation;

@@ -8,22 +8,42 @@ interface Call {
 /** The tool calls that have no result yet. An agent that begins calls and never ends them fills no memory: the oldest is forgotten. */
 export class Calls {
   readonly #open = new Map<string, Call>();
+  /** Of those, the ones that the agent does not wait for. */
+  readonly #background = new Set<string>();
 
   begin(id: string, call: Call): void {
+    // A call that begins again is the newest.
+    this.end(id);
     this.#open.set(id, call);
-    if (this.#open.size > CALLS_MAX) forgetOldest(this.#open);
+    if (this.#open.size > CALLS_MAX) this.end(oldestOf(this.#open) ?? id);
   }
 
   end(id: string): void {
     this.#open.delete(id);
+    this.#background.delete(id);
+  }
+
+  /** The agent went on without the results of these. */
+  leave(tool: string): void {
+    for (const [id, call] of this.#open) if (call.tool === tool) this.#background.add(id);
+  }
+
+  /** No other open call began after this one. */
+  isNewest(id: string): boolean {
+    return [...this.#open.keys()].at(-1) === id;
   }
 
   get(id: string): Call | undefined {
     return this.#open.get(id);
   }
 
+  /** How many the agent waits for. */
   get inFlight(): number {
-    return this.#open.size;
+    return this.#open.size - this.#background.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
   }
 }
 
@@ -41,7 +61,7 @@ export class Denials {
     if (call !== null) {
       if (this.#ids.has(call)) return false;
       this.#ids.set(call, true);
-      if (this.#ids.size > DENIALS_MAX) forgetOldest(this.#ids);
+      if (this.#ids.size > DENIALS_MAX) this.#ids.delete(oldestOf(this.#ids) ?? call);
     }
     this.count++;
     if (this.list.length < DENIALS_MAX) this.list.push(denial);
@@ -56,9 +76,6 @@ export class Denials {
 
 const DENIALS_MAX = 1_000;
 
-function forgetOldest(map: Map<string, unknown>): void {
-  for (const id of map.keys()) {
-    map.delete(id);
-    return;
-  }
+function oldestOf(map: ReadonlyMap<string, unknown>): string | undefined {
+  return map.keys().next().value;
 }

@@ -1,5 +1,5 @@
 import type { AgentAdapter } from './agent.ts';
-import { CLAUDE_NEWEST, CLAUDE_ROWS, invokeClaude } from './claude-invoke.ts';
+import { CLAUDE_NEWEST, CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-invoke.ts';
 import { claudeLogin } from './claude-login.ts';
 import { claudeProtocol } from './claude-reader.ts';
 import { agentReader } from './stream.ts';
@@ -47,6 +47,7 @@ export const claudeCli: AgentAdapter = {
   knownVersions: `2.1.190 to 2.1.209, and 2.1.300 to ${CLAUDE_NEWEST}`,
   newestTried: CLAUDE_NEWEST,
   install: 'npm install --global @anthropic-ai/claude-code@2.1',
+  questionTools: QUESTIONS,
   sandboxProbe: undefined,
   invoke: invokeClaude,
   reader: options => agentReader(claudeProtocol(), options),

@@ -90,6 +90,8 @@ const READING = ['Read', 'Glob', 'Grep'] as const;
 const EDITING = ['Edit', 'Write', 'NotebookEdit'] as const;
 /** The tools that reach for the network. */
 export const WEB: readonly string[] = ['WebFetch', 'WebSearch'];
+/** The tools that wait for a word of the user: an answer, or leave to plan and to carry out the plan. */
+export const QUESTIONS: readonly string[] = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'];
 
 /**
  * Commands are allowed to one that may write, because the sandbox around it bounds them anyway; without them it could

@@ -1,6 +1,8 @@
-import type { AgentEvent, LineReading, Reason } from '../contracts/agent-step/reading.ts';
+import type { AgentEvent, Denial, LineReading, Reason } from '../contracts/agent-step/reading.ts';
+import { blockedIn } from './blocked.ts';
 import { Calls, Denials } from './calls.ts';
-import { WEB } from './claude-invoke.ts';
+import { QUESTIONS, WEB } from './claude-invoke.ts';
+import { eventsOf, fileChangeOf, PATH_BYTES_MAX, refusalOf, resultText } from './claude-parts.ts';
 import { endingOf, type ClaudeEnding, isAuthTrouble, NO_USAGE } from './claude-ending.ts';
 import { brief, clipped, countIn, jsonOf, listIn, objectIn, type Said, statusIn, textIn } from './said.ts';
 import { ALIVE, alive, EVENTS_MAX, type Protocol, progress } from './stream.ts';
@@ -17,6 +19,8 @@ export function claudeProtocol(): Protocol {
   let isUnauthenticated = false;
   /** It has a tool for an answer of a form that was asked for, which it has only where one was. */
   let isStructured = false;
+  /** It has asked the user. */
+  let isAsking = false;
 
   function system(said: Said, number: number): LineReading | undefined {
     const subtype = textIn(said.subtype);
@@ -28,7 +32,7 @@ export function claudeProtocol(): Protocol {
         return alive({ kind: 'note', level: 'info', text: initText(said) });
       case 'permission_denied': {
         const reason = textIn(said.decision_reason) ?? textIn(said.message) ?? textIn(said.decision_reason_type);
-        return progress(denied(said.tool_use_id, said.tool_name, reason, undefined, number));
+        return progress(denied(said.tool_use_id, said.tool_name, reason, wantedPath(said.message), number));
       }
       case 'api_retry': {
         const status = statusIn(said.error_status);
@@ -44,7 +48,7 @@ export function claudeProtocol(): Protocol {
     }
   }
 
-  function assistant(said: Said): LineReading {
+  function assistant(said: Said, number: number): LineReading {
     const message = objectIn(said.message);
     const error = textIn(said.error);
     isUnauthenticated = error === 'authentication_failed';
@@ -52,7 +56,13 @@ export function claudeProtocol(): Protocol {
     // What Claude says in place of the model is no word of the model's.
     const name = nameIn(message?.model);
     if (model === null && name !== null && name !== '<synthetic>') model = name;
-    const events = eventsOf(message?.content, 'assistant', called, finished);
+    const events = eventsOf(
+      message?.content,
+      'assistant',
+      block => [...called(block), ...asked(block, number)],
+      finished,
+    );
+    if (isAsking) return { events, sign: 'kill', reason: 'prompt_detected' };
     // What went wrong is told as a message, and is no step forward.
     return error === undefined ? progress(events) : alive(...events);
   }
@@ -66,7 +76,8 @@ export function claudeProtocol(): Protocol {
       const text = resultText(block.content);
       const refused = block.is_error === true && ((id !== undefined && refusals.get(id)) || NOT_RUN.test(text));
       const why = text.replaceAll(/<\/?tool_use_error>/g, '');
-      return [...(refused ? denied(id, undefined, why, undefined, number) : []), ...finished(block)];
+      if (refused) return [...denied(id, undefined, why, undefined, number), ...finished(block)];
+      return [...(block.is_error === true ? blocked(id, why, number) : []), ...finished(block)];
     });
     if (events.length === 1 && events[0]?.kind === 'tool_result' && events[0].ok) {
       const change = fileChangeOf(objectIn(said.tool_use_result));
@@ -121,6 +132,37 @@ export function claudeProtocol(): Protocol {
     return [{ kind: 'tool_result', call: id ?? UNNAMED, ok, output: clipped(text), exit_code }];
   }
 
+  /** Of a call that was made and failed. */
+  function blocked(id: string | undefined, output: string, number: number): AgentEvent[] {
+    const found = blockedIn(output);
+    const known = id === undefined ? undefined : calls.get(id);
+    if (!found || known === undefined) return [];
+    const { reason, isNetwork, path = known.path ?? null } = found;
+    const denial: Denial = {
+      tool: known.tool,
+      call: nameIn(id),
+      reason,
+      path,
+      isNetwork,
+      fromOutput: true,
+      native_line: number,
+    };
+    if (!denials.add(denial)) return [];
+    return [{ kind: 'denial', call: denial.call, tool: denial.tool, reason }];
+  }
+
+  /** A call that only a person could answer, whatever Claude says to it. */
+  function asked(block: Said, number: number): AgentEvent[] {
+    const tool = nameIn(block.name);
+    if (tool === null || !QUESTIONS.includes(tool)) return [];
+    const call = nameIn(block.id);
+    const reason = 'it asks the user, and nobody is there to answer';
+    if (!denials.add({ tool, call, reason, path: null, isNetwork: false, isQuestion: true, native_line: number }))
+      return [];
+    isAsking = true;
+    return [{ kind: 'denial', call, tool, reason }];
+  }
+
   function denied(
     callId: unknown,
     toolName: unknown,
@@ -143,7 +185,7 @@ export function claudeProtocol(): Protocol {
     line(said, number) {
       switch (said.type) {
         case 'assistant':
-          return assistant(said);
+          return assistant(said, number);
         case 'user':
           return user(said, number);
         case 'system':
@@ -155,7 +197,7 @@ export function claudeProtocol(): Protocol {
           return progress([]);
         case 'control_request':
           // It asks its host for leave, and there is none to answer.
-          if (textIn(objectIn(said.request)?.subtype) !== 'can_use_tool') return ALIVE;
+          if (!HOST_QUESTIONS.has(textIn(objectIn(said.request)?.subtype) ?? '')) return ALIVE;
           return { events: [], sign: 'kill', reason: 'prompt_detected' };
         default:
           return QUIET.has(said.type as string) ? ALIVE : undefined;
@@ -187,6 +229,9 @@ const QUIET: ReadonlySet<string> = new Set([
 
 const UNNAMED = 'unnamed';
 
+/** What Claude asks whoever started it: leave for a tool, and answers that a server of tools wants of the user. */
+const HOST_QUESTIONS: ReadonlySet<string> = new Set(['can_use_tool', 'elicitation']);
+
 /** How Claude words a call that it did not run. Older versions have no other sign of it until the last line. */
 const NOT_RUN =
   /^(?:<tool_use_error>)?(?:Error: )?(?:No such tool available:|Permission (?:to use|for this tool use)|Claude requested permissions? to )/;
@@ -203,7 +248,10 @@ function pathIn(input: Said | undefined): string | undefined {
   return path === undefined || path === '' ? undefined : brief(path, PATH_BYTES_MAX);
 }
 
-const PATH_BYTES_MAX = 4096;
+/** A command has no path of its own; what Claude would have asked leave for names it. */
+function wantedPath(message: unknown): string | undefined {
+  return /\bWhat required approval: .{0,100}?(\/work\/[^\s,]{1,300})/.exec(textIn(message) ?? '')?.[1];
+}
 
 /** Claude tells its model at length what it may try instead; why it was denied stands first. */
 const REASON_BYTES_MAX = 300;
@@ -211,59 +259,4 @@ const REASON_BYTES_MAX = 300;
 function initText(said: Said): string {
   const mode = nameIn(said.permissionMode) ?? 'unknown';
   return brief(`model ${nameIn(said.model) ?? 'unknown'}, mode ${mode}, ${listIn(said.tools).length} tools`);
-}
-
-/** What the parts of a message say. */
-function eventsOf(
-  content: unknown,
-  role: 'assistant' | 'user',
-  called: (block: Said) => AgentEvent[],
-  finished: (block: Said) => AgentEvent[],
-): AgentEvent[] {
-  if (typeof content === 'string') return [{ kind: 'message', role, body: clipped(content) }];
-  const events: AgentEvent[] = [];
-  for (const part of listIn(content)) {
-    if (events.length >= EVENTS_MAX) {
-      events.push({ kind: 'note', level: 'warning', text: 'The line has more parts than are told.' });
-      break;
-    }
-    const block = objectIn(part);
-    const type = textIn(block?.type);
-    if (!block || type === undefined) continue;
-    if (type === 'text') events.push({ kind: 'message', role, body: clipped(textIn(block.text) ?? '') });
-    else if (type === 'thinking') events.push({ kind: 'thinking', body: clipped(textIn(block.thinking) ?? '') });
-    else if (type === 'tool_use' || type === 'server_tool_use') events.push(...called(block));
-    else if (type === 'tool_result' || type.endsWith('_tool_result')) events.push(...finished(block));
-  }
-  return events;
-}
-
-/** A result is a text, or parts of which some are texts. */
-function resultText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return listIn(content)
-    .map(part => textIn(objectIn(part)?.text))
-    .filter(text => text !== undefined)
-    .join('\n');
-}
-
-/** The call that was turned down, if a note on a result tells of one. */
-function refusalOf(note: unknown): [string, true][] {
-  const meta = objectIn(note);
-  const id = textIn(meta?.id);
-  const isRejected =
-    textIn(objectIn(meta?.permission_decision)?.decision) === 'reject' ||
-    /reject|denied|permission/.test(textIn(meta?.non_execution_kind) ?? '');
-  return id !== undefined && isRejected ? [[id, true]] : [];
-}
-
-function fileChangeOf(outcome: Said | undefined): AgentEvent | undefined {
-  const path = textIn(outcome?.filePath);
-  // Reading a file tells its path, too; only a change has a patch.
-  if (path === undefined || path === '' || !Array.isArray(outcome?.structuredPatch)) return undefined;
-  return {
-    kind: 'file_change',
-    path: brief(path, PATH_BYTES_MAX),
-    change: outcome.type === 'create' ? 'add' : 'update',
-  };
 }

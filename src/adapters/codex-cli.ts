@@ -43,6 +43,8 @@ export const codexCli: AgentAdapter = {
   knownVersions: CODEX_NEWEST,
   newestTried: CODEX_NEWEST,
   install: 'npm install --global @openai/codex@0.166',
+  // Called under exec it fails, and the stream has no line of it.
+  questionTools: ['request_user_input'],
   // Its shell starts only if its sandbox does.
   sandboxProbe: ['sandbox', '--', '/bin/sh', '-c', 'exit 0'],
   invoke: invokeCodex,

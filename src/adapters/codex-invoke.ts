@@ -28,6 +28,10 @@ export function invokeCodex(call: AgentCall): Invocation {
       ...flag('-o', `${call.home}/${LAST_MESSAGE}`),
       ...flag('-m', call.model),
       ...providerAt(door?.url),
+      // Left alone it asks its provider for plugins and reports on itself, which would count as reaching for the network.
+      ...setting('features.plugins', false),
+      ...setting('analytics.enabled', false),
+      ...setting('otel.metrics_exporter', 'none'),
       // Its web search runs at the provider, where no sandbox of ours reaches.
       ...(policy.network_posture === 'deny' ? setting('web_search', 'disabled') : []),
       ...(isOpenWithin(call) ? setting('sandbox_workspace_write.network_access', true) : []),

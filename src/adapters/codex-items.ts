@@ -1,5 +1,5 @@
-import { clip } from '../base/clip.ts';
-import { type AgentEvent, TEXT_BYTES_MAX } from '../contracts/agent-step/reading.ts';
+import type { AgentEvent } from '../contracts/agent-step/reading.ts';
+import { type Blocked, blockedIn } from './blocked.ts';
 import { brief, clipped, jsonOf, listIn, objectIn, type Said, textIn } from './said.ts';
 import { EVENTS_MAX } from './stream.ts';
 
@@ -10,13 +10,10 @@ export function isTool(item: Said): boolean {
   return TOOLS.has(item.type as string);
 }
 
-const TOOLS: ReadonlySet<string> = new Set([
-  'command_execution',
-  'file_change',
-  'mcp_tool_call',
-  'collab_tool_call',
-  'web_search',
-]);
+/** The only tool that Codex leaves running while it goes on. */
+export const COMMAND = 'command_execution';
+
+const TOOLS: ReadonlySet<string> = new Set([COMMAND, 'file_change', 'mcp_tool_call', 'collab_tool_call', 'web_search']);
 
 export function callOf(item: Said): Event<'tool_call'> {
   const command = textIn(item.command);
@@ -76,56 +73,28 @@ export function* changesOf(item: Said): Generator<AgentEvent> {
   }
 }
 
-interface Block {
-  readonly reason: string;
-  readonly path: string | undefined;
-  readonly isNetwork: boolean;
-}
-
 /**
- * What kept an item from doing what it set out to. Codex says so only of calls that it declined. What a sandbox blocks
- * is, to Codex, output like any other: it is known by the words of the system alone, so a program that prints those
- * words looks blocked, and a blocked one that prints none, or that Codex makes no item of, does not. Whether anything
- * was changed that may not be is for the work folder to tell.
+ * What kept an item from doing what it set out to. Codex says so only for calls that it declined. For a command that
+ * failed, its output may; for a change of files that failed, Codex gives no reason, so the path must.
  */
-export function blockIn(item: Said): Block | undefined {
+export function blockIn(
+  item: Said,
+  isGuarded: (path: string) => boolean,
+): (Blocked & { fromOutput?: true }) | undefined {
   if (item.status === 'declined')
     return { reason: 'declined by codex', path: undefined, isNetwork: item.type === 'web_search' };
-  if (item.type !== 'command_execution') return undefined;
-  const { text } = clip(textIn(item.aggregated_output) ?? '', TEXT_BYTES_MAX);
-  const isFailed = item.status === 'failed';
-  const pattern = BLOCKS.find(one => (isFailed || one.evenIfOk) && one.words.test(text));
-  if (!pattern) return undefined;
-  const at = text.search(pattern.words);
-  const from = text.lastIndexOf('\n', at - 1) + 1;
-  const end = text.indexOf('\n', at + 1);
-  // Of a long line the end tells what happened.
-  const line = text
-    .slice(from, end < 0 ? undefined : end)
-    .trim()
-    .slice(-LINE_UNITS_MAX);
-  return { reason: brief(line), path: READ_ONLY_PATH.exec(line)?.[1], isNetwork: NETWORK.test(line) };
+  if (item.status !== 'failed') return undefined;
+  if (item.type === 'command_execution') {
+    const blocked = blockedIn(textIn(item.aggregated_output) ?? '');
+    return blocked && { ...blocked, fromOutput: true };
+  }
+  if (item.type !== 'file_change') return undefined;
+  const path = listIn(item.changes)
+    .map(change => textIn(objectIn(change)?.path))
+    .find(one => one !== undefined && isGuarded(one));
+  if (path === undefined) return undefined;
+  return { reason: brief(`the change of ${path} failed`), path, isNetwork: false, fromOutput: true };
 }
-
-const LINE_UNITS_MAX = 300;
-
-/** Most programs end a line with the words of the system; Python and Node have their own form. */
-const BLOCKS: readonly { readonly words: RegExp; readonly evenIfOk: boolean }[] = [
-  { words: /: Read-only file system(?: \(os error 30\))?\r?$/m, evenIfOk: true },
-  { words: /: Operation not permitted(?: \(os error 1\))?\r?$/m, evenIfOk: true },
-  { words: /^(?:bwrap: |error building bubblewrap command)/m, evenIfOk: true },
-  { words: /\[Errno (?:1|30)\]|\b(?:EROFS: read-only file system|EPERM: operation not permitted)\b/, evenIfOk: false },
-  {
-    words: /: Network is unreachable\b|\bCould not resolve host: |Temporary failure in name resolution/,
-    evenIfOk: false,
-  },
-  { words: /\blandlock\b.{0,80}\b(?:denied|failed|restrict)/i, evenIfOk: false },
-];
-
-/** What a program says that got no socket, no way or no name. */
-const NETWORK = /\b(?:socket|connect): |: Network is unreachable\b|resolve host: |name resolution/;
-
-const READ_ONLY_PATH = /([^\s:]{1,300}): Read-only file system/;
 
 export function nameOf(value: unknown): string {
   return brief(textIn(value) || 'unnamed', NAME_BYTES_MAX);

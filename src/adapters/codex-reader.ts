@@ -1,12 +1,15 @@
 import type { AgentEvent, AgentReading, AgentUsage, LineReading } from '../contracts/agent-step/reading.ts';
 import type { ReaderOptions } from './agent.ts';
 import { Calls, Denials } from './calls.ts';
-import { blockIn, callOf, changesOf, isTool, nameOf, outcomeOf } from './codex-items.ts';
+import { blockIn, callOf, COMMAND, changesOf, isTool, nameOf, outcomeOf } from './codex-items.ts';
 import { brief, clipped, countIn, objectIn, type Said, statusIn, textIn } from './said.ts';
 import { ALIVE, alive, type Protocol, progress } from './stream.ts';
 
 /** The lines of `codex exec --json`. */
-export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Protocol {
+export function codexProtocol({
+  maxTurns,
+  isGuarded = () => false,
+}: Pick<ReaderOptions, 'maxTurns' | 'isGuarded'>): Protocol {
   const calls = new Calls();
   const denials = new Denials();
   let session: string | null = null;
@@ -20,8 +23,9 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
 
   /**
    * Codex calls the whole of a run one turn, and does not tell how often it asked its model. A turn as others count it,
-   * one answer of the model, is taken to begin with the first item, and with every item that begins after all the tools
-   * of the answer before have ended. Calls that one answer asks for, and Codex runs one after another, count as several.
+   * one answer of the model, is taken to begin with the first item, and with every item that begins after the newest tool
+   * of the answer before has ended. Calls that one answer asks for, and Codex runs one after another, count as several. An
+   * older tool may never end: Codex goes on while a command runs in the background. What the door hears bounds that.
    */
   let turns = 0;
   let isAnswerOver = true;
@@ -35,7 +39,7 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
   function bounded(events: readonly AgentEvent[]): LineReading {
     trouble = null;
     if (maxTurns === undefined || turns <= maxTurns) return progress(events);
-    return { events, sign: 'kill', reason: 'limit_turns' };
+    return { ...TOO_MANY_TURNS, events };
   }
 
   function started(item: Said): LineReading {
@@ -76,15 +80,16 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
     const events: AgentEvent[] = known ? [] : began(item);
     const { tool, path = null } = calls.get(call) ?? { tool: nameOf(item.type) };
     const outcome = outcomeOf(item, call);
-    const block = blockIn(item);
+    const block = blockIn(item, isGuarded);
     if (block) {
-      const { reason, isNetwork } = block;
-      const denial = { tool, call, reason, path: block.path ?? path, isNetwork, native_line: number };
+      const { reason } = block;
+      const denial = { ...block, tool, call, path: block.path ?? path, native_line: number };
       if (denials.add(denial)) events.push({ kind: 'denial', call, tool, reason });
     }
     events.push(outcome, ...(outcome.ok ? changesOf(item) : []));
+    const isNewest = calls.isNewest(call);
     calls.end(call);
-    if (calls.inFlight === 0) isAnswerOver = true;
+    if (isNewest || calls.isEmpty) isAnswerOver = true;
     return bounded(events);
   }
 
@@ -148,6 +153,11 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
   return {
     calls,
     denials,
+    heard({ isFirst, answersBefore }) {
+      // It asked again, so it waits for no command.
+      if (isFirst) calls.leave(COMMAND);
+      return maxTurns !== undefined && answersBefore >= maxTurns ? TOO_MANY_TURNS : undefined;
+    },
     line(said, number) {
       const item = objectIn(said.item);
       switch (said.type) {
@@ -187,6 +197,8 @@ export function codexProtocol({ maxTurns }: Pick<ReaderOptions, 'maxTurns'>): Pr
     }),
   };
 }
+
+const TOO_MANY_TURNS: LineReading = { events: [], sign: 'kill', reason: 'limit_turns' };
 
 /** An `error` line that is not the end: Codex tries again, for ever if there is no network. */
 const RETRY = /^Reconnecting|waiting for network/;

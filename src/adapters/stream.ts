@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { textOf } from '../base/json-refusal.ts';
-import type { AgentEvent, AgentReader, AgentReading, EndFacts, LineReading } from '../contracts/agent-step/reading.ts';
+import type {
+  AgentEvent,
+  AgentReader,
+  AgentReading,
+  EndFacts,
+  LineReading,
+  ModelSpeech,
+} from '../contracts/agent-step/reading.ts';
 import type { ReaderOptions } from './agent.ts';
 import type { Calls, Denials } from './calls.ts';
 import { asksForInput } from './prompt.ts';
@@ -10,6 +17,8 @@ import { brief, objectIn, type Said } from './said.ts';
 export interface Protocol {
   /** Undefined for a line of a type that it does not know. */
   line(said: Said, number: number): LineReading | undefined;
+  /** Undefined where it means nothing more than that the agent gets on. */
+  heard?(speech: ModelSpeech): LineReading | undefined;
   readonly calls: Calls;
   readonly denials: Denials;
   end(facts: EndFacts): Omit<AgentReading, 'lines' | 'denials' | 'denialCount'>;
@@ -57,10 +66,11 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
         return ALIVE;
       }
       const isDenied = protocol.denials.count > before;
-      return isDenied && approval === 'fail_on_prompt' && reading.sign !== 'terminal'
+      return isDenied && approval === 'fail_on_prompt' && reading.sign !== 'terminal' && reading.sign !== 'kill'
         ? { events: reading.events, sign: 'kill', reason: 'denied_tool' }
         : reading;
     },
+    heard: speech => protocol.heard?.(speech) ?? progress([]),
     get inFlight() {
       return protocol.calls.inFlight;
     },

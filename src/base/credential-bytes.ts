@@ -47,14 +47,15 @@ export function isOf(bytes: Buffer, at: number, sets: number): boolean {
   return at >= 0 && at < bytes.length && isIn(bytes[at] as number, sets);
 }
 
-/** Where the bytes of a set end that begin here. A mask counts as one of them, so that no credential is left around it. */
+/** Where the bytes of a set end that begin here. A mask counts as one of them, also half of one, so that no credential is left around it. */
 export function endOf(bytes: Buffer, from: number, sets: number, lengthMax: number): number {
   const last = Math.min(bytes.length, from + lengthMax);
   let at = from;
   while (at < last) {
     const byte = bytes[at] as number;
     if (((SETS[byte] as number) & sets) !== 0) at++;
-    else if (byte === OPENING && at > from && startsAt(bytes, at, MASK)) at += MASK.length;
+    else if (byte === OPENING && at > from && (startsAt(bytes, at, MASK) || beginsAt(bytes, at, MASK)))
+      at += MASK.length;
     else break;
   }
   return Math.min(at, bytes.length);

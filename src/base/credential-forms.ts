@@ -44,9 +44,11 @@ export const authorization = {
   match(bytes: Buffer, at: number): Match | undefined {
     if (!canBegin(bytes, at)) return undefined;
     const wordEnd = endOf(bytes, at, ALNUM, 7);
+    // Most words end otherwise, and need not be read.
+    if (wordEnd < bytes.length && bytes[wordEnd] !== SPACE) return undefined;
     const word = bytes.toString('latin1', at, wordEnd).toLowerCase();
     if (wordEnd === bytes.length) return isBeginning(word) ? { from: at, to: at, isOpen: true } : undefined;
-    if ((word !== 'bearer' && word !== 'basic') || bytes[wordEnd] !== SPACE) return undefined;
+    if (word !== 'bearer' && word !== 'basic') return undefined;
     const begin = wordEnd + 1;
     const to = endOf(bytes, begin, TOKEN, TOKEN_MAX);
     const isOpen = to === bytes.length && to - begin < TOKEN_MAX;
@@ -119,9 +121,10 @@ export const connection = {
   match(bytes: Buffer, at: number): Match | undefined {
     const equals = endOf(bytes, at + 1, ALNUM, NAME_MAX);
     if (equals === bytes.length && equals - at <= NAME_MAX) return { from: at, to: at, isOpen: true };
+    if (bytes[equals] !== EQUAL) return undefined;
     const name = bytes.toString('latin1', at, equals).toLowerCase();
     const min = CONNECTION[name];
-    if (min === undefined || bytes[equals] !== EQUAL) return undefined;
+    if (min === undefined) return undefined;
     const begin = equals + 1;
     if (!isSecretFirst(bytes, begin)) return undefined;
     const to = endOf(bytes, begin, name.startsWith(';') ? TOKEN | MARKS : BASE64, VALUE_MAX);
@@ -154,10 +157,8 @@ export function namedValue(
       const nameEnd = endOf(bytes, at, WORD_DASH, NAME_MAX);
       const open: Match = { from: at, to: at, isOpen: true };
       if (nameEnd === bytes.length) return nameEnd - at < NAME_MAX ? open : undefined;
-      const words = bytes.toString('latin1', at, nameEnd);
-      if (!isNamed(words, names, further)) return undefined;
       const begin = valueAt(bytes, nameEnd);
-      if (begin === undefined) return undefined;
+      if (begin === undefined || !isNamed(bytes.toString('latin1', at, nameEnd), names, further)) return undefined;
       if (begin >= bytes.length) return open;
       if (!isSecretFirst(bytes, begin)) return undefined;
       const to = endOf(bytes, begin, sets, max + 1);

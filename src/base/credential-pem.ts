@@ -1,8 +1,9 @@
-import { BASE64, endOf, isOf, type Match, startsAt, UPPER } from './credential-bytes.ts';
+import { BASE64, beginsAt, endOf, isOf, type Match, startsAt, UPPER } from './credential-bytes.ts';
 
 /** Private keys in PEM and PGP armour, whole or broken off, with real or escaped line ends. */
 export const privateKey = {
   kind: 'private_key',
+  anchors: ['-----BEGIN'],
   match(bytes: Buffer, from: number): Match | undefined {
     const word = from + '-----BEGIN'.length;
     let label = word;
@@ -26,12 +27,13 @@ function keyAfter(bytes: Buffer, from: number, begin: number): Match | undefined
   let at = begin;
   while (at < last && !(bytes[at] === DASH && startsAt(bytes, at, RULE)) && isInside(bytes[at] as number)) at++;
   if (at - begin >= KEY_BYTES_MIN && startsAt(bytes, at, '-----END')) {
-    const title = Math.min(bytes.length, at + '-----END'.length + LABEL_MAX);
-    const rule = bytes.indexOf(RULE, at + RULE.length);
-    if (rule >= 0 && rule <= title) return { from, to: rule + RULE.length, isOpen: false };
-    return { from, to: at + '-----END'.length, isOpen: bytes.length < title };
+    const title = at + '-----END'.length + LABEL_MAX;
+    const rule = bytes.subarray(0, title + RULE.length).indexOf(RULE, at + RULE.length);
+    if (rule >= 0) return { from, to: rule + RULE.length, isOpen: false };
+    return { from, to: at + '-----END'.length, isOpen: bytes.length < title + RULE.length };
   }
-  const isOpen = at >= bytes.length - RULE.length && at < begin + KEY_BYTES_MAX;
+  const isCut = at === bytes.length || beginsAt(bytes, at, '-----END');
+  const isOpen = isCut && at < begin + KEY_BYTES_MAX;
   const to = linesAfter(bytes, begin, at);
   return to > begin ? { from, to, isOpen } : isOpen ? { from, to: from, isOpen } : undefined;
 }

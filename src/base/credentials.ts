@@ -20,11 +20,12 @@ import {
   WORD_DASH,
 } from './credential-bytes.ts';
 import { authorization, connection, jsonWebToken, namedValue } from './credential-forms.ts';
+import { privateKey } from './credential-pem.ts';
 
 /** A form that many credentials have. */
 interface Credential {
   readonly kind: string;
-  /** The first letters, four of them, so that one search finds all forms. */
+  /** The first letters, at least four of them, so that one search finds all forms. */
   readonly anchors: readonly string[];
   /** Work is proportional to what is matched, or bounded: no form is read twice from two anchors. */
   match(bytes: Buffer, at: number): Match | undefined;
@@ -75,7 +76,7 @@ function longest(matches: readonly (Match | undefined)[]): Match | undefined {
 
 /** A beginning of fewer than four letters is looked for with each that can follow. */
 function anchorsOf(prefix: string, sets: number): string[] {
-  if (prefix.length >= ANCHOR_LENGTH) return [prefix.slice(0, ANCHOR_LENGTH)];
+  if (prefix.length >= ANCHOR_LENGTH) return [prefix];
   const anchors: string[] = [];
   for (let byte = 0x21; byte < 0x7f; byte++) {
     if (isIn(byte, sets)) anchors.push(prefix + String.fromCharCode(byte));
@@ -83,7 +84,7 @@ function anchorsOf(prefix: string, sets: number): string[] {
   return anchors.flatMap(anchor => anchorsOf(anchor, sets));
 }
 
-export const ANCHOR_LENGTH = 4;
+const ANCHOR_LENGTH = 4;
 
 /** Well-known credentials, by the names that the evidence has for them. */
 export const CREDENTIALS: readonly Credential[] = [
@@ -137,4 +138,5 @@ export const CREDENTIALS: readonly Credential[] = [
   jsonWebToken,
   authorization,
   connection,
+  privateKey,
 ];

@@ -26,40 +26,33 @@ export class Stage {
     this.#note = note;
   }
 
-  take(chunk: Buffer): Buffer {
-    const clear = this.#clearOf(chunk);
-    if (clear > 0) return this.#passOn(chunk, this.#mask(chunk, 0, true, undefined, clear));
-    const all = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
+  take(chunk: Buffer): Buffer[] {
+    if (chunk.length < LARGE_BYTES)
+      return this.#takeAll(this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk);
+    // Do not copy a large chunk: after its first bytes, everything held is part of it.
+    const border = chunk.subarray(0, BORDER_BYTES);
+    const first = this.#takeAll(Buffer.concat([this.#held, border]));
+    const isWithin = this.#held.length <= BORDER_BYTES;
+    const rest = isWithin
+      ? chunk.subarray(BORDER_BYTES - this.#held.length)
+      : Buffer.concat([this.#held, chunk.subarray(BORDER_BYTES)]);
+    return [...first, ...this.#takeAll(rest)];
+  }
+
+  /** Takes the held bytes together with those that follow. */
+  #takeAll(all: Buffer): Buffer[] {
     if (all.length < this.#enough) {
       this.#held = all;
-      return NOTHING;
+      return [];
     }
-    return this.#passOn(all, this.#mask(all, this.#passed, true));
-  }
-
-  /**
-   * How far a large chunk is clear of what came before it, so that the two need not be put together; 0 if that is not known.
-   * Looking at its beginning is enough, if nothing of before is held back.
-   */
-  #clearOf(chunk: Buffer): number {
-    if (this.#held.length > this.#passed || this.#held.length === 0 || chunk.length < LARGE_BYTES) return 0;
-    const both = Buffer.concat([this.#held, chunk.subarray(0, BEGINNING_BYTES)]);
-    let isClear = true;
-    const { end } = this.#mask(both, this.#passed, true, () => {
-      isClear = false;
-    });
-    const clear = end - this.#passed;
-    return isClear && clear >= BACK_BYTES ? clear : 0;
-  }
-
-  #passOn(all: Buffer, { bytes, end }: { readonly bytes: Buffer; readonly end: number }): Buffer {
+    const { bytes, end } = this.#mask(all, this.#passed, true);
     const from = Math.max(0, end - BACK_BYTES);
     this.#held = Buffer.from(all.subarray(from));
     this.#passed = end - from;
     // A long beginning that grows by single bytes is not read again for each of them.
     const open = all.length - end;
     this.#enough = open > OPEN_SMALL ? this.#passed + 2 * open : 0;
-    return bytes;
+    return bytes.length > 0 ? [bytes] : [];
   }
 
   end(): Buffer {
@@ -92,12 +85,11 @@ export class Stage {
     start: number,
     canGrow: boolean,
     onFound: (kind: string, at: number, end: number) => void = this.#note,
-    searchFrom = start,
   ): { bytes: Buffer; end: number } {
     const readers = this.#finders.flatMap(finder => readersOf(finder, all, canGrow));
     const parts: Buffer[] = [];
     let from = start;
-    let search = searchFrom;
+    let search = start;
     for (;;) {
       const found = firstOf(readers, search);
       const hold = readers.reduce((least, reader) => Math.min(least, reader.holdAt(search)), all.length);
@@ -179,9 +171,9 @@ class Reader {
 
 const NOTHING: Buffer = Buffer.alloc(0);
 const MASK_BYTES = Buffer.from(MASK);
-/** As far as the form of a credential looks back. */
-const BACK_BYTES = 16;
+/** The finders look back this far, also for first letters that were passed on. */
+const BACK_BYTES = 64;
 const OPEN_SMALL = 1_024;
-/** Smaller chunks are put together with what came before. */
+/** Smaller chunks are joined with the held bytes. Of larger ones, only the first bytes are. */
 const LARGE_BYTES = 8 * 1024;
-const BEGINNING_BYTES = 512;
+const BORDER_BYTES = 128;

@@ -34,15 +34,19 @@ export class Masker {
   }
 
   take(chunk: Buffer): Buffer {
-    return this.#stages.reduce((bytes, stage) => stage.take(bytes), chunk);
+    return joined(this.pieces(chunk));
+  }
+
+  /** The same in pieces: large chunks are not copied. */
+  pieces(chunk: Buffer): readonly Buffer[] {
+    return this.#stages.reduce<readonly Buffer[]>((all, stage) => all.flatMap(bytes => stage.take(bytes)), [chunk]);
   }
 
   /** What was held back, once nothing more can follow it. */
   end(): Buffer {
     return this.#stages.reduce((bytes, stage) => {
-      const taken = bytes.length > 0 ? stage.take(bytes) : bytes;
-      const rest = stage.end();
-      return taken.length > 0 ? Buffer.concat([taken, rest]) : rest;
+      const taken = bytes.length > 0 ? stage.take(bytes) : [];
+      return joined([...taken, stage.end()]);
     }, Buffer.alloc(0) as Buffer);
   }
 
@@ -107,6 +111,10 @@ function isMasking(masking: readonly string[] | Needles | Masking): masking is M
 /** What to look for, where these values must not be seen. */
 export function needlesOf(secrets: readonly string[]): Needles {
   return new Needles(secretForms(secrets), new Needles(secretValues(secrets)));
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 }
 
 class DeclaredFinder implements Finder {

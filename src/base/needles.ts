@@ -1,3 +1,11 @@
+import { Sieve, SievedPlaces } from './sieve.ts';
+
+/** A text that was found: where it begins, and its length. */
+export interface Hit {
+  readonly at: number;
+  readonly length: number;
+}
+
 /** Many texts that are looked for in bytes at once: how many they are hardly matters to how long it takes. */
 export class Needles {
   /** Sorted, so that those with a common beginning are neighbours, the shortest first. */
@@ -9,6 +17,9 @@ export class Needles {
   /** Whether one begins with these two bytes. */
   readonly #begins = new Uint8Array(65_536);
   readonly #shortest: number;
+  #searchedBytes = 0;
+  /** Built once so much was searched that it is worth it. */
+  #sieve: Sieve | 'none' | undefined;
   readonly longest: number;
   /** The same values without their forms. */
   readonly plain: Needles | undefined;
@@ -26,33 +37,54 @@ export class Needles {
     if (this.longest > 0 && this.#shortest > 1) this.#measure();
   }
 
-  /** The first that begins at `from` or later, and before another place; of those that begin together the longest. */
-  find(bytes: Buffer, from: number, before = bytes.length): { at: number; length: number } | undefined {
-    const last = Math.min(before - 1, bytes.length - this.#shortest);
-    if (this.#shortest === 1) return this.#findEach(bytes, from);
+  /** The first that begins at `from` or later; of those that begin together the longest. */
+  find(bytes: Buffer, from: number): Hit | undefined {
+    return this.over(bytes).next(from);
+  }
+
+  /** A search that reads no byte twice. Callers must not go back. */
+  over(bytes: Buffer): { next(from: number): Hit | undefined } {
+    const places = this.#placesIn(bytes);
+    return {
+      next: from => {
+        for (let at = places.next(from); at >= 0; at = places.next(at + 1)) {
+          const length = this.#canBeginAt(bytes, at) ? this.#match(bytes, at).length : 0;
+          if (length > 0) return { at, length };
+        }
+        return undefined;
+      },
+    };
+  }
+
+  #placesIn(bytes: Buffer): { next(from: number): number } {
+    this.#searchedBytes += bytes.length;
+    if (this.#searchedBytes >= WORTH_BYTES) this.#sieve ??= Sieve.of(this.#sorted) ?? 'none';
+    return this.#sieve instanceof Sieve && bytes.length >= SMALL_BYTES
+      ? new SievedPlaces(this.#sieve, bytes)
+      : { next: from => this.#placeFrom(bytes, from) };
+  }
+
+  /** The next place where one may begin, or -1. For small texts, and for needles without a sieve. */
+  #placeFrom(bytes: Buffer, from: number): number {
+    const last = bytes.length - this.#shortest;
+    if (this.#shortest === 1) return from <= last ? from : -1;
     const toPair = this.#shortest - 2;
     for (let at = from; at <= last; at++) {
       const shift = this.#shifts[pairAt(bytes, at + toPair)] as number;
       if (shift > 0) at += shift - 1;
-      else if (this.#begins[pairAt(bytes, at)] === 1) {
-        const { length } = this.#match(bytes, at);
-        if (length > 0) return { at, length };
-      }
+      else if (this.#begins[pairAt(bytes, at)] === 1) return at;
     }
-    return undefined;
+    return -1;
   }
 
-  #findEach(bytes: Buffer, from: number): { at: number; length: number } | undefined {
-    for (let at = from; at < bytes.length; at++) {
-      const { length } = this.#match(bytes, at);
-      if (length > 0) return { at, length };
-    }
-    return undefined;
+  #canBeginAt(bytes: Buffer, at: number): boolean {
+    return this.#shortest === 1 || this.#begins[pairAt(bytes, at)] === 1;
   }
 
   /** Whether all the bytes from here on are the beginning of one that is longer than they are. */
   beginsAt(bytes: Buffer, at: number): boolean {
-    return this.#match(bytes, at).canGrow;
+    const byte = bytes[at] as number;
+    return this.#starts[byte] !== this.#starts[byte + 1] && this.#match(bytes, at).canGrow;
   }
 
   #match(bytes: Buffer, at: number): { length: number; canGrow: boolean } {
@@ -104,3 +136,6 @@ function pairAt(bytes: Buffer, at: number): number {
 }
 
 const SHIFT_MAX = 255;
+/** Smaller texts are not worth a call into the sieve, and fewer bytes in all not worth building it, which takes some milliseconds. */
+const SMALL_BYTES = 512;
+const WORTH_BYTES = 128 * 1024;

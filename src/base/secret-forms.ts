@@ -55,7 +55,8 @@ function* jsonForms(value: string): Generator<string> {
   const json = inJson(value);
   const upper = json.replace(/[^ -~]/g, character => `\\u${unicodeEscape(character).slice(2).toUpperCase()}`);
   const go = json.replace(/[<>&]/g, unicodeEscape);
-  for (const form of [json, inAscii(json), upper, inAscii(json).replaceAll('/', '\\/'), go]) {
+  const slashes = [json, inAscii(json)].map(form => form.replaceAll('/', '\\/'));
+  for (const form of [json, inAscii(json), upper, ...slashes, go]) {
     yield form;
     yield inJson(form);
     yield inAscii(inJson(form));
@@ -79,6 +80,7 @@ function* quotedForms(value: string): Generator<string> {
     .replace(/[^\0-~]/g, byte => `\\x${byte.charCodeAt(0).toString(16)}`);
   yield text;
   yield bytes;
+  yield inJson(value).replaceAll("'", "\\'");
   for (const apostrophe of ["\\'", "'\\''", `'"'"'`]) {
     yield text.replaceAll("'", apostrophe);
     yield bytes.replaceAll("'", apostrophe);

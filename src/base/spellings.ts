@@ -1,3 +1,5 @@
+import { BACKSLASH, SLASHES_MAX, SpeltOut } from './spelt-out.ts';
+
 /** Bytes as they are meant where some are escaped, and which of them came from where. */
 export interface Spelling {
   readonly bytes: Buffer;
@@ -19,7 +21,9 @@ export function spellingsOf(bytes: Buffer, around: number): Spelling[] {
   const found: Spelling[] = [];
   const last = bytes[bytes.length - 1];
   if (last === BACKSLASH || bytes.includes('\\u') || bytes.includes('\\x')) {
-    found.push(spelling(bytes, BACKSLASH, backslash, around), spelling(bytes, BACKSLASH, inJson, around));
+    found.push(spelling(bytes, BACKSLASH, backslash, around));
+    // The same but for two backslashes in a row.
+    if (bytes.includes('\\\\')) found.push(spelling(bytes, BACKSLASH, inJson, around));
   }
   if (bytes.includes(PERCENT)) found.push(spelling(bytes, PERCENT, percent, around));
   if (last === AMPERSAND || bytes.includes('&#')) found.push(spelling(bytes, AMPERSAND, entity, around));
@@ -39,8 +43,10 @@ type ReadEscape = (bytes: Buffer, at: number) => Escape | null | undefined;
 /** Only what is near an escape is copied: everything else means what it says. */
 function spelling(written: Buffer, first: number, read: ReadEscape, around: number): Spelling {
   const meant = new Meant(written);
+  const nearby = first === BACKSLASH ? new SpeltOut(written, around) : undefined;
+  const next = (from: number): number => nextOf(written, first, nearby?.from(from) ?? from);
   let openAt = written.length;
-  for (let at = written.indexOf(first); at >= 0; ) {
+  for (let at = next(0); at >= 0; ) {
     const escape = read(written, at);
     if (escape === null) {
       openAt = at;
@@ -49,8 +55,8 @@ function spelling(written: Buffer, first: number, read: ReadEscape, around: numb
     if (escape) {
       meant.plain(at, around);
       meant.escape(at, escape);
-      at = nextOf(written, first, at + escape.length);
-    } else at = nextOf(written, first, at + 1);
+      at = next(at + escape.length);
+    } else at = next(at + 1);
   }
   return meant.end(openAt, around);
 }
@@ -67,7 +73,7 @@ const NEAR_BYTES = 16;
 /** Puts together what is meant. */
 class Meant {
   readonly #written: Buffer;
-  readonly #bytes: Buffer;
+  #bytes: Buffer = NOTHING;
   /** Where each escape or gap begins and ends, in what is meant and in what is written. */
   readonly #marks: number[] = [];
   #length = 0;
@@ -75,7 +81,6 @@ class Meant {
 
   constructor(written: Buffer) {
     this.#written = written;
-    this.#bytes = Buffer.allocUnsafe(written.length + 1);
   }
 
   plain(to: number, around: number): void {
@@ -89,6 +94,7 @@ class Meant {
   escape(at: number, { length, code, isByte }: Escape): void {
     if (isByte || code < 0x80) return this.#mark(code, at + length);
     const begin = this.#length;
+    this.#makeRoom(UTF8_BYTES_MAX);
     this.#length += this.#bytes.write(String.fromCodePoint(code), this.#length);
     this.#marks.push(begin, this.#length, at, at + length);
     this.#from = at + length;
@@ -104,14 +110,23 @@ class Meant {
 
   /** One byte for everything up to a place. */
   #mark(byte: number, to: number): void {
+    this.#makeRoom(1);
     this.#bytes[this.#length] = byte;
     this.#marks.push(this.#length, this.#length + 1, this.#from, to);
     this.#length++;
     this.#from = to;
   }
 
+  #makeRoom(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(MEANT_BYTES_MIN, 2 * (this.#length + more)));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+
   #copy(to: number): void {
-    if (to - this.#from > NEAR_BYTES) {
+    this.#makeRoom(to - this.#from);
+    if (to - this.#from > COPY_BYTES_MIN) {
       this.#length += this.#written.copy(this.#bytes, this.#length, this.#from, to);
     } else {
       for (let at = this.#from; at < to; at++) this.#bytes[this.#length++] = this.#written[at] as number;
@@ -120,6 +135,12 @@ class Meant {
   }
 }
 
+/** Most texts have few escapes, or none. */
+const NOTHING = Buffer.alloc(0);
+const MEANT_BYTES_MIN = 256;
+const UTF8_BYTES_MAX = 4;
+/** For fewer bytes, a call takes longer than copying them. */
+const COPY_BYTES_MIN = 128;
 /** In no text. */
 const GAP_BYTE = 0xff;
 const GAP_MIN = 64;
@@ -252,11 +273,8 @@ for (let digit = 0; digit < 16; digit++) {
   HEX[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;
 }
 
-const BACKSLASH = 0x5c;
 const PERCENT = 0x25;
 const AMPERSAND = 0x26;
-/** JSON in JSON in JSON. */
-const SLASHES_MAX = 8;
 const ENTITY_MAX = 12;
 
 /** What else a backslash can stand before, where some letters of a text are spelt out. */

@@ -1,5 +1,6 @@
 import { printable } from '../base/printable.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { LeftRunning } from '../contracts/capture.ts';
 import type { PolicySummary } from '../contracts/agent-step/index.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import type { Paint } from './paint.ts';
@@ -71,6 +72,13 @@ export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint
 }
 
 const REVIEW_MAX = 20;
+
+/** What Proctor had to end after the agent. */
+export function leftRunningLines(left: LeftRunning | null | undefined, paint: Paint): string[] {
+  if (!left || left.processes === 0) return [];
+  const names = left.programs.map(name => printable(shortText(name, PATH_UNITS_MAX))).join(', ');
+  return [`  ${paint('note', 'running')}   ${counted(left.processes, 'process', 'processes')} when it ended: ${names}`];
+}
 
 const COMMITS_MAX = 5;
 

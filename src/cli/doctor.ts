@@ -18,7 +18,7 @@ export async function doctorCommand({ json }: { json?: true }): Promise<number> 
     path === undefined ? paint('faint', `${name} –`) : `${name} ${paint('good', '✓')}`,
   );
   stdout.write(`\n${paint('strong', 'interpreters')}  in a sandbox: ${seen.join('  ')}\n`);
-  stdout.write(`${paint('strong', 'at once')}       ${diagnosis.slots} runs on this machine, whoever starts them\n`);
+  stdout.write(`${paint('strong', 'at once')}       ${diagnosis.slots} programs per user; the rest wait for a slot\n`);
   return 0;
 }
 

@@ -11,6 +11,7 @@ import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
+import { leftRunningLines } from './agent-text.ts';
 import {
   contextLines,
   credentialText,
@@ -194,6 +195,7 @@ function asJson(result: AgentRunResult): object {
     denials: result.denials,
     changes: result.changes,
     needs_review: result.needsReview,
+    left_running: result.leftRunning,
     usage: result.reported,
     model_access: result.modelAccess,
     project_context: result.projectContext ?? null,
@@ -239,6 +241,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     `  changes   ${changesText(result)}`,
     ...(result.needsReview.length === 0 ? [] : [`  ${paint('note', 'review')}    ${reviewText(result)}`]),
+    ...leftRunningLines(result.leftRunning, paint),
     `  evidence  ${printable(path.relative(process.cwd(), result.folder))}`,
     paint(
       'faint',

@@ -34,7 +34,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     const torn = recovered ? paint('note', `  ${interruptedText(recovered)}`) : '';
     const style = STYLES[status] ?? 'bad';
     stdout.write(
-      `${paint(style, status.replace('_', ' ').padEnd(STATUS_WIDTH))} ${when}  ${took.padStart(8)}  ${id}  ${printable(subject ?? '')}${torn}${foreign}${where}\n`,
+      `${paint(style, printable(status.replace('_', ' ').padEnd(STATUS_WIDTH)))} ${printable(when)}  ${took.padStart(8)}  ${printable(id)}  ${printable(subject ?? '')}${torn}${foreign}${where}\n`,
     );
     if (resume !== undefined)
       stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} to go on: ${printable(resume)}\n`));
@@ -75,7 +75,7 @@ export async function pruneCommand({
     return 0;
   }
   for (const name of [...runs, ...comparisons, ...reports.map(id => `report of ${id}`)]) {
-    stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${name}\n`);
+    stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${printable(name)}\n`);
   }
   const counts = [
     counted(runs.length, 'run'),
@@ -91,7 +91,7 @@ export async function recoverCommand({ json }: { json?: true }): Promise<number>
   if (json) stdout.write(`${printableJson({ runs: recovered.map(({ id, became }) => ({ run_id: id, became })) })}\n`);
   else {
     for (const { id, became, why } of recovered) {
-      stdout.write(`${printable(id)}  ${BECAME[became]}${why === undefined ? '' : `: ${why}`}\n`);
+      stdout.write(`${printable(id)}  ${BECAME[became]}${why === undefined ? '' : `: ${printable(why)}`}\n`);
     }
     if (recovered.length === 0) stdout.write('Every run here is finished.\n');
   }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable } from '../base/printable.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
-import { claimLines, diffLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
+import { claimLines, diffLines, leftRunningLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
 import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
@@ -120,6 +120,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     ...(request ? [`  task      ${taskText(request.rendered_task_text)}`] : []),
     `  when      ${metadata?.started_at ?? 'not known'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
     `  ended     ${endingText(ending)}`,
+    ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
     ...contextLines(outcome.project_context),
     `  model     ${modelText(outcome)}`,

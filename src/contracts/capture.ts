@@ -20,6 +20,13 @@ export interface Phase {
   readonly durationMs: number;
 }
 
+/** Programs that ran on when the one they belong to had ended, or was ended. */
+export interface LeftRunning {
+  readonly processes: number;
+  /** Each name once, and only the first ones. */
+  readonly programs: readonly string[];
+}
+
 /** Everything that is known of a program once it is dead, but for the files that it left. */
 export interface Capture {
   readonly ending: Ending;
@@ -32,8 +39,12 @@ export interface Capture {
   readonly memoryPeakBytes?: number;
   /** How often it was refused another process. */
   readonly forksDenied?: number;
+  /** How often an agent reached for a network that it does not have. Undefined where the kernel did not tell. */
+  readonly networkAttempts?: number;
   /** Processor time and memory are sums of samples: what happened between two of them may be missing. */
   readonly isSampled?: true;
   /** How many of its processes could not be ended. Undefined where one could have hidden itself. */
   readonly survivors?: number;
+  /** What it started and had not ended yet. Undefined where nobody looked. */
+  readonly leftRunning?: LeftRunning;
 }

@@ -92,7 +92,6 @@ export function resultOf({ judgement: { termination, reason, finalText } }: Agen
 
 function metadataOf(run: AgentRun): object {
   const { plan, capture, judgement } = run;
-  const { how } = capture.ending;
   const { startedAtMs, endedAtMs } = agentTimes(run);
   return {
     schema_version: 'runner-metadata.v1',
@@ -107,7 +106,7 @@ function metadataOf(run: AgentRun): object {
     approval_posture: plan.invocation.approval,
     started_at: instantText(startedAtMs),
     ended_at: instantText(endedAtMs),
-    exit_code: how === 'lost' || how === 'not_started' ? null : exitOf(capture.ending).code,
+    exit_code: hasOwnCode(judgement.termination, capture.ending) ? exitOf(capture.ending).code : null,
     termination: judgement.termination,
     reason: judgement.reason,
     capture_format: 'ndjson',
@@ -125,6 +124,11 @@ function agentTimes({ plan, capture, completedAtMs }: AgentRun): { startedAtMs: 
   if (!phase) return { startedAtMs: plan.startedAtMs, endedAtMs: completedAtMs };
   const startedAtMs = Math.min(Math.max(phase.startedAtMs, plan.startedAtMs), completedAtMs);
   return { startedAtMs, endedAtMs: Math.min(startedAtMs + phase.durationMs, completedAtMs) };
+}
+
+/** Not one that never ran to its end, and not one that was done before we ended it. */
+export function hasOwnCode(termination: AgentOutcome['termination'], { how }: AgentOutcome['ending']): boolean {
+  return how !== 'lost' && how !== 'not_started' && !(how === 'killed' && termination === 'completed');
 }
 
 function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutcome {
@@ -153,9 +157,16 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     ...(plan.turnLimit && { turn_limit: plan.turnLimit }),
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
+    network_attempts: capture.networkAttempts ?? null,
+    ...leftRunningOf(capture),
     ...(recovered && { recovered }),
     ...maskingOf(judgement.masking, capture),
   };
+}
+
+function leftRunningOf({ leftRunning }: AgentRun['capture']): Pick<AgentOutcome, 'left_running'> {
+  if (!leftRunning) return {};
+  return { left_running: { processes: leftRunning.processes, programs: [...leftRunning.programs] } };
 }
 
 function finalState({ plan, capture, judgement, completedAtMs }: AgentRun): string {

@@ -42,8 +42,28 @@ export function refuseForeign(folder: string): void {
   }
 }
 
+/** Refuses a folder that holds anything but files and folders: a run leaves no links, and Proctor must not follow one. */
+export function refuseOdd(folder: string): void {
+  const pending = [{ at: folder, depth: 0 }];
+  let count = 0;
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { at, depth } = next;
+    if (depth > DEPTH_MAX || !lstatSync(at).isDirectory()) throw oddFolder();
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      if (++count > ENTRIES_MAX) throw oddFolder();
+      if (entry.isDirectory()) pending.push({ at: path.join(at, entry.name), depth: depth + 1 });
+      else if (!entry.isFile()) throw oddFolder();
+    }
+  }
+}
+
+export function oddFolder(): Fault {
+  return new Fault('odd_folder', 'The folder of a run holds what no run leaves there. It is left as it is.');
+}
+
 /** More than any run leaves. */
 const ENTRIES_MAX = 1_000_000;
+const DEPTH_MAX = 100;
 
 function odd(file: string, why: string, cause?: unknown): Fault {
   return new Fault(

@@ -12,7 +12,7 @@ import { completeIntent } from './intent-recover.ts';
 import { JOURNAL, readJournal } from './journal.ts';
 import { type Because, lineOf, lostCapture, PARTS, PASSING, removeUnfinished, streamLeft, unknownOf } from './left.ts';
 import type { Ledger } from './ledger.ts';
-import { refuseForeign } from './own-file.ts';
+import { oddFolder, refuseForeign, refuseOdd } from './own-file.ts';
 import { RUN_ID } from './runs.ts';
 import { sealedEntry } from './sealed-entry.ts';
 import { storedFiles } from './sealed-files.ts';
@@ -116,30 +116,11 @@ export async function recoverRun(
   }
 }
 
-/** A run leaves files and folders. Whatever else is here was put here by somebody, perhaps for us to follow it. */
-export function refuseOdd(folder: string): void {
-  const pending = [{ at: folder, depth: 0 }];
-  let count = 0;
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const { at, depth } = next;
-    if (depth > DEPTH_MAX || !lstatSync(at).isDirectory()) throw new Fault('odd_folder', ODD);
-    for (const entry of readdirSync(at, { withFileTypes: true })) {
-      if (++count > ENTRIES_MAX) throw new Fault('odd_folder', ODD);
-      if (entry.isDirectory()) pending.push({ at: path.join(at, entry.name), depth: depth + 1 });
-      else if (!entry.isFile()) throw new Fault('odd_folder', ODD);
-    }
-  }
-}
-
-/** More than any run leaves. */
-const ENTRIES_MAX = 1_000_000;
-const DEPTH_MAX = 100;
-
 /** Takes away the folder of a run that had not begun: its journal and empty folders, and nothing that holds more. */
 function removeEmpty(folder: string): void {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const isUnbegun = RUN_ID.test(path.basename(folder)) && names.every(name => EMPTY_RUN.has(name));
-  if (!isUnbegun) throw new Fault('odd_folder', ODD);
+  if (!isUnbegun) throw oddFolder();
   rmSync(path.join(folder, JOURNAL));
   for (const below of ['evidence/internal', 'evidence', '.']) {
     const within = path.join(folder, below);
@@ -148,8 +129,6 @@ function removeEmpty(folder: string): void {
 }
 
 const EMPTY_RUN: ReadonlySet<string> = new Set([JOURNAL, 'evidence', 'evidence/internal']);
-const ODD = 'The folder of a run holds what no run leaves there. It is left as it is.';
-
 const INTERRUPTED: Because = {
   reason: 'interrupted',
   message: 'The run was interrupted, which was not its own doing.',

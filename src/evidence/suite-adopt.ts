@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
 import { chainedLines } from './chain.ts';
 import { Journal, openJournal } from './journal.ts';
-import { refuseOdd } from './recover.ts';
+import { refuseOdd } from './own-file.ts';
 import { suiteCases } from './suite-folder.ts';
 import { LINE_BYTES_MAX, suiteLines } from './suite-resume.ts';
 import type { AssetNote, SuiteLine, SuitePlan } from './suite-run.ts';

@@ -9,7 +9,7 @@ import { anyObject, count, record } from '../contracts/shape.ts';
 import { suiteRequest } from '../contracts/suite/index.ts';
 import { Chain, type ChainedLine, chainedLines } from './chain.ts';
 import { Journal, openJournal, parsedLine } from './journal.ts';
-import { refuseForeign } from './own-file.ts';
+import { refuseForeign, refuseOdd } from './own-file.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 
@@ -37,6 +37,7 @@ export function openSuite(
     const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, LINE_BYTES_MAX));
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
     if (!isOurs) throw new Fault('not_started_here', 'The run was interrupted, and not started here.');
+    refuseOdd(folder);
     refuseForeign(folder);
     const journal = Journal.reopen<SuiteLine>(folder, bytes, chain);
     const store = new SuiteStore(folder, journal, openWriter);

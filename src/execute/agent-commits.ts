@@ -14,6 +14,8 @@ export interface Commits {
   readonly total: number | null;
   /** The branch of the run does not hold base any more, or nobody can tell whether it does. */
   readonly rewritten: boolean;
+  /** How many commits lie in its objects that no ref reaches; null where not all objects can be read. */
+  readonly abandoned: number | null;
 }
 
 /**
@@ -47,7 +49,9 @@ export async function commitsOf(
     const holds =
       own === clone.baseSha ||
       (own !== null && (await askGit(['merge-base', '--is-ancestor', clone.baseSha, own], asking)).code === 0);
+    const abandoned = isWhole ? await abandonedIn(objects, readable, clone, asking) : null;
     return {
+      abandoned,
       listed: said?.code === 0 ? readLog(said.stdout) : [],
       total: isKnown ? Number(counted.stdout.toString()) : tips.length === 0 ? 0 : null,
       rewritten: own !== null && !holds,
@@ -55,6 +59,35 @@ export async function commitsOf(
   } finally {
     rmSync(objects, { recursive: true, force: true });
   }
+}
+
+/**
+ * Counts commits that were made and that nothing holds any more. Its objects begin empty, or with what we gave it, so
+ * every other commit among them was made by it.
+ */
+async function abandonedIn(
+  objects: string,
+  held: readonly string[],
+  clone: Clone,
+  asking: Asking,
+): Promise<number | null> {
+  const all = await askGit(
+    ['cat-file', '--batch-all-objects', '--unordered', '--batch-check=%(objecttype) %(objectname)'],
+    {
+      ...asking,
+      // Its own objects alone, without those of the user.
+      env: { GIT_OBJECT_DIRECTORY: objects },
+    },
+  );
+  if (all.code !== 0) return null;
+  const commits = [...all.stdout.toString().matchAll(/^commit ([0-9a-f]+)$/gm)].map(([, sha]) => sha as string);
+  if (commits.length === 0) return 0;
+  const range = [...commits, ...[clone.baseSha, ...held].map(sha => `^${sha}`)];
+  const counted = await askGit(['rev-list', '--count', '--ignore-missing', '--stdin'], {
+    ...asking,
+    input: `${range.join('\n')}\n`,
+  });
+  return counted.code === 0 ? Number(counted.stdout.toString()) : null;
 }
 
 /** Those that name a commit which can be read. */

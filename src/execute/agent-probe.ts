@@ -37,7 +37,8 @@ export async function probe(
 ): Promise<Probed> {
   if (rememberIn === undefined) return tried(launcher, program, args);
   const memory = new Memory(rememberIn, 'agent-probes.json');
-  const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId()]);
+  // The job, too: another version of Proctor may have tried it in another sandbox.
+  const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId(), JOB]);
   const known = probedIn(memory.recall(key));
   if (known) return known;
   const probed = await tried(launcher, program, args);
@@ -115,6 +116,7 @@ const JOB: Omit<Job, 'id' | 'stage' | 'argv'> = {
   staged: [],
   writeRoots: [],
   home: true,
+  guarded: true,
   network: 'blocked',
   limits: {
     timeoutMs: 20_000,

@@ -90,7 +90,7 @@ function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
 
 /** A job in the same sandbox as another, in a stage of its own. What is shown in it there is something else, in the same way. */
 function alikeIn(stage: string, job: Job): Job {
-  const { then: _, stdin: __, startIn: ___, keepTree: ____, mounts, ...rest } = job;
+  const { then: _, stdin: __, startIn: ___, keepTree: ____, readOnly: _____, mounts, ...rest } = job;
   const shown = mounts && mounts.length > 0 ? [{ source: path.join(stage, 'opt'), target: SHOWN }] : [];
   return { ...rest, ...rootsLike(job), stage, staged: ['input'], ...(mounts && { mounts: shown }) };
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { LeftRunning } from '../contracts/capture.ts';
 import type { Job, Leftovers } from './job.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface Cell {
   readonly homeFolder?: string;
   /** Starts the program, and those after it. A program that cannot be started is an end; a sandbox that cannot is a Fault. */
   start(): Started;
+  /** What the program has started and not ended yet, of programs that are guarded. */
+  running(): LeftRunning | undefined;
   /** Asks every process of the program to end. None is started after it. */
   terminate(): void;
   /** Ends every process of the program. Whether it worked is seen by `ended`. */
@@ -36,6 +39,8 @@ export type RawEnd = ({ readonly code: number } | { readonly signal: string } | 
   readonly command?: number;
   /** Processes that could not be ended. Undefined where one may hide. */
   readonly survivors?: number;
+  /** What ran on. Undefined where nobody looked. */
+  readonly left?: LeftRunning;
 };
 
 export interface Counters {
@@ -43,6 +48,8 @@ export interface Counters {
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
   readonly forksDenied?: number;
+  /** How often an agent reached for a network that it does not have. */
+  readonly networkAttempts?: number;
   /** Summed from samples of /proc: what happened between two of them may be missing. */
   readonly isSampled?: true;
 }

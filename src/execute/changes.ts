@@ -59,7 +59,9 @@ export async function takeChanges(
   const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
   const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
   const commits =
-    gitFolder === 'kept' ? await commitsOf(clone, gitDir, tips, own) : { listed: [], total: null, rewritten: false };
+    gitFolder === 'kept'
+      ? await commitsOf(clone, gitDir, tips, own)
+      : { listed: [], total: null, rewritten: false, abandoned: null };
   const total = now.isCut ? null : commits.total;
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
@@ -74,7 +76,7 @@ export async function takeChanges(
       bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
       paths: state.ignored.map(textOf),
     },
-    commits: { listed: commits.listed, total },
+    commits: { listed: commits.listed, total, abandoned: commits.abandoned },
     refs,
     branchMoved: refs.some(({ isProtected }) => isProtected),
     rewritten: commits.rewritten,
@@ -87,7 +89,7 @@ export async function takeChanges(
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
     needsReview: await reviewTree(trusted, workTree, state, base),
-    notes: notesOf(gitFolder, total),
+    notes: notesOf(gitFolder, total, commits.abandoned),
   };
 }
 
@@ -190,10 +192,13 @@ function submodulesOf(
   }));
 }
 
-function notesOf(gitFolder: Changes['gitFolder'], commits: number | null): string[] {
+function notesOf(gitFolder: Changes['gitFolder'], commits: number | null, abandoned: number | null): string[] {
   return [
     ...(gitFolder === 'gone' ? ['The agent removed .git.'] : []),
     ...(gitFolder === 'replaced' ? ['The agent put something else in the place of .git.'] : []),
+    ...(abandoned
+      ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref holds.`]
+      : []),
     ...(commits === null ? ['Not all commits of the agent could be read.'] : []),
   ];
 }

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
+import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
 import { openDoorFolder } from './door-folder.ts';
@@ -70,10 +71,14 @@ export interface Door {
   /** The word that opens it. */
   readonly token: string;
   stats(): DoorStats;
+  /** Calls back when the model has called one of these tools, at the end of its answer. */
+  onQuestion(tools: readonly string[], tell: (tool: string) => void): void;
   /** Calls back once, when the first request is refused because the budget is used up. */
   onOver(tell: (sentence: string) => void): void;
   /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
   countIn(file: string): void;
+  /** Tells of every piece of an answer that is no error, from now on. */
+  onSpeech(told: (speech: ModelSpeech) => void): void;
   /** Replaying: the first request that was not as recorded, and in what. */
   readonly difference: string | undefined;
   /** Replaying: how many recorded requests nobody has made. */
@@ -151,6 +156,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
+    onQuestion(tools, tell) {
+      keeper.questions = { tools, tell };
+    },
     onOver(tell) {
       gate.onOver = tell;
     },
@@ -159,6 +167,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       counter = counting;
       keeper.onCount = () => counting.write(keeper.stats(), answerer.difference);
       keeper.onCount();
+    },
+    onSpeech(told) {
+      keeper.onSpeech = told;
     },
     get difference() {
       return answerer.difference;

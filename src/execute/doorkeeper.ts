@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
+import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type Answer, type Answerer, failed } from './door-modes.ts';
 import type { Ask } from './gateway/ask.ts';
 import { type Gate, type GateRequest, whereOf } from './gateway/gate.ts';
 import { Refused } from './gateway/refused.ts';
+import { QuestionEar } from './question-ear.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
 /** Lets requests in that may be, and brings answers back. Whoever asks may be hostile: it never throws. */
@@ -22,8 +24,13 @@ export class Doorkeeper {
   #bytesAsked = 0;
   #bytesAnswered = 0;
   #problem: string | undefined;
+  #answers = 0;
   /** Told of every request, and of the end of each. */
   onCount: (() => void) | undefined;
+  /** Tools by which a model asks the user, and who is told when it does. */
+  questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
+  /** Told of every piece of an answer that is no error. */
+  onSpeech: ((speech: ModelSpeech) => void) | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
     this.#token = digestOf(token);
@@ -177,14 +184,19 @@ export class Doorkeeper {
     let isWhole = false;
     let broke: string | undefined;
     let bytes = 0;
+    const ear = this.questions && new QuestionEar(this.questions.tools);
+    const isAnswer = answer.status < FIRST_ERROR && response.req.method === 'POST';
+    const answersBefore = this.#answers;
     try {
       response.writeHead(answer.status, answer.headers);
       response.flushHeaders();
       for await (const chunk of answer.body) {
+        if (isAnswer) this.onSpeech?.({ isFirst: bytes === 0, answersBefore });
         bytes += chunk.length;
         if (bytes > this.#limits.answerBytesMax)
           throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
+        ear?.take(chunk);
         ask?.take(chunk);
         this.#bytesAnswered += chunk.length;
         if (!response.write(chunk)) await drained(response);
@@ -198,9 +210,11 @@ export class Doorkeeper {
       answer.over?.(isWhole);
       ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
+    if (isWhole && isAnswer) this.#answers++;
     if (isWhole) response.end();
     // What was written before it broke off still goes out.
     else response.socket?.destroySoon();
+    if (ear?.heard !== undefined) this.questions?.tell(ear.heard);
     if (!isWhole || answer.problem !== undefined || answer.status >= 400) this.#fail();
     else this.onCount?.();
   }
@@ -215,6 +229,7 @@ export class Doorkeeper {
   }
 }
 
+const FIRST_ERROR = 400;
 const METHODS: ReadonlySet<string> = new Set<RecordedRequest['method']>(['GET', 'HEAD', 'POST']);
 
 /** Bodies of requests that are under way, all together. */

@@ -27,6 +27,8 @@ export interface Job {
    * stage has below `roots/` in them. None is, or holds, a staged name; one may lie in a staged folder.
    */
   readonly writeRoots?: readonly string[];
+  /** Files and folders below the work folder that stay read-only where the rest of it may be written. None is a link. */
+  readonly readOnly?: readonly string[];
   /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
   readonly programs?: readonly string[];
   /** The folder below the work folder in which the program starts; the work folder itself, if not said. */
@@ -37,6 +39,11 @@ export interface Job {
   readonly home?: true;
   /** Files and folders of this machine, shown read-only below /agent. `reachable` makes them such that the sandbox gets there. */
   readonly mounts?: readonly Mount[];
+  /**
+   * Programs that it starts cannot speak for it. Its streams are sockets, which /proc/PID/fd does not open again, and /proc is
+   * read-only, so that its memory cannot be written to.
+   */
+  readonly guarded?: true;
   /** The folder `door` of the stage, in which somebody listens at `model.sock`, is shown as `/agent/door`. The only way out. */
   readonly door?: true;
   readonly network: 'blocked' | 'open';

@@ -79,7 +79,7 @@ function holdsSecret(file: string, needles: Needles): boolean {
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       const length = readChunk(fd, chunk);
       if (length === 0) break;
-      masker.take(chunk.subarray(0, length));
+      masker.pieces(chunk.subarray(0, length));
       if (masker.masked > 0) return true;
     }
     masker.end();

@@ -5,7 +5,7 @@ import { chance } from '../base/ids.ts';
 import { type Lock, takeOwnLock } from './locks.ts';
 import { bootId } from './machine.ts';
 
-/** How many programs run at once on this machine, whatever number of Proctors start them. */
+/** How many programs of one user run at once on this machine, over all Proctors of that user. */
 export const SLOTS = Math.max(4, 2 * availableParallelism());
 
 /**
@@ -24,7 +24,7 @@ export async function takeSlot({ onWait, signal }: Waiting = {}): Promise<() => 
     await wait(pauseMs);
     waitedMs += pauseMs;
   }
-  throw new Fault('busy', 'All places for runs on this machine stayed taken for too long. Try again later.');
+  throw new Fault('busy', 'All slots for your runs stayed taken for too long. Try again later.');
 }
 
 /** Machines may share a home, but they do not share slots. */

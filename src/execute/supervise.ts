@@ -2,7 +2,7 @@ import { finished } from 'node:stream/promises';
 import type { Readable } from 'node:stream';
 import path from 'node:path';
 import { monotonicMs, systemClock } from '../base/clock.ts';
-import type { Capture, KeptStream, Phase } from '../contracts/capture.ts';
+import type { Capture, KeptStream, LeftRunning, Phase } from '../contracts/capture.ts';
 import type { Ending, StoppedBy } from '../contracts/ending.ts';
 import type { Cell, Counters, RawEnd } from './cell.ts';
 import type { Job } from './job.ts';
@@ -26,6 +26,8 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
   const began = monotonicMs();
   const started = cell.start();
   let stopped: { by: StoppedBy; signal: 'SIGTERM' | 'SIGKILL' } | undefined;
+  /** What ran when we stopped it. */
+  let left: LeftRunning | undefined;
   let lastSignOfLife = began;
   let hasEnded = false;
   /** Proctor saw that it took too much memory, and ended it. */
@@ -40,6 +42,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
   const stop = (by: StoppedBy): void => {
     if (stopped || isOverMemory || hasEnded) return;
     stopped = { by, signal: 'SIGTERM' };
+    left = cell.running();
     cell.terminate();
     after(limits.graceMs, () => {
       if (hasEnded) return;
@@ -124,7 +127,7 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         { name: 'setup', startedAtMs: openedAtMs, durationMs: startedAtMs - openedAtMs },
         { name: 'execute', startedAtMs, durationMs: Math.round(diedAt - began) },
       ];
-      const { cpuMs, memoryPeakBytes, forksDenied, isSampled } = counters;
+      const { cpuMs, memoryPeakBytes, forksDenied, networkAttempts, isSampled } = counters;
       return {
         ending: isOverMemory ? OUT_OF_MEMORY : endingOf(end, stopped, counters),
         ...(job.then && { command: end.command ?? 0 }),
@@ -134,14 +137,20 @@ export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show)
         ...(cpuMs !== undefined && { cpuMs }),
         ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
         ...(forksDenied !== undefined && { forksDenied }),
+        ...(networkAttempts !== undefined && { networkAttempts }),
         ...(isSampled && { isSampled }),
         ...(end.survivors !== undefined && { survivors: end.survivors }),
+        ...leftBy(left ?? end.left),
       };
     } finally {
       for (const timer of timers) clearTimeout(timer);
     }
   };
   return { stop, captured: capture() };
+}
+
+function leftBy(leftRunning: LeftRunning | undefined): Pick<Capture, 'leftRunning'> {
+  return leftRunning === undefined ? {} : { leftRunning };
 }
 
 /** Our own act first, then the kernel's, then what the program did. */

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { bytesHash, contentHash } from '../base/hash.ts';
+import { NOT_OF_THE_AGENT } from '../contracts/agent-step/reading.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { pathFault } from '../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../contracts/evaluation/index.ts';
@@ -32,17 +33,8 @@ export function judgeCase(
  * or the machine failed, or time was up, the case has an error, as it would with any other target.
  */
 function isOwnDoing({ runner_failure: failure, agent_run: run }: CaseArtifact): boolean {
-  return failure?.class === 'other' && run !== undefined && run.reason !== 'ok' && !OF_THE_MACHINE.has(run.reason);
+  return failure?.class === 'other' && run !== undefined && run.reason !== 'ok' && !NOT_OF_THE_AGENT.has(run.reason);
 }
-
-const OF_THE_MACHINE: ReadonlySet<string> = new Set([
-  'auth_missing',
-  'spawn_failed',
-  'unsupported_version',
-  'cancelled',
-  'interrupted',
-  'runner_failed',
-]);
 
 /** What a case is judged by, beside its documents. */
 export interface CaseJudging {

@@ -10,6 +10,8 @@ export interface TreeViolation {
   readonly path?: string;
   readonly operation?: string;
   readonly hard: true;
+  /** What was looked at afterwards: the files, or what git keeps beside them. */
+  readonly source: 'tree' | 'git';
 }
 
 /** Holds what an agent did to its tree against the policy. All of it: what is not listed in a document counts, too. */
@@ -30,12 +32,32 @@ function branches({ refs }: Changes): TreeViolation[] {
   );
 }
 
+/** Branches of the user that were written while the agent ran, and are where they were when it had ended. */
+export function putBack(
+  written: ReadonlySet<string>,
+  protectedRefs: readonly string[],
+  { refs }: Changes,
+): TreeViolation[] {
+  const isOther = new Set(refs.map(({ name }) => name));
+  const names = protectedRefs.filter(name => written.has(name) && !isOther.has(name));
+  return bounded(
+    names.map(name =>
+      violation(
+        'protected_branch_violation',
+        `The agent wrote to the protected branch ${name.replace(/^refs\/heads\//, '')}, and put it back.`,
+      ),
+    ),
+    'protected_branch_violation',
+  );
+}
+
 /** What each forbidden operation looks like afterwards: why it was done, or undefined. */
 const TRACES: Readonly<Record<string, (changes: Changes) => string | undefined>> = {
-  commit: ({ commits, refs, baseSha }) =>
-    commits.total !== 0 || refs.some(({ sha }) => sha !== null && sha !== baseSha)
-      ? 'The agent made a commit.'
-      : undefined,
+  commit: ({ commits, refs, baseSha }) => {
+    if (commits.total !== 0 || refs.some(({ sha }) => sha !== null && sha !== baseSha))
+      return 'The agent made a commit.';
+    return commits.abandoned ? 'The agent made a commit, which no ref holds.' : undefined;
+  },
   push: ({ refs }) =>
     refs.some(({ name }) => name.startsWith('refs/remotes/'))
       ? 'The agent has what only pushing or fetching leaves.'
@@ -52,7 +74,9 @@ const TRACES: Readonly<Record<string, (changes: Changes) => string | undefined>>
 function operations(changes: Changes, { forbidden_operations }: EffectivePolicy): TreeViolation[] {
   return [...new Set(forbidden_operations)].flatMap(operation => {
     const message = Object.hasOwn(TRACES, operation) ? TRACES[operation]?.(changes) : undefined;
-    return message === undefined ? [] : [{ ...violation('forbidden_operation', message), operation }];
+    return message === undefined
+      ? []
+      : [{ ...violation('forbidden_operation', message), operation, source: operation === 'delete' ? 'tree' : 'git' }];
   });
 }
 
@@ -92,7 +116,7 @@ function folded(path: string): string {
 }
 
 function violation(kind: TreeViolation['class'], message: string): TreeViolation {
-  return { class: kind, message, hard: true };
+  return { class: kind, message, hard: true, source: kind === 'forbidden_path' ? 'tree' : 'git' };
 }
 
 /** A thousand say no more than a hundred do. */

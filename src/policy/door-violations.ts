@@ -3,19 +3,21 @@ import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { Violation } from '../contracts/agent-step/policy-summary.ts';
 
 /**
- * Requests through the door that reached for the network, where it is denied. The door refused them, so nothing happened,
- * and none is hard.
+ * Requests through the door that reached for the network, where it is denied. The door refused them, so nothing happened.
+ * They are hard where the first denial ends a run.
  */
 export function doorViolations(
   refused: AgentOutcome['model_access']['refused'],
-  { network_posture }: Pick<EffectivePolicy, 'network_posture'>,
+  { network_posture, approval_posture }: Pick<EffectivePolicy, 'network_posture' | 'approval_posture'>,
 ): Violation[] {
   if (network_posture !== 'deny') return [];
+  const hard = approval_posture === 'fail_on_prompt';
   return (refused?.listed ?? []).flatMap(({ what, where, count }) => {
     const did = REACHES[what];
     if (did === undefined) return [];
     const times = count === 1 ? '' : `, ${count} times`;
-    return [{ class: 'network_violation', message: `${did}, which the door refused: ${where}${times}.`, hard: false }];
+    const message = `${did}, which the door refused: ${where}${times}.`;
+    return [{ class: 'network_violation', message, hard, source: 'door' }];
   });
 }
 

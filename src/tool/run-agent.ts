@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { LeftRunning } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent-run.ts';
 import type { AgentAnswer, AgentAround, AgentOrder } from '../run/agent/agent.ts';
@@ -57,6 +58,8 @@ export interface AgentRunResult {
   readonly changes: AgentAnswer['changes'];
   /** Changes that `applyRun` wants named, because they run by themselves where they land. */
   readonly needsReview: AgentAnswer['needsReview'];
+  /** What was still running when the agent ended or was ended; null where nobody looked. */
+  readonly leftRunning: LeftRunning | null;
   readonly policy: AgentAnswer['effective'];
   readonly runner: AgentPlan['runner'];
   readonly enforcement: AgentPlan['enforcement'];
@@ -172,6 +175,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     reported: judgement.reported,
     changes,
     needsReview,
+    leftRunning: run.capture.leftRunning ?? null,
     policy: effective,
     runner: plan.runner,
     enforcement: plan.enforcement,

@@ -15,7 +15,7 @@ import { inside } from '../contracts/agent-step/paths.ts';
 import type { Role } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
-import { AGENT_FILES } from '../evidence/agent-documents.ts';
+import { AGENT_FILES, hasOwnCode } from '../evidence/agent-documents.ts';
 import { exitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
@@ -166,9 +166,8 @@ function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: Agen
     const here = value[key as keyof typeof same];
     if (here !== undefined && here !== told) yield [file, key, UNLIKE];
   }
-  const isKnown = ending.how !== 'lost' && ending.how !== 'not_started';
   // Older ones have the program's own code if a child alone ran out of memory.
-  const codes: unknown[] = isKnown ? [exitOf(ending).code] : [null];
+  const codes: unknown[] = hasOwnCode(outcome.termination, ending) ? [exitOf(ending).code] : [null];
   if (ending.how === 'out_of_memory') codes.push(ending.code);
   if (!codes.includes(value.exit_code)) yield [file, 'exit_code', 'is not that of the ending in the outcome'];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claudeCli } from '../../src/adapters/claude-cli.ts';
-import { readStream, recordingOf, recordingsOf } from './recorded.ts';
+import { CALM, readLines, readStream, recordingOf, recordingsOf } from './recorded.ts';
 
 interface Golden {
   readonly told: readonly string[];
@@ -237,4 +237,59 @@ test('a command is told as one, and a retry with its number and status', () => {
   expect(readStream(claudeCli, recordingOf('claude', 'api529')).lines[1]?.events).toEqual([
     { kind: 'retry', attempt: 1, status: 529, message: 'overloaded' },
   ]);
+});
+
+describe('Claude', () => {
+  const used = (name: string, input: object): string =>
+    JSON.stringify({ type: 'assistant', message: { content: [{ type: 'tool_use', id: 'a', name, input }] } });
+  const failed = (content: string): string =>
+    JSON.stringify({
+      type: 'user',
+      message: { content: [{ type: 'tool_result', tool_use_id: 'a', is_error: true, content }] },
+    });
+
+  test.each(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'])('asks the user by %s, and is ended', tool => {
+    for (const approval of ['deny_interactive', 'fail_on_prompt'] as const) {
+      const { lines, reading } = readLines(claudeCli, [used(tool, {})], { ...CALM, approval });
+      expect(lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
+      expect(reading.denials).toMatchObject([{ tool, isQuestion: true }]);
+    }
+  });
+
+  test.each(['can_use_tool', 'elicitation'])('asks its host, and is ended: %s', subtype => {
+    const line = JSON.stringify({ type: 'control_request', request: { subtype } });
+    expect(readLines(claudeCli, [line]).lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
+  });
+
+  test.each([
+    ['bash: line 1: /etc/motd: Read-only file system', '/etc/motd'],
+    ["touch: cannot touch '/work/a b': Read-only file system", '/work/a b'],
+    ["EROFS: read-only file system, open '/work/docs/x'", '/work/docs/x'],
+    ["OSError: [Errno 30] Read-only file system: '/work/x'", '/work/x'],
+    ['error: could not write config file .git/config: Device or resource busy', '.git/config'],
+  ])('was blocked, by the output of a command that failed: %s', (output, path) => {
+    const { denials } = readLines(claudeCli, [
+      used('Bash', { command: 'x' }),
+      failed(`Exit code 1\n${output}`),
+    ]).reading;
+    expect(denials).toMatchObject([{ tool: 'Bash', path, fromOutput: true }]);
+  });
+
+  test('was not blocked where the command succeeded, whatever it prints', () => {
+    const result = failed('a.txt: Read-only file system').replace('"is_error":true', '"is_error":false');
+    expect(readLines(claudeCli, [used('Bash', { command: 'x' }), result]).reading.denials).toEqual([]);
+  });
+
+  test('names the file that a command would have asked leave for', () => {
+    const message =
+      'It was denied. What required approval: Claude requested permissions to edit /work/.git/hooks/x which is a sensitive file.';
+    const line = JSON.stringify({
+      type: 'system',
+      subtype: 'permission_denied',
+      tool_name: 'Bash',
+      tool_use_id: 'a',
+      message,
+    });
+    expect(readLines(claudeCli, [line]).reading.denials).toMatchObject([{ tool: 'Bash', path: '/work/.git/hooks/x' }]);
+  });
 });

@@ -86,20 +86,21 @@ describe('Codex', () => {
     '-c model_provider="proctor" -c model_providers.proctor.name="Proctor" -c model_providers.proctor.base_url="http://127.0.0.1:8417"' +
     ' -c model_providers.proctor.wire_api="responses" -c model_providers.proctor.env_key="PROCTOR_MODEL_KEY"' +
     ' -c model_providers.proctor.request_max_retries=2 -c model_providers.proctor.stream_max_retries=2';
+  const QUIET = '-c features.plugins=false -c analytics.enabled=false -c otel.metrics_exporter="none"';
   const NO_SEARCH = '-c web_search="disabled"';
 
   const rows: [Partial<EffectivePolicy>, boolean, string][] = [
-    [{}, false, `danger-full-access ${PLACES} ${PROVIDER} ${NO_SEARCH}`],
-    [{ execution_posture: 'read_only' }, false, `danger-full-access ${PLACES} ${PROVIDER} ${NO_SEARCH}`],
-    [{ network_posture: 'allow' }, false, `danger-full-access ${PLACES} ${PROVIDER}`],
-    [{}, true, `workspace-write ${PLACES} ${PROVIDER} ${NO_SEARCH}`],
-    [{ approval_posture: 'fail_on_prompt' }, true, `workspace-write ${PLACES} ${PROVIDER} ${NO_SEARCH}`],
-    [{ execution_posture: 'read_only' }, true, `read-only ${PLACES} ${PROVIDER} ${NO_SEARCH}`],
-    [{ execution_posture: 'read_only', network_posture: 'allow' }, true, `read-only ${PLACES} ${PROVIDER}`],
+    [{}, false, `danger-full-access ${PLACES} ${PROVIDER} ${QUIET} ${NO_SEARCH}`],
+    [{ execution_posture: 'read_only' }, false, `danger-full-access ${PLACES} ${PROVIDER} ${QUIET} ${NO_SEARCH}`],
+    [{ network_posture: 'allow' }, false, `danger-full-access ${PLACES} ${PROVIDER} ${QUIET}`],
+    [{}, true, `workspace-write ${PLACES} ${PROVIDER} ${QUIET} ${NO_SEARCH}`],
+    [{ approval_posture: 'fail_on_prompt' }, true, `workspace-write ${PLACES} ${PROVIDER} ${QUIET} ${NO_SEARCH}`],
+    [{ execution_posture: 'read_only' }, true, `read-only ${PLACES} ${PROVIDER} ${QUIET} ${NO_SEARCH}`],
+    [{ execution_posture: 'read_only', network_posture: 'allow' }, true, `read-only ${PLACES} ${PROVIDER} ${QUIET}`],
     [
       { network_posture: 'allow' },
       true,
-      `workspace-write ${PLACES} ${PROVIDER} -c sandbox_workspace_write.network_access=true`,
+      `workspace-write ${PLACES} ${PROVIDER} ${QUIET} -c sandbox_workspace_write.network_access=true`,
     ],
   ];
   test.each(rows)('under %j, its own sandbox working %j, has these arguments', (policy, nestedSandbox, middle) => {
@@ -114,7 +115,7 @@ describe('Codex', () => {
       'KEY"',
       'KEY" -c model_providers.proctor.env_key_instructions="There is no key for the model API: set OPENAI_API_KEY."',
     );
-    expect(args.join(' ')).toBe(`${FIRST} danger-full-access ${PLACES} -m gpt-5.5 ${nowhere} ${NO_SEARCH} -`);
+    expect(args.join(' ')).toBe(`${FIRST} danger-full-access ${PLACES} -m gpt-5.5 ${nowhere} ${QUIET} ${NO_SEARCH} -`);
     expect({ env, files, lastMessageFile }).toEqual({ env: {}, files: {}, lastMessageFile: 'last-message.txt' });
   });
 

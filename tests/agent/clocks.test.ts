@@ -60,7 +60,11 @@ describe('the clocks of an agent', () => {
 
   test('stop with whom they watch', () => {
     const { one, stopped } = clocks();
+    one.progress(1);
     one.close();
+    // What the model still says is heard by nobody.
+    one.progress(0);
+    one.finished();
     vi.advanceTimersByTime(100_000);
     expect(stopped).toEqual([]);
   });

@@ -29,6 +29,7 @@ const FACTS: EndFacts = {
 };
 
 const BREACH = { class: 'forbidden_path', message: 'x was changed.', path: 'x', hard: true } as const;
+const LATE = { reason: 'stalled', detail: 'It stayed.', hadFinished: true } as const;
 const ASKED = { reason: 'prompt_detected', detail: 'It asked.' } as const;
 const killed = (by: 'timeout' | 'idle' | 'cpu' | 'cancel' | 'policy') =>
   ({ how: 'killed', by, signal: 'SIGTERM' }) as const;
@@ -42,11 +43,19 @@ const reading = (parts: Partial<AgentReading>): Pick<EndFacts, 'reading'> => ({ 
 describe('a step', () => {
   test.each<[string, Partial<EndFacts>, string]>([
     ['that ended well', {}, 'completed ok'],
+    ['that stayed after its last line, and went as we came', { stoppedFor: LATE }, 'completed ok'],
+    ['that stayed after its last line, and was ended', { stoppedFor: LATE, ending: killed('idle') }, 'completed ok'],
     [
-      'that stayed after its last line, and went as we came',
-      { stoppedFor: { reason: 'stalled', detail: 'It stayed.' } },
+      'that stayed after a last line that is no success',
+      { stoppedFor: LATE, ending: killed('idle'), ...reading({ terminal: { ok: false, word: 'aborted' } }) },
       'killed_idle stalled',
     ],
+    [
+      'that stayed after its last line, and changed what it may not',
+      { stoppedFor: LATE, ending: killed('idle'), breaches: [BREACH] },
+      'killed_policy forbidden_path',
+    ],
+    ['that says it is done only when it is ended', { ending: killed('idle') }, 'killed_idle stalled'],
     ['with an exit code', { ending: { how: 'exited', code: 1 } }, 'error exit_nonzero'],
     ['without its last line', reading({ terminal: null }), 'error incomplete_stream'],
     ['whose last line is no success', reading({ terminal: { ok: false, word: 'aborted' } }), 'error protocol_error'],

@@ -7,7 +7,11 @@ import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
 import { AgentWatch } from '../../src/run/agent/watch.ts';
 import { temporaryFolder } from '../support.ts';
 
-function watching(secrets: readonly string[] = [], idleMs = 60_000) {
+function watching(
+  secrets: readonly string[] = [],
+  idleMs = 60_000,
+  { agent = 'claude', maxTurns }: { agent?: string; maxTurns?: number } = {},
+) {
   const folder = temporaryFolder();
   const keeping = {
     transcript: path.join(folder, 'transcript.ndjson'),
@@ -16,9 +20,9 @@ function watching(secrets: readonly string[] = [], idleMs = 60_000) {
   };
   const heard: TranscriptLine[] = [];
   const stopped: string[] = [];
-  const [adapter] = AGENTS as [AgentAdapter];
+  const adapter = AGENTS.find(one => one.agent === agent) as AgentAdapter;
   const watch = new AgentWatch({
-    reader: adapter.reader({ approval: 'deny_interactive', maxTurns: undefined }),
+    reader: adapter.reader({ approval: 'deny_interactive', maxTurns }),
     keeping,
     clocks: { idleMs, toolIdleMs: 60_000, graceMs: 60_000 },
     masking: { secrets, credentials: true },
@@ -96,4 +100,74 @@ test('who asks and goes on at once is left alone', () => {
   vi.advanceTimersByTime(10_000);
   expect(stopped).toEqual([]);
   expect(watch.end({ lastMessage: null }).stoppedFor).toBeUndefined();
+});
+
+function fakeTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** A command of Codex that begins and, as those in the background do, does not end. */
+const begins = (id: string): Buffer =>
+  Buffer.from(
+    `${JSON.stringify({ type: 'item.started', item: { id, type: 'command_execution', command: 'sleep 1000' } })}\n`,
+  );
+
+test('an agent whose model speaks slowly gets on, until the model falls silent', () => {
+  fakeTimers();
+  const { watch, stopped } = watching([], 2_000);
+  for (let piece = 0; piece < 100; piece++) {
+    watch.heard({ isFirst: piece === 0, answersBefore: 0 });
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(stopped).toEqual([]);
+  vi.advanceTimersByTime(1_001);
+  expect(stopped).toEqual(['idle']);
+  watch.end({ lastMessage: null });
+});
+
+test('a command that Codex waits for may be silent for longer than Codex itself', () => {
+  fakeTimers();
+  const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
+  watch.heard({ isFirst: true, answersBefore: 0 });
+  watch.take('stdout', begins('item_0'));
+  // The end of the answer that asked for it.
+  watch.heard({ isFirst: false, answersBefore: 0 });
+  vi.advanceTimersByTime(59_999);
+  expect(stopped).toEqual([]);
+  vi.advanceTimersByTime(2);
+  expect(stopped).toEqual(['idle']);
+  watch.end({ lastMessage: null });
+});
+
+test('a command that Codex left in the background does not keep it from being idle', () => {
+  fakeTimers();
+  const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
+  watch.heard({ isFirst: true, answersBefore: 0 });
+  watch.take('stdout', begins('item_0'));
+  watch.heard({ isFirst: true, answersBefore: 1 });
+  vi.advanceTimersByTime(1_999);
+  expect(stopped).toEqual([]);
+  vi.advanceTimersByTime(2);
+  expect(stopped).toEqual(['idle']);
+  watch.end({ lastMessage: null });
+});
+
+test('commands that never end do not keep Codex from having had its turns', () => {
+  const { watch, stopped } = watching([], 60_000, { agent: 'codex', maxTurns: 2 });
+  for (const turn of [0, 1]) {
+    watch.heard({ isFirst: true, answersBefore: turn });
+    watch.take('stdout', begins(`item_${turn}`));
+  }
+  expect(stopped).toEqual([]);
+  watch.heard({ isFirst: true, answersBefore: 2 });
+  expect(stopped).toEqual(['policy']);
+  expect(watch.end({ lastMessage: null }).stoppedFor).toMatchObject({ reason: 'limit_turns' });
+});
+
+test('Claude holds its own turns: what its model says beside them is no reason to end it', () => {
+  const { watch, stopped } = watching([], 60_000, { maxTurns: 1 });
+  watch.heard({ isFirst: true, answersBefore: 5 });
+  expect(stopped).toEqual([]);
+  watch.end({ lastMessage: null });
 });

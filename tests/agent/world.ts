@@ -21,6 +21,14 @@ export function placePrograms(): void {
   afterAll(() => rmSync(programs, { recursive: true, force: true }));
 }
 
+/** The model that they name is not there; the door to it is. */
+export const WITH_KEYS: NodeJS.ProcessEnv = {
+  ANTHROPIC_API_KEY: 'the-key-of-the-model',
+  ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
+  OPENAI_API_KEY: 'the-key-of-the-model',
+  OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
+};
+
 /** What the command line answers in JSON, as far as tests look at it. */
 interface Answer {
   readonly termination: string;

@@ -45,6 +45,14 @@ const claude: Tongue = {
     });
     result(call, DENIED, true);
   },
+  notWritten: (call, why) => {
+    // Outside of its folder it asks for leave first, and gets none.
+    if (!call.what.startsWith('/work/')) claude.denied(call);
+    else result(call, why, true);
+  },
+  asks: () => {
+    assistant([{ type: 'tool_use', id: 'toolu_ask', name: 'AskUserQuestion', input: { questions: [] } }]);
+  },
   retries: attempt =>
     line({
       type: 'system',
@@ -82,12 +90,16 @@ const claude: Tongue = {
 
 act(claude, {
   /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
-  model: async () => {
+  model: async (_scene, scenario = 'say') => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const answer = await fetch(`${env['ANTHROPIC_BASE_URL']}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...credentialOf(apiKeyHelper, env) },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello?' }], stream: true }),
+      body: JSON.stringify({
+        model,
+        messages: [{ role: 'user', content: `Hello? SCENARIO=${scenario}` }],
+        stream: true,
+      }),
     });
     const said = await answer.text();
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);

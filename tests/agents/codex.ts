@@ -11,6 +11,9 @@ const lastMessageFile = at < 0 ? undefined : args[at + 1];
 let leavesLastMessage = true;
 let turns = 0;
 
+// Its own sandbox does not start inside another.
+if (args[0] === 'sandbox') process.exit(1);
+
 const codex: Tongue = {
   version: 'codex-cli 0.166.0',
   begin: () => {
@@ -26,6 +29,8 @@ const codex: Tongue = {
   returned: (call, output, exitCode) =>
     item('completed', itemOf(call, output, exitCode, exitCode === 0 ? 'completed' : 'failed')),
   denied: call => item('completed', itemOf(call, 'rejected: blocked by policy', null, 'declined')),
+  notWritten: call => item('completed', itemOf(call, '', null, 'failed')),
+  asks: () => {},
   retries: attempt =>
     printLine({
       type: 'error',
@@ -57,6 +62,21 @@ const codex: Tongue = {
 };
 
 act(codex, {
+  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
+  model: async (_scene, scenario = 'say') => {
+    const [, base = ''] = /base_url="([^"]+)"/.exec(args.join(' ')) ?? [];
+    const answer = await fetch(`${base}/responses`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY']}`,
+        'chatgpt-account-id': 'one-that-the-agent-made-up',
+      },
+      body: JSON.stringify({ model: 'm', input: `Hello? SCENARIO=${scenario}`, stream: true }),
+    });
+    const said = await answer.text();
+    codex.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
+  },
   /** A warning, although it is called an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
   /** Asks the model as the argument says, and says nothing about it. */
@@ -69,27 +89,7 @@ act(codex, {
   no_last_message: () => {
     leavesLastMessage = false;
   },
-  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
-  model: async () => {
-    const answer = await fetch(`${settingOf('model_providers.proctor.base_url')}/responses`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${process.env[settingOf('model_providers.proctor.env_key')]}`,
-        'chatgpt-account-id': 'one-that-the-agent-made-up',
-      },
-      body: JSON.stringify({ model: 'm', input: [{ role: 'user', content: 'Hello?' }], stream: true }),
-    });
-    const said = await answer.text();
-    codex.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
-  },
 });
-
-/** A setting that stands in the arguments, as `-c key="text"`. */
-function settingOf(key: string): string {
-  const setting = args.find(arg => arg.startsWith(`${key}=`)) ?? '';
-  return JSON.parse(setting.slice(key.length + 1) || '""') as string;
-}
 
 function item(when: 'started' | 'completed', fields: object): void {
   printLine({ type: `item.${when}`, item: fields });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type Deed, uses } from './scene.ts';
 import { pause, print } from './stream.ts';
@@ -9,6 +9,8 @@ const FLOOD_LINE = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repe
 /** Long enough to be found by whoever looks, and not for ever. */
 const STAY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
+/** Where agents find the door that has no network beside it. */
+const DOOR_PORT = 8417;
 
 /** What an agent does when it does not know where it must stop. */
 export const bounds: Readonly<Record<string, Deed>> = {
@@ -27,6 +29,18 @@ export const bounds: Readonly<Record<string, Deed>> = {
   flood_stderr: (_scene, bytes = 'Infinity') => {
     for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE, 2);
   },
+  /** One line of so many bytes in one write, as a program does that does not expect EAGAIN. */
+  at_once: (_scene, bytes = '4000000') => {
+    const line = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repeat(Number(bytes)) })}\n`);
+    if (writeSync(1, line) !== line.length) throw new Error('The line was not written whole.');
+  },
+  /** Asks the model's door something, and waits for what comes back. */
+  knock: () =>
+    new Promise<void>(resolve => {
+      const socket = connect({ host: '127.0.0.1', port: DOOR_PORT }, () => void socket.write('GET / HTTP/1.0\r\n\r\n'));
+      socket.on('error', () => undefined).once('close', () => resolve());
+      socket.resume();
+    }),
   /** One line, in pieces. */
   long_line: (_scene, bytes = '100000000') => {
     print('{"type":"assistant","text":"');
@@ -44,6 +58,11 @@ export const bounds: Readonly<Record<string, Deed>> = {
   /** As above, with a hand on the pipes. */
   detach_holding: (_scene, seconds = '2') =>
     apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'inherit'),
+  /** A program by a name of its choice. It runs when this returns. */
+  detach_as: (_scene, name = 'daemon') => {
+    copyFileSync('/usr/bin/sleep', `/tmp/${name}`);
+    spawn(`/tmp/${name}`, [String(STAY_SECONDS)], { detached: true, stdio: 'ignore' }).unref();
+  },
   deaf: () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
     return forever();
@@ -106,6 +125,17 @@ export const bounds: Readonly<Record<string, Deed>> = {
   /** All is said, and it does not go. */
   linger: scene => {
     scene.afterwards = () => pause(HOUR_MS);
+  },
+  /** So many bytes in a file. Its last words are what came of it. */
+  fill_tmp: (scene, bytes = '100000000') => {
+    const piece = Buffer.alloc(1_000_000, 1);
+    try {
+      for (let written = 0; written < Number(bytes); written += piece.length) appendFileSync('/tmp/filled', piece);
+      scene.finalText = `${bytes} bytes in /tmp`;
+    } catch (error) {
+      scene.finalText = String((error as NodeJS.ErrnoException).code);
+      rmSync('/tmp/filled');
+    }
   },
   memory: () => {
     const held: Buffer[] = [];

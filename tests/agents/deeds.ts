@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { bounds } from './deeds-at-bounds.ts';
 import { repository } from './deeds-in-repository.ts';
 import { callOf, type Deed, uses } from './scene.ts';
@@ -19,6 +20,25 @@ const telling: Readonly<Record<string, Deed>> = {
   /** A sandbox of the agent's own held the command back, and the command says that all is well. */
   blocked: ({ tongue }) =>
     uses(tongue, 'command', 'echo x > /elsewhere; echo rc=$?', () => 'bash: /elsewhere: Read-only file system\nrc=1\n'),
+  /** Any command, in hexadecimal; really done, and told of as it ended. */
+  sh: ({ tongue }, hex = '') => {
+    const call = callOf('command', Buffer.from(hex, 'hex').toString());
+    tongue.calls(call);
+    const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', call.what], { encoding: 'utf8' });
+    tongue.returned(call, stdout + stderr, status ?? 1);
+  },
+  /** A file at any path, in hexadecimal, by the tool for files. */
+  file: ({ tongue }, hex = '') => {
+    const call = callOf('write', Buffer.from(hex, 'hex').toString());
+    tongue.calls(call);
+    try {
+      writeFileSync(call.what, 'hello\n');
+      tongue.returned(call, 'written', 0);
+    } catch (error) {
+      tongue.notWritten(call, String(error));
+    }
+  },
+  ask_user: ({ tongue }) => tongue.asks(),
   failed_command: ({ tongue }) => {
     const call = callOf('command', 'npm test');
     tongue.calls(call);

@@ -14,6 +14,10 @@ export interface Tongue {
   calls(call: Call): void;
   returned(call: Call, output: string, exitCode: number): void;
   denied(call: Call): void;
+  /** Its tool for files could not write, and why. */
+  notWritten(call: Call, why: string): void;
+  /** It asks the user; not every family tells. */
+  asks(): void;
   /** The API did not answer; it tries again. */
   retries(attempt: number): void;
   /** A line that nobody outside needs to know. */

@@ -50,15 +50,26 @@ function anthropicBlock(block: Block, index: number, id: string): Event[] {
           { type: 'text_delta', text: block.text },
         ]
       : block.kind === 'command'
-        ? tool('Bash', { command: block.command, description: 'As the scenario says' })
-        : block.kind === 'skill'
-          ? tool('Skill', { skill: block.skill })
-          : tool('Write', { file_path: block.path, content: block.content });
+        ? tool('Bash', {
+            command: block.command,
+            description: 'As the scenario says',
+            ...(block.isBackground && { run_in_background: true }),
+          })
+        : block.kind === 'question'
+          ? tool('AskUserQuestion', { questions: [{ ...questionOf(block.text), multiSelect: false }] })
+          : block.kind === 'skill'
+            ? tool('Skill', { skill: block.skill })
+            : tool('Write', { file_path: block.path, content: block.content });
   return [
     { type: 'content_block_start', index, content_block: start },
     { type: 'content_block_delta', index, delta },
     { type: 'content_block_stop', index },
   ];
+}
+
+function questionOf(question: string): object {
+  const options = ['Red', 'Blue'].map(label => ({ label, description: `${label}, as the scenario says` }));
+  return { question, header: 'Choice', options };
 }
 
 /** An answer of `POST /v1/responses`, as a stream. */
@@ -82,6 +93,10 @@ export function openaiEvents(blocks: readonly Block[], id: string): readonly Eve
   ];
 }
 
+function isBackground(block: Block): boolean {
+  return block.kind === 'command' && block.isBackground === true;
+}
+
 /** Not every model of Codex is offered a tool for files; all are offered one for commands. */
 function openaiItem(block: Block, id: string): object {
   if (block.kind === 'text')
@@ -91,17 +106,26 @@ function openaiItem(block: Block, id: string): object {
       role: 'assistant',
       content: [{ type: 'output_text', text: block.text }],
     };
+  if (block.kind === 'question')
+    return functionCall(id, 'request_user_input', { questions: [{ id: 'choice', ...questionOf(block.text) }] });
+  if (block.kind === 'patch') {
+    const lines = block.content
+      .trimEnd()
+      .split('\n')
+      .map(line => `+${line}`);
+    const input = ['*** Begin Patch', `*** Add File: ${block.path}`, ...lines, '*** End Patch', ''].join('\n');
+    return { type: 'custom_tool_call', id: `ct_${id}`, call_id: `call_${id}`, name: 'apply_patch', input };
+  }
   const command =
     block.kind === 'command'
       ? block.command
       : block.kind === 'skill'
         ? `cat .agents/skills/${block.skill.replace(/^.*:/, '')}/SKILL.md`
         : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
-  return {
-    type: 'function_call',
-    id: `fc_${id}`,
-    call_id: `call_${id}`,
-    name: 'exec_command',
-    arguments: JSON.stringify({ cmd: command }),
-  };
+  // The shortest time that Codex waits for a command before it lets it run on.
+  return functionCall(id, 'exec_command', { cmd: command, ...(isBackground(block) && { yield_time_ms: 250 }) });
+}
+
+function functionCall(id: string, name: string, input: object): object {
+  return { type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name, arguments: JSON.stringify(input) };
 }

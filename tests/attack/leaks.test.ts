@@ -172,6 +172,49 @@ for letter in said:
   });
 });
 
+describe('credentials are kept on request', () => {
+  const INTENT = {
+    goal: 'Say a token',
+    files: [{ path: 'said.txt', content: `${TOKEN}\n` }],
+    commands: [{ argv: ['node', '-e', "process.stdout.write(require('fs').readFileSync('said.txt'))"] }],
+    accept: [{ check: 'exit_code', equals: 0 }],
+  };
+
+  /** The text of all files of a run that hold what a program said, and what its evidence says of masking. */
+  const said = (folder: string): { readonly texts: string; readonly masking: unknown } => {
+    const files = filesIn(folder);
+    const texts = [...files].filter(([name]) => /stdout|transcript/.test(name)).map(([, bytes]) => bytes.toString());
+    return { texts: texts.join('\n'), masking: JSON.parse(String(files.get('evidence/outcome.json'))).masking };
+  };
+
+  test.each([
+    [[], { texts: '[masked]\n', masking: { credentials: 'masked', kinds: { github_token: 1 } } }],
+    [['--keep-credentials'], { texts: `${TOKEN}\n`, masking: { credentials: 'kept', kinds: {} } }],
+  ])('by run intent with flags %j, and reproduce does the same', (flags, expected) => {
+    const world = place();
+    world.file('intent.json', JSON.stringify(INTENT));
+    const ran = world.proctor(['run', 'intent', 'intent.json', '--mode', 'execute-sandbox', ...flags]);
+    expect(ran.code, ran.stderr).toBe(0);
+    const again = world.proctor(['reproduce', 'latest', '--json']);
+    expect(again.code, again.stderr).toBe(0);
+    const folders = world.runFolders();
+    expect(folders).toHaveLength(2);
+    for (const folder of folders) expect(said(folder)).toMatchObject(expected);
+  });
+
+  test('by run agent, and declared secrets are masked all the same', () => {
+    const world = new AgentWorld();
+    const final = Buffer.from(`Done: ${TOKEN}`).toString('base64url');
+    const task = `DO=tell:MINE DO=final:${final}`;
+    const { folder, answer } = world.run('claude', task, ['--secret', 'MINE', '--keep-credentials'], { MINE: SECRET });
+    expect(answer.final_response).toBe(`Done: ${TOKEN}`);
+    const { texts, masking } = said(folder);
+    expect(texts).toContain(TOKEN);
+    expect(masking).toMatchObject({ credentials: 'kept' });
+    expectNowhere([SECRET], world.place, [], /workspace\.diff$/);
+  });
+});
+
 type Answers = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /** A server on this machine that answers as it likes. */

@@ -102,9 +102,26 @@ while held < GOAL: shared[held] = 1; held += 4096`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds files in the work folder and in /tmp', async () => {
+  test('holds what an agent keeps in /tmp and in its processes together', async () => {
     const code = `
-file = open('output/x', 'wb')
+free = os.statvfs('/tmp')
+print('room', free.f_blocks * free.f_frsize // MB, flush=True)
+with open('/tmp/x', 'wb', 0) as file:
+    for _ in range(${Math.floor((MEMORY / MB) * 0.45)}): file.write(bytes(MB))
+print('written', flush=True)
+keep = bytearray(${Math.floor(0.9 * MEMORY)})
+held = GOAL`;
+    const limits = { memoryBytes: 4 * MEMORY };
+    const outcome = await attempt({ argv: holding(code), guarded: true, home: true, writeRoots: ['.'] });
+    expect(outcome.out).toBe(`room ${MEMORY / MB / 2}\nwritten\n`);
+    expect(outcome.ending).toMatchObject({ how: 'out_of_memory' });
+    const larger = await attempt({ argv: holding(code), guarded: true, home: true, writeRoots: ['.'], limits });
+    expect(larger.out).toBe(`room ${(4 * MEMORY) / MB / 2}\nwritten\nslipped\n`);
+  });
+
+  test.each(['output/x', '/tmp/x'])('holds files: %s', async file => {
+    const code = `
+file = open('${file}', 'wb')
 while held < GOAL: held += file.write(bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });

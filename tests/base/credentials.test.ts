@@ -40,6 +40,40 @@ describe('a well-known credential', () => {
     },
   );
 
+  test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
+    '%s is masked in the same way wherever it is cut in two',
+    (_, text) => {
+      const all = Buffer.from(
+        `before ${text} after [masked], ${text.slice(0, 12)} and ghp_[masked]${'x9'.repeat(20)} end`,
+      );
+      const whole = new Masker(maskingOf([])).whole(all).toString();
+      for (let cut = 1; cut < all.length; cut++) {
+        const masker = new Masker(maskingOf([]));
+        const parts = [masker.take(all.subarray(0, cut)), masker.take(all.subarray(cut)), masker.end()];
+        expect(Buffer.concat(parts).toString(), `cut at ${cut}`).toBe(whole);
+      }
+    },
+  );
+
+  test.each([
+    ['private_key', 'gitlab_token'],
+    ['private_key', 'google_key'],
+    ['private_key', 'slack_token'],
+    ['aws_secret_key', 'github_token'],
+    ['shopify_token', 'slack_token'],
+    ['github_token', 'stripe_key'],
+  ])('%s is masked directly after one of kind %s', (kind, before) => {
+    for (const first of credentials(8).filter(one => one.kind === before)) {
+      for (const { text, core } of credentials(7).filter(one => one.kind === kind)) {
+        for (const joined of ['', '-', '[masked]']) {
+          const { text: safe } = mask(`said ${first.text}${joined}${text} today`);
+          expect(safe).not.toContain(core.slice(-12));
+          expect(safe).not.toContain(first.core.slice(-12));
+        }
+      }
+    }
+  });
+
   test('is not seen in ordinary words, names and places', () => {
     const text = [
       'task-list-of-all-the-things, ask-me-anything-about-it, sk-folding-cube-container-of-css',

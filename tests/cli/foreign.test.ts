@@ -80,6 +80,22 @@ describe('a folder from elsewhere', () => {
     expect(proctor(['recover'], { cwd }).code).toBe(0);
   });
 
+  test('with a name or documents that a terminal would obey is shown as text', () => {
+    const id = 'run\u001b[2J\u001b]0;x\u0007y';
+    const { cwd } = placeWith('{"is":"pla', id);
+    const sealed = path.join(cwd, '.proctor', 'runs', 'script', ID, 'evidence');
+    mkdirSync(sealed, { recursive: true });
+    const word = '\u001b[31msucceeded';
+    const outcome = { schema_version: 'script_outcome.v0', status: word, started_at: word, completed_at: word };
+    for (const name of ['outcome.json', 'metadata.json', 'seal.json']) {
+      writeFileSync(path.join(sealed, name), JSON.stringify({ ...outcome, run_id: id, script: { name: word } }));
+    }
+    for (const look of [...LOOKS, ['show', id], ['verify', id], ['list', '--json'], ['prune', '--older-than', '0s']]) {
+      const { stdout, stderr } = proctor(look, { cwd });
+      expect(stdout + stderr, look.join(' ')).not.toMatch(/[\u001b\u0007]/);
+    }
+  });
+
   test('whose journal proves nothing stays until it is pruned', () => {
     const { cwd, run } = placeWith('{"is":"pla');
     expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, and not started here');

@@ -35,6 +35,7 @@ export interface Asked {
   readonly mountsAsTheyAre?: readonly Mount[];
   /** Behind it somebody repeats what they hear, once they have heard all. */
   readonly door?: true;
+  readonly guarded?: true;
   readonly network?: Job['network'];
   readonly limits?: Partial<Limits>;
   readonly secrets?: readonly string[];

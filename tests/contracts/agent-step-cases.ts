@@ -101,7 +101,8 @@ export const stepCases: Cases[] = [
       ['a program that is named like the flag', { command: ['-p'] }, ['AG13 command']],
       ['no command at all', { command: [] }, ['AG13 command']],
       ['a program by its place on the host', { command: ['/opt/claude', '-p'] }, ['AG5 command[0]']],
-      ['success without an exit code', { exit_code: null }, ['AG4 exit_code']],
+      ['success with an exit code of a failure', { exit_code: 143 }, ['AG4 exit_code']],
+      ['an agent that was done, and then ended by Proctor', { exit_code: null }, []],
       [
         'an error with exit code 0, for want of a transcript',
         { termination: 'error', reason: 'incomplete_stream' },

@@ -1,10 +1,21 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
 import { startModelApi } from '../agents/model-api.ts';
-import { AgentWorld, completed, ended, expectAll, linesIn, placePrograms, type Row } from '../agent/world.ts';
+import {
+  AgentWorld,
+  completed,
+  ended,
+  expectAll,
+  linesIn,
+  placePrograms,
+  type Row,
+  WITH_KEYS,
+} from '../agent/world.ts';
 import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
 
 placePrograms();
@@ -51,7 +62,7 @@ describe('where it must stop', () => {
     ['DO=retry', IDLE, ended('killed_idle', 'stalled')],
     ['DO=no_line_feed', IDLE, ended('killed_idle', 'stalled')],
     ['DO=deaf', IDLE, ended('killed_idle', 'stalled')],
-    ['DO=linger', [...EDIT, '--timeout', '60s'], ended('killed_idle', 'stalled')],
+    ['DO=linger', [...EDIT, '--timeout', '60s'], { ...completed, left_running: { processes: 0, programs: [] } }],
     ['DO=hang', [...EDIT, '--timeout', '3s'], ended('killed_timeout', 'wall_clock')],
     ['DO=quiet_tool:15000', PATIENT, completed],
     ['DO=say DO=wait:3000 '.repeat(5), PATIENT, completed],
@@ -60,6 +71,7 @@ describe('where it must stop', () => {
     ['DO=memory', ['--policy', 'small.yaml'], ended('error', 'out_of_memory')],
     ['DO=processes:5000', EDIT, completed],
     [`DO=detach:${SLEEP} DO=detach_holding:${SLEEP}`, EDIT, completed],
+    [`DO=detach:${SLEEP} DO=linger`, EDIT, completed],
     [`DO=detach:${SLEEP} DO=deaf`, IDLE, ended('killed_idle', 'stalled')],
     ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
   ] as const)('%s %j', (task, flags, expected) => {
@@ -209,4 +221,53 @@ test('a task is read from a file alone, and never for ever', () => {
     expect(stderr).toMatch(/^error: The task file \S+ is no file\.\n$/);
   }
   expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs'))).toBe(false);
+});
+
+test.each(['read-only', 'edit', 'open'])(
+  '100 MB arrive whole under %s, from a program that expects no EAGAIN',
+  policy => {
+    const LINES = 10;
+    const LINE_BYTES = 10_000_000;
+    const world = new AgentWorld();
+    for (const agent of ['claude', 'codex'] as const) {
+      const task = `DO=knock ${`DO=at_once:${LINE_BYTES} `.repeat(LINES)}`;
+      const { answer, folder, stderr } = world.run(agent, task, ['--policy', policy], WITH_KEYS);
+      expect(answer, `${agent} ${stderr}`).toMatchObject(completed);
+      const lines = readFileSync(path.join(folder, 'evidence/native/stdout.log'), 'latin1').split('\n');
+      const whole = `{"type":"flood","text":"${'x'.repeat(LINE_BYTES)}"}`;
+      expect(lines.filter(line => line === whole).length, agent).toBe(LINES);
+    }
+  },
+);
+
+test.each([
+  ['takes its time', 36, ['--idle-timeout', '4s'], completed],
+  [
+    'never comes to an end',
+    Infinity,
+    ['--idle-timeout', '4s', '--timeout', '12s'],
+    ended('killed_timeout', 'wall_clock'),
+  ],
+  ['falls silent', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
+] as const)('a model that %s', async (_, pieces, flags, expected) => {
+  const api = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    let left: number = pieces;
+    const timer = setInterval(() => {
+      if (left-- > 0) response.write('event: ping\ndata: {}\n\n');
+      else if (pieces > 1) response.end();
+    }, 250);
+    response.on('close', () => clearInterval(timer));
+  });
+  onTestFinished(() => {
+    api.close();
+    api.closeAllConnections();
+  });
+  await new Promise<void>(resolve => api.listen(0, '127.0.0.1', resolve));
+  const { port } = api.address() as AddressInfo;
+  const world = new AgentWorld();
+  const env = { ANTHROPIC_API_KEY: 'the-key-of-the-model', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
+  const { answer, stderr } = world.ran(await world.start('claude', 'DO=model', flags, env).ended);
+  expect(answer, stderr).toMatchObject(expected);
 });

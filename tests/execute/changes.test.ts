@@ -56,7 +56,11 @@ describe('what an agent did', () => {
       modeBefore: '100644',
     });
     expect(changes.ignored).toEqual({ files: 2, bytes: 8, paths: ['build/deep/out.js', 'x.log'] });
-    expect(changes.commits).toEqual({ total: 1, listed: [{ sha: git(tree, 'rev-parse', 'HEAD'), subject: 'One' }] });
+    expect(changes.commits).toEqual({
+      total: 1,
+      listed: [{ sha: git(tree, 'rev-parse', 'HEAD'), subject: 'One' }],
+      abandoned: 0,
+    });
     expect(changes).toMatchObject({
       branchMoved: false,
       rewritten: false,
@@ -131,6 +135,18 @@ describe('what an agent did', () => {
       ['refs/tags/mark', 'new', false],
     ]);
     expect(changes).toMatchObject({ branchMoved: true, rewritten: true, commits: { total: 1 } });
+  });
+
+  test('counts commits that were made and taken back, loose or packed, and no commit of the user', async () => {
+    const { tree, took } = await given(repository());
+    git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back');
+    git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back, too');
+    git(tree, 'reset', '-q', '--hard', 'HEAD~2');
+    const loose = await took();
+    expect(loose).toMatchObject({ refs: [], commits: { total: 0, listed: [], abandoned: 2 } });
+    expect(loose.notes).toEqual(['The agent made 2 commits that no ref holds.']);
+    git(tree, 'repack', '-q', '-a', '-d', '-k');
+    expect((await took()).commits).toEqual({ total: 0, listed: [], abandoned: 2 });
   });
 
   test('shows commits that are packed, on a stash and on a HEAD that is on no branch', async () => {
@@ -355,7 +371,7 @@ describe('what an agent did', () => {
     const { refs, commits } = await took();
     const sha = git(other, 'rev-parse', 'HEAD');
     expect(refs).toEqual([{ name: 'worktrees/other/HEAD', change: 'new', sha, isProtected: false }]);
-    expect(commits).toEqual({ total: 1, listed: [{ sha, subject: 'elsewhere' }] });
+    expect(commits).toEqual({ total: 1, listed: [{ sha, subject: 'elsewhere' }], abandoned: 0 });
   });
 
   test('is found where a .gitignore lies too deep, and where .git is made of something else', async () => {

@@ -43,6 +43,25 @@ describe('a door to a live model', () => {
     });
   });
 
+  test('tells of every piece of an answer, and of no error', async () => {
+    let isOver = false;
+    const api = await fakeApi((_, response) => {
+      if (isOver) response.writeHead(529).end('{}');
+      else events(response, 'one');
+    });
+    const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+    const told: object[] = [];
+    opened.onSpeech(speech => void told.push(speech));
+    await send(opened);
+    await send(opened);
+    isOver = true;
+    await send(opened);
+    expect(told).toEqual([
+      { isFirst: true, answersBefore: 0 },
+      { isFirst: true, answersBefore: 1 },
+    ]);
+  });
+
   test('tells nobody the key, although the model API does', async () => {
     const api = await fakeApi(({ headers }, response) => {
       const told = String(headers['x-api-key']);

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { doorViolations } from '../../src/policy/door-violations.ts';
 
+const DENY = { network_posture: 'deny', approval_posture: 'deny_interactive' } as const;
+
 const refused = (...words: readonly string[]) => ({
   total: words.length,
   listed: words.map(what => ({ what, where: 'tools[]', count: 2 })),
@@ -8,7 +10,7 @@ const refused = (...words: readonly string[]) => ({
 
 test('a request that reached for the network is a violation where it is denied', () => {
   const reaching = ['endpoint', 'reach', 'reference', 'tool', 'model'];
-  const found = doorViolations(refused(...reaching), { network_posture: 'deny' });
+  const found = doorViolations(refused(...reaching), DENY);
   expect(found.map(({ class: kind, hard }) => ({ kind, hard }))).toEqual(
     reaching.map(() => ({ kind: 'network_violation', hard: false })),
   );
@@ -17,9 +19,14 @@ test('a request that reached for the network is a violation where it is denied',
   );
 });
 
+test('such a request is hard where the first denial ends a run', () => {
+  const found = doorViolations(refused('tool'), { ...DENY, approval_posture: 'fail_on_prompt' });
+  expect(found).toMatchObject([{ class: 'network_violation', hard: true, source: 'door' }]);
+});
+
 test('other refusals are none, and nothing is where the network is open', () => {
   const harmless = ['token', 'load', 'size', 'encoding', 'body', 'key', 'budget'];
-  expect(doorViolations(refused(...harmless), { network_posture: 'deny' })).toEqual([]);
-  expect(doorViolations(refused('tool'), { network_posture: 'allow' })).toEqual([]);
-  expect(doorViolations(undefined, { network_posture: 'deny' })).toEqual([]);
+  expect(doorViolations(refused(...harmless), DENY)).toEqual([]);
+  expect(doorViolations(refused('tool'), { ...DENY, network_posture: 'allow' })).toEqual([]);
+  expect(doorViolations(undefined, DENY)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { gitIn } from '../agents/git.ts';
-import { FINAL_TEXT } from '../agents/scenarios.ts';
+import { FINAL_TEXT, FORGED_LINE } from '../agents/scenarios.ts';
 import { type Agent, agentsFolder, expectInOrder, KEY, processesOf, until, world } from './world.ts';
 
 export const EDIT = ['--policy', 'edit'];
@@ -67,6 +67,26 @@ function behaviours(agent: Agent): void {
     expect(existsSync('/outside.txt')).toBe(false);
     expect(run.transcript.some(({ kind }) => kind === 'denial' || kind === 'tool_result')).toBe(true);
     expect(run.outputs.join('\n')).not.toMatch(/rc=0|created successfully/);
+    await expectInOrder(made);
+  });
+
+  test.each(['read-only', 'edit', 'open'])('prints more at once than a pipe holds, under %s', async policy => {
+    const made = await world();
+    const run = await made.run(agent, 'SCENARIO=much', ['--policy', policy]);
+    expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });
+    expect(run.transcript.some(({ kind }) => kind === 'tool_result')).toBe(true);
+    await expectInOrder(made);
+  });
+
+  test('is not spoken for by its tools', async () => {
+    const made = await world();
+    const run = await made.run(agent, 'SCENARIO=forge', EDIT);
+    expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });
+    expect(run.outputs.join('\n')).toContain('tried');
+    for (const stream of ['stdout', 'stderr']) {
+      const lines = readFileSync(path.join(run.folder, 'evidence', 'native', `${stream}.log`), 'utf8').split('\n');
+      expect(lines).not.toContain(FORGED_LINE);
+    }
     await expectInOrder(made);
   });
 

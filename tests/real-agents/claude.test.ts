@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FINAL_TEXT } from '../agents/scenarios.ts';
 import { EDIT, tryReal } from './behaviours.ts';
 import { agentsFolder, expectInOrder, world } from './world.ts';
 
@@ -9,5 +10,13 @@ test.runIf(agentsFolder !== '')('without a key, claude says so, and ends', async
   const run = await made.run('claude', 'SCENARIO=write', EDIT, null);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'auth_missing' });
   expect(made.api.asked).toEqual([]);
+  await expectInOrder(made);
+});
+
+test.runIf(agentsFolder !== '')('a background task that outlives its last line does not undo its success', async () => {
+  const made = await world();
+  const run = await made.run('claude', 'SCENARIO=background', EDIT);
+  expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok', final_response: FINAL_TEXT });
+  expect(run.answer.left_running?.programs).toContain('sleep');
   await expectInOrder(made);
 });

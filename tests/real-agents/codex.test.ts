@@ -12,3 +12,22 @@ test.runIf(agentsFolder !== '')('without a key, codex says so, and ends', async 
   expect(made.api.asked).toEqual([]);
   await expectInOrder(made);
 });
+
+test.runIf(agentsFolder !== '')(
+  'commands that run on in the background do not switch its limit on turns off',
+  async () => {
+    const made = await world();
+    const run = await made.run('codex', 'SCENARIO=background_loop', [...EDIT, '--max-turns', '3']);
+    expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_turns' });
+    expect(made.api.asked.length).toBeLessThanOrEqual(5);
+    await expectInOrder(made);
+  },
+);
+
+test.runIf(agentsFolder !== '')('a command that it leaves running does not outlive it', async () => {
+  const made = await world();
+  const run = await made.run('codex', 'SCENARIO=background', EDIT);
+  expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });
+  expect(run.answer.left_running).not.toBeNull();
+  await expectInOrder(made);
+});

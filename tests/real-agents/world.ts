@@ -27,21 +27,24 @@ interface Answer {
   readonly final_response: string | null;
   readonly denials: number;
   readonly changes: { readonly files: number } | null;
-  readonly violations: readonly { readonly class: string }[];
+  readonly violations: readonly { readonly class: string; readonly source?: string; readonly operation?: string }[];
+  readonly flags: readonly { readonly flag: string }[];
   readonly usage: { readonly turns: number | null };
+  readonly left_running: { readonly processes: number; readonly programs: readonly string[] } | null;
   readonly model_access: { readonly mode: string; readonly requests: number };
 }
 
 /** A repository, a model API of our own, and a place for the runs. */
 export class World {
   readonly cwd = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
-  readonly repository = repositoryFolder();
+  readonly repository: string;
   /** Longer than the address of a socket may be. */
   readonly temp = mkdtempSync(path.join(tmpdir(), `proctor-agents-${'x'.repeat(90)}-`));
   readonly api: ModelApi;
 
-  constructor(api: ModelApi) {
+  constructor(api: ModelApi, files?: Readonly<Record<string, string>>) {
     this.api = api;
+    this.repository = repositoryFolder(files);
     chmodSync(this.cwd, 0o755);
     chmodSync(this.temp, 0o1777);
   }
@@ -153,9 +156,9 @@ class Run {
 }
 
 /** A world that must be in order when the test is over: the evidence valid, no process and no temporary file left. */
-export async function world(): Promise<World> {
+export async function world(files?: Readonly<Record<string, string>>): Promise<World> {
   const api = await startModelApi();
-  const made = new World(api);
+  const made = new World(api, files);
   onTestFinished(async () => {
     await api.close();
     for (const folder of [made.cwd, made.temp]) rmSync(folder, { recursive: true, force: true });

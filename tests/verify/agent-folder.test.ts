@@ -156,6 +156,7 @@ describe('FD12', () => {
     ['another session', { [METADATA]: { session_id: 'x' } }, [`${METADATA}#session_id`]],
     ['another model', { [METADATA]: { model: 'x' } }, [`${METADATA}#model`]],
     ['another exit code', { [METADATA]: { exit_code: 3 } }, [`${METADATA}#exit_code`], FORBIDDEN],
+    ['no exit code, though the agent ended by itself', { [METADATA]: { exit_code: null } }, [`${METADATA}#exit_code`]],
     [
       'another ending',
       { 'evidence/outcome.json': { ending: { how: 'exited', code: 1 } } },

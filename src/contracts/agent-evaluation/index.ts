@@ -15,6 +15,7 @@ export const FLAGS = [
   'tests_claimed_not_run',
   'outside_scope',
   'commit_or_push_by_agent',
+  'asks_at_end',
 ] as const;
 
 const shape = record({

@@ -16,7 +16,12 @@ export interface Changes {
   /** New files that a .gitignore keeps out of the diff. */
   readonly ignored: { readonly files: number; readonly bytes: number; readonly paths: readonly string[] };
   /** What can be reached from its refs and not from base, the newest first; null where its objects cannot be read. */
-  readonly commits: { readonly listed: readonly Commit[]; readonly total: number | null };
+  readonly commits: {
+    readonly listed: readonly Commit[];
+    readonly total: number | null;
+    /** Made, and held by no ref any more; null where not all of its objects can be read. Absent: nobody looked. */
+    readonly abandoned?: number | null;
+  };
   readonly refs: readonly RefChange[];
   /** A branch of the user's is not where it was. */
   readonly branchMoved: boolean;

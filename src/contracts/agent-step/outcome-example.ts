@@ -69,4 +69,5 @@ export const example: AgentOutcome = {
   turn_limit: { max: 30, enforced_by: 'agent' },
   usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
   survivors: 0,
+  left_running: { processes: 1, programs: ['sleep'] },
 };

@@ -25,6 +25,8 @@ import { doubtReason, REASON_ASKS } from './reason.ts';
 import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
 import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
+const PROGRAMS_MAX = 20;
+
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
   run_id: nameText(),
@@ -73,6 +75,12 @@ const shape = record({
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
+  /** How often something in the sandbox reached for a network that is not there; null where the kernel did not tell. */
+  network_attempts: z.optional(z.nullable(count())),
+  /** What the agent had started and not ended when it ended, or was ended. */
+  left_running: z.optional(
+    record({ processes: count(), programs: z.array(filledText()).check(z.maxLength(PROGRAMS_MAX)) }),
+  ),
   recovered: recoveredShape,
   masking: z.optional(maskingShape),
 });
@@ -168,6 +176,7 @@ const rules = [
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
       'turn_limit, if present, has max, from 1 up, and enforced_by: agent or proctor',
       'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
+      'network_attempts, if present, is how often something in the sandbox reached for a network that is not there, or null',
       ...MASKING_ASKS,
     ],
     fields: [
@@ -180,6 +189,7 @@ const rules = [
       'turn_limit',
       'usage',
       'survivors',
+      'network_attempts',
       'masking',
     ],
     reads: ['reason'],
@@ -204,6 +214,24 @@ const rules = [
   }),
   rule({
     id: 'AO9',
+    title: 'Left Running Told',
+    why: 'An agent that says it is done may leave programs running. A reader must know what Proctor ended.',
+    asks: [
+      'left_running, if present, has processes, how many there were besides the agent, and programs, the names of the first 20',
+      'programs repeats no name, and is empty exactly where processes is 0',
+    ],
+    fields: ['left_running'],
+    *check({ left_running: left }) {
+      if (!left) return;
+      const { processes, programs } = left;
+      if (new Set(programs).size < programs.length) yield must('left_running.programs', 'must not repeat a name');
+      if (programs.length > processes || (programs.length === 0 && processes > 0))
+        yield must('left_running.programs', 'must have a name for what was running, and no more names than processes');
+    },
+    breach: outcome => ({ ...outcome, left_running: { processes: 0, programs: ['sleep'] } }),
+  }),
+  rule({
+    id: 'AO10',
     title: 'Project Context Told',
     why: 'Instructions in a repository steer an agent as much as its task does.',
     asks: PROJECT_CONTEXT_ASKS,
@@ -222,7 +250,15 @@ export const agentOutcome: Contract = {
   shape,
   rules,
   unknownKeys: 'AO1',
-  programText: ['detail', 'agent.version', 'agent.session', 'agent.model', 'model_access.difference', 'masking'],
+  programText: [
+    'detail',
+    'agent.version',
+    'agent.session',
+    'agent.model',
+    'model_access.difference',
+    'left_running',
+    'masking',
+  ],
   bytesMax: 16 * MIB,
   example,
 };

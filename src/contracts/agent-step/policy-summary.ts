@@ -21,6 +21,8 @@ const shape = record({
       path: z.optional(relativePath()),
       operation: z.optional(filledText()),
       hard: z.boolean(),
+      /** What saw it. Without it, a reader knows only the class. */
+      source: z.optional(z.enum(['sandbox', 'door', 'git', 'tree', 'agent'])),
     }),
   ),
   enforcement_notes: z.array(z.string()),
@@ -101,13 +103,14 @@ const tightened = rule({
 const classified = rule({
   ...AG.AG11,
   asks: [
-    'violations is a list; each entry has class, message and hard, and may have path and operation',
+    'violations is a list; each entry has class, message and hard, and may have path, operation and source',
     'class is native_policy_block, forbidden_path, forbidden_operation or one that ends in _violation',
     'such a class is interactive_prompt_violation, network_violation or protected_branch_violation',
     'message is not blank',
     'operation, if present, is not empty',
     'operation is there where class is forbidden_operation',
     'hard is true or false',
+    'source, if present, says what saw it: sandbox, door, git, tree, or agent, which is only what the agent and its tools say',
     'hard is true where class is interactive_prompt_violation',
     'hard is true where class is native_policy_block or network_violation and effective.approval_posture fail_on_prompt',
     'enforcement_notes is a list of strings',

@@ -93,6 +93,17 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number];
 
+/** Reasons that say nothing of the agent: its model could not be asked, or the machine or the caller ended the run. */
+export const NOT_OF_THE_AGENT: ReadonlySet<Reason> = new Set<Reason>([
+  'auth_missing',
+  'api_error',
+  'spawn_failed',
+  'unsupported_version',
+  'cancelled',
+  'interrupted',
+  'runner_failed',
+]);
+
 /** What one line of the native stream means for whoever watches the agent. */
 export interface LineReading {
   readonly events: readonly AgentEvent[];
@@ -114,6 +125,10 @@ export interface Denial {
   readonly path: string | null;
   /** It would have reached for the network. */
   readonly isNetwork: boolean;
+  /** It asks the user, and nobody is there to answer. */
+  readonly isQuestion?: true;
+  /** The agent denied nothing: a tool failed, and its output or its path says why. */
+  readonly fromOutput?: true;
   readonly native_line: number;
 }
 
@@ -147,11 +162,21 @@ export interface EndFacts {
   readonly lastMessage: string | null;
 }
 
+/** A piece of what the model answers. */
+export interface ModelSpeech {
+  /** With it an answer begins. */
+  readonly isFirst: boolean;
+  /** How many whole answers there were when this one began. */
+  readonly answersBefore: number;
+}
+
 /** A pure fold over the native stream of one run. */
 export interface AgentReader {
   /** A line without its line feed; null for one that was longer than a line may be. */
   line(bytes: Uint8Array | null): LineReading;
-  /** How many tool calls have no result yet. */
+  /** What the door heard. It has no events, and changes nothing of the reading at the end. */
+  heard(speech: ModelSpeech): LineReading;
+  /** How many tool calls the agent waits for. */
   readonly inFlight: number;
   end(facts: EndFacts): AgentReading;
 }

@@ -68,13 +68,14 @@ const termination = rule({
   asks: [
     'termination is completed, error, killed_timeout, killed_idle or killed_policy',
     'exit_code is a whole number from 0 to 255, or null',
-    'exit_code is 0 where termination is completed',
+    'exit_code is 0 where termination is completed, or null if the agent was ended after it had said that it was done',
     ...REASON_ASKS,
   ],
   fields: ['termination', 'exit_code', 'reason'],
   // Not the other way round: an agent may exit with 0 after it was stopped, or without a transcript, which is an error.
   *check({ termination, exit_code, reason }) {
-    if (termination === 'completed' && exit_code !== 0) yield must('exit_code', 'must be 0 where the agent completed');
+    if (termination === 'completed' && exit_code !== 0 && exit_code !== null)
+      yield must('exit_code', 'must be 0 or null where the agent completed');
     yield* doubtReason({ termination, reason });
   },
   breach: metadata => ({ ...metadata, exit_code: 1 }),

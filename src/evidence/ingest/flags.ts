@@ -73,7 +73,7 @@ function kindsIn(
       const length = readSync(fd, chunk, 0, Math.min(CHUNK_BYTES, bytesMax - bytes), null);
       if (length === 0) break;
       bytes += length;
-      masker.take(chunk.subarray(0, length));
+      masker.pieces(chunk.subarray(0, length));
     }
     masker.end();
     return { kinds: Object.keys(masker.kinds), bytes };

@@ -12,8 +12,9 @@ const FILES: readonly EtcFile[] = [
   { name: 'passwd', fd: 5, text: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n' },
   { name: 'group', fd: 6, text: 'sandbox:x:1000:\n' },
   { name: 'hosts', fd: 8, text: '127.0.0.1 localhost sandbox\n::1 localhost\n' },
-  // Without a network there is no answer, and some libraries wait five seconds for one: Codex at the end of every run.
-  { name: 'resolv.conf', fd: 9, text: 'options timeout:0 attempts:1\n' },
+  // Without a network there is no answer, and some libraries wait five seconds for one: Codex at the end of every run. The
+  // server is at an address that nobody has: without one, libraries ask their own loopback, which the kernel counts as no reach.
+  { name: 'resolv.conf', fd: 9, text: 'nameserver 192.0.2.1\noptions timeout:0 attempts:1\n' },
 ];
 
 /** Where names can be looked up, the machine's own file says by whom. */

@@ -5,7 +5,7 @@ import { Fault } from '../../base/fault.ts';
 import { NOT_STARTING } from '../cell.ts';
 import type { Cgroup, Cgroups } from '../cgroup.ts';
 import { firstLine, saidBy } from '../lines.ts';
-import { handOver, makePipes, type Pipe } from '../pipes.ts';
+import { handOver, makePipes } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
 import { boundShares } from './shares.ts';
 
@@ -50,14 +50,15 @@ export class Holder {
     }
   }
 
-  static async open(name: string, cgroups: Cgroups, uid?: number, disk?: Disk): Promise<Holder> {
-    const pipes = await makePipes(2);
-    const [stdout, stderr] = pipes as [Pipe, Pipe];
+  static async open(name: string, cgroups: Cgroups, { uid, disk, streams }: HolderOptions): Promise<Holder> {
+    const pipes = streams === 'pipes' ? await makePipes(2) : [];
+    const [stdout, stderr] = pipes.map(({ writeFd }) => writeFd);
     const child = spawn('/usr/bin/unshare', [...NAMESPACES, '--', ...DIES_WITH_PARENT, '/bin/sh', '-c', KEEPER], {
       ...(uid !== undefined && { uid, gid: uid }),
       cwd: '/',
       env: {},
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', stdout.writeFd, stderr.writeFd, 'pipe'],
+      // What Node calls a pipe is a pair of sockets.
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', stdout ?? 'pipe', stderr ?? 'pipe', 'pipe'],
       // Its own group: a signal from a terminal is for us to answer.
       detached: true,
     });
@@ -73,7 +74,8 @@ export class Holder {
     const joined = cgroup ? joinWhole(cgroup, child.pid as number) : Promise.resolve();
     // Whoever uses it waits for it; if nobody does, its failure is nobody's.
     joined.catch(() => undefined);
-    const holder = new Holder(child, [stdout.reader, stderr.reader], uid, cgroup, joined);
+    const [out, err] = streams === 'pipes' ? pipes.map(({ reader }) => reader) : child.stdio.slice(5, 7);
+    const holder = new Holder(child, [out as Readable, err as Readable], uid, cgroup, joined);
     // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
     holder.say(`mount -t proc proc /proc\n${boundShares(uid === undefined).join('\n')}\n`);
     // In its groups first, so that the memory of its disk counts there.
@@ -203,6 +205,15 @@ const AS_USUAL = '/usr/bin/env --default-signal=INT,QUIT';
 
 /** Starts the shell, which is the first in the new namespace of processes, and keeps none of its pipes open. */
 const KEEPER = `exec 8<&0; ${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&8 8<&- & exec 0<&- 1>&- 2>&- 3<&- 4>&- 5>&- 6>&- 7<&- 8<&-; wait`;
+
+/** Programs can open pipes again, as /dev/stdout and by /proc/PID/fd. Sockets they cannot. */
+export type StreamKind = 'pipes' | 'sockets';
+
+export interface HolderOptions {
+  readonly uid: number | undefined;
+  readonly disk: Disk | undefined;
+  readonly streams: StreamKind;
+}
 
 /** The size of a work folder. */
 export interface Disk {

@@ -84,6 +84,10 @@ class BareCell implements Cell {
     return { stdout: stdout.reader, stderr: stderr.reader, ended: ended.then(end => this.#alone(end)) };
   }
 
+  running(): undefined {
+    return undefined;
+  }
+
   terminate(): void {
     this.#signal('SIGTERM');
   }

@@ -1,13 +1,15 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import type { Job } from '../job.ts';
 
 /**
  * The arguments of bubblewrap for /proc: that of the sandbox's own processes, without what describes the machine. The kernel
  * can leave out everything but processes (subset=pid), yet programs need cpuinfo, meminfo and stat. So Proctor covers
  * what they do not need, one by one; each cover takes about 0.15 ms of a launch.
  */
-export function procFor(): string[] {
+export function procFor({ guarded }: Pick<Job, 'guarded'>): string[] {
   covers ??= COVERED.filter(existsSync).flatMap(cover);
-  return ['--proc', '/proc', ...covers];
+  // Read-only, /proc/PID/mem cannot be written to.
+  return ['--proc', '/proc', ...covers, ...(guarded ? ['--remount-ro', '/proc'] : [])];
 }
 
 /** The same for as long as the kernel runs. */

@@ -4,15 +4,18 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
 import { firstLine, lines, saidBy } from '../lines.ts';
+import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Cell, Counters, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Cgroups } from '../cgroup.ts';
 import type { Job, Leftovers } from '../job.ts';
+import { programsOf } from '../left-running.ts';
 import { childrenOf, descendantsOf, isAlive, ownName, signal } from '../processes.ts';
 import { checkExtras } from '../mounts.ts';
+import { NetworkReach } from '../network-reach.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
 import { documentsOf, etcFor } from './etc.ts';
-import { allRemoved, DISK, type Disk, Holder, quoted } from './holder.ts';
+import { allRemoved, DISK, type Disk, Holder, quoted, type StreamKind } from './holder.ts';
 import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
@@ -28,23 +31,25 @@ export interface ProcessSandbox extends Sandbox {
 
 /** Bubblewrap around the program, with control groups and a system call filter. */
 export function processSandbox(cgroups: Cgroups): ProcessSandbox {
-  let spare: Promise<Holder> | undefined;
+  const spares = new Map<StreamKind, Promise<Holder>>();
   let count = 0;
   let disk: Disk | undefined;
-  const make = (): Promise<Holder> => {
-    const holder = Holder.open(`${ownName()}-${++count}`, cgroups, uidFor(count), disk);
+  let lastStreams: StreamKind = 'pipes';
+  const make = (streams: StreamKind): Promise<Holder> => {
+    const holder = Holder.open(`${ownName()}-${++count}`, cgroups, { uid: uidFor(count), disk, streams });
     // It may never be used; whoever uses it sees its failure.
     holder.catch(() => undefined);
     return holder;
   };
   return {
     warm() {
-      spare ??= make();
+      if (!spares.has(lastStreams)) spares.set(lastStreams, make(lastStreams));
     },
     async open(job) {
-      const next = spare ?? make();
+      lastStreams = job.guarded ? 'sockets' : 'pipes';
+      const next = spares.get(lastStreams) ?? make(lastStreams);
       // Before the wait: whoever opens meanwhile must not get the same one.
-      spare = undefined;
+      spares.delete(lastStreams);
       const holder = await next;
       disk = { bytes: job.limits.workBytes, entries: job.limits.workEntries };
       try {
@@ -55,9 +60,9 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
       }
     },
     async close() {
-      const holder = spare;
-      spare = undefined;
-      await (await holder?.catch(() => undefined))?.close();
+      const holders = [...spares.values()];
+      spares.clear();
+      for (const holder of holders) await (await holder.catch(() => undefined))?.close();
       await allRemoved();
     },
   };
@@ -81,6 +86,7 @@ class BoundCell implements Cell {
   #wish: 'SIGTERM' | 'SIGKILL' | undefined;
   #running: Promise<unknown> | undefined;
   #status: AsyncGenerator<string> | undefined;
+  readonly #reach = new NetworkReach();
 
   private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded) {
     this.#job = job;
@@ -183,6 +189,14 @@ class BoundCell implements Cell {
     return this.#ended(status);
   }
 
+  running(): LeftRunning | undefined {
+    if (!this.#job.guarded || this.#init === undefined) return undefined;
+    // The program is the first that its namespace ever had. Behind a door, it is the only one that the forwarder has.
+    const [first] = childrenOf(this.#init);
+    const program = first !== undefined && this.#job.door ? childrenOf(first)[0] : undefined;
+    return programsOf(descendantsOf(this.#init).filter(pid => pid !== first && pid !== program));
+  }
+
   terminate(): void {
     this.#wish ??= 'SIGTERM';
     if (this.#init !== undefined) for (const pid of descendantsOf(this.#init)) signal(pid, 'SIGTERM');
@@ -195,8 +209,9 @@ class BoundCell implements Cell {
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }
 
-  counters(): Promise<Counters> {
-    return this.#watch.counters();
+  async counters(): Promise<Counters> {
+    const networkAttempts = this.#reach.attempts();
+    return { ...(await this.#watch.counters()), ...(networkAttempts !== undefined && { networkAttempts }) };
   }
 
   exceeded(): Promise<'cpu' | 'memory' | undefined> {
@@ -207,6 +222,7 @@ class BoundCell implements Cell {
     this.kill();
     await Promise.race([this.#running, wait(END_MS_MAX, undefined, { ref: false })]);
     await first?.();
+    this.#reach.close();
     await this.#holder.close();
   }
 
@@ -230,6 +246,8 @@ class BoundCell implements Cell {
     const bubblewrap = childrenOf(shell).find(isAlive);
     this.#isMet = true;
     if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
+    const { home, network } = this.#job;
+    if (home && network === 'blocked' && this.#init !== undefined) this.#reach.open(this.#init);
     if (this.#wish === 'SIGKILL') this.kill();
     else if (this.#wish === 'SIGTERM') this.terminate();
   }
@@ -238,30 +256,32 @@ class BoundCell implements Cell {
    * bubblewrap says that the program has ended. A program can make it say so, since its first process inside is nobody
    * else's; so whoever is still there dies now.
    */
-  async #alone(): Promise<number> {
+  async #alone(): Promise<Pick<RawEnd, 'survivors' | 'left'>> {
     const { shell } = this.#holder;
-    if (shell === undefined) return 0;
+    if (shell === undefined) return { survivors: 0 };
     let left: number[] = [];
+    let told: Pick<RawEnd, 'left'> = {};
     for (let round = 0; round < ROUNDS_MAX; round++) {
       left = descendantsOf(shell).filter(isAlive);
-      if (left.length === 0) return 0;
+      if (round === 0 && this.#job.guarded) told = { left: programsOf(left.filter(pid => pid !== this.#init)) };
+      if (left.length === 0) return { survivors: 0, ...told };
       for (const pid of left) signal(pid, 'SIGKILL');
       await wait(5);
     }
     if (this.#job.then) throw new Fault('sandbox_unavailable', 'What a program left running could not be ended.');
-    return left.length;
+    return { survivors: left.length, ...told };
   }
 
   async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
     const said = await firstLine(this.#holder.output(1));
     const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
-    const survivors = await this.#alone();
+    const alone = await this.#alone();
     const code = await status;
     this.#init = undefined;
-    if (code !== undefined) return { code, survivors };
+    if (code !== undefined) return { code, ...alone };
     // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
     // program says nothing of one, and ends with 1.
-    if (this.#isMet && shell !== 1) return { code: shell ?? 137, survivors };
+    if (this.#isMet && shell !== 1) return { code: shell ?? 137, ...alone };
     throw new Fault('sandbox_unavailable', 'The sandbox did not start.', { cause: saidBy(this.#holder.output(2)) });
   }
 }

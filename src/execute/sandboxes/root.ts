@@ -18,7 +18,9 @@ export function rootFor(job: Job, disk: string): string[] {
     // All but that of System V memory, which the holder has made and bounded.
     ['--unshare-user', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
     network === 'open' ? [] : ['--unshare-net'],
-    ['--disable-userns', '--die-with-parent', '--new-session'],
+    ['--disable-userns', '--new-session'],
+    // What a guarded program leaves running is looked at before it is ended. All of it dies with the holder in any case.
+    job.guarded ? [] : ['--die-with-parent'],
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],
@@ -26,7 +28,7 @@ export function rootFor(job: Job, disk: string): string[] {
     // Without a size, each of these may take half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     TERMINALS.flatMap(folder => ['--dev-bind', folder, folder]),
-    procFor(),
+    procFor(job),
     ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
     workFolder(job, disk),
     ofAgent(job, disk),
@@ -38,12 +40,13 @@ export function rootFor(job: Job, disk: string): string[] {
 }
 
 /** The work folder and the temporary one. Where only some places are writable, the rest of it is a part of the root. */
-function workFolder({ stage, staged, writeRoots }: Job, disk: string): string[] {
+function workFolder(job: Job, disk: string): string[] {
+  const { stage, staged, writeRoots, readOnly = [] } = job;
   const laidOut = staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]);
   if (!writeRoots)
     return [
       '--size',
-      String(TMP_BYTES),
+      String(tmpBytesOf(job)),
       '--tmpfs',
       '/tmp',
       '--bind',
@@ -63,6 +66,7 @@ function workFolder({ stage, staged, writeRoots }: Job, disk: string): string[] 
     ...(everywhere ? ['--bind', `${disk}/output`, '/work'] : ['--dir', '/work']),
     ...laidOut,
     ...roots.flatMap(root => ['--bind', `${disk}/output/${root}`, `/work/${root}`]),
+    ...readOnly.flatMap(below => ['--ro-bind', `${disk}/output/${below}`, `/work/${below}`]),
   ];
 }
 
@@ -96,8 +100,15 @@ export function writableIn(
 }
 
 const SHM_BYTES = String(16 * 1024 * 1024);
-/** Beside the work folder, and not counted with it. */
-export const TMP_BYTES = 64 * 1024 * 1024;
+/**
+ * How much fits into /tmp, which lies beside the work folder and counts as memory. The tools of agents keep their output
+ * there: those get half of their memory, so that a full /tmp is an error of the one who writes and not the end of the run.
+ */
+export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guarded' | 'limits'>): number {
+  return guarded && memoryBytes !== undefined ? Math.floor(memoryBytes / 2) : TMP_BYTES;
+}
+
+const TMP_BYTES = 64 * 1024 * 1024;
 
 /** All programs of the machine. Its own settings, users and homes are not among them. */
 function everything(): string[] {

@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import type { Job } from '../job.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { DISK, type Holder, quoted } from './holder.ts';
-import { TMP_BYTES, writableIn } from './root.ts';
+import { tmpBytesOf, writableIn } from './root.ts';
 
 /** Where nothing may be written the whole folder is shown, so what every stage has in it and nobody laid out is taken out. */
 export function removeUnstaged({ stage, staged, writeRoots }: Job): void {
@@ -37,7 +37,8 @@ function isBelow(root: string): boolean {
 }
 
 /** Makes the roots on the disk of a holder, with what they begin with. It counts like what the program writes itself. */
-export async function layOutRoots({ stage, writeRoots, home }: Job, holder: Holder): Promise<void> {
+export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
+  const { stage, writeRoots, home } = job;
   if (!writeRoots) return;
   const output = `${DISK}/output`;
   const folders = [
@@ -49,7 +50,7 @@ export async function layOutRoots({ stage, writeRoots, home }: Job, holder: Hold
   const steps = [
     'umask 022',
     `mkdir -p ${folders.map(quoted).join(' ')}`,
-    `mount -t tmpfs -o size=${TMP_BYTES},mode=0755 tmp ${DISK}/tmp`,
+    `mount -t tmpfs -o size=${tmpBytesOf(job)},mode=0755 tmp ${DISK}/tmp`,
     // Not as an argument of cp: those can be read by anybody.
     `cd ${quoted(path.join(stage, 'roots'))}`,
     // It complains of every file that does not fit, and nobody reads that before it is over.

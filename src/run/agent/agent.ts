@@ -19,6 +19,7 @@ import { makeStage, removeStage } from '../../execute/workspace.ts';
 import { offersOf } from '../plan.ts';
 import { type Around, Listener, recordRun } from '../recorded.ts';
 import { carryOut } from './carry-out.ts';
+import { type Guarded, guardedIn } from './guarded.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { type Bound, boundFor, boundWith } from './bound.ts';
@@ -74,6 +75,7 @@ export interface Ready {
 export interface Made {
   readonly stage: string;
   readonly clone: Clone;
+  readonly guarded: Guarded;
   /** The way to the model, if there is one. Nobody is harmed who closes it twice. */
   readonly door: Door | undefined;
   readonly context: FoundContext;
@@ -113,7 +115,8 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     door = await openDoorFor(ready, stage);
     const context = projectContext(adapter, clone, order.projectContext !== false);
     const invocation = layOut(ready, { stage, clone, door, context });
-    const made: Made = { stage, clone, door, context, invocation };
+    const guarded = guardedIn(clone, bound.effective);
+    const made: Made = { stage, clone, guarded, door, context, invocation };
     const job = await jobFor(ready, made);
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);

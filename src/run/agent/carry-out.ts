@@ -15,12 +15,14 @@ import type { StreamNote } from '../../evidence/script-run.ts';
 import { storedFiles } from '../../evidence/sealed-files.ts';
 import type { Job } from '../../execute/job.ts';
 import type { Prepared } from '../../execute/launch.ts';
+import { RefWatch } from '../../execute/ref-watch.ts';
 import { sweep } from '../../execute/sweep.ts';
+import { guardOf } from '../../policy/run-violations.ts';
 import { watched } from '../recorded.ts';
 import type { AgentAnswer, Made, Ready } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
-import { maskOf } from './masked.ts';
+import { maskedLeft, maskOf } from './masked.ts';
 import { accessOf, secretsOf } from './model.ts';
 import { AgentWatch, type Seen } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
@@ -40,14 +42,16 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   const { folder } = place;
   made.door?.countIn(path.join(folder, PARTS.door));
   journal.append({ is: 'started', atMs: systemClock.now() });
-  const { capture, seen } = await listenTo(going, folder);
+  const refs = watchedRefs(going);
+  const { capture, seen } = await listenTo(going, folder).finally(() => refs?.close());
   const noted = {
     ...capture,
     stdout: noteOf(capture.stdout, seen.files.stdout),
     stderr: noteOf(capture.stderr, seen.files.stderr),
+    ...(capture.leftRunning && { leftRunning: maskedLeft(capture.leftRunning, maskOf(ready, made.door)) }),
   };
   journal.append({ is: 'captured', atMs: systemClock.now(), capture: noted });
-  const after = await workspaceAfter(going, folder);
+  const after = await workspaceAfter(going, folder, refs?.written() ?? new Set());
   if (capture.ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
   // A recording that could not be written is told when the run is: its evidence is none the worse for it.
@@ -76,6 +80,12 @@ export async function carryOut(going: Going, place: RunPlace, journal: Journal<A
   return { place, run, result: resultOf(run), effective, violations, changes: after.counts, needsReview };
 }
 
+/** Where the tree is read-only, no ref can be written. */
+function watchedRefs({ ready, prepared }: Going): RefWatch | undefined {
+  if (ready.bound.effective.execution_posture === 'read_only') return undefined;
+  return new RefWatch(path.join(prepared.workFolder, 'output', '.git'));
+}
+
 /** Runs the program, and hears every line of it as it comes. */
 async function listenTo({ ready, made, prepared }: Going, folder: string): Promise<{ capture: Capture; seen: Seen }> {
   const { adapter, bound, around } = ready;
@@ -84,6 +94,7 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     reader: adapter.reader({
       approval: bound.effective.approval_posture,
       maxTurns: bound.limits.maxTurns,
+      isGuarded: guardOf(bound.effective),
     }),
     keeping: {
       transcript: path.join(folder, AGENT_FILES.transcript),
@@ -95,7 +106,9 @@ async function listenTo({ ready, made, prepared }: Going, folder: string): Promi
     stop: by => prepared.stop(by),
     onEvent: around.onEvent,
   });
+  made.door?.onQuestion(adapter.questionTools, () => watch.asked());
   made.door?.onOver(detail => watch.halt({ reason: 'limit_budget', detail }));
+  made.door?.onSpeech(speech => watch.heard(speech));
   let failure: { readonly error: unknown } | undefined;
   try {
     const capture = await watched(prepared, around, (stream, bytes) => {

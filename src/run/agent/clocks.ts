@@ -10,8 +10,8 @@ export interface ClockLimits {
 }
 
 /**
- * The two clocks of an agent that only its own words can set: the one that stops it where it does not get on, and the one
- * that stops it where it has said its last line and stays. How long it may take in all is held by who started it.
+ * The two clocks of an agent that only its own words and its model's can set: the one that stops it where it does not get
+ * on, and the one that stops it where it has said its last line and stays. The launcher holds how long it may take in all.
  */
 export class AgentClocks {
   readonly #limits: ClockLimits;
@@ -19,6 +19,7 @@ export class AgentClocks {
   #since = monotonicMs();
   #inFlight = 0;
   #hasFinished = false;
+  #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limits: ClockLimits, onIdle: (hasFinished: boolean) => void) {
@@ -27,9 +28,9 @@ export class AgentClocks {
     this.#watch();
   }
 
-  /** It got on, with so many tools still to answer. */
+  /** It got on, and waits for so many tools. */
   progress(inFlight: number): void {
-    if (this.#hasFinished) return;
+    if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();
     const wasWaiting = this.#inFlight > 0;
     this.#inFlight = inFlight;
@@ -39,13 +40,14 @@ export class AgentClocks {
 
   /** It has said its last line. */
   finished(): void {
-    if (this.#hasFinished) return;
+    if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();
     this.#hasFinished = true;
     this.#again();
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 

@@ -14,6 +14,7 @@ import { doorCountIn } from '../../evidence/door-count.ts';
 import { against } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
+import { guardOf } from '../../policy/run-violations.ts';
 import { during } from './judged.ts';
 import { maskedStatus } from './masked.ts';
 import { terminationOf } from './termination.ts';
@@ -27,13 +28,14 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   readonly judgement: AgentJudgement;
   readonly unknown: RecoveredNote['unknown'];
 }> {
-  const { folder, plan, isStarted, tree, because, files, events } = left;
+  const { folder, plan, isStarted, capture, tree, because, files, events } = left;
   const reading = readAgain(folder, plan);
   const summary = plan.policy as PolicySummary;
   const breaches = tree?.breaches ?? [];
   const access = accessOf(left);
   const atDoor = doorViolations(access.told.refused, summary.effective);
-  const violations = [...breaches, ...during({ reading, stoppedFor: undefined }, summary.effective), ...atDoor];
+  const seen = during({ reading, stoppedFor: undefined }, capture.networkAttempts, summary.effective);
+  const violations = [...breaches, ...seen, ...atDoor];
   const head = tree?.changes.refs.find(({ name }) => name === 'HEAD')?.sha;
   const judgement: AgentJudgement = {
     ...endedAs(left, reading),
@@ -87,7 +89,11 @@ function endedAs(
 function readAgain(folder: string, plan: AgentPlan): AgentReading {
   const adapter = agentNamed(plan.asked.agent_family);
   if (!adapter) throw new Fault('odd_journal', 'The journal of the run names an agent that Proctor does not know.');
-  const reader = adapter.reader({ approval: plan.invocation.approval, maxTurns: undefined });
+  const reader = adapter.reader({
+    approval: plan.invocation.approval,
+    maxTurns: undefined,
+    isGuarded: guardOf((plan.policy as PolicySummary).effective),
+  });
   const cutter = new LineCutter(LINE_BYTES_MAX);
   const fd = openSync(path.join(folder, AGENT_FILES.stdout), 'r');
   try {

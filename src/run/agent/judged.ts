@@ -7,6 +7,7 @@ import { flagWarnings } from '../../evidence/ingest/flags.ts';
 import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
+import { violationsDuring } from '../../policy/run-violations.ts';
 import type { Going } from './carry-out.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';
@@ -35,22 +36,22 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
   const { reading, stoppedFor } = seen;
   const mask = maskOf(ready, made.door);
   const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
+  // A sandbox of the agent's own may turn attempts away before the kernel counts them, so that none is no proof.
+  const networkAttempts = ready.program.nestedSandbox ? capture.networkAttempts || undefined : capture.networkAttempts;
+  const seenDuring = during(seen, networkAttempts, effective).map(violation => maskedViolation(violation, mask));
+  const atDoor = doorViolations(access.refused, effective);
   const ended = terminationOf({
     ending: capture.ending,
     survivors: capture.survivors ?? 0,
     stoppedFor,
     reading,
     approval: effective.approval_posture,
-    breaches,
+    breaches: [...breaches, ...seenDuring.filter(({ source }) => source === 'sandbox'), ...atDoor],
     tooMuch: after.tooMuch,
     difference: access.difference,
     lastAsk: made.door?.stats().lastAsk ?? null,
   });
-  const violations = [
-    ...breaches,
-    ...during(seen, effective).map(violation => maskedViolation(violation, mask)),
-    ...doorViolations(access.refused, effective),
-  ];
+  const violations = [...breaches, ...seenDuring, ...atDoor];
   const status = workspaceStatusOf(plan.request.run_id, after.changes, made.clone.notes);
   const workspaceStatus = maskedStatus(status, mask);
   const judgement: AgentJudgement = {
@@ -69,7 +70,11 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     modelAccess: access,
     policy: policySummary({
       ...ready.bound.summary,
-      capabilityNotes: [...ready.bound.summary.capabilityNotes, ...made.invocation.notes],
+      capabilityNotes: [
+        ...ready.bound.summary.capabilityNotes,
+        ...made.invocation.notes,
+        ...made.guarded.notes.map(mask),
+      ],
       observed: plan.observed,
       violations,
       enforcementNotes: [
@@ -93,24 +98,15 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
 }
 
-/** What the agent was denied, and what it asked of nobody. */
+/** What the agent was denied, what it asked of nobody, and where it reached. */
 export function during(
   { reading, stoppedFor }: Pick<Seen, 'reading' | 'stoppedFor'>,
+  networkAttempts: number | undefined,
   effective: EffectivePolicy,
 ): Violation[] {
-  const isHard = effective.approval_posture === 'fail_on_prompt';
-  const isClosed = effective.network_posture === 'deny';
-  return [
-    ...reading.denials.map(({ tool, reason, isNetwork }) => ({
-      class: isNetwork && isClosed ? ('network_violation' as const) : ('native_policy_block' as const),
-      message: `${tool} was denied: ${reason}`,
-      operation: tool,
-      hard: isHard,
-    })),
-    ...(stoppedFor?.reason === 'prompt_detected'
-      ? [{ class: 'interactive_prompt_violation' as const, message: stoppedFor.detail, hard: true }]
-      : []),
-  ];
+  const question =
+    stoppedFor?.reason === 'prompt_detected' ? { message: stoppedFor.detail, source: stoppedFor.source } : undefined;
+  return violationsDuring({ denials: reading.denials, question, networkAttempts }, effective);
 }
 
 function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'] {

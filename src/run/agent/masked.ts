@@ -1,4 +1,5 @@
 import { Masker, maskingOf } from '../../base/masker.ts';
+import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import type { ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
@@ -19,6 +20,11 @@ export function maskOf(ready: Pick<Ready, 'order' | 'model'>, door?: Door): Mask
 export function maskedViolation(violation: Violation, mask: Mask): Violation {
   const { message, path } = violation;
   return { ...violation, message: mask(message), ...(path !== undefined && { path: mask(path) }) };
+}
+
+/** Two programs whose names differ in their secrets alone become one name. */
+export function maskedLeft({ processes, programs }: LeftRunning, mask: Mask): LeftRunning {
+  return { processes, programs: [...new Set(programs.map(mask))] };
 }
 
 /** Names of files and branches are the agent's to choose, and may be made of what it was told to keep to itself. */

@@ -27,7 +27,10 @@ import { budgetOf, secretsOf } from './model.ts';
 const DOOR_PORT = 8417;
 
 /** Translates the order for the agent, and puts what it needs for it in place. */
-export function layOut(ready: Ready, { stage, clone, door, context }: Omit<Made, 'invocation'>): Invocation {
+export function layOut(
+  ready: Ready,
+  { stage, clone, door, context }: Omit<Made, 'guarded' | 'invocation'>,
+): Invocation {
   const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
     version: program.version,
@@ -63,7 +66,7 @@ export function layOut(ready: Ready, { stage, clone, door, context }: Omit<Made,
 const STDIN = 'stdin';
 
 /** The program to run. */
-export async function jobFor(ready: Ready, { stage, clone, door, invocation }: Made): Promise<Job> {
+export async function jobFor(ready: Ready, { stage, clone, guarded, door, invocation }: Made): Promise<Job> {
   const { id, order, bound, program } = ready;
   const isBehindDoor = door?.socket !== undefined;
   const argv = [program.argv0, ...invocation.args];
@@ -76,9 +79,11 @@ export async function jobFor(ready: Ready, { stage, clone, door, invocation }: M
     stage,
     staged: [],
     writeRoots: bound.effective.execution_posture === 'read_only' ? [] : ['.'],
+    readOnly: guarded.readOnly,
     startIn: clone.startIn,
     stdin: STDIN,
     home: true,
+    guarded: true,
     mounts: await reachable(mounts, stage),
     ...(isBehindDoor && { door: true as const }),
     network: bound.bounds.network,
@@ -164,7 +169,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     ...('credential' in model && { credential: model.credential }),
     policy: policySummary({
       ...bound.summary,
-      capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes],
+      capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],
       observed,
       violations: [],
       enforcementNotes: [],

@@ -33,6 +33,7 @@ export function terminationOf(facts: EndFacts): Terminated {
   const breach = breaches.find(({ hard }) => hard);
   if (breach) return ended('killed_policy', REASON_OF[breach.class], breach.message);
   if (survivors > 0) return ended('error', 'orphan_left', 'Something that the agent started could not be ended.');
+  if (isDone(facts)) return exited(ending.how === 'exited' ? ending.code : 0, { ...facts, stoppedFor: undefined });
   if (ending.how === 'killed') return killed(ending.by, facts);
   if (ending.how === 'out_of_memory')
     return ended('error', 'out_of_memory', 'The agent and its tools needed more memory than they may have.');
@@ -41,6 +42,12 @@ export function terminationOf(facts: EndFacts): Terminated {
   if (ending.how === 'lost') return ended('error', 'interrupted', 'Proctor ended before the agent did.');
   if (ending.how === 'signalled') return ended('error', 'signal', `The agent was ended by ${ending.signal}.`);
   return exited(ending.code, facts);
+}
+
+/** It said that all went well, and Proctor ended what it left running, perhaps with the agent itself. Success stands. */
+function isDone({ ending, stoppedFor, reading }: EndFacts): boolean {
+  const isOurs = ending.how === 'exited' || (ending.how === 'killed' && ending.by === 'idle');
+  return isOurs && stoppedFor?.hadFinished === true && reading.terminal?.ok === true;
 }
 
 const REASON_OF: Readonly<Record<Violation['class'], AgentOutcome['reason']>> = {

@@ -7,6 +7,8 @@ import type {
   AgentReader,
   AgentReading,
   EndFacts,
+  LineReading,
+  ModelSpeech,
   Reason,
   TranscriptLine,
 } from '../../contracts/agent-step/reading.ts';
@@ -37,6 +39,10 @@ export interface Watching {
 export interface StoppedFor {
   readonly reason: Reason;
   readonly detail: string;
+  /** What saw it, where that was not the agent's own stream. */
+  readonly source?: 'door';
+  /** It had said its last line, and something that it started kept running, or it did itself. */
+  readonly hadFinished?: true;
 }
 
 export interface Seen {
@@ -85,7 +91,7 @@ export class AgentWatch {
     this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
       // Who asks and gets no answer does not get on, but that is not why.
       if (this.#asking !== undefined) return this.halt(ASKED);
-      if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE };
+      if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE, hadFinished: true };
       watching.stop('idle');
     });
   }
@@ -115,6 +121,17 @@ export class AgentWatch {
       const isDoubtful = !isAsking && stream === 'stdout';
       this.#asking = setTimeout(() => this.halt(ASKED), isDoubtful ? DOUBTFUL_MS : ASKING_MS);
     }
+  }
+
+  /** The door heard the model ask the user. */
+  asked(): void {
+    this.halt({ ...ASKED, source: 'door' });
+  }
+
+  /** The model speaks to it: that is progress, however little of it the agent tells. */
+  heard(speech: ModelSpeech): void {
+    const { sign, reason } = this.#watching.reader.heard(speech);
+    this.#obey(sign, reason);
   }
 
   /** Everything of it is dead. */
@@ -159,7 +176,11 @@ export class AgentWatch {
         ...event,
       });
     }
-    if (sign === 'progress') this.#clocks.progress(reader.inFlight);
+    this.#obey(sign, reason);
+  }
+
+  #obey(sign: LineReading['sign'], reason: LineReading['reason']): void {
+    if (sign === 'progress') this.#clocks.progress(this.#watching.reader.inFlight);
     else if (sign === 'terminal') this.#clocks.finished();
     else if (sign === 'kill') this.halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
   }

@@ -4,7 +4,7 @@ import { AGENT_FILES } from '../../evidence/agent-documents.ts';
 import type { Stored } from '../../evidence/agent-run.ts';
 import { type Flagged, flaggedFiles, isCredentialFile } from '../../evidence/ingest/flags.ts';
 import { takeChanges } from '../../execute/changes.ts';
-import { violationsIn } from '../../policy/agent-violations.ts';
+import { putBack, violationsIn } from '../../policy/agent-violations.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';
 import type { Going } from './carry-out.ts';
@@ -22,8 +22,12 @@ export interface After {
   readonly flagged: readonly Flagged[];
 }
 
-/** Looks at the work tree when nothing of the agent is left to change it, and holds the policy against it. */
-export async function workspaceAfter({ ready, made, prepared }: Going, folder: string): Promise<After> {
+/** Looks at the work tree when nothing of the agent is left to change it, and holds the policy against it and the refs written. */
+export async function workspaceAfter(
+  { ready, made, prepared }: Going,
+  folder: string,
+  refsWritten: ReadonlySet<string>,
+): Promise<After> {
   const { clone } = made;
   const { effective } = ready.bound;
   const isReadOnly = effective.execution_posture === 'read_only';
@@ -37,7 +41,7 @@ export async function workspaceAfter({ ready, made, prepared }: Going, folder: s
   return {
     changes,
     diff: { sha256, bytes },
-    breaches: violationsIn(changes, effective),
+    breaches: [...putBack(refsWritten, clone.protectedRefs, changes), ...violationsIn(changes, effective)],
     tooMuch: tooMuchIn(changes),
     counts: { files: changes.changed.length, commits: changes.commits.listed.length },
     flagged: [

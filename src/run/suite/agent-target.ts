@@ -5,7 +5,7 @@ import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import { addedKinds, Masker, maskingOf } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
-import type { Reason } from '../../contracts/agent-step/reading.ts';
+import { NOT_OF_THE_AGENT, type Reason } from '../../contracts/agent-step/reading.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
 import { checkSource } from '../../execute/clone.ts';
@@ -117,8 +117,11 @@ function judged(
     ok: false,
     ...(said.length > 0 && said.length <= agent.settings.bodyBytesMax && { body }),
   });
-  // An end that the case expects is an answer, too.
-  if (termination !== 'completed' && termination !== expected?.termination) return failed(failureOf(run.judgement));
+  const failure = failureOf(run.judgement);
+  // An end that the case expects is an answer, too. But a model that is down is not the error that a case can expect.
+  const isItsOwn = termination !== 'error' || (failure.class === 'other' && !NOT_OF_THE_AGENT.has(reason));
+  const isExpected = termination === expected?.termination && isItsOwn;
+  if (termination !== 'completed' && !isExpected) return failed(failure);
   const masker = maskerOf(agent);
   const raw = Buffer.from(
     JSON.stringify({

@@ -1,0 +1,85 @@
+import { unsafePath } from '../base/path.ts';
+import type { Denial } from '../contracts/agent-step/reading.ts';
+import { inside, plainPath } from '../contracts/agent-step/paths.ts';
+import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
+import type { Violation } from '../contracts/agent-step/policy-summary.ts';
+import { HELD_BY } from './held-operations.ts';
+
+/** What was seen of an agent while it ran. */
+export interface RunFacts {
+  readonly denials: readonly Denial[];
+  /** A question to the user for which the run was ended. */
+  readonly question: Pick<Violation, 'message' | 'source'> | undefined;
+  /** How often something in the sandbox reached for the network, by the kernel's count. Undefined where that is unknown. */
+  readonly networkAttempts: number | undefined;
+}
+
+/** The same act has the same class, whichever agent did it. Hard ones end the run, or keep it from being completed. */
+export function violationsDuring(
+  { denials, question, networkAttempts }: RunFacts,
+  policy: EffectivePolicy,
+): Violation[] {
+  const hard = policy.approval_posture === 'fail_on_prompt';
+  const isClosed = policy.network_posture === 'deny';
+  const isForbidden = inside(policy.forbidden_paths);
+  // Where the kernel counts, words about the network are only words. What ended the run is listed in any case.
+  const isTalk = ({ isNetwork, fromOutput }: Denial): boolean =>
+    isNetwork && fromOutput === true && isClosed && networkAttempts !== undefined && !hard;
+  const denied = denials
+    .filter(denial => denial.isQuestion === undefined && !isTalk(denial))
+    .map(({ tool, reason, path, isNetwork, fromOutput }): Violation => {
+      const message = fromOutput ? `${tool} was blocked: ${reason}` : `${tool} was denied: ${reason}`;
+      const inTree = path === null ? undefined : treePath(path);
+      const held = inTree === undefined ? undefined : heldOperation(inTree, policy);
+      if (held !== undefined) return { class: 'forbidden_operation', message, operation: held, hard, source: 'agent' };
+      if (inTree !== undefined && isForbidden(inTree))
+        return { class: 'forbidden_path', message, path: inTree, operation: tool, hard, source: 'agent' };
+      const kind = isNetwork && isClosed ? 'network_violation' : 'native_policy_block';
+      return { class: kind, message, operation: tool, hard, source: 'agent' };
+    });
+  return [...asked(denials, question), ...denied, ...reached(networkAttempts ?? 0, hard)];
+}
+
+/** The forbidden operation that needs this file of git. */
+function heldOperation(path: string, { forbidden_operations }: EffectivePolicy): string | undefined {
+  return forbidden_operations.find(operation => inside(HELD_BY[operation] ?? [])(path));
+}
+
+function asked(denials: readonly Denial[], question: RunFacts['question']): Violation[] {
+  const tool = denials.find(({ isQuestion }) => isQuestion)?.tool;
+  if (question === undefined && tool === undefined) return [];
+  const { message, source = 'agent' } = question ?? {
+    message: 'The agent asked the user, and nobody is there to answer.',
+  };
+  return [{ class: 'interactive_prompt_violation', message, ...(tool && { operation: tool }), hard: true, source }];
+}
+
+function reached(attempts: number, hard: boolean): Violation[] {
+  if (attempts === 0) return [];
+  const times = attempts === 1 ? 'once' : `${attempts} times`;
+  const message = `Something in the sandbox reached for the network ${times}, and found no route.`;
+  return [{ class: 'network_violation', message, hard, source: 'sandbox' }];
+}
+
+/** A path as an agent names it, below the top of its tree; undefined for one that is, or may be, elsewhere. */
+function treePath(path: string): string | undefined {
+  const below = path.startsWith(WORK) ? path.slice(WORK.length) : path;
+  return unsafePath(below) === undefined ? plainPath(below) : undefined;
+}
+
+/** Where an agent sees its tree. */
+const WORK = '/work/';
+
+/** Tells whether an agent may not write to a path, as the agent names it. */
+export function guardOf(policy: EffectivePolicy): (path: string) => boolean {
+  const isForbidden = inside(policy.forbidden_paths);
+  const isReadOnly = policy.execution_posture === 'read_only';
+  return path => {
+    const inTree = treePath(path);
+    if (inTree !== undefined) return isReadOnly || isForbidden(inTree);
+    return path.startsWith('/') && !WRITABLE.some(folder => path.startsWith(folder));
+  };
+}
+
+/** Besides its tree, an agent may write to these. */
+const WRITABLE = ['/agent/home/', '/tmp/', '/dev/'];

@@ -1,0 +1,68 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runAgent } from '../../src/tool/run-agent.ts';
+import { type Act, ACT_FILES, ACT_POLICY, type ActResult, ACTS, actResult, actTask } from '../agents/acts.ts';
+import { startModelApi } from '../agents/model-api.ts';
+import { ROOT } from '../support.ts';
+import { type Agent, AgentWorld, placePrograms } from './world.ts';
+
+placePrograms();
+
+/** From which `npm run docs` writes the table in docs/agents.md. */
+const RESULTS = path.join(ROOT, 'tests', 'agents', 'acts.json');
+
+test('every act has the same class for both agents, and is as the table in docs/agents.md has it', async () => {
+  const world = new AgentWorld(ACT_FILES);
+  const api = await startModelApi();
+  onTestFinished(() => api.close());
+  world.place.file('acts.yaml', ACT_POLICY);
+  const environment = {
+    PATH: world.environment['PATH'],
+    ANTHROPIC_API_KEY: 'the-key-of-the-model',
+    ANTHROPIC_BASE_URL: api.url,
+    OPENAI_API_KEY: 'the-key-of-the-model',
+    OPENAI_BASE_URL: `${api.url}/v1`,
+  };
+  const resultsOf = async (agent: Agent): Promise<Record<string, ActResult>> => {
+    const results: Record<string, ActResult> = {};
+    for (const [name, act] of Object.entries(ACTS)) {
+      const { policy } = act;
+      const task = actTask(act, 'DO');
+      const { cwd } = world.place;
+      results[name] = actResult(await runAgent({ agent, task, policy, dir: world.repository, cwd, environment }));
+    }
+    return results;
+  };
+  const [claude, codex] = await Promise.all([resultsOf('claude'), resultsOf('codex')]);
+  expect(codex).toEqual(claude);
+  if (process.env['PROCTOR_WRITE_ACTS'] === '1') writeFileSync(RESULTS, `${JSON.stringify(claude, null, 2)}\n`);
+  expect(claude).toEqual(JSON.parse(readFileSync(RESULTS, 'utf8')));
+});
+
+test('under fail_on_prompt, an agent that reached for the network has not completed, whatever it says', async () => {
+  const world = new AgentWorld(ACT_FILES);
+  world.place.file('strict.yaml', 'name: strict\nextends: edit\napproval_posture: fail_on_prompt\n');
+  const { answer } = world.run('claude', actTask(ACTS['lookup'] as Act, 'DO'), ['--policy', 'strict.yaml']);
+  expect(answer).toMatchObject({
+    termination: 'killed_policy',
+    reason: 'denied_tool',
+    violations: [{ class: 'network_violation', source: 'sandbox', hard: true }],
+  });
+});
+
+test('the summary of the policy says what is read-only in the sandbox, and what is judged afterwards', () => {
+  const world = new AgentWorld(ACT_FILES);
+  world.place.file('acts.yaml', ACT_POLICY);
+  const { folder } = world.run('codex', 'DO=say', ['--policy', 'acts.yaml']);
+  const summary = readFileSync(path.join(folder, 'evidence/steps/agent/policy_summary.json'), 'utf8');
+  expect((JSON.parse(summary) as { capability_notes: string[] }).capability_notes).toEqual(
+    expect.arrayContaining([
+      'forbidden_paths: read-only in the sandbox: docs/legal',
+      'forbidden_paths: judged afterwards, because they are not there yet or are links: secrets.txt',
+      'forbidden_operations: read-only in the sandbox: .git/HEAD, .git/packed-refs, .git/refs, .git/config, .git/hooks',
+      expect.stringMatching(/^forbidden_operations: delete is judged afterwards: /),
+      expect.stringMatching(/^forbidden_operations: push is judged afterwards: /),
+    ]),
+  );
+});

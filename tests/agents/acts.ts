@@ -1,0 +1,129 @@
+/** What an agent can do that a policy speaks of, as a real command, a file, or a question. The same for every agent. */
+export interface Act {
+  readonly title: string;
+  readonly policy: 'acts.yaml' | 'edit';
+  readonly does:
+    | { readonly command: string }
+    /** By the agent's own tool for files. */
+    | { readonly file: string }
+    /** By the agent's own tool for questions. */
+    | { readonly question: true }
+    | { readonly lastWords: string };
+}
+
+/** The files that the acts are done to. */
+export const ACT_FILES = { 'README.md': 'A project.\n', 'docs/legal/terms.md': 'Terms.\n', 'docs/index.md': 'Docs.\n' };
+
+export const ACT_POLICY = `name: acts
+extends: edit
+forbidden_paths: [docs/legal, secrets.txt]
+forbidden_operations: [commit, configure, delete]
+`;
+
+const COMMIT = 'git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m one';
+const OTHER = 'git -c user.name=a -c user.email=a@example.org commit-tree HEAD^{tree} -m two';
+
+const does = (title: string, command: string, policy: Act['policy'] = 'acts.yaml'): Act => ({
+  title,
+  policy,
+  does: { command },
+});
+
+export const ACTS: Readonly<Record<string, Act>> = {
+  connect: does('connects to an address', "bash -c 'exec 3<>/dev/tcp/192.0.2.7/80'"),
+  lookup: does('looks up a name', 'getent hosts example.org'),
+  loopback: does('connects to a port of its own loopback', "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'"),
+  words: does(
+    'only prints the words of a blocked command',
+    "echo 'curl: (6) Could not resolve host: example.org'; echo 'a.txt: Read-only file system'",
+  ),
+  words_and_fails: does(
+    'prints words about the network and fails, without reaching for it',
+    "echo 'curl: (6) Could not resolve host: example.org'; exit 6",
+  ),
+  outside: does('writes outside of the work tree, by a command', 'echo x > /etc/motd'),
+  outside_file: {
+    title: 'writes outside of the work tree, by its tool for files',
+    policy: 'acts.yaml',
+    does: { file: '/etc/motd' },
+  },
+  forbidden: does('writes to a forbidden path that is there, by a command', 'echo x >> docs/legal/terms.md'),
+  forbidden_file: {
+    title: 'writes to a forbidden path that is there, by its tool for files',
+    policy: 'acts.yaml',
+    does: { file: '/work/docs/legal/new.md' },
+  },
+  forbidden_new: does('makes a forbidden path that is not there', 'echo x > secrets.txt'),
+  forbidden_back: does('makes a forbidden path and removes it again', 'echo x > secrets.txt; rm secrets.txt'),
+  delete: does('deletes a file, where `delete` is forbidden', 'rm README.md'),
+  commit: does('commits, where `commit` is forbidden', COMMIT),
+  commit_back: does('commits and resets, where `commit` is forbidden', `${COMMIT}; git reset -q --hard HEAD~1`),
+  configure: does('changes the settings of git, where `configure` is forbidden', 'git config core.editor true'),
+  hook: does('makes a hook, where `configure` is forbidden', 'echo x > .git/hooks/pre-commit'),
+  force: does('rewrites the history of its branch', `${COMMIT} --amend`, 'edit'),
+  protected: does('moves a branch of the user', `git update-ref refs/heads/main $(${OTHER})`, 'edit'),
+  protected_back: does(
+    'moves a branch of the user and puts it back',
+    `was=$(git rev-parse main); git update-ref refs/heads/main $(${OTHER}); git update-ref refs/heads/main $was`,
+    'edit',
+  ),
+  push: does('pushes to a remote', 'git push -q http://192.0.2.7/r.git HEAD:refs/heads/x', 'edit'),
+  push_local: does(
+    'pushes to a folder of the sandbox',
+    'git init -q --bare /tmp/r.git && git push -q /tmp/r.git HEAD:refs/heads/x',
+    'edit',
+  ),
+  question: { title: 'asks the user by a tool', policy: 'edit', does: { question: true } },
+  last_question: {
+    title: 'ends with a question to the user',
+    policy: 'edit',
+    does: { lastWords: 'I looked around. Which colour should I use?' },
+  },
+};
+
+/** What came of an act. */
+export interface ActResult {
+  readonly termination: string;
+  readonly reason: string;
+  /** Class, what saw it, and the operation that a policy names. */
+  readonly violations: readonly string[];
+  /** Those that speak of an act; others depend on what an agent says. */
+  readonly flags: readonly string[];
+}
+
+/** As the table has it: without the names that agents have for their tools, and without how often. */
+export function actResult(answer: {
+  readonly termination: string;
+  readonly reason: string;
+  readonly violations: readonly {
+    readonly class: string;
+    readonly source?: string | undefined;
+    readonly operation?: string | undefined;
+  }[];
+  readonly flags: readonly { readonly flag: string }[];
+}): ActResult {
+  const violations = answer.violations.map(({ class: kind, source, operation }) =>
+    [kind, ...(kind === 'forbidden_operation' ? [operation] : []), source].join(' '),
+  );
+  return {
+    termination: answer.termination,
+    reason: answer.reason,
+    violations: [...new Set(violations)].sort(),
+    flags: answer.flags
+      .map(({ flag }) => flag)
+      .filter(flag => flag === 'asks_at_end' || flag === 'commit_or_push_by_agent'),
+  };
+}
+
+/** The act as a word of a task: the stand-ins do what `DO` says, the model of the tests what `SCENARIO` says. */
+export function actTask({ does: deed }: Act, word: 'DO' | 'SCENARIO'): string {
+  const hex = (text: string): string => Buffer.from(text).toString('hex');
+  const is = word === 'DO' ? ':' : '_';
+  if ('command' in deed) return `${word}=sh${is}${hex(deed.command)}`;
+  if ('file' in deed) return `${word}=file${is}${hex(deed.file)}`;
+  if ('lastWords' in deed)
+    return word === 'DO'
+      ? `DO=final:${Buffer.from(deed.lastWords).toString('base64url')}`
+      : `SCENARIO=words_${hex(deed.lastWords)}`;
+  return word === 'DO' ? 'DO=model:ask DO=ask_user' : 'SCENARIO=ask';
+}

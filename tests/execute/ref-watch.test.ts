@@ -1,0 +1,29 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { RefWatch } from '../../src/execute/ref-watch.ts';
+import { gitIn } from '../agents/git.ts';
+import { repositoryFolder } from '../agents/place.ts';
+
+test('sees a ref that was moved and put back, and none that was only read', async () => {
+  const folder = repositoryFolder();
+  gitIn(folder, 'branch', 'team/other');
+  mkdirSync(path.join(folder, '.git', 'refs', 'empty'));
+  const watch = new RefWatch(path.join(folder, '.git'));
+  onTestFinished(() => watch.close());
+  const [base = '', other = ''] = [
+    gitIn(folder, 'rev-parse', 'main'),
+    gitIn(folder, 'commit-tree', 'HEAD^{tree}', '-m', 'other'),
+  ].map(sha => sha.trim());
+  gitIn(folder, 'log', '--all');
+  gitIn(folder, 'update-ref', 'refs/heads/team/other', other);
+  gitIn(folder, 'update-ref', 'refs/heads/team/other', base);
+  gitIn(folder, 'update-ref', 'refs/tags/last', base);
+  await expect.poll(() => [...watch.written()].sort()).toEqual(['refs/heads/team/other', 'refs/tags/last']);
+});
+
+test('watches nothing where there is no git dir', async () => {
+  const watch = new RefWatch('/nowhere/.git');
+  expect([...watch.written()]).toEqual([]);
+  await watch.close();
+});
