@@ -1,8 +1,9 @@
 import type { AgentAdapter } from './agent.ts';
-import { CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-invoke.ts';
+import { CLAUDE_NEWEST, CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-invoke.ts';
+import { claudeLogin } from './claude-login.ts';
 import { claudeProtocol } from './claude-reader.ts';
 import { agentReader } from './stream.ts';
-import { rowOf } from './versions.ts';
+import { standingOf } from './versions.ts';
 
 /** Claude Code, asked once and without a terminal. */
 export const claudeCli: AgentAdapter = {
@@ -20,19 +21,31 @@ export const claudeCli: AgentAdapter = {
     path_constraints: false,
     // It can be kept from its web tools, and its shell passes by that.
     network_controls: false,
-    turn_limit: true,
+    turn_limit: 'agent',
     budget_limit: true,
   },
   api: {
     kind: 'anthropic',
-    keyVariable: 'ANTHROPIC_API_KEY',
+    credentials: [
+      { name: 'ANTHROPIC_API_KEY', as: 'key' },
+      { name: 'ANTHROPIC_AUTH_TOKEN', as: 'bearer' },
+      { name: 'CLAUDE_CODE_OAUTH_TOKEN', as: 'oauth' },
+    ],
     urlVariable: 'ANTHROPIC_BASE_URL',
     defaultUrl: 'https://api.anthropic.com',
     keyHeader: 'x-api-key',
+    login: claudeLogin,
+  },
+  context: {
+    instructions: [['CLAUDE.md'], ['.claude/CLAUDE.md']],
+    rules: ['.claude/rules'],
+    skills: ['.claude/skills'],
+    imports: true,
   },
   versionIn: text => /^(\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40}) \(Claude Code\)/m.exec(text)?.[1],
-  knows: version => rowOf(CLAUDE_ROWS, version) !== undefined,
-  knownVersions: '2.1.190 to 2.1.209, and 2.1.300 to 2.1.x',
+  standing: version => standingOf(CLAUDE_ROWS, CLAUDE_NEWEST, version),
+  knownVersions: `2.1.190 to 2.1.209, and 2.1.300 to ${CLAUDE_NEWEST}`,
+  newestTried: CLAUDE_NEWEST,
   install: 'npm install --global @anthropic-ai/claude-code@2.1',
   questionTools: QUESTIONS,
   sandboxProbe: undefined,

@@ -1,4 +1,5 @@
 import type { AgentCall, Invocation } from './agent.ts';
+import { plainSkill, type Skill } from './context.ts';
 import { flag } from './flag.ts';
 import { type Row, rowOf } from './versions.ts';
 
@@ -6,6 +7,9 @@ interface ClaudeRow extends Row {
   /** Whether it can be told that nobody answers. One that cannot denies all the same, in print mode and without a host. */
   readonly permissionPrompts: boolean;
 }
+
+/** The newest version that was tried. Later ones get its flags, and a warning. */
+export const CLAUDE_NEWEST = '2.1.325';
 
 /** The flags by version, the newest first; tried with 2.1.325 and 2.1.197. */
 export const CLAUDE_ROWS: readonly [ClaudeRow, ...ClaudeRow[]] = [
@@ -32,6 +36,9 @@ export function invokeClaude(call: AgentCall): Invocation {
       // No settings but ours: neither those of a user nor those that lie in the work folder.
       ...flag('--setting-sources', ''),
       ...flag('--settings', `${call.toolFolder}/${SETTINGS}`),
+      // Claude reads the instructions of folders that are named, although it takes no settings from them.
+      ...(call.context?.folders ?? []).flatMap(folder => flag('--add-dir', folder)),
+      ...flag('--plugin-dir', skillsOf(call).length > 0 ? `${call.toolFolder}/${PLUGIN}` : undefined),
       ...flag('--session-id', call.sessionId),
       '--no-session-persistence',
       ...flag('--model', call.model),
@@ -40,13 +47,35 @@ export function invokeClaude(call: AgentCall): Invocation {
     ],
     stdin: call.task,
     env: {},
-    files: { [SETTINGS]: { text: `${JSON.stringify(settingsOf(call), null, 2)}\n`, mode: 0o644 } },
+    files: { [SETTINGS]: json(settingsOf(call)), ...pluginOf(call) },
     lastMessageFile: undefined,
     notes: [...notesOf(call, row)],
   };
 }
 
 const SETTINGS = 'settings.json';
+const PLUGIN = 'project';
+
+function json(value: object): Invocation['files'][string] {
+  return { text: `${JSON.stringify(value, null, 2)}\n`, mode: 0o644 };
+}
+
+/** The skills of the project as a plugin of ours: a project's own would come with its settings and hooks. */
+function pluginOf(call: AgentCall): Invocation['files'] {
+  const skills = skillsOf(call);
+  if (skills.length === 0) return {};
+  const manifest = { name: PLUGIN, version: '1.0.0', description: 'The skills of this project.' };
+  return {
+    [`${PLUGIN}/.claude-plugin/plugin.json`]: json(manifest),
+    ...Object.fromEntries(
+      skills.map(skill => [`${PLUGIN}/skills/${skill.name}/SKILL.md`, { text: plainSkill(skill), mode: 0o644 }]),
+    ),
+  };
+}
+
+function skillsOf({ context }: AgentCall): readonly Skill[] {
+  return context?.skills ?? [];
+}
 
 interface Permissions {
   readonly mode: 'dontAsk' | 'acceptEdits';
@@ -68,26 +97,34 @@ export const QUESTIONS: readonly string[] = ['AskUserQuestion', 'EnterPlanMode',
  * Commands are allowed to one that may write, because the sandbox around it bounds them anyway; without them it could
  * neither build nor test. Its own edits stay in the work folder, unless all that the sandbox allows is approved.
  */
-function permissionsOf({ policy }: AgentCall): Permissions {
-  const web = policy.network_posture === 'allow' ? WEB : [];
+function permissionsOf(call: AgentCall): Permissions {
+  const { policy } = call;
+  const more = [...(policy.network_posture === 'allow' ? WEB : []), ...(skillsOf(call).length > 0 ? ['Skill'] : [])];
   const disallowed = policy.network_posture === 'allow' ? undefined : WEB;
   if (policy.execution_posture === 'read_only') {
-    const tools = [...READING, ...web];
+    const tools = [...READING, ...more];
     return { mode: 'dontAsk', tools, allowed: tools, disallowed };
   }
   const edits = policy.approval_posture === 'bounded_auto_approve' ? EDITING : [];
-  return { mode: 'acceptEdits', allowed: ['Bash', ...READING, ...edits, ...web], disallowed };
+  return { mode: 'acceptEdits', allowed: ['Bash', ...READING, ...edits, ...more], disallowed };
 }
 
 /**
  * The address of the model and the word for it are settings and no variables of the process, whose environment may hold
- * none of that prefix. Without a door Claude says by itself that it is not logged in.
+ * none of that prefix. The word stands where the caller's credential would, since Claude asks differently with a login.
+ * Without a door Claude says by itself that it is not logged in.
  */
-function settingsOf({ door }: AgentCall): object {
+function settingsOf({ door, context }: AgentCall): object {
   return {
-    ...(door && { apiKeyHelper: `echo ${quoted(door.token)}` }),
+    // A skill is a text for the model: what it would run on its own when it is opened is not run.
+    ...(context && { disableSkillShellExecution: true }),
+    ...(door?.as === 'key' && { apiKeyHelper: `echo ${quoted(door.token)}` }),
     env: {
       ...(door && { ANTHROPIC_BASE_URL: door.url }),
+      ...(door?.as === 'bearer' && { ANTHROPIC_AUTH_TOKEN: door.token }),
+      ...(door?.as === 'oauth' && { CLAUDE_CODE_OAUTH_TOKEN: door.token }),
+      ...(context && { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' }),
+      ...(context === null && { CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1' }),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_TELEMETRY: '1',
       DISABLE_ERROR_REPORTING: '1',

@@ -1,8 +1,9 @@
 import type { AgentAdapter } from './agent.ts';
-import { CODEX_ROWS, invokeCodex } from './codex-invoke.ts';
+import { CODEX_NEWEST, CODEX_ROWS, invokeCodex } from './codex-invoke.ts';
+import { codexLogin } from './codex-login.ts';
 import { codexProtocol } from './codex-reader.ts';
 import { agentReader } from './stream.ts';
-import { rowOf } from './versions.ts';
+import { standingOf } from './versions.ts';
 
 /** Codex, asked once and without a terminal. */
 export const codexCli: AgentAdapter = {
@@ -19,20 +20,28 @@ export const codexCli: AgentAdapter = {
     path_constraints: false,
     network_controls: true,
     // It has none of its own; the reader counts, and the agent is ended.
-    turn_limit: true,
+    turn_limit: 'proctor',
     // It tells no cost.
     budget_limit: false,
   },
   api: {
     kind: 'openai',
-    keyVariable: 'OPENAI_API_KEY',
+    credentials: [{ name: 'OPENAI_API_KEY', as: 'key' }],
     urlVariable: 'OPENAI_BASE_URL',
     defaultUrl: 'https://api.openai.com/v1',
     keyHeader: 'authorization',
+    login: codexLogin,
+  },
+  context: {
+    instructions: [['AGENTS.override.md', 'AGENTS.md']],
+    rules: [],
+    skills: ['.agents/skills', '.codex/skills'],
+    imports: false,
   },
   versionIn: text => /^codex-cli (\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40})\s*$/m.exec(text)?.[1],
-  knows: version => rowOf(CODEX_ROWS, version) !== undefined,
-  knownVersions: '0.166.x',
+  standing: version => standingOf(CODEX_ROWS, CODEX_NEWEST, version),
+  knownVersions: CODEX_NEWEST,
+  newestTried: CODEX_NEWEST,
   install: 'npm install --global @openai/codex@0.166',
   // Called under exec it fails, and the stream has no line of it.
   questionTools: ['request_user_input'],

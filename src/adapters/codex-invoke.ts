@@ -2,7 +2,10 @@ import type { AgentCall, Invocation } from './agent.ts';
 import { flag } from './flag.ts';
 import type { Row } from './versions.ts';
 
-/** The versions whose flags are these; tried with 0.166.0. */
+/** The newest version that was tried. Later ones get its flags, and a warning. */
+export const CODEX_NEWEST = '0.166.0';
+
+/** The versions whose flags are these. */
 export const CODEX_ROWS: readonly Row[] = [{ from: [0, 166, 0], before: [0, 167, 0] }];
 
 /**
@@ -24,7 +27,7 @@ export function invokeCodex(call: AgentCall): Invocation {
       ...flag('-C', call.workFolder),
       ...flag('-o', `${call.home}/${LAST_MESSAGE}`),
       ...flag('-m', call.model),
-      ...(door ? providerAt(door.url) : []),
+      ...providerAt(door?.url),
       // Left alone it asks its provider for plugins and reports on itself, which would count as reaching for the network.
       ...setting('features.plugins', false),
       ...setting('analytics.enabled', false),
@@ -32,6 +35,7 @@ export function invokeCodex(call: AgentCall): Invocation {
       // Its web search runs at the provider, where no sandbox of ours reaches.
       ...(policy.network_posture === 'deny' ? setting('web_search', 'disabled') : []),
       ...(isOpenWithin(call) ? setting('sandbox_workspace_write.network_access', true) : []),
+      ...(call.context === null ? withoutContext() : []),
       '-',
     ],
     stdin: call.task,
@@ -57,12 +61,14 @@ function isOpenWithin({ policy, nestedSandbox }: AgentCall): boolean {
   return nestedSandbox && policy.execution_posture === 'workspace_write' && policy.network_posture === 'allow';
 }
 
-function providerAt(url: string): string[] {
+/** Without a door it asks for a key all the same, so that Codex ends at once; left alone, it waits for a network that never comes. */
+function providerAt(url: string | undefined): string[] {
   const provider = {
     name: 'Proctor',
-    base_url: url,
+    base_url: url ?? NOWHERE,
     wire_api: 'responses',
     env_key: KEY_VARIABLE,
+    ...(url === undefined && { env_key_instructions: 'There is no key for the model API: set OPENAI_API_KEY.' }),
     request_max_retries: RETRIES,
     stream_max_retries: RETRIES,
   };
@@ -73,6 +79,13 @@ function providerAt(url: string): string[] {
 }
 
 const RETRIES = 2;
+
+/** AGENTS.md and skills, of which Codex tells its model by itself. Settings of a project it takes only where a user trusts it. */
+function withoutContext(): readonly string[] {
+  return [...setting('project_doc_max_bytes', 0), ...setting('skills.include_instructions', false)];
+}
+
+const NOWHERE = 'http://127.0.0.1:9';
 
 /** TOML writes texts, numbers and truth as JSON does. */
 function setting(key: string, value: string | number | boolean): readonly string[] {

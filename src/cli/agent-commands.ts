@@ -37,8 +37,14 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
         .default('live'),
     )
     .option('--recording <file>', 'where the recording is written, or read from')
+    .addOption(
+      new Option('--login <name>', 'what opens the model: a variable, or the login of claude or codex itself')
+        .choices(['env', 'claude', 'codex'])
+        .default('env'),
+    )
     .option('--allow-untested-version', 'also a version of the agent that nobody has tried; the evidence says so')
     .option('--allow-dirty', 'work on the last commit although there are changes that are not committed')
+    .option('--no-project-context', 'without the instructions of the project: CLAUDE.md, AGENTS.md and skills')
     .option('--json', 'answer with one JSON document')
     .addHelpText('after', EXITS)
     .action(async (flags: RunAgentFlags) => {
@@ -55,8 +61,9 @@ function operation(word: string): string {
 const OPERATIONS: readonly string[] = ['commit', 'push', 'delete', 'force', 'configure'];
 
 const EXITS = `
-The key of the model API is taken from ANTHROPIC_API_KEY or OPENAI_API_KEY (and its address from ANTHROPIC_BASE_URL or
-OPENAI_BASE_URL), and stays outside of the sandbox.
+The model API is opened by ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN for claude, and by
+OPENAI_API_KEY for codex; its address is taken from ANTHROPIC_BASE_URL or OPENAI_BASE_URL. All of them stay outside of the
+sandbox.
 
 Exit codes:
   0  completed, and nothing went against the policy

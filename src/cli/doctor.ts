@@ -28,12 +28,13 @@ function asJson({ machine, sandboxes, interpreters, agents, slots }: Diagnosis):
     machine: { cgroups, seccomp, is_root: isRoot, missing: missing.map(file => path.basename(file)) },
     sandboxes,
     interpreters: interpreters.map(({ name, path }) => ({ name, seen: path !== undefined })),
-    agents: agents.map(({ agent, isFound, version = null, isUnderstood, key, trouble = null, advice }) => ({
+    agents: agents.map(({ agent, isFound, version = null, isUnderstood, key, login, trouble = null, advice }) => ({
       agent,
       found: isFound,
       version,
       understood: isUnderstood,
       key: { variable: key.variable, set: key.isSet },
+      login: { usable: login.isUsable, why: login.why ?? null },
       trouble,
       advice,
     })),
@@ -42,13 +43,14 @@ function asJson({ machine, sandboxes, interpreters, agents, slots }: Diagnosis):
 }
 
 function agentText(
-  { agent, isFound, version, isUnderstood, key, trouble, advice }: Diagnosis['agents'][number],
+  { agent, isFound, version, isUnderstood, key, login, trouble, advice }: Diagnosis['agents'][number],
   paint: Paint,
 ) {
   const mark = !isFound ? paint('faint', '–') : isUnderstood ? paint('good', '✓') : paint('bad', '✗');
   const known = `${printable(version ?? '')}, ${isUnderstood ? 'understood' : 'not understood'}; ${key.variable} is ${key.isSet ? '' : 'not '}set`;
   return [
     `${mark} ${paint('strong', `agent ${agent}`)}  ${trouble === undefined ? known : printable(trouble)}`,
+    ...(login.isUsable ? [`    login     can be used: --login ${agent}`] : []),
     ...advice.map(what => `    ${paint('note', 'to do')}     ${what}`),
   ].join('\n');
 }

@@ -12,7 +12,16 @@ import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
 import { leftRunningLines } from './agent-text.ts';
-import { endingText, isNews, limitsText, sandboxText, sealedText } from './run-text.ts';
+import {
+  contextLines,
+  credentialText,
+  endingText,
+  isNews,
+  limitsText,
+  sandboxText,
+  sealedText,
+  untestedText,
+} from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
@@ -39,8 +48,10 @@ export interface RunAgentFlags {
   readonly secret?: readonly string[];
   readonly modelMode: 'live' | 'record' | 'replay';
   readonly recording?: string;
+  readonly login?: 'env' | 'claude' | 'codex';
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
+  readonly projectContext: boolean;
   readonly keepCredentials?: true;
   readonly json?: true;
 }
@@ -84,8 +95,10 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     prices: flags.prices,
     cpus: flags.cpus,
     recording: flags.recording,
+    login: flags.login,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
+    projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
   };
   return {
@@ -185,8 +198,10 @@ function asJson(result: AgentRunResult): object {
     left_running: result.leftRunning,
     usage: result.reported,
     model_access: result.modelAccess,
+    project_context: result.projectContext ?? null,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
+    turn_limit: result.turnLimit ?? null,
     limit_claims: result.enforcement.claims ?? [],
     warnings: result.warnings,
     duration_ms: result.durationMs,
@@ -203,7 +218,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
   const name = agent.family.replace('_cli', '');
   const lines = [
     '',
-    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? ', which nobody here has tried' : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
+    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? `, ${untestedText(agent)}` : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...violations
       .slice(0, SHOWN_MAX)
@@ -220,6 +235,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  sandbox   ${sandboxText(runner, result.observed)}`,
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
+    ...contextLines(result.projectContext),
     `  used      ${usedText(result)}`,
     ...refusalLines(result.modelAccess, paint),
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
@@ -252,7 +268,9 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
     ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD by its own account`]),
     ...(modelAccess.mode === 'none'
       ? ['no way to a model']
-      : [`${counted(modelAccess.requests, 'request')} to the model (${modelAccess.mode})`]),
+      : [
+          `${counted(modelAccess.requests, 'request')} to the model (${[modelAccess.mode, ...credentialText(modelAccess)].join(', ')})`,
+        ]),
   ];
   return parts.join(', ');
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { printable } from '../base/printable.ts';
+import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
@@ -23,6 +24,29 @@ function signalText(code: number): string {
   const [name] = Object.entries(constants.signals).find(([, number]) => number === code - 128) ?? [];
   return name === undefined ? '' : ` (perhaps ${name})`;
 }
+
+/** Of a version that nobody has tried. */
+export function untestedText({ newest_tried }: Pick<AgentOutcome['agent'], 'newest_tried'>): string {
+  const newest = newest_tried === undefined ? '' : ` (the newest that was: ${printable(newest_tried)})`;
+  return `a version that was not tried${newest}`;
+}
+
+/** What opened the model API, by name. */
+export function credentialText({ credential }: Pick<AgentOutcome['model_access'], 'credential'>): string[] {
+  if (!credential) return [];
+  return [`by ${credential.from === 'login' ? 'the login of ' : ''}${printable(credential.name)}`];
+}
+
+/** The project's instructions that the agent was given. */
+export function contextLines(context: AgentOutcome['project_context']): string[] {
+  if (!context || (context.state === 'offered' && context.total === 0)) return [];
+  if (context.state === 'left_out') return ['  context   the instructions of the project were left out'];
+  const shown = context.files.slice(0, CONTEXT_SHOWN_MAX).map(({ path }) => printable(path));
+  const rest = context.total - shown.length;
+  return [`  context   ${shown.join(', ')}${rest > 0 ? ` and ${counted(rest, 'more file')}` : ''}`];
+}
+
+const CONTEXT_SHOWN_MAX = 5;
 
 const STOPPED_BY = {
   timeout: 'stopped: out of time',
@@ -84,7 +108,7 @@ export function sandboxText(
 
 /** Warnings of a record that no other line tells. */
 export function isNews(warning: string): boolean {
-  return warning !== MODEL_ONLY;
+  return warning !== MODEL_ONLY && !warning.startsWith('version: ');
 }
 
 const MODEL_ONLY = 'network: model endpoint only';

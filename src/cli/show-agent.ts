@@ -6,6 +6,9 @@ import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
+  contextLines,
+  untestedText,
+  credentialText,
   endingText,
   evidenceLines,
   isNews,
@@ -107,7 +110,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
   const isAgainst = isGood && (policy?.violations.length ?? 0) > 0;
   const mark = isGood && !isAgainst ? paint('good', '✓') : paint('bad', '✗');
   const why = isGood ? '' : `  ${reason.replaceAll('_', ' ')}${api_status === null ? '' : ` (${api_status})`}`;
-  const untested = agent.untested ? paint('note', '  a version that nobody here has tried') : '';
+  const untested = agent.untested ? paint('note', `  ${untestedText(agent)}`) : '';
   const took = Date.parse(metadata?.ended_at ?? '') - Date.parse(metadata?.started_at ?? '');
   return [
     `${mark} ${paint('strong', termination.replace('_', ' '))}${isAgainst ? ', against its policy' : ''}  ${nameOf(agent)}${why}${untested}`,
@@ -119,6 +122,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     `  ended     ${endingText(ending)}`,
     ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
+    ...contextLines(outcome.project_context),
     `  model     ${modelText(outcome)}`,
     ...doorLines(outcome.model_access, paint),
     ...(outcome.model_access.difference === null
@@ -152,12 +156,12 @@ function usedBy({ reported, usage }: Outcome): string {
   return said.join(', ') || 'not measured';
 }
 
-function modelText({ agent, model_access: { mode, requests, failures }, recovered }: Outcome): string {
+function modelText({ agent, model_access: { mode, requests, failures, credential }, recovered }: Outcome): string {
   const name = agent.model === null ? 'not named' : printable(agent.model);
   if (mode === 'none') return `${name}, without a way to it`;
   if (recovered?.unknown.includes('requests')) return `${name}, ${HOW[mode]}: not known how many requests`;
-  const failed = failures > 0 ? `, ${failures} failed` : '';
-  return `${name}, ${HOW[mode]}: ${counted(requests, 'request')}${failed}`;
+  const failed = failures > 0 ? [`${failures} failed`] : [];
+  return `${name}, ${HOW[mode]}: ${[counted(requests, 'request'), ...failed, ...credentialText({ credential })].join(', ')}`;
 }
 
 const HOW = { live: 'live', record: 'live and recorded', replay: 'replayed from a recording' } as const;
@@ -179,7 +183,7 @@ const WORDS_LINES_MAX = 12;
 const WORDS_UNITS_MAX = 200;
 
 function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: Paint): string[] {
-  const { clocks, observed, enforcement, limits } = outcome;
+  const { clocks, observed, enforcement, limits, turn_limit } = outcome;
   const clock = [
     durationText(clocks.timeout_ms),
     `${durationText(clocks.idle_timeout_ms)} without progress`,
@@ -194,6 +198,9 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
       : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? 'not known')}`]),
     ...limitClaimLines(enforcement).map(line => `    ${line}`),
     `    clocks    ${clock.join(', ')}`,
+    ...(turn_limit
+      ? [`    turns     at most ${counted(turn_limit.max, 'turn')}, counted by ${counter(turn_limit, outcome)}`]
+      : []),
     ...observed
       .filter(({ held }) => !held)
       .map(({ what, note }) => `    tried     ${paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`),
@@ -201,6 +208,10 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
       .filter(isNews)
       .map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
   ];
+}
+
+function counter({ enforced_by }: NonNullable<Outcome['turn_limit']>, { agent }: Outcome): string {
+  return enforced_by === 'proctor' ? 'Proctor' : agent.family.replace(/_cli$/, '');
 }
 
 function leftLines({ streams, lines, events }: Outcome, paint: Paint): string[] {

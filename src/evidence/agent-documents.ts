@@ -55,7 +55,11 @@ export function agentDocuments(run: AgentRun): Document[] {
       artifacts,
       required: ['runner_transcript', 'runner_final_response', 'runner_metadata', 'policy_summary'],
       notes: [`reason: ${judgement.reason}`],
-      agent: { family: plan.asked.agent_family, workspace: judgement.workspace ?? plan.workspace },
+      agent: {
+        family: plan.asked.agent_family,
+        workspace: judgement.workspace ?? plan.workspace,
+        ...agentTimes(run),
+      },
     }),
     ...(finalText === null ? [] : [[FINAL, finalText] as const]),
     [METADATA, metadata],
@@ -86,7 +90,9 @@ export function resultOf({ judgement: { termination, reason, finalText } }: Agen
   } as const;
 }
 
-function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): object {
+function metadataOf(run: AgentRun): object {
+  const { plan, capture, judgement } = run;
+  const { startedAtMs, endedAtMs } = agentTimes(run);
   return {
     schema_version: 'runner-metadata.v1',
     agent_family: plan.asked.agent_family,
@@ -98,8 +104,8 @@ function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): obje
     working_directory: plan.asked.working_directory,
     prompt_reference: plan.asked.prompt_reference,
     approval_posture: plan.invocation.approval,
-    started_at: instantText(plan.startedAtMs),
-    ended_at: instantText(completedAtMs),
+    started_at: instantText(startedAtMs),
+    ended_at: instantText(endedAtMs),
     exit_code: hasOwnCode(judgement.termination, capture.ending) ? exitOf(capture.ending).code : null,
     termination: judgement.termination,
     reason: judgement.reason,
@@ -107,6 +113,17 @@ function metadataOf({ plan, capture, judgement, completedAtMs }: AgentRun): obje
     ...(judgement.session !== null && { session_id: judgement.session }),
     ...(judgement.model !== null && { model: judgement.model }),
   };
+}
+
+/**
+ * When the process of the agent started and ended, within the times of the run, which has a clone to make before it and a
+ * work tree to look at after it. The times of the run, for an agent that never started.
+ */
+function agentTimes({ plan, capture, completedAtMs }: AgentRun): { startedAtMs: number; endedAtMs: number } {
+  const phase = capture.phases.find(({ name }) => name === 'execute');
+  if (!phase) return { startedAtMs: plan.startedAtMs, endedAtMs: completedAtMs };
+  const startedAtMs = Math.min(Math.max(phase.startedAtMs, plan.startedAtMs), completedAtMs);
+  return { startedAtMs, endedAtMs: Math.min(startedAtMs + phase.durationMs, completedAtMs) };
 }
 
 /** Not one that never ran to its end, and not one that was done before we ended it. */
@@ -131,11 +148,13 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     events,
     denials,
     model_access: judgement.modelAccess,
+    ...(plan.projectContext && { project_context: plan.projectContext }),
     streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
     enforcement: plan.enforcement,
     observed: plan.observed,
     limits: plan.limits,
     clocks: plan.clocks,
+    ...(plan.turnLimit && { turn_limit: plan.turnLimit }),
     usage: usageOf(capture),
     survivors: capture.survivors ?? null,
     ...leftRunningOf(capture),

@@ -19,7 +19,7 @@ export interface AgentPlan {
     readonly prompt_reference: string | null;
     readonly requested_policy: RequestedPolicy;
   };
-  readonly agent: Pick<AgentOutcome['agent'], 'family' | 'version' | 'sha256' | 'untested'>;
+  readonly agent: Pick<AgentOutcome['agent'], 'family' | 'version' | 'sha256' | 'untested' | 'newest_tried'>;
   readonly invocation: {
     readonly mode: 'claude_print' | 'codex_exec';
     /** The program by its bare name, and its arguments. */
@@ -32,7 +32,10 @@ export interface AgentPlan {
   readonly limits: AgentOutcome['limits'];
   readonly observed: AgentOutcome['observed'];
   readonly clocks: AgentOutcome['clocks'];
+  readonly turnLimit?: NonNullable<AgentOutcome['turn_limit']>;
   readonly modelMode: AgentOutcome['model_access']['mode'];
+  readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
+  readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
   /** Absent in journals from before it was told. */
   readonly budget?: AgentOutcome['model_access']['budget'];
   /** The summary of the policy as it stands before the start. */

@@ -29,8 +29,13 @@ export interface Step {
   /** The roles of the files without which the step has no evidence. */
   readonly required: readonly string[];
   readonly notes: readonly string[];
-  /** Of an agent: its family, and the work tree that it had. */
-  readonly agent?: { readonly family: Family; readonly workspace: object | undefined };
+  /** Of an agent: its family, the work tree that it had, and when its own process started and ended. */
+  readonly agent?: {
+    readonly family: Family;
+    readonly workspace: object | undefined;
+    readonly startedAtMs: number;
+    readonly endedAtMs: number;
+  };
 }
 
 /** The documents that every run has, whatever was run: metadata, status, events and the manifest of its step. */
@@ -96,11 +101,9 @@ function eventsOf(step: Step): string {
   const of = { schema_version: 'event.v1', run_id: step.runId, step_id: step.step };
   const ended = { ...of, timestamp: ended_at };
   const hasSucceeded = step.termination === 'completed';
-  const runner = step.agent && { runner_family: step.agent.family };
   const events = [
     { ...of, timestamp: started_at, event_type: 'step_started', opcode: opcodeOf(step) },
-    ...(runner ? [{ ...of, timestamp: started_at, event_type: 'runner_started', ...runner }] : []),
-    ...(runner ? [{ ...ended, event_type: 'runner_completed', ...runner }] : []),
+    ...runnerEvents(step).map(event => Object.assign(event, of)),
     ...present(step).map(([artifact_role, artifact_path]) =>
       Object.assign({ event_type: 'artifact_recorded', artifact_role, artifact_path }, ended),
     ),
@@ -108,6 +111,15 @@ function eventsOf(step: Step): string {
     { ...ended, event_type: 'status_updated', lifecycle_state: hasSucceeded ? 'completed' : 'failed' },
   ];
   return events.map(event => `${canonicalize(event)}\n`).join('');
+}
+
+function runnerEvents({ agent }: Step): object[] {
+  if (!agent) return [];
+  const { family: runner_family, startedAtMs, endedAtMs } = agent;
+  return [
+    { timestamp: instantText(startedAtMs), event_type: 'runner_started', runner_family },
+    { timestamp: instantText(endedAtMs), event_type: 'runner_completed', runner_family },
+  ];
 }
 
 function opcodeOf({ agent }: Step): 'RUN_AGENT' | 'RUN_VALIDATION' {

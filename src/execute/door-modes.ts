@@ -45,7 +45,8 @@ export interface Answerer {
 export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, masking: Masking): Answerer {
   if (mode.kind === 'replay') return new Replayer(new Replay(mode.recording), api, masking);
   const upstream = new Upstream(mode.upstream, limits);
-  const key = needlesOf(mode.upstream.key === undefined ? [] : [mode.upstream.key]);
+  const { key: sent, headers = {} } = mode.upstream;
+  const key = needlesOf([...(sent === undefined ? [] : [sent]), ...Object.values(headers)]);
   if (mode.kind === 'live') return new Live(upstream, api, LIVE, key);
   const recorder = new Recorder(mode.file, { ...mode.header, api }, limits.recordingBytesMax);
   return new Taped(new Live(upstream, api, RECORDED, key), recorder, masking);

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher, Pool } from 'undici';
+import { isIP } from 'node:net';
+import type { Dispatcher } from 'undici';
 import { codeOf, Fault } from '../base/fault.ts';
 
 /** A model API, and the key that opens it. */
@@ -9,6 +10,10 @@ export interface UpstreamOptions {
   /** Undefined for an API that asks for none. */
   readonly key: string | undefined;
   readonly keyHeader: 'x-api-key' | 'authorization';
+  /** Further headers that only Proctor may set, such as the account of a login. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The address of a proxy, with its user and password. */
+  readonly proxy?: string;
 }
 
 export interface UpstreamLimits {
@@ -30,42 +35,37 @@ export interface UpstreamRequest {
 
 /** Hands requests on to a model API, with the real key, and follows no redirect. */
 export class Upstream {
-  readonly #pool: Promise<Pool>;
+  readonly #connections: Promise<Dispatcher>;
+  readonly #origin: string;
   readonly #base: string;
-  readonly #key: Readonly<Record<string, string>>;
+  readonly #ours: Readonly<Record<string, string>>;
+  readonly #isProxied: boolean;
 
-  constructor({ url, key, keyHeader }: UpstreamOptions, { connectMs, headersMs, idleMs }: UpstreamLimits) {
-    const { origin, pathname } = judgedUrl(url);
-    this.#base = pathname.replace(/\/+$/, '');
-    this.#key = key === undefined ? {} : { [keyHeader]: keyHeader === 'authorization' ? `Bearer ${key}` : key };
-    // Loaded while the sandbox is made, and not at all where nothing is handed on: it is a quarter of the time to the start.
-    this.#pool = import('undici').then(
-      ({ Pool }) =>
-        new Pool(origin, {
-          connections: CONNECTIONS_MAX,
-          pipelining: 1,
-          headersTimeout: headersMs,
-          bodyTimeout: idleMs,
-          connect: { timeout: connectMs },
-          maxHeaderSize: HEADER_BYTES_MAX,
-        }),
-    );
+  constructor({ url, key, keyHeader, headers, proxy }: UpstreamOptions, limits: UpstreamLimits) {
+    const target = judgedUrl(url);
+    this.#origin = target.origin;
+    this.#base = target.pathname.replace(/\/+$/, '');
+    const sent = key === undefined ? {} : { [keyHeader]: keyHeader === 'authorization' ? `Bearer ${key}` : key };
+    this.#ours = { ...headers, ...sent, 'accept-encoding': 'identity' };
+    this.#isProxied = proxy !== undefined;
+    this.#connections = connectionsTo(target, proxy, limits);
   }
 
   /** Throws `UpstreamTrouble` if no answer begins. */
   async ask({ method, path, headers, body, signal }: UpstreamRequest): Promise<Dispatcher.ResponseData> {
     let answer: Dispatcher.ResponseData;
     try {
-      const pool = await this.#pool;
-      answer = await pool.request({
+      const connections = await this.#connections;
+      answer = await connections.request({
+        origin: this.#origin,
         method,
         path: this.#base + path,
-        headers: { ...passedOn(headers), ...this.#key, 'accept-encoding': 'identity' },
+        headers: { ...passedOn(headers), ...this.#ours },
         body: body.length > 0 ? body : null,
         signal,
       });
     } catch (error) {
-      throw new UpstreamTrouble(troubleOf(error), { cause: error });
+      throw new UpstreamTrouble((this.#isProxied && proxyTroubleOf(error)) || troubleOf(error), { cause: error });
     }
     // Whoever reads it is told; whoever leaves it needs not to be.
     answer.body.on('error', () => undefined);
@@ -76,14 +76,43 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
-    const pool = await this.#pool;
-    await pool.destroy();
+    const connections = await this.#connections;
+    await connections.destroy();
   }
 }
 
 /** Why there is no answer, in a sentence that names no address, path or key. */
 export class UpstreamTrouble extends Error {
   override readonly name = 'UpstreamTrouble';
+}
+
+/**
+ * Certificates are checked whatever NODE_TLS_REJECT_UNAUTHORIZED says; NODE_EXTRA_CA_CERTS adds authorities. Undici is
+ * loaded while the sandbox is made, and not at all where nothing is handed on: it is a quarter of the time to the start.
+ */
+async function connectionsTo(
+  { origin, hostname }: URL,
+  proxy: string | undefined,
+  { connectMs, headersMs, idleMs }: UpstreamLimits,
+): Promise<Dispatcher> {
+  const { Pool, ProxyAgent } = await import('undici');
+  const connect = { timeout: connectMs, rejectUnauthorized: true };
+  const options = {
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    headersTimeout: headersMs,
+    bodyTimeout: idleMs,
+    maxHeaderSize: HEADER_BYTES_MAX,
+  };
+  if (proxy === undefined) return new Pool(origin, { ...options, connect });
+  return new ProxyAgent({
+    ...options,
+    uri: proxy,
+    proxyTls: connect,
+    // Undici takes the name to check from here as soon as anything else is given here.
+    requestTls: { ...connect, servername: isIP(hostname.replace(/^\[|\]$/g, '')) ? '' : hostname },
+    clientFactory: (url, given) => new Pool(url, { ...given, headersTimeout: connectMs, bodyTimeout: connectMs }),
+  });
 }
 
 const CONNECTIONS_MAX = 64;
@@ -109,7 +138,7 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
 }
 
 const OURS =
-  /^(?:host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|via|forwarded|x-forwarded-.*|x-real-ip|cookie.*|x-http-method.*|x-method-override|authorization|x-api-key|accept-encoding)$/;
+  /^(?:host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|via|forwarded|x-forwarded-.*|x-real-ip|cookie.*|x-http-method.*|x-method-override|authorization|x-api-key|chatgpt-account-id|accept-encoding)$/;
 
 function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): string | undefined {
   if (statusCode < 200 || (statusCode >= 300 && statusCode < 400) || statusCode > 599)
@@ -125,6 +154,23 @@ export function troubleOf(error: unknown): string {
   return TROUBLES[code] ?? `The connection to the model API failed${/^[A-Z_]{1,60}$/.test(code) ? ` (${code})` : ''}.`;
 }
 
+/** Trouble on the way to the model API: with a proxy between, a connection that is refused is refused by the proxy. */
+function proxyTroubleOf(error: unknown): string | undefined {
+  const status = /^Proxy response \((\d{3})\)/.exec(error instanceof Error ? error.message : '')?.[1];
+  if (status !== undefined) return `The proxy refuses to connect to the model API (status ${status}).`;
+  return PROXY_TROUBLES[codeOf(error)];
+}
+
+const PROXY_TROUBLES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The proxy refuses connections.',
+  ENOTFOUND: 'The name of the proxy is not known.',
+  EAI_AGAIN: 'The name of the proxy cannot be looked up.',
+  UND_ERR_CONNECT_TIMEOUT: 'The proxy cannot be reached.',
+};
+
+const UNTRUSTED =
+  'The certificate of the model API comes from an authority that is not trusted here. NODE_EXTRA_CA_CERTS can name a file with further authorities.';
+
 const TROUBLES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The model API refuses connections.',
   ENOTFOUND: 'The name of the model API is not known.',
@@ -132,4 +178,13 @@ const TROUBLES: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'The model API cannot be reached.',
   UND_ERR_HEADERS_TIMEOUT: 'The model API did not begin to answer in time.',
   UND_ERR_BODY_TIMEOUT: 'The model API fell silent in the middle of an answer.',
+  CERT_HAS_EXPIRED: 'The certificate of the model API has expired.',
+  CERT_NOT_YET_VALID: 'The certificate of the model API is not valid yet.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the model API is for another name.',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'The model API does not speak TLS, although its address begins with https://.',
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
 };

@@ -14,6 +14,11 @@ export interface Volatile {
  */
 export const VOLATILE: readonly Volatile[] = [
   {
+    what: 'commits',
+    why: 'Claude tells its model the last commits of its clone before the task. What they changed is compared where it is read.',
+    pattern: /(?<=^Status:\n\(clean\)\n\nRecent commits:\n)(?:[0-9a-f]{7,40} .{0,4000}\n?){1,20}/gm,
+  },
+  {
     what: 'run',
     why: 'Every run has an id of its own, by which its branch is called.',
     pattern: /(?<![0-9A-Za-z])[a-z]{1,20}_\d{8}_\d{6}_[0-9a-f]{12}(?![0-9A-Za-z])/g,

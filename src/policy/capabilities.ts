@@ -13,8 +13,8 @@ export interface Capabilities {
   readonly tool_allow_deny: boolean;
   readonly path_constraints: boolean;
   readonly network_controls: boolean;
-  /** By itself, or by what its stream tells while it runs. */
-  readonly turn_limit: boolean;
+  /** Who counts its turns: the agent by itself, or Proctor by what its stream tells while it runs. */
+  readonly turn_limit: 'agent' | 'proctor' | false;
   readonly budget_limit: boolean;
 }
 
@@ -24,6 +24,8 @@ export interface Enforcers {
   readonly agent: string;
   readonly capabilities: Capabilities;
   readonly sandbox: 'none' | 'process';
+  /** The agent brings a sandbox of its own, and it is off: what that would hold, the agent does not. */
+  readonly isUnconfined?: boolean;
   /** Whether the user gave prices by which the door counts cost; `lacking` if not for the model of this run. */
   readonly prices?: 'given' | 'lacking';
 }
@@ -61,11 +63,13 @@ export function enforcedBy(
   };
 }
 
-function execution({ execution_posture }: EffectivePolicy, { agent, capabilities, sandbox }: Enforcers): Answer {
+function execution({ execution_posture }: EffectivePolicy, enforcers: Enforcers): Answer {
+  const { agent, capabilities, sandbox, isUnconfined } = enforcers;
   if (execution_posture === 'read_only') {
     if (sandbox === 'none') return withoutSandbox('that the work tree is only read');
+    const isHeldNatively = capabilities.read_only && !isUnconfined;
     return {
-      by: ['the sandbox, in which the work tree is read-only', ...(capabilities.read_only ? [`${agent} itself`] : [])],
+      by: ['the sandbox, in which the work tree is read-only', ...(isHeldNatively ? [`${agent} itself`] : [])],
     };
   }
   if (!capabilities.workspace_write) {
@@ -75,31 +79,40 @@ function execution({ execution_posture }: EffectivePolicy, { agent, capabilities
   return { by: ['the sandbox, in which nothing but the work tree and a home of its own can be written'] };
 }
 
-function network({ network_posture }: EffectivePolicy, { agent, capabilities, sandbox }: Enforcers): Answer {
+function network({ network_posture }: EffectivePolicy, enforcers: Enforcers): Answer {
+  const { agent, capabilities, sandbox, isUnconfined } = enforcers;
   if (network_posture === 'allow') return { by: ['nobody, as asked for: every address can be reached'] };
   if (sandbox === 'none') return withoutSandbox('that the network is closed');
   return {
     by: [
       'the sandbox, which has no network but a door to the API of the model',
-      ...(capabilities.network_controls ? [`${agent} itself, for its tools`] : []),
+      ...(capabilities.network_controls && !isUnconfined ? [`${agent} itself, for its tools`] : []),
     ],
   };
 }
 
-function approval({ approval_posture }: EffectivePolicy, { agent, capabilities, sandbox }: Enforcers): Answer {
+function approval({ approval_posture }: EffectivePolicy, enforcers: Enforcers): Answer {
+  const { agent, capabilities, sandbox, isUnconfined } = enforcers;
   if (!capabilities.prompt_suppression) {
     return { nobody: `${agent} has no way to run without asking, which ${approval_posture} asks for.` };
   }
   if (approval_posture === 'bounded_auto_approve') {
     if (sandbox === 'none') return withoutSandbox('the bounds within which everything is approved');
+    if (isUnconfined) return { by: [`the sandbox, which holds ${agent} to what it may do; ${agent} asks for nothing`] };
     return { by: [`${agent} itself, which does not ask for what the sandbox lets it do`] };
   }
-  if (approval_posture === 'deny_interactive')
-    return { by: [`${agent} itself, which is denied what it would ask for`] };
+  const denied = isUnconfined
+    ? `the sandbox, which blocks what ${agent} may not do; ${agent} asks for nothing`
+    : `${agent} itself, which is denied what it would ask for`;
+  if (approval_posture === 'deny_interactive') return { by: [denied] };
   if (!capabilities.structured_event_stream) {
     return { nobody: `${agent} has no stream of events in which a denial is seen, which fail_on_prompt asks for.` };
   }
-  return { by: [`${agent} itself, which is denied what it would ask for, and proctor, which then ends it`] };
+  return {
+    by: [
+      `${denied}, and proctor, which ${isUnconfined ? 'ends it at the first block that its stream shows' : 'then ends it'}`,
+    ],
+  };
 }
 
 function paths(policy: EffectivePolicy, { agent, capabilities, sandbox }: Enforcers): Answer {
@@ -141,7 +154,9 @@ function operations(policy: EffectivePolicy, { sandbox }: Enforcers): Answer {
 
 function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answer {
   if (maxTurns === undefined) return { by: [] };
-  if (capabilities.turn_limit) return { by: [`${agent} itself, or proctor, which counts them in its stream`] };
+  if (capabilities.turn_limit === 'agent') return { by: [`${agent} itself, at most ${maxTurns}`] };
+  if (capabilities.turn_limit === 'proctor')
+    return { by: [`proctor, which counts them in the stream of ${agent}, at most ${maxTurns}`] };
   return {
     nobody: `${agent} has no limit on turns and does not tell how many it took, so max_turns cannot be enforced.`,
   };

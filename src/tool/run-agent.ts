@@ -66,7 +66,9 @@ export interface AgentRunResult {
   readonly observed: AgentPlan['observed'];
   readonly limits: AgentPlan['limits'];
   readonly clocks: AgentPlan['clocks'];
+  readonly turnLimit: AgentPlan['turnLimit'];
   readonly modelAccess: AgentJudgement['modelAccess'];
+  readonly projectContext: AgentPlan['projectContext'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
   /** The key that the seal was signed with, or null. */
@@ -137,9 +139,11 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   keepCredentials: true,
   modelMode: true,
   recording: true,
+  login: true,
   needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
+  projectContext: true,
   environment: true,
   signingKey: true,
   cwd: true,
@@ -178,7 +182,9 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     observed: plan.observed,
     limits: plan.limits,
     clocks: plan.clocks,
+    turnLimit: plan.turnLimit,
     modelAccess: judgement.modelAccess,
+    projectContext: plan.projectContext,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
     durationMs: completedAtMs - plan.startedAtMs,
   };

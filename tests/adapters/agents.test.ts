@@ -40,23 +40,27 @@ describe('the agents', () => {
   });
 
   test.each([
-    ['claude', '2.1.325 (Claude Code)\n', '2.1.325', true],
-    ['claude', '2.1.197 (Claude Code)\n', '2.1.197', true],
-    ['claude', '2.1.250 (Claude Code)\n', '2.1.250', false],
-    ['claude', '2.2.0 (Claude Code)\n', '2.2.0', false],
-    ['claude', '3.0.0-beta.1 (Claude Code)\n', '3.0.0-beta.1', false],
-    ['claude', '2.1.325-rc.1 (Claude Code)\n', '2.1.325-rc.1', false],
-    ['claude', 'codex-cli 0.166.0\n', undefined, false],
-    ['claude', '', undefined, false],
-    ['codex', 'codex-cli 0.166.0\n', '0.166.0', true],
-    ['codex', 'WARNING: no aliases\ncodex-cli 0.166.3\n', '0.166.3', true],
-    ['codex', 'codex-cli 0.167.0\n', '0.167.0', false],
-    ['codex', 'codex-cli 0.166.0-alpha.2\n', '0.166.0-alpha.2', false],
-    ['codex', '2.1.325 (Claude Code)', undefined, false],
-  ])('%s knows its versions: %j', (agent, text, version, isKnown) => {
+    ['claude', '2.1.325 (Claude Code)\n', '2.1.325', 'known'],
+    ['claude', '2.1.197 (Claude Code)\n', '2.1.197', 'known'],
+    ['claude', '2.1.189 (Claude Code)\n', '2.1.189', 'unknown'],
+    ['claude', '2.1.250 (Claude Code)\n', '2.1.250', 'unknown'],
+    ['claude', '2.1.326 (Claude Code)\n', '2.1.326', 'newer'],
+    ['claude', '2.2.0 (Claude Code)\n', '2.2.0', 'newer'],
+    ['claude', '10.0.0 (Claude Code)\n', '10.0.0', 'newer'],
+    ['claude', '3.0.0-beta.1 (Claude Code)\n', '3.0.0-beta.1', 'unknown'],
+    ['claude', '2.1.325-rc.1 (Claude Code)\n', '2.1.325-rc.1', 'unknown'],
+    ['claude', 'codex-cli 0.166.0\n', undefined, 'unknown'],
+    ['claude', '', undefined, 'unknown'],
+    ['codex', 'codex-cli 0.166.0\n', '0.166.0', 'known'],
+    ['codex', 'WARNING: no aliases\ncodex-cli 0.166.3\n', '0.166.3', 'newer'],
+    ['codex', 'codex-cli 0.167.0\n', '0.167.0', 'newer'],
+    ['codex', 'codex-cli 0.165.9\n', '0.165.9', 'unknown'],
+    ['codex', 'codex-cli 0.166.0-alpha.2\n', '0.166.0-alpha.2', 'unknown'],
+    ['codex', '2.1.325 (Claude Code)', undefined, 'unknown'],
+  ])('%s knows its versions: %j', (agent, text, version, standing) => {
     const adapter = agentNamed(agent) as AgentAdapter;
     expect(adapter.versionIn(text)).toBe(version);
-    if (version !== undefined) expect(adapter.knows(version)).toBe(isKnown);
+    if (version !== undefined) expect(adapter.standing(version)).toBe(standing);
   });
 });
 
@@ -90,7 +94,7 @@ describe.each(AGENTS)('$agent is asked', adapter => {
 
   test('with the word for the door in no argument, and with none where there is no door', () => {
     const token = 'a-word-for-the-door';
-    const { args } = adapter.invoke(call({ door: { url: 'http://127.0.0.1:8417', token } }));
+    const { args } = adapter.invoke(call({ door: { url: 'http://127.0.0.1:8417', token, as: 'key' } }));
     expect(args.join(' ')).not.toContain(token);
     const without = adapter.invoke(call({ door: undefined }));
     expect(json(without)).not.toContain('8417');

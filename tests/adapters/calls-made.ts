@@ -33,6 +33,7 @@ export const CALL: AgentCall = {
   workFolder: '/work',
   home: '/agent/home',
   toolFolder: '/opt/proctor',
-  door: { url: 'http://127.0.0.1:8417', token: 'tok-1' },
+  door: { url: 'http://127.0.0.1:8417', token: 'tok-1', as: 'key' },
   nestedSandbox: false,
+  context: undefined,
 };

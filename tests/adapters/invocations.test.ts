@@ -53,7 +53,7 @@ describe('Claude', () => {
 
   test('gets the way to the model in its settings, and nothing in its environment', () => {
     const { files, env, lastMessageFile } = claudeCli.invoke(
-      callWith({}, { door: { url: 'http://127.0.0.1:8417', token: "it's" } }),
+      callWith({}, { door: { url: 'http://127.0.0.1:8417', token: "it's", as: 'key' } }),
     );
     expect(env).toEqual({});
     expect(lastMessageFile).toBeUndefined();
@@ -109,9 +109,13 @@ describe('Codex', () => {
     expect(env).toEqual({ PROCTOR_MODEL_KEY: 'tok-1' });
   });
 
-  test('without a door runs as it would without a key', () => {
+  test('without a door is asked for a key that it does not have, so that it ends at once', () => {
     const { args, env, files, lastMessageFile } = codexCli.invoke(callWith({}, { door: undefined, model: 'gpt-5.5' }));
-    expect(args.join(' ')).toBe(`${FIRST} danger-full-access ${PLACES} -m gpt-5.5 ${QUIET} ${NO_SEARCH} -`);
+    const nowhere = PROVIDER.replace('8417', '9').replace(
+      'KEY"',
+      'KEY" -c model_providers.proctor.env_key_instructions="There is no key for the model API: set OPENAI_API_KEY."',
+    );
+    expect(args.join(' ')).toBe(`${FIRST} danger-full-access ${PLACES} -m gpt-5.5 ${nowhere} ${QUIET} ${NO_SEARCH} -`);
     expect({ env, files, lastMessageFile }).toEqual({ env: {}, files: {}, lastMessageFile: 'last-message.txt' });
   });
 

@@ -6,7 +6,7 @@ const order = { agent: 'claude', task: 'x', dir: '/', cwd: '/', policy: 'edit' }
 
 function warnings(key: string | undefined, modelMode: 'live' | 'record' = 'live'): string[] {
   const environment = { ANTHROPIC_API_KEY: key };
-  return warningsOf(modelFor({ ...order, modelMode, recording: 'run.json', environment }, claudeCli), claudeCli);
+  return warningsOf(modelFor({ ...order, modelMode, recording: 'run.json', environment }, claudeCli));
 }
 
 test('a key that is a word of everyday language is warned of, since it is masked wherever it stands', () => {
@@ -17,5 +17,7 @@ test('a key that is a word of everyday language is warned of, since it is masked
     expect.stringContaining('what is recorded may not be had again') as string,
   ]);
   expect(warnings('longer-than-a-word')).toEqual([]);
-  expect(warnings(undefined)).toEqual(['ANTHROPIC_API_KEY is not set, so claude has no way to a model.']);
+  expect(warnings(undefined)).toEqual([
+    'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so claude has no way to a model.',
+  ]);
 });

@@ -86,7 +86,10 @@ test('a secret is nowhere but in the diff, which says so, and the key of the mod
   expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toContain('"tty":[false,false,false]');
 });
 
-test('a version that nobody has tried runs where that is asked for, and all evidence says so', () => {
+test.each([
+  ['2.9.0', [], 'newer than all that were tried'],
+  ['1.0.9', ['--allow-untested-version'], 'older, where that is asked for'],
+])('a version that nobody has tried, %s, runs with a warning, and all evidence says so', (version, flags) => {
   const world = new AgentWorld();
   const line = JSON.stringify({
     type: 'result',
@@ -97,16 +100,23 @@ test('a version that nobody has tried runs where that is asked for, and all evid
   });
   world.place.file(
     'new/claude',
-    `#!/bin/sh\n[ "$1" = --version ] && echo '2.9.0 (Claude Code)' || echo '${line}'\n`,
+    `#!/bin/sh\n[ "$1" = --version ] && echo '${version} (Claude Code)' || echo '${line}'\n`,
     0o755,
   );
   const env = { PATH: `${path.join(world.place.cwd, 'new')}:/usr/bin:/bin` };
-  const { answer, folder } = world.run('claude', 'x', ['--allow-untested-version'], env);
-  expect(answer).toMatchObject({ ...completed, agent: { version: '2.9.0', untested: true } });
+  const { answer, folder, stderr } = world.run('claude', 'x', flags, env);
+  const agent = { version, untested: true, newest_tried: '2.1.325' };
+  expect(answer).toMatchObject({ ...completed, agent });
+  const warning = `version: ${version} was not tried, the newest that was is 2.1.325`;
+  expect(stderr).toContain(`warning: ${warning}`);
+  expect(world.tried(['show', 'latest']).stdout).toContain(
+    'a version that was not tried (the newest that was: 2.1.325)',
+  );
   const read = (file: string): object =>
     JSON.parse(readFileSync(path.join(folder, 'evidence', file), 'utf8')) as object;
-  expect(read('outcome.json')).toMatchObject({ agent: { version: '2.9.0', untested: true } });
-  expect(read('steps/agent/runner_metadata.json')).toMatchObject({ agent_version: '2.9.0', untested_version: true });
+  expect(read('outcome.json')).toMatchObject({ agent });
+  expect(read('runner.json')).toMatchObject({ warnings: expect.arrayContaining([warning]) as string[] });
+  expect(read('steps/agent/runner_metadata.json')).toMatchObject({ agent_version: version, untested_version: true });
 });
 
 test('nothing of ours runs what it left in .git', () => {
@@ -179,7 +189,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
   place.file('recorded.json', JSON.stringify({ ...(recording.example as object), agent_family: 'codex_cli' }));
   place.file('long.md', 'x'.repeat(1_000_000));
   place.file('contrary.yaml', 'name: contrary\nexecution_posture: read_only\nallowed_paths: [docs]\n');
-  place.file('other/claude', "#!/bin/sh\necho '9.9.9 (Claude Code)'\n");
+  place.file('other/claude', "#!/bin/sh\necho '1.0.9 (Claude Code)'\n");
   chmodSync(path.join(place.cwd, 'other', 'claude'), 0o755);
   const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
     [['--task', ' '], 'The task is empty: say what the agent is to do.'],
@@ -190,7 +200,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     [['--task', 'x', '--recording', 'r.json'], 'A recording is of use only with'],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
-      'ANTHROPIC_API_KEY is not set, so there is no',
+      'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so there is no',
     ],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'nowhere/r.json'],
@@ -201,7 +211,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     [['--task', 'x'], 'There is no program called claude on the PATH.', { PATH: '/nowhere:.:' }],
     [
       ['--task', 'x'],
-      'claude is version 9.9.9, and understood are',
+      'claude is version 1.0.9, and understood are',
       { PATH: `${path.join(place.cwd, 'other')}:/usr/bin:/bin` },
     ],
     [['--task-file', 'long.md'], 'The task is too long: 1000000 bytes'],

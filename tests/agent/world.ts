@@ -85,9 +85,12 @@ export class AgentWorld {
   /** No key and no address of a model: what this machine has set is none of a test's business. */
   readonly environment: NodeJS.ProcessEnv = {
     ANTHROPIC_API_KEY: '',
+    ANTHROPIC_AUTH_TOKEN: '',
+    CLAUDE_CODE_OAUTH_TOKEN: '',
     OPENAI_API_KEY: '',
     ANTHROPIC_BASE_URL: '',
     OPENAI_BASE_URL: '',
+    CHATGPT_BASE_URL: '',
     get PATH() {
       return `${programs}${path.delimiter}${process.env['PATH'] ?? ''}`;
     },

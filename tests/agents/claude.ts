@@ -92,9 +92,9 @@ act(claude, {
   /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
   model: async (_scene, scenario = 'say') => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
-    const answer = await fetch(`${env.ANTHROPIC_BASE_URL}/v1/messages`, {
+    const answer = await fetch(`${env['ANTHROPIC_BASE_URL']}/v1/messages`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': execSync(apiKeyHelper, { encoding: 'utf8' }).trim() },
+      headers: { 'content-type': 'application/json', ...credentialOf(apiKeyHelper, env) },
       body: JSON.stringify({
         model,
         messages: [{ role: 'user', content: `Hello? SCENARIO=${scenario}` }],
@@ -107,15 +107,24 @@ act(claude, {
   /** Asks the model as the argument says, and says nothing about it. */
   ask: async (_scene, argument) => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
-    const headers = { 'x-api-key': execSync(apiKeyHelper, { encoding: 'utf8' }).trim() };
+    const headers = credentialOf(apiKeyHelper, env);
     const body = { model, messages: [{ role: 'user', content: 'Hello?' }], stream: true };
-    await askAs({ url: env.ANTHROPIC_BASE_URL, path: '/v1/messages', body, headers }, argument);
+    await askAs({ url: env['ANTHROPIC_BASE_URL'] ?? '', path: '/v1/messages', body, headers }, argument);
   },
 });
 
 interface Settings {
-  readonly apiKeyHelper: string;
-  readonly env: { readonly ANTHROPIC_BASE_URL: string };
+  readonly apiKeyHelper?: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function credentialOf(apiKeyHelper: string | undefined, env: Settings['env']): Record<string, string> {
+  if (apiKeyHelper !== undefined) return { 'x-api-key': execSync(apiKeyHelper, { encoding: 'utf8' }).trim() };
+  const oauth = env['CLAUDE_CODE_OAUTH_TOKEN'];
+  return {
+    authorization: `Bearer ${oauth ?? env['ANTHROPIC_AUTH_TOKEN']}`,
+    ...(oauth !== undefined && { 'anthropic-beta': 'oauth-2025-04-20' }),
+  };
 }
 
 function line(fields: object): void {

@@ -67,7 +67,11 @@ act(codex, {
     const [, base = ''] = /base_url="([^"]+)"/.exec(args.join(' ')) ?? [];
     const answer = await fetch(`${base}/responses`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY']}` },
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY']}`,
+        'chatgpt-account-id': 'one-that-the-agent-made-up',
+      },
       body: JSON.stringify({ model: 'm', input: `Hello? SCENARIO=${scenario}`, stream: true }),
     });
     const said = await answer.text();

@@ -14,6 +14,7 @@ const REQUESTS_KEPT_MAX = 200;
 
 interface Asked {
   readonly path: string;
+  readonly headers: IncomingMessage['headers'];
   /** The key as it came, whichever header it came in. */
   readonly key: string | undefined;
   readonly scenario: string;
@@ -26,7 +27,7 @@ export interface ModelApi {
   readonly port: number;
   readonly url: string;
   /** The first requests that came. */
-  readonly asked: readonly Asked[];
+  readonly asked: Asked[];
   close(): Promise<void>;
 }
 
@@ -63,7 +64,14 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
   const results = text.match(
     wire === 'anthropic' ? /"type":"tool_result"/g : /"type":"(?:custom_tool|function)_call_output"/g,
   );
-  const seen: Asked = { path: pathname, key: keyOf(request), scenario: word, results: results?.length ?? 0, text };
+  const seen: Asked = {
+    path: pathname,
+    headers: request.headers,
+    key: keyOf(request),
+    scenario: word,
+    results: results?.length ?? 0,
+    text,
+  };
   if (asked.length < REQUESTS_KEPT_MAX) asked.push(seen);
   const scenario = scenarioIn(word, seen.results, { wire, port: request.socket.localPort ?? 0, cwd: cwdIn(text) });
   switch (scenario.how) {

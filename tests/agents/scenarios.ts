@@ -5,6 +5,7 @@ export type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'command'; readonly command: string; readonly isBackground?: true }
   | { readonly kind: 'write'; readonly path: string; readonly content: string }
+  | { readonly kind: 'skill'; readonly skill: string }
   /** A file by the tool that each agent has for files, where `write` may be a command. */
   | { readonly kind: 'patch'; readonly path: string; readonly content: string }
   /** The tool by which each agent asks its user. */
@@ -77,6 +78,8 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   background_loop: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
   /** A planner's answer, as models like to give it. */
   plan: () => say(`\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``),
+  /** Only Claude has a tool for skills; others read the file. */
+  skill: () => ({ how: 'answer', blocks: [{ kind: 'skill', skill: 'project:greet' }] }),
   ask: () => ({ how: 'answer', blocks: [{ kind: 'question', text: 'Which colour should it be?' }] }),
   claim: () => say('I ran the tests. All tests pass.'),
   silent: () => ({ how: 'silent' }),

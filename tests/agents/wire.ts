@@ -57,7 +57,9 @@ function anthropicBlock(block: Block, index: number, id: string): Event[] {
           })
         : block.kind === 'question'
           ? tool('AskUserQuestion', { questions: [{ ...questionOf(block.text), multiSelect: false }] })
-          : tool('Write', { file_path: block.path, content: block.content });
+          : block.kind === 'skill'
+            ? tool('Skill', { skill: block.skill })
+            : tool('Write', { file_path: block.path, content: block.content });
   return [
     { type: 'content_block_start', index, content_block: start },
     { type: 'content_block_delta', index, delta },
@@ -117,7 +119,9 @@ function openaiItem(block: Block, id: string): object {
   const command =
     block.kind === 'command'
       ? block.command
-      : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
+      : block.kind === 'skill'
+        ? `cat .agents/skills/${block.skill.replace(/^.*:/, '')}/SKILL.md`
+        : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
   // The shortest time that Codex waits for a command before it lets it run on.
   return functionCall(id, 'exec_command', { cmd: command, ...(isBackground(block) && { yield_time_ms: 250 }) });
 }

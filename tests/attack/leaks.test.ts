@@ -364,6 +364,27 @@ describe('a server cannot have stored or shown', () => {
 });
 
 describe('an agent cannot have stored or shown', () => {
+  test('the tokens of a login, wherever it has them from', () => {
+    const world = new AgentWorld();
+    const now = Math.floor(Date.now() / 1_000);
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const tokens = {
+      access_token: `${part({ alg: 'none' })}.${part({ exp: now + 3_600 })}.the-seal-of-an-access-token-1`,
+      refresh_token: 'a-refresh-token-that-renews-2',
+      id_token: 'an-id-token-that-says-who-3',
+      account_id: 'an-account-that-pays-4',
+    };
+    world.place.file('home/auth.json', JSON.stringify({ auth_mode: 'chatgpt', tokens }), 0o600);
+    const told = Object.values(tokens).flatMap(token => [token, Buffer.from(token).toString('base64')]);
+    const final = Buffer.from(`Done: ${told.join(' ')}`).toString('base64url');
+    const task = `DO=final:${final} DO=on_stderr:${tokens.refresh_token} DO=write:notes-${tokens.account_id}.txt`;
+    const env = { CODEX_HOME: path.join(world.place.cwd, 'home'), CHATGPT_BASE_URL: 'http://127.0.0.1:9' };
+    const ran = world.run('codex', task, ['--login', 'codex'], env);
+    expect(ran.answer.final_response?.match(/\[masked\]/g), ran.stderr).toHaveLength(8);
+    expect(ran.answer['model_access']).toMatchObject({ credential: { from: 'login', name: 'codex' } });
+    expectNowhere(Object.values(tokens), world.place, [ran, ...looked(world.place)], /workspace\.diff$/);
+  });
+
   test.each(['claude', 'codex'] as const)('credentials and a secret in the words of %s', agent => {
     const world = new AgentWorld();
     const final = Buffer.from(`Done: ${TOKEN} ${AWS}\n${PEM}`).toString('base64url');

@@ -75,6 +75,21 @@ describe('a door to a live model', () => {
     expect(api.seen[0]?.headers).not.toHaveProperty('x-http-method-override');
   });
 
+  test('sends the account of a login, which the agent can neither choose nor learn', async () => {
+    const account = 'an-account-of-somebody-17';
+    const api = await fakeApi(({ headers }, response) => void response.writeHead(403).end(JSON.stringify(headers)));
+    const login = {
+      ...upstream(api.url),
+      keyHeader: 'authorization',
+      headers: { 'chatgpt-account-id': account },
+    } as const;
+    const opened = await door({ kind: 'live', upstream: login });
+    const got = await send(opened, { headers: { 'chatgpt-account-id': 'another' } });
+    expect(api.seen[0]?.headers).toMatchObject({ 'chatgpt-account-id': account, authorization: `Bearer ${KEY}` });
+    expect(got.status).toBe(403);
+    expect(got.body).not.toMatch(/somebody-17|never-seen-inside/);
+  });
+
   test('takes the token as a bearer, too, and gives the key in that form', async () => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const opened = await door(

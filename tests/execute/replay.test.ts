@@ -101,8 +101,15 @@ const hex = (length: number) =>
 const hash = (length: number) => hex(length - 2).map(text => `${text}a1`);
 const instant = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true });
 
+/** How Claude begins. */
+const gitStatus = (commits: readonly string[], status = '(clean)'): string =>
+  `\n# gitStatus\nCurrent branch: x\n\nStatus:\n${status}\n\nRecent commits:\n${commits.join('\n')}\n\nMore.\n`;
+
 /** What is volatile, as it comes. */
 const VALUES: Record<string, fc.Arbitrary<string>> = {
+  commits: fc
+    .array(fc.tuple(hex(7), fc.stringMatching(/^[ -~]{1,40}$/)), { minLength: 1, maxLength: 5 })
+    .map(commits => gitStatus(commits.map(commit => commit.join(' ')))),
   run: fc.tuple(fc.constantFrom('agent', 'script'), hex(12)).map(([kind, end]) => `${kind}_20261116_084851_${end}`),
   uuid: fc.uuid().map(id => `msg_${id}`),
   id: hex(6).map(id => `Chunk ID: ${id}`),
@@ -158,7 +165,18 @@ describe('what is volatile', () => {
         expect(settledText(once)).toBe(once);
       }),
     );
-    for (const piece of ['2026-', 'a1', '0', 'Mon Nov ', 'agent_20261116_', '127.0.0.1:', 'deadbeef-', ' '])
+    for (const piece of [
+      'Status:\n(clean)\n\nRecent commits:\n',
+      'abcdef0 \n',
+      '2026-',
+      'a1',
+      '0',
+      'Mon Nov ',
+      'agent_20261116_',
+      '127.0.0.1:',
+      'deadbeef-',
+      ' ',
+    ])
       expect(settledText(piece.repeat(50_000)).length).toBeGreaterThan(0);
   });
 
@@ -190,6 +208,14 @@ test('short hashes of digits alone are known by their place', () => {
   ])
     expect(settledText(place('9142130'))).toBe(settledText(place('faa587b')));
   expect(settledText('it has 9142130 lines')).toBe('it has 9142130 lines');
+});
+
+test('commits are volatile where Claude begins, and nowhere else', () => {
+  const other = ['0d9f3a1 One', '1234567 Two'];
+  expect(settledText(gitStatus(['faa587b One']))).toBe(settledText(gitStatus(other)));
+  expect(settledText(gitStatus(['faa587b One']))).not.toBe(settledText(gitStatus(other, ' M a.txt')));
+  const listed = (commits: readonly string[]): string => `Recent commits:\n${commits.join('\n')}\n`;
+  expect(settledText(listed(['faa587b One']))).not.toBe(settledText(listed(other)));
 });
 
 test('what no model sees is not compared', () => {

@@ -141,7 +141,7 @@ test('nobody is asked whose answer could not be kept, or who is not there', asyn
   expect(told).toMatch(/^RUN_E007: There is no program called claude on the PATH/);
   expect(runs).toEqual([]);
   expect((await refused(goalFor(PLAN), { environment: { PATH: bin } })).told).toBe(
-    'RUN_E007: ANTHROPIC_API_KEY is not set, so claude has no way to a model.',
+    'RUN_E007: None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so claude has no way to a model.',
   );
 });
 

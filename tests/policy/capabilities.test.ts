@@ -34,9 +34,30 @@ describe('who enforces a policy', () => {
       'approval_posture: claude itself, which is denied what it would ask for',
       'allowed_paths: the diff of the work tree afterwards, in which any other path is a violation',
       'forbidden_operations: push by the sandbox, from which no remote can be reached; force by the state of the repository afterwards',
-      'max_turns: claude itself, or proctor, which counts them in its stream',
+      'max_turns: claude itself, at most 3',
       'max_cost_usd: claude itself, by its own estimate; the door counts no cost, because it was given no prices',
     ]);
+  });
+
+  test.each(['fail_on_prompt', 'deny_interactive', 'bounded_auto_approve'] as const)(
+    'is never an agent whose own sandbox is off: %s',
+    approval_posture => {
+      const off = { ...CODEX, isUnconfined: true };
+      for (const policy of [readOnly, edit, open]) {
+        const notes = answer({ ...policy, approval_posture }, off, { maxTurns: 3 });
+        expect(notes).toContain('max_turns: proctor, which counts them in the stream of codex, at most 3');
+        expect(notes).toEqual(expect.not.arrayContaining([expect.stringContaining('codex itself')]));
+      }
+    },
+  );
+
+  test('may be an agent whose own sandbox works', () => {
+    expect(answer(readOnly, CODEX)).toEqual(
+      expect.arrayContaining([
+        'execution_posture: the sandbox, in which the work tree is read-only; codex itself',
+        'network_posture: the sandbox, which has no network but a door to the API of the model; codex itself, for its tools',
+      ]),
+    );
   });
 
   test.each(Object.entries(builtInPolicies))('somebody does for %s, whichever agent', (_, policy) => {

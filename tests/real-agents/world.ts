@@ -51,8 +51,7 @@ export class World {
 
   /** With nothing but what a user has who set up one agent and its key. */
   start(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): ChildProcess {
-    const args = ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, '--json', ...flags];
-    return this.#spawned(args, agent, key);
+    return this.#spawned(this.#args(agent, task, flags), agent, key);
   }
 
   /** Any other command of somebody who has one agent and its key. */
@@ -63,7 +62,17 @@ export class World {
     return outputOf(this.#spawned(args, agent, KEY));
   }
 
-  #spawned(args: readonly string[], agent: Agent, key: string | null): ChildProcess {
+  /** With what else somebody may have set. */
+  async runWith(agent: Agent, task: string, flags: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
+    return this.ended(this.#spawned(this.#args(agent, task, flags), agent, null, env));
+  }
+
+  #args(agent: Agent, task: string, flags: readonly string[]): string[] {
+    const dir = flags.includes('--dir') ? [] : ['--dir', this.repository];
+    return ['run', 'agent', '--agent', agent, '--task', task, ...dir, '--json', ...flags];
+  }
+
+  #spawned(args: readonly string[], agent: Agent, key: string | null, env: NodeJS.ProcessEnv = {}): ChildProcess {
     return spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
       cwd: this.cwd,
       env: {
@@ -74,6 +83,7 @@ export class World {
         TMPDIR: this.temp,
         NO_COLOR: '1',
         ...(key !== null && environmentFor(agent, key, this.api.url)),
+        ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Finding, must } from '../rule.ts';
-import { contentHashText, count, record, wordyText } from '../shape.ts';
+import { contentHashText, count, matching, record, wordyText } from '../shape.ts';
 
 /** Things of one kind that the door counted: all of them, and the first ones by their place. Never a value. */
 const tallied = () =>
@@ -38,6 +38,13 @@ export const modelAccessShape = record({
   /** Requests that the door refused, and what it took out of those that it let through. */
   refused: z.optional(tallied()),
   stripped: z.optional(tallied()),
+  /** What opened the model API: a variable of the caller's environment, or the login of an agent's own program. */
+  credential: z.optional(
+    record({
+      from: z.enum(['environment', 'login']),
+      name: matching(/^[A-Za-z][A-Za-z0-9_]{0,99}$/, 'a name of at most 100 letters, digits and underscores'),
+    }),
+  ),
 });
 
 type ModelAccess = z.infer<typeof modelAccessShape>;
@@ -67,6 +74,7 @@ export const MODEL_ACCESS_ASKS = [
   'counted.requests, which made a model answer, are not more than requests',
   'budget, if present, has max_turns, max_requests, max_tokens and max_cost_usd, each null where nothing bounds it',
   'refused and stripped, if present, have total and listed: at most 100 places with what, where and count, which are together not more than total',
+  'credential, if present, has from (environment or login) and name; it is absent unless mode is live or record',
 ] as const;
 
 export function* doubtModelAccess(access: ModelAccess): Generator<Finding> {
@@ -77,6 +85,8 @@ export function* doubtModelAccess(access: ModelAccess): Generator<Finding> {
   if (mode !== 'replay' && difference !== null)
     yield must('model_access.difference', 'must be null where nothing was replayed');
   if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
+  if (access.credential && mode !== 'live' && mode !== 'record')
+    yield must('model_access.credential', 'must be absent where no model API was opened');
   if (counted && counted.requests > requests)
     yield must('model_access.counted.requests', 'must not be more than all requests');
   for (const name of ['refused', 'stripped'] as const) {

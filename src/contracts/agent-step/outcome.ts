@@ -14,6 +14,13 @@ import {
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 import { doubtLeftRunning, LEFT_RUNNING_ASKS, leftRunningShape } from './left-running.ts';
+import {
+  doubtProjectContext,
+  PROJECT_CONTEXT_ASKS,
+  PROJECT_CONTEXT_EXAMPLE,
+  projectContextShape,
+} from './project-context.ts';
+import { example } from './outcome-example.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
@@ -34,8 +41,10 @@ const shape = record({
     family: z.enum(FAMILIES),
     version: filledText(),
     sha256: contentHashText(),
-    /** The version is one whose flags nobody has tried, and the caller wanted it all the same. */
+    /** Nobody has tried the flags of this version: it is newer than all that were tried, or the caller wanted it all the same. */
     untested: z.boolean(),
+    /** The newest version that was tried, where this one was not. */
+    newest_tried: z.optional(filledText()),
     session: z.nullable(filledText()),
     model: z.nullable(filledText()),
   }),
@@ -53,12 +62,15 @@ const shape = record({
   denials: count(),
   /** How the agent reached its model. */
   model_access: modelAccessShape,
+  project_context: z.optional(projectContextShape),
   streams: streamsShape,
   enforcement: enforcementShape,
   observed: observedShape,
   limits: furtherLimitsShape,
   /** The clocks of agents. */
   clocks: record({ timeout_ms: count(), idle_timeout_ms: count(), tool_idle_timeout_ms: count(), grace_ms: count() }),
+  /** How many turns it may have, and who counts them; absent where nobody asked. */
+  turn_limit: z.optional(record({ max: count().check(z.gte(1)), enforced_by: z.enum(['agent', 'proctor']) })),
   usage: usageShape,
   /** Processes that could not be ended; null where nobody can count them. */
   survivors: z.nullable(count()),
@@ -116,8 +128,13 @@ const rules = [
     asks: [
       'agent has family, version, sha256 of its program, untested, and session and model or null',
       'family is claude_cli or codex_cli',
+      'newest_tried, if present, is not empty, and untested is true',
     ],
     fields: ['agent'],
+    *check({ agent: { untested, newest_tried } }) {
+      if (newest_tried !== undefined && !untested)
+        yield must('agent.newest_tried', 'must be absent where it was tried');
+    },
     breach: ({ agent, ...rest }) => ({ ...rest, agent: { ...agent, family: 'gemini' } }),
   }),
   rule({
@@ -153,6 +170,7 @@ const rules = [
     asks: [
       'ending, streams, enforcement, observed, limits and usage have the forms that they have for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
+      'turn_limit, if present, has max, from 1 up, and enforced_by: agent or proctor',
       'survivors is how many processes could not be ended, or null; reason is orphan_left only where there are some',
       'network_attempts, if present, is how often something in the sandbox reached for a network that is not there, or null',
       ...MASKING_ASKS,
@@ -164,6 +182,7 @@ const rules = [
       'observed',
       'limits',
       'clocks',
+      'turn_limit',
       'usage',
       'survivors',
       'network_attempts',
@@ -200,6 +219,15 @@ const rules = [
     },
     breach: outcome => ({ ...outcome, left_running: { processes: 0, programs: ['sleep'] } }),
   }),
+  rule({
+    id: 'AO10',
+    title: 'Project Context Told',
+    why: 'Instructions in a repository steer an agent as much as its task does.',
+    asks: PROJECT_CONTEXT_ASKS,
+    fields: ['project_context'],
+    check: ({ project_context }) => doubtProjectContext(project_context),
+    breach: outcome => ({ ...outcome, project_context: { ...PROJECT_CONTEXT_EXAMPLE, state: 'left_out' } }),
+  }),
 ];
 
 export const agentOutcome: Contract = {
@@ -221,70 +249,5 @@ export const agentOutcome: Contract = {
     'masking',
   ],
   bytesMax: 16 * MIB,
-  example: {
-    schema_version: 'agent-outcome.v1',
-    run_id: 'agent_20260403_101500_4f1c9a7be210',
-    correlation_id: '7hq2m4x0c9da',
-    termination: 'completed',
-    reason: 'ok',
-    detail: null,
-    api_status: null,
-    ending: { how: 'exited', code: 0 },
-    agent: {
-      family: 'claude_cli',
-      version: '2.1.325',
-      sha256: 'sha256:5f1d6c0b8a0e4f3f2f6f0d1b7c9a4e5d3b2a1908f7e6d5c4b3a29180f7e6d5c4',
-      untested: false,
-      session: '0b0e1f44-8a4e-4b52-9c59-6d2c7a6f3a10',
-      model: 'claude-sonnet-4-5',
-    },
-    reported: { turns: 4, input_tokens: 18_211, cached_input_tokens: 12_004, output_tokens: 913, cost_usd: 0.0421 },
-    lines: { total: 14, unknown: 1, broken: 0, oversized: 0 },
-    events: 17,
-    denials: 0,
-    model_access: {
-      mode: 'live',
-      requests: 5,
-      failures: 1,
-      recording_sha256: null,
-      difference: null,
-      last_status: 200,
-      counted: {
-        requests: 4,
-        input_tokens: 18_211,
-        cached_input_tokens: 12_004,
-        output_tokens: 913,
-        cost_usd: 0.0359,
-        estimated: 0,
-      },
-      budget: { max_turns: null, max_requests: 40, max_tokens: 200_000, max_cost_usd: 2.5 },
-      refused: { total: 1, listed: [{ what: 'endpoint', where: 'POST /v1/files', count: 1 }] },
-      stripped: { total: 4, listed: [{ what: 'body', where: 'tools[]', count: 4 }] },
-    },
-    streams: [
-      {
-        name: 'stdout',
-        bytes_total: 20_140,
-        sha256: 'sha256:0c9b8a7f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4',
-        bytes_kept: 20_140,
-        truncated: false,
-        masked: 0,
-      },
-    ],
-    enforcement: {
-      memory: 'cgroup_v2',
-      pids: 'cgroup_v2',
-      cpu: 'none',
-      output: 'tmpfs',
-      seccomp: true,
-      user: true,
-      kill: 'pid_namespace',
-    },
-    observed: [{ what: 'network', held: true, note: 'A connection to a server on this machine was refused.' }],
-    limits: { pids: 512, idle_timeout_ms: null, open_files: 1_024 },
-    clocks: { timeout_ms: 600_000, idle_timeout_ms: 120_000, tool_idle_timeout_ms: 600_000, grace_ms: 10_000 },
-    usage: { cpu_ms: 5_120, memory_peak_bytes: 412_000_000, forks_denied: 0 },
-    survivors: 0,
-    left_running: { processes: 1, programs: ['sleep'] },
-  } satisfies AgentOutcome,
+  example,
 };

@@ -2,7 +2,15 @@ import { type Contract, MIB } from '../contract.ts';
 import { recordingRules } from './rules.ts';
 import { type Recording, recordingShape } from './shape.ts';
 
-export type { Api, Exchange, RecordedBody, RecordedRequest, RecordedResponse, Recording } from './shape.ts';
+export type {
+  Api,
+  CredentialKind,
+  Exchange,
+  RecordedBody,
+  RecordedRequest,
+  RecordedResponse,
+  Recording,
+} from './shape.ts';
 
 /** What a recording may take on the disk; who replays it holds it in memory. */
 export const RECORDING_BYTES_MAX = 64 * MIB;
@@ -12,6 +20,7 @@ const example: Recording = {
   agent_family: 'claude_cli',
   agent_version: '2.1.325',
   api: 'anthropic',
+  credential: 'key',
   created_at: '2026-04-03T10:15:00.000Z',
   task_sha256: 'sha256:9d4e1e23bd5b727046a9e3b4b7db57bd8d6ee684a3c1f2e0b5d7c9a8f6e4d2b0',
   session_id: '6f1c2b34-5d6e-4f70-8a91-b2c3d4e5f607',

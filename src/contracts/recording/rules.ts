@@ -20,8 +20,9 @@ export const recordingRules = [
     asks: [
       'agent_family is claude_cli or codex_cli, agent_version a version of at most 100 letters',
       'api is anthropic, openai (its Responses API), openai-chat or gemini',
+      'credential, if present, is key, bearer or oauth',
     ],
-    fields: ['agent_family', 'agent_version', 'api'],
+    fields: ['agent_family', 'agent_version', 'api', 'credential'],
     breach: recording => ({ ...recording, agent_family: 'someone' }),
   }),
   rule({

@@ -5,6 +5,9 @@ import { contentHashText, count, instant, matching, record } from '../shape.ts';
 /** How a model is asked: in whose words requests, answers and errors are written. */
 const APIS = ['anthropic', 'openai', 'openai-chat', 'gemini'] as const;
 
+/** How an agent is known to its API. It asks other things with a login than with a key. */
+const CREDENTIALS = ['key', 'bearer', 'oauth'] as const;
+
 /** A body: JSON as the value that it is, else as text, else, where the bytes are no text, in base64. Null if there was none. */
 const body = () => z.nullable(record({ form: z.enum(['json', 'text', 'base64']), value: z.unknown() }));
 
@@ -35,6 +38,8 @@ export const recordingShape = record({
   agent_family: z.enum(FAMILIES),
   agent_version: matching(/^[!-~]{1,100}$/, 'a version of at most 100 letters'),
   api: z.enum(APIS),
+  /** `key`, if not said. */
+  credential: z.optional(z.enum(CREDENTIALS)),
   created_at: instant(),
   task_sha256: contentHashText(),
   session_id: matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'),
@@ -54,5 +59,7 @@ export type RecordedRequest = z.infer<typeof request>;
 export type RecordedResponse = z.infer<typeof response>;
 
 export type RecordedBody = z.infer<ReturnType<typeof body>>;
+
+export type CredentialKind = (typeof CREDENTIALS)[number];
 
 export type Api = (typeof APIS)[number];

@@ -22,9 +22,10 @@ import { carryOut } from './carry-out.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
-import { type Bound, boundFor } from './bound.ts';
+import { type Bound, boundFor, boundWith } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
-import { type Program, programFor } from './program.ts';
+import { type Program, programFor, versionWarnings } from './program.ts';
+import { type FoundContext, projectContext } from './project-context.ts';
 
 export type { AgentOrder } from './order.ts';
 
@@ -77,15 +78,17 @@ export interface Made {
   readonly guarded: Guarded;
   /** The way to the model, if there is one. Nobody is harmed who closes it twice. */
   readonly door: Door | undefined;
+  readonly context: FoundContext;
   readonly invocation: Invocation;
 }
 
 async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<AgentAnswer> {
   const machine = await around.launcher.machine();
   const listener = new Listener(around.onEvent);
-  const bound = boundFor(order, adapter, offersOf(machine));
+  const asked = boundFor(order, adapter, offersOf(machine));
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
+  const bound = boundWith(asked, adapter, program);
   const ready: Ready = {
     id: newRunId('agent', systemClock),
     order,
@@ -96,7 +99,7 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     sessionId: model.session ?? newSessionId(),
     around: { ...around, ...(listener.tell && { onEvent: listener.tell }) },
   };
-  for (const warning of warningsOf(model, adapter)) around.onWarning?.(warning);
+  for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
   const free = await takeSlot(around);
   let stage: string | undefined;
   let door: Door | undefined;
@@ -110,9 +113,10 @@ async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: Agen
     });
     for (const note of clone.notes) around.onWarning?.(note);
     door = await openDoorFor(ready, stage);
-    const invocation = layOut(ready, { stage, clone, door });
+    const context = projectContext(adapter, clone, order.projectContext !== false);
+    const invocation = layOut(ready, { stage, clone, door, context });
     const guarded = guardedIn(clone, bound.effective);
-    const made: Made = { stage, clone, guarded, door, invocation };
+    const made: Made = { stage, clone, guarded, door, context, invocation };
     const job = await jobFor(ready, made);
     const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
     const prepared = await around.launcher.open(job);

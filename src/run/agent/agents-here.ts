@@ -4,6 +4,8 @@ import { Fault } from '../../base/fault.ts';
 import { probeVersion } from '../../execute/agent-probe.ts';
 import { findAgentProgram } from '../../execute/agent-program.ts';
 import type { Launcher } from '../../execute/launch.ts';
+import { readLogin } from './login.ts';
+import { variablesOf } from './model.ts';
 import type { AgentOrder } from './order.ts';
 
 /** Whether an agent can be run here, and with which key. */
@@ -12,9 +14,12 @@ export interface AgentHere {
   readonly isFound: boolean;
   /** What its program says; undefined where it is not there, or says none. */
   readonly version: string | undefined;
-  /** The flags of that version are known. */
+  /** That version runs: its flags are known, or it is newer than those that were tried. */
   readonly isUnderstood: boolean;
+  /** The variable that opens its model; the first that could, where none is set. */
   readonly key: { readonly variable: string; readonly isSet: boolean };
+  /** Whether `--login` could use the login of its own program, and why not. */
+  readonly login: { readonly isUsable: boolean; readonly why: string | undefined };
   /** What is in the way, and what to do about it, in words. */
   readonly trouble: string | undefined;
   readonly advice: readonly string[];
@@ -30,23 +35,47 @@ async function agentHere(
   launcher: Launcher,
   environment: AgentOrder['environment'],
 ): Promise<AgentHere> {
-  const { agent, api, install, knownVersions } = adapter;
-  const key = { variable: api.keyVariable, isSet: Boolean(environment[api.keyVariable]) };
-  const unknown = { agent, version: undefined, isUnderstood: false, key };
+  const { agent, api, install, knownVersions, newestTried } = adapter;
+  const found = api.credentials.find(({ name }) => environment[name]);
+  const key = { variable: (found ?? api.credentials[0]).name, isSet: found !== undefined };
+  const login = loginHere(adapter, environment);
+  const unknown = { agent, version: undefined, isUnderstood: false, key, login };
   const program = findAgentProgram(agent, environment['PATH'] ?? '');
   if (!program)
     return { ...unknown, isFound: false, trouble: 'is not on the PATH', advice: [`Install it: ${install}`] };
   try {
     const version = adapter.versionIn(await probeVersion(launcher, program));
-    const isUnderstood = version !== undefined && adapter.knows(version);
+    const standing = version === undefined ? 'unknown' : adapter.standing(version);
+    const isUnderstood = standing !== 'unknown';
     const advice = [
-      ...(isUnderstood ? [] : [`Understood are ${knownVersions}: ${install}`]),
-      ...(key.isSet ? [] : [`Set ${key.variable} to the key of the model API, or replay a recording.`]),
+      ...(standing === 'known'
+        ? []
+        : [
+            standing === 'newer'
+              ? `It is newer than ${newestTried}, the newest version that was tried. Runs say so.`
+              : `Understood are ${knownVersions}, and newer ones: ${install}`,
+          ]),
+      ...(key.isSet ? [] : [accessAdvice(adapter, login.isUsable)]),
     ];
     const trouble = version === undefined ? 'does not say its version' : undefined;
-    return { agent, isFound: true, version, isUnderstood, key, trouble, advice };
+    return { agent, isFound: true, version, isUnderstood, key, login, trouble, advice };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { ...unknown, isFound: true, trouble: `cannot be asked for its version: ${error.message}`, advice: [] };
+  }
+}
+
+function accessAdvice(adapter: AgentAdapter, isLoggedIn: boolean): string {
+  const login = isLoggedIn ? `, use the login of ${adapter.agent} with --login ${adapter.agent}` : '';
+  return `Set ${variablesOf(adapter).join(' or ')} for the model API${login}, or replay a recording.`;
+}
+
+function loginHere({ agent, api }: AgentAdapter, environment: AgentOrder['environment']): AgentHere['login'] {
+  try {
+    readLogin(agent, api.login, environment);
+    return { isUsable: true, why: undefined };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { isUsable: false, why: error.message };
   }
 }

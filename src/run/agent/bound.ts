@@ -3,12 +3,14 @@ import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
 import type { ModelPrices } from '../../contracts/model-prices/index.ts';
 import { priceOf } from '../../contracts/model-prices/price.ts';
+import type { AgentPlan } from '../../evidence/agent-run.ts';
 import type { BudgetLimits } from '../../execute/gateway/budget.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
 import { type Effective, effectiveBounds, type Offer } from '../../policy/bounds.ts';
-import { enforcedBy } from '../../policy/capabilities.ts';
+import { enforcedBy, type Enforcers } from '../../policy/capabilities.ts';
 import type { AgentOrder } from './order.ts';
+import { type Program, versionWarnings } from './program.ts';
 import { readAgentPolicy } from './read-policy.ts';
 import { readPrices } from './read-prices.ts';
 
@@ -28,6 +30,10 @@ export interface Bound {
     readonly capabilityNotes: readonly string[];
     readonly appliedOverrides: readonly AppliedOverride[];
   };
+  /** What was decided where nothing was said, or what was said together leaves less. */
+  readonly decisions: readonly string[];
+  /** Who could enforce something, as far as it is known before the program is. */
+  readonly enforcers: Enforcers;
 }
 
 /** From the policy that was asked for to what will be enforced here; refused where nobody can. */
@@ -44,12 +50,13 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   const { limits, warnings } = agentLimits(asked, policy, 'process');
   const prices = order.prices === undefined ? undefined : readPrices(order.prices, order.cwd);
   const isLacking = prices && order.model !== undefined && !priceOf(prices, order.model);
-  const enforced = enforcedBy(effective, limits, {
+  const enforcers: Enforcers = {
     agent: adapter.agent,
     capabilities: adapter.capabilities,
     sandbox: 'process',
     ...(prices && { prices: isLacking ? 'lacking' : 'given' }),
-  });
+  };
+  const enforced = enforcedBy(effective, limits, enforcers);
   const { memoryBytes, pids, cpuSeconds } = limits;
   const bounds = effectiveBounds(
     {
@@ -75,6 +82,20 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
       warnings: [...bounds.warnings, ...warnings].sort(),
     },
     summary: { requested, effective, capabilityNotes: [...enforced.notes, ...notes], appliedOverrides },
+    decisions: notes,
+    enforcers,
+  };
+}
+
+/** The same, once the program is known: it may be one that nobody has tried, or run without the sandbox it brings. */
+export function boundWith(bound: Bound, adapter: AgentAdapter, program: Program): Bound {
+  const { effective, limits, bounds, summary, decisions, enforcers } = bound;
+  const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;
+  const { notes } = enforcedBy(effective, limits, { ...enforcers, isUnconfined });
+  return {
+    ...bound,
+    bounds: { ...bounds, warnings: [...bounds.warnings, ...versionWarnings(program)].sort() },
+    summary: { ...summary, capabilityNotes: [...notes, ...decisions] },
   };
 }
 
@@ -102,6 +123,14 @@ export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
     tool_idle_timeout_ms: limits.toolIdleMs,
     grace_ms: Math.min(GRACE_MS, limits.timeoutMs),
   };
+}
+
+/** How many turns an agent may have, and who counts them; nothing where nobody asked. */
+export function turnLimitOf(
+  { limits: { maxTurns: max } }: Bound,
+  { capabilities: { turn_limit: enforced_by } }: AgentAdapter,
+): Pick<AgentPlan, 'turnLimit'> {
+  return max === undefined || enforced_by === false ? {} : { turnLimit: { max, enforced_by } };
 }
 
 /** Between the last line of an agent and its end. */

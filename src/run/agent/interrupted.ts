@@ -117,7 +117,7 @@ function accessOf({ folder, plan, isStarted }: AgentLeft): {
   readonly told: AgentOutcome['model_access'];
   readonly isKnown: boolean;
 } {
-  const { modelMode: mode } = plan;
+  const { modelMode: mode, credential } = plan;
   const none = { requests: 0, failures: 0, difference: null };
   const counted = mode === 'none' || !isStarted ? none : doorCountIn(folder);
   const { difference, ...count } = counted ?? none;
@@ -129,6 +129,7 @@ function accessOf({ folder, plan, isStarted }: AgentLeft): {
       recording_sha256: null,
       difference: mode === 'replay' ? difference : null,
       ...(budget && { budget }),
+      ...(credential && { credential }),
     },
     isKnown: counted !== undefined,
   };

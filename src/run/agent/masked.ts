@@ -1,6 +1,7 @@
 import { Masker, maskingOf } from '../../base/masker.ts';
 import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
+import type { ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import type { Ready } from './agent.ts';
 import type { Door } from '../../execute/door.ts';
@@ -52,6 +53,11 @@ export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStat
     ...(status.needs_review && { needs_review: pathsOf(status.needs_review) }),
     notes: status.notes.map(mask),
   };
+}
+
+/** Names of files are the project's to choose. */
+export function maskedContext(context: ProjectContextNote, mask: Mask): ProjectContextNote {
+  return { ...context, files: context.files.map(file => ({ ...file, path: mask(file.path) })) };
 }
 
 interface Listed<Item> {

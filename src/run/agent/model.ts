@@ -4,63 +4,115 @@ import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
 import { bytesHash } from '../../base/hash.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
-import type { Recording } from '../../contracts/recording/index.ts';
+import type { CredentialKind, Recording } from '../../contracts/recording/index.ts';
 import { type Door, openDoor } from '../../execute/door.ts';
 import { countOf } from '../../execute/door-counter.ts';
+import { proxyFor } from '../../execute/proxy.ts';
 import { openRecording } from '../../execute/recording.ts';
 import type { UpstreamOptions } from '../../execute/upstream.ts';
 import type { AgentLimits } from '../../policy/agent-limits.ts';
 import type { Ready } from './agent.ts';
+import { readLogin } from './login.ts';
 import type { AgentOrder } from './order.ts';
 
 /** How an agent reaches its model. */
 export type ModelAccess =
   | { readonly kind: 'none'; readonly why: string; readonly session?: undefined }
-  | { readonly kind: 'live'; readonly upstream: UpstreamOptions; readonly session?: undefined }
-  | { readonly kind: 'record'; readonly upstream: UpstreamOptions; readonly file: string; readonly session?: undefined }
-  | { readonly kind: 'replay'; readonly recording: Recording; readonly file: string; readonly session: string };
+  | ({ readonly kind: 'live'; readonly session?: undefined } & Opened)
+  | ({ readonly kind: 'record'; readonly file: string; readonly session?: undefined } & Opened)
+  | {
+      readonly kind: 'replay';
+      readonly recording: Recording;
+      readonly file: string;
+      readonly session: string;
+      readonly as: CredentialKind;
+    };
+
+/** A model API, and what opens it. */
+interface Opened {
+  readonly upstream: UpstreamOptions;
+  readonly as: CredentialKind;
+  /** Which credential that is, by name. */
+  readonly credential: NonNullable<AgentOutcome['model_access']['credential']>;
+  /** Everything that must not be seen: keys, tokens, and the password of a proxy. */
+  readonly secrets: readonly string[];
+}
 
 /** Decides where the answers come from, before anything is made. */
-export function modelFor(
-  { modelMode = 'live', recording, needsModel, environment }: AgentOrder,
-  adapter: AgentAdapter,
-): ModelAccess {
-  const { keyVariable, urlVariable, defaultUrl, keyHeader } = adapter.api;
+export function modelFor(order: AgentOrder, adapter: AgentAdapter): ModelAccess {
+  const { modelMode = 'live', recording, needsModel, login = 'env' } = order;
   if (modelMode === 'replay') {
     const opened = openRecording(recording as string, adapter.family);
-    return { kind: 'replay', recording: opened, file: recording as string, session: opened.session_id };
+    const { session_id: session, credential: as = 'key' } = opened;
+    return { kind: 'replay', recording: opened, file: recording as string, session, as };
   }
-  const key = environment[keyVariable];
-  if (!key) {
-    if (modelMode === 'record')
-      throw new Fault('no_key', `${keyVariable} is not set, so there is no model whose answers could be recorded.`);
-    const why = `${keyVariable} is not set, so ${adapter.agent} has no way to a model.`;
-    if (needsModel) throw new Fault('no_model', why);
-    return { kind: 'none', why };
-  }
+  const opened = login === 'env' ? openedByVariable(order, adapter) : openedByLogin(order, adapter);
+  if (opened)
+    return modelMode === 'record'
+      ? { kind: 'record', ...opened, file: recording as string }
+      : { kind: 'live', ...opened };
+  const names = variablesOf(adapter);
+  const unset = names.length === 1 ? `${names[0]} is not set` : `None of ${names.join(', ')} is set`;
+  if (modelMode === 'record')
+    throw new Fault('no_key', `${unset}, so there is no model whose answers could be recorded.`);
+  const why = `${unset}, so ${adapter.agent} has no way to a model.`;
+  if (needsModel) throw new Fault('no_model', why);
+  return { kind: 'none', why };
+}
+
+/** The variables that could open a model API, in the order in which they count. */
+export function variablesOf({ api }: AgentAdapter): readonly string[] {
+  return api.credentials.map(({ name }) => name);
+}
+
+/** The first variable that is set counts. An API key comes first, because it is set for programs and belongs to no person. */
+function openedByVariable({ environment }: AgentOrder, { api }: AgentAdapter): Opened | undefined {
+  const found = api.credentials.find(({ name }) => environment[name]);
+  if (!found) return undefined;
+  const key = environment[found.name] as string;
   // It goes out as a header; a line feed that came along from a file would make every request fail.
-  if (/[^\u0021-\u007e]/.test(key)) throw new Fault('usage', `${keyVariable} holds a character that no key has.`);
-  const upstream = { url: environment[urlVariable] || defaultUrl, key, keyHeader };
-  return modelMode === 'record' ? { kind: 'record', upstream, file: recording as string } : { kind: 'live', upstream };
+  if (/[^\u0021-\u007e]/.test(key)) throw new Fault('usage', `${found.name} holds a character that no key has.`);
+  const url = environment[api.urlVariable] || api.defaultUrl;
+  const keyHeader = found.as === 'key' ? api.keyHeader : 'authorization';
+  const proxy = proxyFor(url, environment);
+  return {
+    upstream: { url, key, keyHeader, ...(proxy && { proxy: proxy.url }) },
+    as: found.as,
+    credential: { from: 'environment', name: found.name },
+    secrets: [key, ...(proxy?.secrets ?? [])],
+  };
+}
+
+function openedByLogin({ environment }: AgentOrder, { agent, api }: AgentAdapter): Opened {
+  const { as, urlVariable, defaultUrl } = api.login;
+  const { token, headers, secrets } = readLogin(agent, api.login, environment);
+  const url = environment[urlVariable] || defaultUrl;
+  const proxy = proxyFor(url, environment);
+  return {
+    upstream: { url, key: token, keyHeader: 'authorization', headers, ...(proxy && { proxy: proxy.url }) },
+    as,
+    credential: { from: 'login', name: agent },
+    secrets: [...secrets, ...(proxy?.secrets ?? [])],
+  };
 }
 
 /** What the caller should know of the way to the model. */
-export function warningsOf(model: ModelAccess, { api }: AgentAdapter): string[] {
+export function warningsOf(model: ModelAccess): string[] {
   if (model.kind === 'none') return [model.why];
   if (model.kind === 'replay' || (model.upstream.key ?? '').length >= KEY_UNITS_MIN) return [];
   const recorded = model.kind === 'record' ? ', and what is recorded may not be had again' : '';
   return [
-    `The key in ${api.keyVariable} is so short that it is masked in the midst of other words${recorded}. Take a longer one.`,
+    `The key in ${model.credential.name} is so short that it is masked in the midst of other words${recorded}. Take a longer one.`,
   ];
 }
 
 /** Placeholders that people give to a model without a key are words: "any", "none", "test". */
 const KEY_UNITS_MIN = 8;
 
-/** What nobody may read anywhere: the key of the model and the secrets of the caller. */
+/** What nobody may read anywhere: what opens the model, and the secrets of the caller. */
 export function secretsOf({ order, model }: Pick<Ready, 'order' | 'model'>): string[] {
-  const key = model.kind === 'live' || model.kind === 'record' ? model.upstream.key : undefined;
-  return [...(key === undefined ? [] : [key]), ...Object.values(order.secrets ?? {})];
+  const opening = model.kind === 'live' || model.kind === 'record' ? model.secrets : [];
+  return [...opening, ...Object.values(order.secrets ?? {})];
 }
 
 /** Opens the only way out: a socket that the sandbox sees, or a port where it has our network anyway. */
@@ -72,6 +124,7 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
     agent_family: adapter.family,
     agent_version: program.version,
     api: adapter.api.kind,
+    credential: model.as,
     created_at: instantText(systemClock.now()),
     task_sha256: bytesHash(order.task),
     session_id: sessionId,
@@ -83,7 +136,7 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
     mode: model.kind === 'record' ? { ...model, header } : model,
     network: bound.effective.network_posture,
     budget: bound.budget,
-    secrets: Object.values(order.secrets ?? {}),
+    secrets: secretsOf(ready),
   });
 }
 
@@ -99,6 +152,7 @@ export function accessOf({ model, bound }: Ready, door: Door | undefined): Agent
     recording_sha256: isKept ? (fileHash(model.file) ?? null) : null,
     difference: model.kind === 'replay' ? (door.difference ?? null) : null,
     budget,
+    ...(model.kind !== 'replay' && { credential: model.credential }),
   };
 }
 

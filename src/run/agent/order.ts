@@ -40,12 +40,16 @@ export interface AgentOrder {
   readonly modelMode?: 'live' | 'record' | 'replay';
   /** The file of the recording. */
   readonly recording?: string;
+  /** `env`: a variable opens the model API; `claude`, `codex`: the login that this agent's own program keeps. `env`, if not said. */
+  readonly login?: 'env' | 'claude' | 'codex';
   /** Refused where there is no way to a model; else it runs, and ends as it may. */
   readonly needsModel?: boolean;
   /** Also a version of the agent that nobody has tried. */
   readonly allowUntestedVersion?: boolean;
   /** Also where the folder has changes that are not committed, which the agent then does not see. */
   readonly allowDirty?: boolean;
+  /** Whether the agent gets the instructions that the project has for agents; true, if not said. */
+  readonly projectContext?: boolean;
   /** Where the program and the key of the model are looked up. Nothing of it reaches the agent. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where files that are named are looked for. */
@@ -78,7 +82,12 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
     const trouble = unsafePath(path);
     if (trouble) throw new Fault('usage', `"${printable(path)}" is no path below the folder: it ${trouble}.`);
   }
-  const { modelMode = 'live', recording } = order;
+  const { modelMode = 'live', recording, login = 'env' } = order;
+  if (!['env', adapter.agent].includes(login))
+    throw new Fault(
+      'usage',
+      `The login of ${printable(login)} opens no model for ${adapter.agent}. Say --login env or --login ${adapter.agent}.`,
+    );
   if (modelMode === 'live' && recording !== undefined)
     throw new Fault('usage', 'A recording is of use only with --model-mode record or replay.');
   if (modelMode !== 'live' && recording === undefined)

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Invocation } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
@@ -19,16 +19,19 @@ import { HOME } from '../../execute/sandboxes/root.ts';
 import { enforcementOf } from '../enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
 import type { Made, Ready } from './agent.ts';
-import { clocksOf } from './bound.ts';
-import { maskOf } from './masked.ts';
+import { clocksOf, turnLimitOf } from './bound.ts';
+import { maskedContext, maskOf } from './masked.ts';
 import { budgetOf, secretsOf } from './model.ts';
 
 /** Where the door is offered inside. */
 const DOOR_PORT = 8417;
 
 /** Translates the order for the agent, and puts what it needs for it in place. */
-export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' | 'clone' | 'door'>): Invocation {
-  const { adapter, order, bound, program, sessionId } = ready;
+export function layOut(
+  ready: Ready,
+  { stage, clone, door, context }: Omit<Made, 'guarded' | 'invocation'>,
+): Invocation {
+  const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
     version: program.version,
     task: order.task,
@@ -40,13 +43,20 @@ export function layOut(ready: Ready, { stage, clone, door }: Pick<Made, 'stage' 
     workFolder: path.posix.join('/work', clone.startIn),
     home: HOME,
     toolFolder: '/opt/proctor',
-    door: door && { url: `http://127.0.0.1:${door.port ?? DOOR_PORT}`, token: door.token },
+    door:
+      door && model.kind !== 'none'
+        ? { url: `http://127.0.0.1:${door.port ?? DOOR_PORT}`, token: door.token, as: model.as }
+        : undefined,
     nestedSandbox: program.nestedSandbox,
+    context: context.given,
   });
   try {
     writeFileSync(path.join(stage, STDIN), invocation.stdin, { mode: 0o600, flag: 'wx' });
-    for (const [name, { text, mode }] of Object.entries(invocation.files))
-      writeFileSync(path.join(stage, 'opt', name), text, { mode, flag: 'wx' });
+    for (const [name, { text, mode }] of Object.entries(invocation.files)) {
+      const file = path.join(stage, 'opt', name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text, { mode, flag: 'wx' });
+    }
   } catch (cause) {
     throw new Fault('stage_failed', 'The task could not be put in place for the agent.', { cause });
   }
@@ -135,7 +145,13 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
       prompt_reference: order.promptReference === undefined ? null : mask(order.promptReference),
       requested_policy: bound.requested,
     },
-    agent: { family: adapter.family, version: program.version, sha256: program.sha256, untested: program.untested },
+    agent: {
+      family: adapter.family,
+      version: program.version,
+      sha256: program.sha256,
+      untested: program.untested,
+      ...(program.newestTried !== undefined && { newest_tried: program.newestTried }),
+    },
     invocation: {
       mode: invocation.mode,
       command: [adapter.agent, ...invocation.args].map(mask),
@@ -146,8 +162,11 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
     limits: furtherLimits(bound.bounds),
     observed: [...observed],
     clocks: clocksOf(bound),
+    ...turnLimitOf(bound, adapter),
     modelMode: model.kind,
     budget: budgetOf(bound.limits),
+    projectContext: maskedContext(made.context.told, mask),
+    ...('credential' in model && { credential: model.credential }),
     policy: policySummary({
       ...bound.summary,
       capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],

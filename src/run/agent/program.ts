@@ -12,13 +12,15 @@ import type { AgentOrder } from './order.ts';
 export interface Program extends AgentProgram {
   readonly version: string;
   readonly sha256: ContentHash;
-  /** Nobody has tried its flags, and the caller wants it all the same. */
+  /** Nobody has tried its flags: it is newer than those that were tried, or the caller wants it all the same. */
   readonly untested: boolean;
+  /** The newest version that was tried, where this one was not. */
+  readonly newestTried: string | undefined;
   /** A sandbox of its own works inside ours. */
   readonly nestedSandbox: boolean;
 }
 
-/** Finds the program, asks for its version, and refuses one that is not understood. */
+/** Finds the program, asks for its version, and refuses one that is older than those that were tried, or like none of them. */
 export async function programFor(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<Program> {
   const { agent } = adapter;
   const found = findAgentProgram(agent, order.environment['PATH'] ?? '');
@@ -31,8 +33,8 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
   const sha256 = await digestOf(found, rememberIn);
   const said = await probeVersion(around.launcher, found, rememberIn);
   const version = adapter.versionIn(said);
-  const isKnown = version !== undefined && adapter.knows(version);
-  if (!isKnown && !order.allowUntestedVersion) {
+  const standing = version === undefined ? 'unknown' : adapter.standing(version);
+  if (standing === 'unknown' && !order.allowUntestedVersion) {
     const shown = version === undefined ? 'does not say its version' : `is version ${printable(version)}`;
     throw new Fault(
       'unsupported_version',
@@ -45,7 +47,13 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
     ...found,
     version: version ?? 'unknown',
     sha256,
-    untested: !isKnown,
+    untested: standing !== 'known',
+    newestTried: standing === 'known' ? undefined : adapter.newestTried,
     nestedSandbox: nested?.code === 0,
   };
+}
+
+/** What the caller should know of a version that nobody has tried, in the form of the warnings of a record. */
+export function versionWarnings({ untested, version, newestTried }: Program): string[] {
+  return untested ? [`version: ${printable(version)} was not tried, the newest that was is ${newestTried}`] : [];
 }

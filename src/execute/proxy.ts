@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { Fault } from '../base/fault.ts';
+import { urlSecrets } from '../base/secret-parts.ts';
+
+/** A proxy between Proctor and a model API. */
+export interface Proxy {
+  /** http or https, with its user and password. */
+  readonly url: string;
+  /** What must not be seen of it. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * The proxy that the caller's environment names for an address; undefined if it is reached directly. Addresses of this
+ * machine are always reached directly, because no proxy elsewhere could reach them.
+ */
+export function proxyFor(
+  address: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Proxy | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const target = new URL(address);
+  const name = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const said = valueOf(name, environment);
+  if (!said || isLoopback(target.hostname) || isExempt(target, valueOf('NO_PROXY', environment) ?? ''))
+    return undefined;
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(said) ? said : `http://${said}`;
+  const isAddress = URL.canParse(url) && /^https?:\/\//i.test(url);
+  const secrets = isAddress ? secretsOf(url) : undefined;
+  if (!secrets)
+    throw new Fault('usage', `${name} must be the address of a proxy that begins with http:// or https://.`);
+  return { url, secrets };
+}
+
+/** The lower-case name first, as most programs do. */
+function valueOf(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  return environment[name.toLowerCase()] || environment[name] || undefined;
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  return (isIP(host) === 4 && host.startsWith('127.')) || host === '::1' || /(?:^|\.)localhost$/.test(host);
+}
+
+/** `example.com` and `.example.com` exempt the name and all names below it; a port restricts an entry; `*` exempts all. */
+function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
+  const host = hostname.toLowerCase();
+  const at = port || (protocol === 'https:' ? '443' : '80');
+  return list
+    .split(/[,\s]+/, ENTRIES_MAX)
+    .filter(entry => entry !== '')
+    .some(entry => {
+      if (entry === '*') return true;
+      const [, name = '', wanted] = /^(.*?)(?::(\d{1,5}))?$/.exec(entry.toLowerCase()) ?? [];
+      const bare = name.replace(/^\*?\./, '');
+      return (wanted === undefined || wanted === at) && (host === bare || host.endsWith(`.${bare}`));
+    });
+}
+
+const ENTRIES_MAX = 1_000;
+
+/** User and password are sent in base64, so that form is masked, too. Undefined if they are not encoded as they must be. */
+function secretsOf(url: string): string[] | undefined {
+  const { username, password } = new URL(url);
+  if (password === '') return [];
+  try {
+    const pair = [username, password].map(part => decodeURIComponent(part)).join(':');
+    return [...urlSecrets(url), pair, Buffer.from(pair).toString('base64')];
+  } catch {
+    return undefined;
+  }
+}

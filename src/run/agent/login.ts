@@ -1,0 +1,45 @@
+import path from 'node:path';
+import type { HeldLogin, LoginFile } from '../../adapters/login.ts';
+import { systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { readJson } from '../../base/json.ts';
+import { readRegular } from '../../base/regular.ts';
+import type { AgentOrder } from './order.ts';
+
+/**
+ * Reads the login that an agent's own program keeps. It is never refreshed, because that would replace the token that the
+ * program holds and log its user out; nor is it written, or shown to the sandbox.
+ */
+export function readLogin(agent: string, login: LoginFile, environment: AgentOrder['environment']): HeldLogin {
+  const refuse = (why: string): never => {
+    throw new Fault('no_login', `The login of ${agent} cannot be used: ${why}`);
+  };
+  const folder = environment[login.folderVariable] || below(environment['HOME'], login.folder);
+  if (folder === undefined) return refuse('HOME is not set, so it cannot be found.');
+  const bytes = readRegular(path.join(folder, login.file), LOGIN_BYTES_MAX, isOwn);
+  if (!bytes)
+    return refuse(
+      `there is no file ${login.file} that belongs to you, is no link, can be changed by nobody else and has at most ${LOGIN_BYTES_MAX / 1024} KiB. Log in with ${agent} first.`,
+    );
+  const reading = readJson(bytes, { bytesMax: LOGIN_BYTES_MAX });
+  const held = reading.ok ? login.held(reading.value) : undefined;
+  if (!held)
+    return refuse(`the file ${login.file} holds no login that Proctor understands. Log in with ${agent} again.`);
+  if (held.expiresAtMs <= systemClock.now() + LEFT_MS_MIN)
+    return refuse(`it has expired. Run ${agent} once, which renews it, and try again.`);
+  return held;
+}
+
+function below(home: string | undefined, folder: string): string | undefined {
+  return home ? path.join(home, folder) : undefined;
+}
+
+/** Whoever else can write the file could have the work of this user billed to another account. */
+function isOwn({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
+  return uid === process.getuid?.() && (mode & 0o022) === 0;
+}
+
+const LOGIN_BYTES_MAX = 64 * 1024;
+
+/** A login that ends before the agent has asked anything is as good as expired. */
+const LEFT_MS_MIN = 60_000;
