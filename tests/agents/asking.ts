@@ -16,9 +16,9 @@ export interface Way {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** As the argument of a deed: `DO=ask:…`. */
+/** As the argument of a deed: `DO=request:…`. */
 export function askingText(asking: Asking): string {
-  return `DO=ask:${Buffer.from(JSON.stringify(asking)).toString('base64url')}`;
+  return `DO=request:${Buffer.from(JSON.stringify(asking)).toString('base64url')}`;
 }
 
 /** Asks as it is told, and goes on whatever comes of it. */

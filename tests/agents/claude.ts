@@ -105,7 +105,7 @@ act(claude, {
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
   },
   /** Asks the model as the argument says, and says nothing about it. */
-  ask: async (_scene, argument) => {
+  request: async (_scene, argument) => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const headers = credentialOf(apiKeyHelper, env);
     const body = { model, messages: [{ role: 'user', content: 'Hello?' }], stream: true };

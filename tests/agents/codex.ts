@@ -80,7 +80,7 @@ act(codex, {
   /** A warning, although it is called an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
   /** Asks the model as the argument says, and says nothing about it. */
-  ask: async (_scene, argument) => {
+  request: async (_scene, argument) => {
     const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
     const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };
     const body = { model: 'gpt-6.1-sol', input: [{ type: 'message', role: 'user', content: 'Hello?' }], stream: true };
