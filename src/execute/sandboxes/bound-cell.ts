@@ -1,0 +1,254 @@
+import { chownSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Fault } from '../../base/fault.ts';
+import { firstLine, lines, saidBy } from '../lines.ts';
+import type { Cell, Counters, RawEnd, Started } from '../cell.ts';
+import type { Job, Leftovers } from '../job.ts';
+import { programsOf, startedIn } from '../left-running.ts';
+import { childrenOf, descendantsOf, isAlive, signal } from '../processes.ts';
+import { checkExtras } from '../mounts.ts';
+import { NetworkReach } from '../network-reach.ts';
+import type { RunWatch } from '../run-watch.ts';
+import { giveStage } from '../workspace.ts';
+import { documentsOf, etcFor } from './etc.ts';
+import { DISK, type Holder, quoted } from './holder.ts';
+import { bounded, type Bounded, perProcess } from './bounded.ts';
+import { rootFor } from './root.ts';
+import { filterFor } from './seccomp.ts';
+import { whyNotStartable } from './startable.ts';
+import { removeUnstaged, INPUT_FD, layOutInput, layOutRoots, makeMountPoints } from './write-roots.ts';
+
+/** One run inside bubblewrap: it starts its programs, watches them and ends them. */
+export class BoundCell implements Cell {
+  readonly workFolder: string;
+  readonly homeFolder?: string;
+  readonly leftovers: Leftovers;
+  readonly #job: Job;
+  readonly #holder: Holder;
+  readonly #watch: RunWatch;
+  /** Calls that are refused because nobody could count what they make. */
+  readonly #uncounted: Bounded['uncounted'];
+  /** The first process of the program's pid namespace, as this machine numbers it. With it dies the namespace. */
+  #init: number | undefined;
+  #hasEnded = false;
+  /** bubblewrap has started the program. */
+  #isMet = false;
+  /** What was sent to the program, or should have been before it was there. No other is started after it. */
+  #wish: 'SIGTERM' | 'SIGKILL' | undefined;
+  #running: Promise<unknown> | undefined;
+  #status: AsyncGenerator<string> | undefined;
+  readonly #reach = new NetworkReach();
+
+  private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded) {
+    this.#job = job;
+    this.#holder = holder;
+    this.#watch = watch;
+    this.#uncounted = uncounted;
+    this.workFolder = holder.pathOf(DISK);
+    if (job.home) this.homeFolder = path.join(this.workFolder, 'home');
+    this.leftovers = {
+      stage: job.stage,
+      cgroups: holder.cgroup?.folders ?? [],
+      processes: [{ pid: holder.pid, startTicks: holder.startTicks }],
+    };
+  }
+
+  static async open(job: Job, holder: Holder): Promise<BoundCell> {
+    checkExtras(job, holder.uid !== undefined);
+    makeMountPoints(job);
+    removeUnstaged(job);
+    if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
+    await holder.joined();
+    const bounds = await bounded(job, holder);
+    await layOutRoots(job, holder);
+    await layOutInput(job, holder);
+    return new BoundCell(job, holder, bounds);
+  }
+
+  start(): Started {
+    const { argv } = this.#job;
+    const notStarted = whyNotStartable(this.#job, argv);
+    if (notStarted)
+      return {
+        stdout: Readable.from([]),
+        stderr: Readable.from([]),
+        ended: Promise.resolve({ notStarted, survivors: 0 }),
+      };
+    const { stdout, stderr } = this.#holder;
+    const ended = this.#sequence();
+    this.#running = ended.catch(() => undefined);
+    return { stdout, stderr, ended };
+  }
+
+  /** One program after the other, until one does not end well or somebody wants an end. */
+  async #sequence(): Promise<RawEnd> {
+    const holder = this.#holder;
+    const { argv, then = [], limits, stdin } = this.#job;
+    try {
+      const from = this.#handOver();
+      // Whoever started us may have another mask, and the program would be able to tell.
+      holder.say(`umask 022; ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
+      let end = await this.#one(argv, from, stdin === undefined ? '</dev/null' : `<&${INPUT_FD} ${INPUT_FD}<&-`);
+      if (stdin !== undefined) holder.say(`exec ${INPUT_FD}<&-\n`);
+      for (const [index, next] of then.entries()) {
+        // Also where only a child was killed: what the program did without it is not what it was meant to do.
+        const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
+        if (!isWell || this.#wish) break;
+        const notStarted = whyNotStartable(this.#job, next);
+        end = { ...(notStarted ? { notStarted } : await this.#one(next, from, '</dev/null')), command: index + 1 };
+      }
+      return end;
+    } finally {
+      this.#hasEnded = true;
+      holder.say('exec 3<&- 4>&- 5>&- 6>&- 7<&-; read -r rest\n');
+    }
+  }
+
+  /**
+   * Hands over what bubblewrap reads: anybody can see the arguments of a process, and among these are paths of this
+   * machine and secrets. A pipe is empty after the first that read it, so several get files; returns where from.
+   */
+  #handOver(): string {
+    const { then, stage } = this.#job;
+    const filter = filterFor(this.#job, this.#uncounted);
+    const root = [...rootFor(this.#job, DISK), ...(filter ? ['--seccomp', '3'] : []), '--json-status-fd', '4'];
+    const args = Buffer.from(root.map(word => `${word}\0`).join(''));
+    const inputs = [[7, args] as const, ...(filter ? [[3, filter] as const] : [])];
+    if (!then) {
+      for (const [fd, bytes] of inputs) this.#holder.input(fd).end(bytes);
+      return '';
+    }
+    const { uid } = this.#holder;
+    return inputs.map(([fd, bytes]) => `${fd}<${quoted(kept(path.join(stage, `fd-${fd}`), bytes, uid))}`).join(' ');
+  }
+
+  async #one(argv: readonly string[], from: string, input: string): Promise<RawEnd> {
+    const holder = this.#holder;
+    const { limits } = this.#job;
+    const words = [...(holder.cgroup ? [] : perProcess(limits)), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
+    this.#isMet = false;
+    const status = this.#listen();
+    // Of the descriptors of the program's streams only its copies stay; bubblewrap reads other files by the same numbers.
+    const { redirections, documents } = documentsOf(etcFor(this.#job));
+    holder.say(
+      [
+        `${words.map(quoted).join(' ')} ${from} ${input} >&5 2>&6 5>&- 6>&- ${redirections}`,
+        `${documents}code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
+        '',
+      ].join('\n'),
+    );
+    return this.#ended(status);
+  }
+
+  running(): ReturnType<Cell['running']> {
+    const { guarded, door } = this.#job;
+    return guarded && this.#init !== undefined ? startedIn(this.#init, door === true) : undefined;
+  }
+
+  terminate(): void {
+    this.#wish ??= 'SIGTERM';
+    if (this.#init !== undefined) for (const pid of descendantsOf(this.#init)) signal(pid, 'SIGTERM');
+  }
+
+  kill(): void {
+    if (this.#hasEnded) return;
+    // The kernel ends every process of the namespace with its first. As long as that is not known, the wish must wait.
+    this.#wish = 'SIGKILL';
+    if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
+  }
+
+  async counters(): Promise<Counters> {
+    const networkAttempts = this.#reach.attempts();
+    return { ...(await this.#watch.counters()), ...(networkAttempts !== undefined && { networkAttempts }) };
+  }
+
+  exceeded(): Promise<'cpu' | 'memory' | undefined> {
+    return this.#watch.exceeded(this.#init);
+  }
+
+  async close(first?: () => Promise<void>): Promise<void> {
+    this.kill();
+    await Promise.race([this.#running, wait(END_MS_MAX, undefined, { ref: false })]);
+    await first?.();
+    this.#reach.close();
+    await this.#holder.close();
+  }
+
+  /** What bubblewrap says of its child: who it is, and how it ended. The shell says when there is no more to come. */
+  async #listen(): Promise<number | undefined> {
+    this.#status ??= lines(this.#holder.output(4));
+    let code: number | undefined;
+    for (let next = await this.#status.next(); !next.done; next = await this.#status.next()) {
+      const said = JSON.parse(next.value) as { 'child-pid'?: number; 'exit-code'?: number; over?: true };
+      if (said['child-pid'] !== undefined) this.#meet();
+      code ??= said['exit-code'];
+      if (said.over) break;
+    }
+    return code;
+  }
+
+  /** The pid that bubblewrap names is one of the holder's namespace; here it has another. */
+  #meet(): void {
+    const { shell = 0 } = this.#holder;
+    // What a program before it has left to the shell is dead, and may still be waiting to be reaped.
+    const bubblewrap = childrenOf(shell).find(isAlive);
+    this.#isMet = true;
+    if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
+    const { home, network } = this.#job;
+    if (home && network === 'blocked' && this.#init !== undefined) this.#reach.open(this.#init);
+    if (this.#wish === 'SIGKILL') this.kill();
+    else if (this.#wish === 'SIGTERM') this.terminate();
+  }
+
+  /**
+   * bubblewrap says that the program has ended. A program can make it say so, since its first process inside is nobody
+   * else's; so whoever is still there dies now.
+   */
+  async #alone(): Promise<Pick<RawEnd, 'survivors' | 'left'>> {
+    const { shell } = this.#holder;
+    if (shell === undefined) return { survivors: 0 };
+    let left: number[] = [];
+    let told: Pick<RawEnd, 'left'> = {};
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      left = descendantsOf(shell).filter(isAlive);
+      if (round === 0 && this.#job.guarded) told = { left: programsOf(left.filter(pid => pid !== this.#init)) };
+      if (left.length === 0) return { survivors: 0, ...told };
+      for (const pid of left) signal(pid, 'SIGKILL');
+      await wait(5);
+    }
+    if (this.#job.then) throw new Fault('sandbox_unavailable', 'What a program left running could not be ended.');
+    return { survivors: left.length, ...told };
+  }
+
+  async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
+    const said = await firstLine(this.#holder.output(1));
+    const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
+    const alone = await this.#alone();
+    const code = await status;
+    this.#init = undefined;
+    if (code !== undefined) return { code, ...alone };
+    // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
+    // program says nothing of one, and ends with 1.
+    if (this.#isMet && shell !== 1) return { code: shell ?? 137, ...alone };
+    throw new Fault('sandbox_unavailable', 'The sandbox did not start.', { cause: saidBy(this.#holder.output(2)) });
+  }
+}
+
+/** About five seconds. */
+const ROUNDS_MAX = 1_000;
+
+/** Longer than the kernel needs for the largest of programs. */
+const END_MS_MAX = 5_000;
+
+/** A file that only the user of a run can read. */
+function kept(file: string, bytes: Uint8Array, uid: number | undefined): string {
+  try {
+    writeFileSync(file, bytes, { mode: 0o600, flag: 'wx' });
+    if (uid !== undefined) chownSync(file, uid, uid);
+    return file;
+  } catch (cause) {
+    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+  }
+}
