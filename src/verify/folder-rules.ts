@@ -170,6 +170,7 @@ export const SL = {
     asks: [
       'every file of the folder is named by evidence/seal.json',
       'evidence/seal.json itself may be there without, and so may evaluation.json and evaluation.seal.json, at the top or in evidence/',
+      'should (must, when strict): no unfinished part of these two is left, such as .evaluation.json.0a1b2c3d4e5f.tmp',
     ],
   },
   SL7: {

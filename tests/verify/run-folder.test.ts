@@ -208,6 +208,17 @@ describe('the folder of a finished run', () => {
     expect(await brokenIn(path.join(folderWith(fewer), 'evidence'))).toEqual(['SL5 outcome.json']);
   });
 
+  test('in which a judge was killed is valid, with advice about the part that it left', async () => {
+    const torn = { ...sealed(), '.evaluation.json.0a1b2c3d4e5f.tmp': '{' };
+    const verdict = (await verdictsOf(folderWith(torn))).at(-1) as Verdict;
+    expect(verdict.outcome).toBe('valid');
+    expect(verdict.advice.map(({ rule_id, path }) => `${rule_id} ${path}`)).toEqual([
+      'SL6 .evaluation.json.0a1b2c3d4e5f.tmp',
+    ]);
+    const other = { ...sealed(), '.result.json.0a1b2c3d4e5f.tmp': '{' };
+    expect(await brokenIn(folderWith(other))).toEqual(['SL6 .result.json.0a1b2c3d4e5f.tmp']);
+  });
+
   test('holds the streams whose hashes its outcome has', async () => {
     const stream = (text: string): object => {
       const bytes = Buffer.byteLength(text);
