@@ -301,7 +301,8 @@ describe('doctor', () => {
     const here = place();
     for (const [folder, version] of [
       ['known', '2.1.325 (Claude Code)'],
-      ['strange', '9.9.9 (Claude Code)'],
+      ['newer', '9.9.9 (Claude Code)'],
+      ['older', '2.0.1 (Claude Code)'],
       ['silent', ''],
     ])
       here.file(`${folder}/claude`, `#!/bin/sh\necho '${version}'\n`, 0o755);
@@ -313,10 +314,15 @@ describe('doctor', () => {
     expect(told('known', 'a-key-of-mine')).toContain(
       '✓ agent claude  2.1.325, understood; ANTHROPIC_API_KEY is set\n– agent codex  is not on the PATH\n    to do     Install it: npm install --global @openai/codex@0.166\n',
     );
-    expect(told('known')).toMatch(/understood; ANTHROPIC_API_KEY is not set\n {4}to do {5}Set ANTHROPIC_API_KEY to/);
+    expect(told('known')).toContain(
+      'understood; ANTHROPIC_API_KEY is not set\n    to do     Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN',
+    );
     expect(told('known', 'a-key-of-mine')).not.toContain('a-key-of-mine');
-    expect(told('strange')).toMatch(
-      /✗ agent claude {2}9\.9\.9, not understood; .*\n {4}to do {5}Understood are 2\.1\.190 to/,
+    expect(told('newer')).toMatch(
+      /✓ agent claude {2}9\.9\.9, understood; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest version that was tried\./,
+    );
+    expect(told('older')).toMatch(
+      /✗ agent claude {2}2\.0\.1, not understood; .*\n {4}to do {5}Understood are 2\.1\.190 to/,
     );
     expect(told('silent')).toContain('✗ agent claude  does not say its version\n');
     expect(told('broken')).toContain(
