@@ -129,6 +129,26 @@ function removeEmpty(folder: string): void {
 }
 
 const EMPTY_RUN: ReadonlySet<string> = new Set([JOURNAL, 'evidence', 'evidence/internal']);
+
+/**
+ * Removes the folder of a run whose process died before it wrote the first line of its journal. No line can prove who began
+ * it, and none is needed: the folder is this user's and holds not a single byte. Returns whether it did.
+ */
+export function removeUnwritten(folder: string): boolean {
+  const journal = entryAt(path.join(folder, JOURNAL));
+  if (journal && (!journal.isFile() || journal.size > 0)) return false;
+  try {
+    refuseOdd(folder);
+    refuseForeign(folder);
+    if (journal) removeEmpty(folder);
+    else if (RUN_ID.test(path.basename(folder))) rmdirSync(folder);
+    else return false;
+    return true;
+  } catch {
+    // It holds something, or it is gone.
+    return false;
+  }
+}
 const INTERRUPTED: Because = {
   reason: 'interrupted',
   message: 'The run was interrupted, which was not its own doing.',

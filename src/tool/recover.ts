@@ -56,10 +56,11 @@ async function recoverOne(
   signingKey: string | undefined,
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
-  const [{ hasJournal, openRun, recoverRun }, { isStartedHere }] = await Promise.all([
+  const [{ hasJournal, openRun, recoverRun, removeUnwritten }, { isStartedHere }] = await Promise.all([
     import('../evidence/recover.ts'),
     import('../evidence/journal.ts'),
   ]);
+  if (removeUnwritten(folder)) return { id, became: 'removed' };
   if (!hasJournal(folder)) return undefined;
   if ((await lifeOf(place)) === 'alive') return { id, became: 'alive' };
   if (!isStartedHere(folder)) return { id, became: 'foreign', why: FOREIGN };

@@ -170,3 +170,38 @@ describe.each(SINGLE)('an interrupted run of kind %s that was begun here', kind 
     expect(read).not.toContain('2099');
   });
 });
+
+describe('a folder of a run in which no line was written', () => {
+  const id = 'script_20260403_101500_4f1c9a7be210';
+  const made = (...files: readonly string[]): { cwd: string; folder: string } => {
+    const cwd = temporaryFolder();
+    const folder = path.join(cwd, '.proctor/runs/script', id);
+    mkdirSync(folder, { recursive: true });
+    for (const file of files) put(folder, file, '');
+    return { cwd, folder };
+  };
+
+  test.each([[[]], [['journal.ndjson']]])('is removed by recover: %j', files => {
+    const { cwd, folder } = made(...files);
+    const { code, stdout, stderr } = proctor(['recover'], { cwd });
+    expect(code, stdout + stderr).toBe(0);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each([[['notes.txt']], [['journal.ndjson', 'output/a']], [['journal.ndjson', 'evidence/seal.json']]])(
+    'stays as it is if it holds anything else: %j',
+    files => {
+      const { cwd, folder } = made(...files);
+      const before = digestOf(folder);
+      proctor(['recover'], { cwd });
+      expect(digestOf(folder)).toEqual(before);
+    },
+  );
+
+  test.runIf(isRoot)('stays as it is if it belongs to another user', () => {
+    const { cwd, folder } = made('journal.ndjson');
+    chownSync(path.join(folder, 'journal.ndjson'), OTHER, OTHER);
+    proctor(['recover'], { cwd });
+    expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(true);
+  });
+});
