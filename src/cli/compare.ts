@@ -14,6 +14,7 @@ import { namedKey } from './variables.ts';
 
 export interface CompareFlags {
   readonly gate?: string;
+  readonly allowRemoved?: true;
   readonly format?: readonly Format[];
   readonly out?: string;
   readonly again?: true;
@@ -31,6 +32,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       candidate,
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
+      ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.again && { again: true }),
       ...(flags.key !== undefined && { key: flags.key }),
@@ -61,11 +63,15 @@ const MAKE_ONE = `
     proctor baseline accept baseline
 `;
 
-/** `strict`, `statistical`, or the file of a gate. */
-function gateOf(word: string | undefined): { mode?: 'strict' | 'statistical'; gate?: string } {
+/** The name of a mode, or the file of a gate. */
+function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {
   if (word === undefined) return {};
-  return word === 'strict' || word === 'statistical' ? { mode: word } : { gate: word };
+  return MODES.has(word) ? { mode: word as Mode } : { gate: word };
 }
+
+type Mode = 'balanced' | 'proven' | 'strict';
+
+const MODES: ReadonlySet<string> = new Set<Mode>(['balanced', 'proven', 'strict']);
 
 export interface ReportFlags {
   readonly format?: readonly Format[];

@@ -75,8 +75,9 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
     .argument('[new]', 'a run, or new for the newest of that side', 'new')
     .option(
       '--gate <gate>',
-      'strict (default): any regressed case; statistical: what chance does not explain; or a file',
+      'balanced (default), proven (rules out a drop beyond the margin), strict (any case that broke), or a file',
     )
+    .option('--allow-removed', 'accept that cases of the baseline are no longer in the suite')
     .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
     .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
     .option('--again', 'judge the runs again, whatever evaluation lies in their folders')

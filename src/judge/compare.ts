@@ -2,12 +2,11 @@ import { Fault } from '../base/fault.ts';
 import type { ComparedCase, ComparedSide, Comparison } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import { agreed, comparabilityOf } from './comparability.ts';
-import type { ArtifactReader, CaseName, Side } from './compare-input.ts';
+import type { ArtifactReader, CaseName, JudgedCase, Side } from './compare-input.ts';
 import { decide, type Gate } from './gate.ts';
 import { Metrics } from './metrics.ts';
 import { firstTrial, type Pair, pairsOf } from './pairing.ts';
 import { rootCause } from './root-cause.ts';
-import { mcnemar, moreTrials } from './statistics.ts';
 
 export interface ComparisonOptions {
   readonly comparisonId: string;
@@ -28,42 +27,47 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
   }
   const pairs = [...pairsOf(baseline, candidate)];
   const comparability = comparabilityOf(baseline, candidate, commonCases(pairs));
-  const summary = { cases: pairs.length, regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
-  const metrics = new Metrics();
-  let broke = 0;
-  let mended = 0;
-  for (const { change, discordant, baseline, candidate } of pairs) {
-    summary[change.change]++;
-    broke += discordant.broke;
-    mended += discordant.mended;
-    metrics.add(baseline, candidate);
-  }
-  const trials = Math.min(baseline.trials.length, candidate.trials.length);
-  const measured = {
-    comparability,
-    sides: { baseline: sideOf(baseline), new: sideOf(candidate) },
-    summary,
-    statistics: {
-      mcnemar: { broke, mended, p_value: mcnemar(broke, mended) },
-      metrics: metrics.compared(),
-      more_trials: moreTrials(broke, mended, trials),
-    },
-  };
-  const { verdict, reason, exit_code, gate: decided } = decide(gate, measured);
   const { state, fields } = comparability;
   const explain = explainer(baseline, candidate, fields, options);
+  const cases = pairs.map(explain);
+  const measured = {
+    sides: { baseline: sideOf(baseline), new: sideOf(candidate) },
+    summary: summaryOf(pairs),
+    statistics: { metrics: metricsOf(pairs) },
+    cases,
+  };
+  const { moreTrials, ...ruling } = decide(gate, { ...measured, comparability });
   return {
     schema_version: 'comparison.v1',
     comparison_id: comparisonId,
     generated_at: generatedAt,
-    verdict,
-    reason,
-    exit_code,
-    gate: decided,
-    ...measured,
+    ...ruling,
     comparability: { state, fields },
-    cases: pairs.map(explain),
+    ...measured,
+    statistics: { ...measured.statistics, more_trials: moreTrials },
   };
+}
+
+function summaryOf(pairs: readonly Pair[]): Comparison['summary'] {
+  const summary = { cases: pairs.length, regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
+  let without_expectations = 0;
+  for (const { change, judged } of pairs) {
+    summary[change.change]++;
+    const known = judged.candidate.filter(one => one !== undefined);
+    if (known.length > 0 && known.every(isUnjudged)) without_expectations++;
+  }
+  return { ...summary, without_expectations };
+}
+
+/** It was answered, and nothing was expected of the answer. */
+function isUnjudged({ verdict, assertions }: JudgedCase): boolean {
+  return verdict === 'pass' && assertions.length === 0;
+}
+
+function metricsOf(pairs: readonly Pair[]): Comparison['statistics']['metrics'] {
+  const metrics = new Metrics();
+  for (const { baseline, candidate } of pairs) metrics.add(baseline, candidate);
+  return metrics.compared();
 }
 
 function commonCases(pairs: readonly Pair[]): { common: number; askedOtherwise: number } {

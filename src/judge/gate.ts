@@ -1,110 +1,63 @@
-import { type Comparison, EXIT_CODES, SIGNIFICANT } from '../contracts/comparison/index.ts';
+import { type Comparison, decideComparison, EXIT_CODES, VERDICT_OF } from '../contracts/comparison/index.ts';
+import type { GateMode } from '../contracts/gate/decide/index.ts';
 import { type GateFile, MISSING_MAX_RATIO, type Tolerances } from '../contracts/gate/index.ts';
 import type { Comparability } from './comparability.ts';
 
 /** What makes a comparison fail. */
-export interface Gate {
-  readonly mode: 'strict' | 'statistical';
+export type Gate = Omit<GateFile, 'schema_version' | 'mode' | 'tolerances' | 'missing_max_ratio'> & {
+  readonly mode: GateMode;
   readonly tolerances: Tolerances;
-  readonly missingMaxRatio: number;
-}
+  readonly missing_max_ratio: number;
+};
 
 /** A gate out of what its file says, and of what the file leaves open. */
 export function gateOf({
-  mode = 'strict',
+  schema_version: _,
+  mode = 'balanced',
   tolerances = {},
   missing_max_ratio = MISSING_MAX_RATIO,
+  ...others
 }: Partial<GateFile>): Gate {
-  return { mode, tolerances, missingMaxRatio: missing_max_ratio };
+  return { mode, tolerances, missing_max_ratio, ...others };
 }
 
-export type Measured = Pick<Comparison, 'summary' | 'statistics' | 'sides'> & { readonly comparability: Comparability };
+export type Measured = Pick<Comparison, 'summary' | 'sides' | 'cases'> & {
+  readonly statistics: Pick<Comparison['statistics'], 'metrics'>;
+  readonly comparability: Comparability;
+};
 
-export type Decision = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate'>;
+export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate' | 'decision'> & {
+  readonly moreTrials: number | null;
+};
 
 /**
- * The verdict. What cannot be compared is not judged; a regression that was found stands whatever else is missing; and
- * no regression is said only of sides that show enough of one.
+ * The verdict. Sides that cannot be compared are not judged. A regression that was found stands whatever else is missing.
+ * No regression is said only of sides that show enough of it.
  */
-export function decide(gate: Gate, measured: Measured): Decision {
-  const { mode, tolerances, missingMaxRatio } = gate;
-  const { breaches, unknown } = breachesOf(tolerances, measured.statistics.metrics);
-  const as = (verdict: Comparison['verdict'], reason: string): Decision => ({
+export function decide(gate: Gate, { comparability, sides, summary, statistics, cases }: Measured): Ruling {
+  const { breaches, unknown } = breachesOf(gate.tolerances, statistics.metrics);
+  const { decision, reason, moreTrials } = decideComparison(gate, cases, summary.without_expectations ?? 0);
+  const as = (verdict: Comparison['verdict'], because: string): Ruling => ({
     verdict,
-    reason,
+    reason: because,
     exit_code: EXIT_CODES[verdict],
-    gate: { mode, tolerances, missing_max_ratio: missingMaxRatio, breaches },
+    gate: { ...gate, breaches },
+    decision,
+    moreTrials,
   });
-  const { comparability, sides } = measured;
   if (sides.baseline.trials === 0) return as('not_enough_evidence', NO_BASELINE);
   if (comparability.why !== null) return as('not_enough_evidence', comparability.why);
-  const worse = worseBy(gate, measured);
-  if (worse !== undefined || breaches.length > 0) {
-    const limits =
-      breaches.length > 0
-        ? `${counted(breaches.length, 'limit')} of the gate ${breaches.length === 1 ? 'was' : 'were'} breached`
-        : undefined;
-    const found = `${[worse, limits].filter(part => part !== undefined).join(', and ')}.`;
-    return as('regression', sentences([found, unknown]));
+  const found = VERDICT_OF[decision.cause];
+  if (breaches.length > 0) {
+    const limits = `${counted(breaches.length, 'limit')} of the gate ${breaches.length === 1 ? 'is' : 'are'} exceeded.`;
+    return as('regression', sentences([found === 'regression' ? reason : undefined, limits, unknown]));
   }
-  const gap = gapIn(gate, measured);
-  if (gap !== undefined || unknown !== undefined) return as('not_enough_evidence', sentences([gap, unknown]));
-  return as('no_regression', calm(measured));
+  if (found === 'no_regression' && unknown !== undefined) return as('not_enough_evidence', unknown);
+  return as(found, sentences([reason, unknown]));
 }
-
-/** What is said where the gate stays open. Of cases that regressed it says why they did not close it. */
-function calm({ summary, statistics }: Measured): string {
-  if (summary.regressed === 0) return `None of ${counted(summary.cases, 'case')} regressed${besides(summary)}.`;
-  const { broke, mended, p_value } = statistics.mcnemar;
-  const why =
-    broke > mended
-      ? `This could be chance: ${trialsOf(statistics)} (p = ${probability(p_value)}, and the gate closes below ${SIGNIFICANT}).`
-      : `No more got worse than better: ${trialsOf(statistics)}.`;
-  return `${regressedOf(summary)}${besides(summary)}. ${why} ${STRICT_WOULD}`;
-}
-
-const STRICT_WOULD = 'The strict gate would stop here.';
 
 const NO_BASELINE =
   'There is no baseline yet: proctor run suite with --as baseline makes a run of one, and proctor baseline accept a document to commit.';
-
-/** What shows that the new side is worse, if anything does. */
-function worseBy({ mode }: Gate, { summary, statistics }: Measured): string | undefined {
-  const { broke, mended, p_value } = statistics.mcnemar;
-  if (mode === 'strict') {
-    return summary.regressed > 0 ? regressedOf(summary) : undefined;
-  }
-  if (broke <= mended || p_value >= SIGNIFICANT) return undefined;
-  return `${regressedOf(summary)}: ${trialsOf(statistics)}, which is hardly chance (p = ${probability(p_value)})`;
-}
-
-function regressedOf({ regressed, cases }: Comparison['summary']): string {
-  return `${regressed === 0 ? 'None' : regressed} of ${counted(cases, 'case')} regressed`;
-}
-
-/** Trials of the same number and case, one of each side, that are not of one mind. */
-function trialsOf({ mcnemar: { broke, mended } }: Measured['statistics']): string {
-  return `${counted(broke, 'trial')} passed before and ${broke === 1 ? 'fails' : 'fail'} now, and ${mended} the other way round`;
-}
-
-/** Why nothing can be said, though nothing bad was found. */
-function gapIn({ mode, missingMaxRatio }: Gate, { summary, statistics }: Measured): string | undefined {
-  const { broke, mended } = statistics.mcnemar;
-  if (summary.cases > 0 && summary.missing > missingMaxRatio * summary.cases) {
-    return `${summary.missing} of ${counted(summary.cases, 'case')} are missing on one side, and at most ${percent(missingMaxRatio)} may be.`;
-  }
-  if (mode === 'statistical' && broke > mended && broke + mended < DISCORDANT_MIN) {
-    const more = statistics.more_trials;
-    const many = more === null ? 'More repetitions' : `About ${counted(more, 'more repetition')}`;
-    const but = summary.regressed > 0 ? '.' : ', but';
-    const strict = summary.regressed > 0 ? ` ${STRICT_WOULD}` : '';
-    return `${regressedOf(summary)}${but} ${trialsOf(statistics)}, too few to tell from chance. ${many} of the suite would tell.${strict}`;
-  }
-  return undefined;
-}
-
-/** Fewer pairs that changed sides than this cannot be significant, even if all broke. */
-const DISCORDANT_MIN = 6;
 
 type Breaches = Comparison['gate']['breaches'];
 
@@ -152,29 +105,12 @@ function breachesOf(
   return { breaches, unknown: unmeasured.length === 0 ? undefined : unknown };
 }
 
-function besides({ improved, flaky, missing }: Comparison['summary']): string {
-  const parts = [
-    ...(improved > 0 ? [`${improved} improved`] : []),
-    ...(flaky > 0 ? [`${flaky} ${flaky === 1 ? 'is' : 'are'} flaky`] : []),
-    ...(missing > 0 ? [`${missing} ${missing === 1 ? 'is' : 'are'} missing`] : []),
-  ];
-  return parts.length > 0 ? `; ${parts.join(', ')}` : '';
-}
-
 function sentences(parts: readonly (string | undefined)[]): string {
   return parts.filter(part => part !== undefined).join(' ');
 }
 
 function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
-}
-
-function percent(share: number): string {
-  return `${figure(share * 100)} %`;
-}
-
-function probability(p: number): string {
-  return p < 0.0001 ? 'less than 0.0001' : figure(p);
 }
 
 /** Four digits that mean something, as few as are needed. */

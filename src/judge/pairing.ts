@@ -1,4 +1,4 @@
-import { changeOf, type ComparedCase, discordantIn, standingOf, type Trial } from '../contracts/comparison/index.ts';
+import { changeOf, type ComparedCase, standingOf, type Trial } from '../contracts/comparison/index.ts';
 import type { JudgedCase, Side } from './compare-input.ts';
 
 type Told = ComparedCase['new']['trials'][number];
@@ -14,7 +14,6 @@ export interface Pair {
     readonly candidate: readonly (JudgedCase | undefined)[];
   };
   readonly change: ReturnType<typeof changeOf>;
-  readonly discordant: ReturnType<typeof discordantIn>;
 }
 
 /** All cases of both sides, first those of the new side in their order, then those that only the baseline knows. */
@@ -31,14 +30,7 @@ export function* pairsOf(baseline: Side, candidate: Side): Generator<Pair> {
       };
       const was = toldOf(baseline, judged.baseline);
       const is = toldOf(candidate, judged.candidate);
-      yield {
-        caseId: case_id,
-        baseline: was,
-        candidate: is,
-        judged,
-        change: changeOf(was, is),
-        discordant: discordantIn(was, is),
-      };
+      yield { caseId: case_id, baseline: was, candidate: is, judged, change: changeOf(was, is) };
     }
   }
 }

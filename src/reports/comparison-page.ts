@@ -14,7 +14,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, Tone } from './page-data.ts';
-import { causesNote, failuresOf, VERDICTS } from './report.ts';
+import { causesNote, decisionNote, failuresOf, VERDICTS } from './report.ts';
 import type { ReportInput } from './report-input.ts';
 
 /** Both sides of a comparison, regressions first. */
@@ -70,7 +70,7 @@ function missingSide({ side_missing }: ComparedCase): string | null {
 
 function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
-  const { mcnemar, metrics, more_trials } = statistics;
+  const { metrics } = statistics;
   return {
     kind: 'comparison',
     id: comparison_id,
@@ -96,8 +96,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
         new: { ...sides.new, target: targets?.new ?? null },
       },
       metrics,
-      mcnemar,
-      more_trials,
+      decision_note: decisionNote(comparison) ?? null,
       causes_note: causesNote(comparison) ?? null,
     },
   };

@@ -7,10 +7,10 @@ import {
   change,
   concernOf,
   counted,
+  decisionNote,
   failuresOf,
   measure,
   METRICS,
-  probability,
   repetitionNote,
   type Report,
   troublesOf,
@@ -165,14 +165,14 @@ function passes(trials: ComparedCase['new']['trials']): string {
   return `${trials.filter(trial => standingOf(trial) === 'passed').length} of ${trials.length} passed`;
 }
 
-function sums({ summary, statistics, sides }: Comparison): string[] {
+function sums(comparison: Comparison): string[] {
+  const { summary, statistics, sides } = comparison;
   const { cases, regressed, improved, same, flaky, missing } = summary;
-  const { mcnemar, metrics, more_trials } = statistics;
-  const hint =
-    more_trials === null ? '' : ` About ${counted(more_trials, 'more repetition')} would tell it from chance.`;
+  const { metrics } = statistics;
+  const note = decisionNote(comparison);
   return [
-    `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing.` +
-      ` ${counted(mcnemar.broke, 'pair')} of trials broke and ${mcnemar.mended} mended (${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side), p = ${probability(mcnemar.p_value)} (exact McNemar).${hint}`,
+    `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing` +
+      ` (${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side).${note === undefined ? '' : ` ${note}`}`,
     '',
     ...(metrics.length === 0
       ? []

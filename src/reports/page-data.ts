@@ -29,8 +29,8 @@ export interface PageHead {
     readonly comparability: Comparison['comparability'];
     readonly sides: { readonly [Which in Side]: ComparedSide & { readonly target: string | null } };
     readonly metrics: readonly MetricComparison[];
-    readonly mcnemar: Comparison['statistics']['mcnemar'];
-    readonly more_trials: number | null;
+    /** What the trials show of the whole suite. */
+    readonly decision_note: string | null;
     /** What must be known of the causes. */
     readonly causes_note: string | null;
   };

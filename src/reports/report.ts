@@ -86,6 +86,21 @@ export const VERDICTS = {
   not_enough_evidence: 'Not enough evidence',
 } as const;
 
+/** What the trials show of the whole suite, in a sentence; undefined where nothing was computed. */
+export function decisionNote({ decision, gate }: Comparison): string | undefined {
+  if (!decision || decision.drop === null || decision.high === null || decision.p === null) return undefined;
+  const { drop, high, p, cases } = decision;
+  const rate = drop === 0 ? 'as often as' : `${points(Math.abs(drop))} ${drop > 0 ? 'less' : 'more'} often than`;
+  const chance = drop > 0 ? ` (p = ${probability(p)} if nothing changed)` : '';
+  const sure = `${figure(100 * (gate.confidence ?? 0.95))} %`;
+  return `${counted(cases, 'case')} ${cases === 1 ? 'passes' : 'pass'} ${rate} before${chance}; with ${sure} confidence at most ${points(Math.max(0, high))} less often.`;
+}
+
+function points(share: number): string {
+  const value = String(Number((100 * share).toFixed(1)));
+  return `${value} ${value === '1' ? 'point' : 'points'}`;
+}
+
 export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }

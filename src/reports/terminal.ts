@@ -7,10 +7,10 @@ import {
   change,
   concernOf,
   counted,
+  decisionNote,
   failuresOf,
   measure,
   METRICS,
-  probability,
   repetitionNote,
   type Report,
   troublesOf,
@@ -113,15 +113,14 @@ function* improvements({ cases }: Comparison, paint: Paint): Generator<string> {
 
 const NAMES_MAX = 10;
 
-function* sums({ summary, statistics, sides }: Comparison): Generator<string> {
+function* sums(comparison: Comparison): Generator<string> {
+  const { summary, statistics, sides } = comparison;
   const { cases, regressed, improved, same, flaky, missing } = summary;
   yield `  ${counted(cases, 'case')}: ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing\n`;
   yield `  ${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side\n`;
-  const { mcnemar, metrics, more_trials } = statistics;
-  const hint =
-    more_trials === null ? '' : `; about ${counted(more_trials, 'more repetition')} would tell it from chance`;
-  yield `  ${counted(mcnemar.broke, 'pair')} of trials broke (passed before, ${mcnemar.broke === 1 ? 'fails' : 'fail'} now), ${mcnemar.mended} mended, p = ${probability(mcnemar.p_value)} (exact McNemar)${hint}\n`;
-  for (const { name, baseline, new: now, difference, pairs, resampled } of metrics) {
+  const note = decisionNote(comparison);
+  if (note !== undefined) yield `  ${note}\n`;
+  for (const { name, baseline, new: now, difference, pairs, resampled } of statistics.metrics) {
     const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
     const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;
     yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}, ` +

@@ -23,6 +23,8 @@ export interface CompareOptions {
   /** The file of a gate. */
   readonly gate?: string;
   readonly mode?: Gate['mode'];
+  /** Cases of the baseline may be gone from the suite. */
+  readonly allowRemoved?: boolean;
   readonly formats?: readonly Format[];
   /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
   readonly out?: string;
@@ -123,16 +125,16 @@ function foldersOf({ trials }: Side): (string | undefined)[] {
   return trials.map(({ folder }) => folder);
 }
 
-async function gateFor({ gate: file, mode }: CompareOptions, cwd: string): Promise<Gate> {
+async function gateFor({ gate: file, mode, allowRemoved }: CompareOptions, cwd: string): Promise<Gate> {
   const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
-  if (file === undefined) return gateOf(mode === undefined ? {} : { mode });
+  const flags = { ...(mode && { mode }), ...(allowRemoved && { allow_removed: true }) };
+  if (file === undefined) return gateOf(flags);
   const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {
     const name = printable(path.basename(file));
-    throw new Fault('no_gate', `"${name}" is neither strict nor statistical, nor a gate file of at most 1 MiB.`);
+    throw new Fault('no_gate', `"${name}" is not balanced, proven or strict, and not a gate file of at most 1 MiB.`);
   }
-  const gate = readGate(bytes);
-  return mode === undefined ? gate : { ...gate, mode };
+  return { ...readGate(bytes), ...flags };
 }
 
 const GATE_BYTES_MAX = 1024 * 1024;

@@ -93,6 +93,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   candidate: true,
   gate: true,
   mode: true,
+  allowRemoved: true,
   formats: true,
   out: true,
   again: true,

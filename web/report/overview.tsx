@@ -183,7 +183,7 @@ const METRICS = {
   score: { label: 'Score', format: format.score },
 } as const;
 
-function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compared }) {
+function Metrics({ of: { metrics, decision_note } }: { readonly of: Compared }) {
   return (
     <section class="card">
       <h3>Measured, case by case</h3>
@@ -223,12 +223,7 @@ function Metrics({ of: { metrics, mcnemar, more_trials } }: { readonly of: Compa
           </tbody>
         </table>
       </div>
-      <p class="note">
-        Of the pairs of trials, {format.count(mcnemar.broke)} went from pass to fail and {format.count(mcnemar.mended)}{' '}
-        from fail to pass. By chance alone, a split at least as uneven has a probability of{' '}
-        {format.probability(mcnemar.p_value)} (exact McNemar).
-        {more_trials !== null && ` About ${format.plural(more_trials, 'more repetition')} would settle it.`}
-      </p>
+      {decision_note !== null && <p class="note">{decision_note}</p>}
     </section>
   );
 }

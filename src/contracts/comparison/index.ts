@@ -4,9 +4,10 @@ import { comparisonRules } from './rules.ts';
 import { comparisonShape } from './shape.ts';
 
 export { SAYS_BYTES_MAX } from './case-rules.ts';
-export type { ComparedCase, ComparedSide, Comparison, Divergence, MetricComparison } from './shape.ts';
+export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
-export { EXIT_CODES, SIGNIFICANT } from './verdict-rule.ts';
+export { type Decided, decideComparison, VERDICT_OF } from './decision.ts';
+export { EXIT_CODES } from './verdict-rule.ts';
 
 export const comparison: Contract = {
   name: 'comparison',

@@ -6,7 +6,7 @@ import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
 import type { Comparison } from './shape.ts';
 import { discordantIn } from './trial.ts';
-import { CM3 } from './verdict-rule.ts';
+import { CM3, CM11 } from './verdict-rule.ts';
 
 const rule = rulesFor<Comparison>();
 
@@ -57,7 +57,8 @@ const CM4 = rule({
   title: 'Breaches Beyond Their Limit',
   why: 'A gate that fails names what was too much, and how much would not have been.',
   asks: [
-    'gate has mode, strict or statistical, tolerances as in a gate file, and breaches, a list',
+    'gate has mode, balanced, proven or strict, tolerances as in a gate file, and breaches, a list; older comparisons may say statistical',
+    'margin, alpha, confidence, critical and allow_removed, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
     'measured is above limit for latency_ms and cost_usd, and below it for score',
@@ -132,7 +133,7 @@ const CM7 = rule({
   title: 'Statistics Possible',
   why: 'A number that no data could give convinces only those who do not count.',
   asks: [
-    'mcnemar has broke and mended: how many pairs of trials went from good to bad, and from bad to good',
+    'mcnemar, which older comparisons have, has broke and mended: pairs of trials that went from good to bad, and back',
     'p_value is a number from 0 to 1; 1 where broke equals mended, and never below 2 to the power of 1 - broke - mended',
     'metrics has each of latency_ms, cost_usd and score at most once, with pairs, not more than the cases',
     'mean, p50 and p95 of baseline and new are numbers, and p50 is not above p95',
@@ -142,19 +143,7 @@ const CM7 = rule({
   fields: ['statistics'],
   reads: ['cases[].baseline', 'cases[].new'],
   *check({ statistics: { mcnemar, metrics }, cases }) {
-    const { broke, mended, p_value } = mcnemar;
-    const sum = { broke: 0, mended: 0 };
-    for (const { baseline, new: candidate } of cases) {
-      const found = discordantIn(baseline.trials, candidate.trials);
-      sum.broke += found.broke;
-      sum.mended += found.mended;
-    }
-    if (broke !== sum.broke) yield must('statistics.mcnemar.broke', `must be ${sum.broke}`);
-    if (mended !== sum.mended) yield must('statistics.mcnemar.mended', `must be ${sum.mended}`);
-    const least = Math.min(1, 2 ** (1 - broke - mended));
-    if (p_value < least * 0.999 || (broke === mended && p_value !== 1)) {
-      yield must('statistics.mcnemar.p_value', 'is less than that many pairs can show');
-    }
+    if (mcnemar) yield* mcnemarFindings(mcnemar, cases);
     const repeated = firstRepeated(metrics.map(({ name }) => name));
     if (repeated !== undefined) yield must(`statistics.metrics[${repeated}].name`, 'stands here twice');
     for (const [index, { pairs, resampled, difference, ...sides }] of metrics.entries()) {
@@ -171,9 +160,27 @@ const CM7 = rule({
   },
   breach: ({ statistics, ...rest }) => ({
     ...rest,
-    statistics: { ...statistics, mcnemar: { ...statistics.mcnemar, p_value: 0.04 } },
+    statistics: { ...statistics, mcnemar: { broke: 0, mended: 0, p_value: 0.04 } },
   }),
 });
+
+function* mcnemarFindings(
+  { broke, mended, p_value }: NonNullable<Comparison['statistics']['mcnemar']>,
+  cases: Comparison['cases'],
+) {
+  const sum = { broke: 0, mended: 0 };
+  for (const { baseline, new: candidate } of cases) {
+    const found = discordantIn(baseline.trials, candidate.trials);
+    sum.broke += found.broke;
+    sum.mended += found.mended;
+  }
+  if (broke !== sum.broke) yield must('statistics.mcnemar.broke', `must be ${sum.broke}`);
+  if (mended !== sum.mended) yield must('statistics.mcnemar.mended', `must be ${sum.mended}`);
+  const least = Math.min(1, 2 ** (1 - broke - mended));
+  if (p_value < least * 0.999 || (broke === mended && p_value !== 1)) {
+    yield must('statistics.mcnemar.p_value', 'is less than that many pairs can show');
+  }
+}
 
 const CM8 = rule({
   id: 'CM8',
@@ -195,4 +202,4 @@ const CM8 = rule({
   }),
 });
 
-export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10];
+export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11];

@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
 import { caseId, folderName } from '../artifacts/words.ts';
-import { gateMode, tolerances } from '../gate/shape.ts';
+import { gateKeys, gateMode, tolerances } from '../gate/shape.ts';
 import { between, contentHashText, count, filledText, instant, matching, record, wordyText } from '../shape.ts';
+import { DECISION_CAUSES } from './causes.ts';
 import { trialKeys } from './trial.ts';
 
 const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score']);
@@ -73,6 +74,23 @@ const compared = record({
   divergence: z.nullable(divergence),
 });
 
+const passes = record({ passes: count(), trials: count() });
+
+const finding = record({ case_id: caseId(), baseline: passes, new: passes, p: between(0, 1) });
+
+/** What the trials show, by the tests of the gate. */
+const decision = record({
+  cause: z.enum(DECISION_CAUSES),
+  /** Cases with trials on both sides. */
+  cases: count(),
+  drop: z.nullable(between(-1, 1)),
+  high: z.nullable(between(-1, 1)),
+  p: z.nullable(between(0, 1)),
+  broken: z.array(finding),
+  suspects: z.array(finding),
+  removed: z.array(caseId()),
+});
+
 export const comparisonShape = record({
   schema_version: z.literal('comparison.v1'),
   comparison_id: nameText(),
@@ -81,9 +99,10 @@ export const comparisonShape = record({
   reason: wordyText(),
   exit_code: z.literal([0, 1, 3]),
   gate: record({
-    mode: gateMode(),
+    /** `statistical` stands only in comparisons that older versions made. */
+    mode: z.union([gateMode(), z.literal('statistical')]),
     tolerances,
-    missing_max_ratio: z.optional(between(0, 1)),
+    ...gateKeys,
     breaches: z.array(record({ metric: metricName(), limit: z.number(), measured: z.number(), message: wordyText() })),
   }),
   comparability: record({
@@ -98,12 +117,16 @@ export const comparisonShape = record({
     same: count(),
     flaky: count(),
     missing: count(),
+    /** Cases without a single expectation. */
+    without_expectations: z.optional(count()),
   }),
   statistics: record({
-    mcnemar: record({ broke: count(), mended: count(), p_value: between(0, 1) }),
+    /** Only in comparisons that older versions made. */
+    mcnemar: z.optional(record({ broke: count(), mended: count(), p_value: between(0, 1) })),
     metrics: z.array(metric),
     more_trials: z.nullable(count()),
   }),
+  decision: z.optional(decision),
   cases: z.array(compared),
 });
 
@@ -116,3 +139,5 @@ export type Divergence = z.infer<typeof divergence>;
 export type ComparedSide = z.infer<typeof side>;
 
 export type MetricComparison = z.infer<typeof metric>;
+
+export type Decision = z.infer<typeof decision>;

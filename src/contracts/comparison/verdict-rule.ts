@@ -1,42 +1,92 @@
 import { MISSING_MAX_RATIO } from '../gate/index.ts';
 import { must, rulesFor } from '../rule.ts';
-import type { Comparison } from './shape.ts';
+import { decideComparison, VERDICT_OF } from './decision.ts';
+import type { Comparison, Decision } from './shape.ts';
 
-/** Below this, the two sides are said to differ. */
-export const SIGNIFICANT = 0.05;
+/** Older versions called two sides different below this p. */
+const SIGNIFICANT = 0.05;
 
 export const EXIT_CODES = { no_regression: 0, regression: 1, not_enough_evidence: 3 } as const;
 
-export const CM3 = rulesFor<Comparison>()({
+const rule = rulesFor<Comparison>();
+
+export const CM3 = rule({
   id: 'CM3',
   title: 'Verdict Follows',
-  why: 'A gate is trusted because nobody has to be: what it says follows from what it shows.',
+  why: 'Readers can trust a gate without trusting its author: its verdict follows from what it shows.',
   asks: [
     'verdict is no_regression with exit_code 0, regression with 1, or not_enough_evidence with 3; reason is not blank',
     'verdict is not_enough_evidence where the sides are not comparable, or one of them has no trial',
     'else it is regression where there is a breach',
-    'else it is regression where mode is strict and a case has regressed',
-    'else it is regression where mode is statistical, more broke than mended, and p_value is below 0.05',
-    'and it is regression nowhere else',
+    'else it is the verdict that the cause of decision leads to',
+    'without decision, which older comparisons lack: regression where mode is strict and a case has regressed, or mode is statistical, more broke than mended, and p_value is below 0.05',
     'it is not no_regression where a greater share of the cases is missing than missing_max_ratio, or 0.05, allows',
   ],
   fields: ['verdict', 'reason', 'exit_code'],
-  reads: ['gate', 'comparability', 'sides', 'summary', 'statistics'],
-  *check({ verdict, exit_code, gate, comparability, sides, summary, statistics }) {
+  reads: ['gate', 'comparability', 'sides', 'summary', 'statistics', 'decision'],
+  *check({ verdict, exit_code, gate, comparability, sides, summary, statistics, decision }) {
     if (exit_code !== EXIT_CODES[verdict]) yield must('exit_code', `must be ${EXIT_CODES[verdict]} with this verdict`);
-    const { broke, mended, p_value } = statistics.mcnemar;
     const isHopeless =
       comparability.state === 'not_comparable' || sides.baseline.trials === 0 || sides.new.trials === 0;
-    const isWorse = gate.mode === 'strict' ? summary.regressed > 0 : broke > mended && p_value < SIGNIFICANT;
-    const isRegression = !isHopeless && (gate.breaches.length > 0 || isWorse);
+    const found = decision ? VERDICT_OF[decision.cause] : isWorse({ gate, summary, statistics }) ? 'regression' : undefined;
+    const isRegression = !isHopeless && (gate.breaches.length > 0 || found === 'regression');
     const isThin = summary.missing > (gate.missing_max_ratio ?? MISSING_MAX_RATIO) * summary.cases;
     if (isHopeless && verdict !== 'not_enough_evidence') {
       yield must('verdict', 'must be "not_enough_evidence" where the sides cannot be compared');
     } else if (isRegression !== (verdict === 'regression')) {
       yield must('verdict', `must ${isRegression ? '' : 'not '}be "regression" by what the gate found`);
-    } else if (isThin && verdict === 'no_regression') {
+    } else if (found === 'not_enough_evidence' && verdict === 'no_regression') {
+      yield must('verdict', 'must be "not_enough_evidence" by what the gate found');
+    } else if (!decision && isThin && verdict === 'no_regression') {
       yield must('verdict', 'must not be "no_regression" where too many cases are missing');
     }
   },
   breach: comparison => ({ ...comparison, verdict: 'no_regression', exit_code: 0 }),
 });
+
+/** How older versions decided. */
+function isWorse({ gate, summary, statistics }: Pick<Comparison, 'gate' | 'summary' | 'statistics'>): boolean {
+  if (gate.mode === 'strict') return summary.regressed > 0;
+  const { broke = 0, mended = 0, p_value = 1 } = statistics.mcnemar ?? {};
+  return broke > mended && p_value < SIGNIFICANT;
+}
+
+export const CM11 = rule({
+  id: 'CM11',
+  title: 'Decision Follows From Trials',
+  why: 'The verifier decides again from the same trials, so a changed number cannot carry a verdict.',
+  asks: [
+    'decision, if present, has cause, cases, drop, high, p, broken, suspects and removed',
+    'each is what the gate computes from the trials of the cases and from its own settings',
+    'drop, high and p are null where no case has trials on both sides, or mode is strict',
+    'mode is not statistical where decision is present',
+  ],
+  fields: ['decision'],
+  reads: ['gate', 'cases[].baseline', 'cases[].new', 'summary.without_expectations'],
+  *check({ decision, gate, cases, summary }) {
+    if (!decision) return;
+    const { mode } = gate;
+    if (mode === 'statistical') {
+      yield must('gate.mode', 'must be balanced, proven or strict');
+      return;
+    }
+    const again = decideComparison({ ...gate, mode }, cases, summary.without_expectations ?? 0).decision;
+    for (const key of Object.keys(again) as (keyof Decision)[]) {
+      if (!isSame(decision[key], again[key])) yield must(`decision.${key}`, 'is not what the trials show');
+    }
+  },
+  breach: ({ decision, ...rest }) => ({ ...rest, decision: decision && { ...decision, cases: decision.cases + 1 } }),
+});
+
+/** Other machines may round the last digits of a probability differently. */
+function isSame(told: unknown, found: unknown): boolean {
+  if (typeof told === 'number' && typeof found === 'number')
+    return Math.abs(told - found) <= ROUNDING * Math.max(1e-6, Math.abs(found));
+  if (Array.isArray(told) && Array.isArray(found))
+    return told.length === found.length && told.every((one, index) => isSame(one, found[index]));
+  if (typeof told === 'object' && typeof found === 'object' && told !== null && found !== null)
+    return Object.entries(found).every(([key, value]) => isSame((told as Record<string, unknown>)[key], value));
+  return told === found;
+}
+
+const ROUNDING = 1e-6;

@@ -20,10 +20,15 @@ const rules = [
     title: 'Gate Decides One Way',
     why: 'Whoever reads a verdict must know what it took.',
     asks: [
-      'mode, if present, is strict (any regressed case) or statistical (exact McNemar, p below 0.05); strict if absent',
+      'mode, if present, is balanced, proven or strict; balanced if absent',
+      'margin, if present, is the drop of the pass rate that is allowed, above 0 and below 1; 0.05 if absent',
+      'alpha, if present, is the share of unchanged suites that may raise an alarm, above 0 and below 1; 0.05 if absent',
+      'confidence, if present, is how sure "at most the margin" must be, above 0 and below 1; 0.95 if absent',
+      'critical, if present, is a list of case ids that must not be missing and are judged by themselves',
+      'allow_removed, if present, is true where cases may be removed from the suite; false if absent',
       'missing_max_ratio, if present, is a number from 0 to 1, the share of cases that may be missing; 0.05 if absent',
     ],
-    fields: ['mode', 'missing_max_ratio'],
+    fields: ['mode', 'margin', 'alpha', 'confidence', 'critical', 'allow_removed', 'missing_max_ratio'],
     breach: gate => ({ ...gate, missing_max_ratio: 5 }),
   }),
   rule({
@@ -57,7 +62,8 @@ export function* boundless(tolerances: Tolerances, at: string) {
 
 const example: GateFile = {
   schema_version: 'gate.v1',
-  mode: 'strict',
+  mode: 'balanced',
+  margin: 0.05,
   tolerances: {
     latency_ms: { statistic: 'p95', max_increase_ratio: 0.2, max_increase: 500 },
     cost_usd: { statistic: 'mean', max_increase_ratio: 0.1 },

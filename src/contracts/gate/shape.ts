@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { caseId } from '../artifacts/words.ts';
 import { between, record } from '../shape.ts';
 
 const atLeastNothing = () => z.number().check(z.gte(0));
@@ -16,13 +17,26 @@ export const tolerances = record({
   score: z.optional(record({ max_decrease: between(0, 1) })),
 });
 
-export const gateMode = () => z.enum(['strict', 'statistical']);
+export const gateMode = () => z.enum(['balanced', 'proven', 'strict']);
+
+/** A number between 0 and 1, and neither of them. */
+const share = () => z.number().check(z.gt(0), z.lt(1));
+
+/** What the verdict depends on besides the trials. */
+export const gateKeys = {
+  margin: z.optional(share()),
+  alpha: z.optional(share()),
+  confidence: z.optional(share()),
+  critical: z.optional(z.array(caseId())),
+  allow_removed: z.optional(z.boolean()),
+  missing_max_ratio: z.optional(between(0, 1)),
+};
 
 export const gateShape = record({
   schema_version: z.literal('gate.v1'),
   mode: z.optional(gateMode()),
   tolerances: z.optional(tolerances),
-  missing_max_ratio: z.optional(between(0, 1)),
+  ...gateKeys,
 });
 
 export type GateFile = z.infer<typeof gateShape>;
