@@ -28,6 +28,14 @@ export const gateKeys = {
   alpha: z.optional(share()),
   confidence: z.optional(share()),
   critical: z.optional(z.array(caseId())),
+  /** What asking suspects again may take. */
+  again: z.optional(
+    record({
+      max_trials: z.optional(z.int().check(z.gte(1), z.lte(100_000))),
+      max_minutes: z.optional(z.number().check(z.gt(0), z.lte(1_440))),
+      max_cost_usd: z.optional(atLeastNothing()),
+    }),
+  ),
   allow_removed: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
 };
