@@ -50,9 +50,8 @@ export const CM9 = rule({
 });
 
 function rerunsIn(cases: Comparison['cases']): number {
-  const counted = ({ trials }: Comparison['cases'][number]['new']): number =>
-    trials.filter(({ rerun }) => rerun).length;
-  return cases.reduce((sum, one) => sum + counted(one.baseline) + counted(one.new), 0);
+  const trials = cases.flatMap(({ baseline, new: candidate }) => [...baseline.trials, ...candidate.trials]);
+  return trials.filter(({ rerun }) => rerun).length;
 }
 
 export const CM10 = rule({

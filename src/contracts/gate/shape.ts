@@ -17,7 +17,7 @@ export const tolerances = record({
   score: z.optional(record({ max_decrease: between(0, 1) })),
 });
 
-export const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
+const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
 
 /** A number between 0 and 1, and neither of them. */
 const share = () => z.number().check(z.gt(0), z.lt(1));
