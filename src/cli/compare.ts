@@ -107,26 +107,11 @@ function againOf(flags: CompareFlags): { again?: AgainOptions } {
   };
 }
 
-/** What was asked again, or the command that would ask. */
+/** The command that asks suspects, unless they were asked. */
 function againText({ decision, again }: Comparison, baseline: string, candidate: string): string {
-  if (again) {
-    const sides = again.sides === 'both' ? 'both sides' : 'the new side only';
-    const trials =
-      again.trials === 0 ? 'No case was asked again' : `${counted(again.trials, 'trial')} asked again on ${sides}`;
-    return `\n  ${trials}; ${STOPPED[again.stopped]}.\n`;
-  }
-  if (decision?.cause !== 'suspect') return '';
-  return `\n  To ask suspects again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
+  if (again || decision?.cause !== 'suspect') return '';
+  return `\n  To settle it, ask the suspects again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
 }
-
-const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], string>> = {
-  settled: 'none is left that more trials would settle',
-  trials: 'the next round would exceed the budget of trials (--again-trials)',
-  time: 'the time for it is up (--again-time)',
-  cost: 'the budget is used up (--again-cost)',
-  cost_unknown: 'a case did not tell its cost, so a budget in dollars cannot be kept (--again-cost)',
-  cancelled: 'it was cancelled',
-};
 
 /** The name of a mode, or the file of a gate. */
 function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {

@@ -13,13 +13,17 @@ import {
   Vocabulary,
   whyText,
 } from './page.ts';
+import { pageGrounds } from './page-grounds.ts';
 import type { PageHead, Tone } from './page-data.ts';
-import { causesNote, decisionNote, failuresOf, VERDICTS } from './report.ts';
+import { causesNote, failuresOf, VERDICTS } from './report.ts';
 import type { ReportInput } from './report-input.ts';
+import { byFinding, findingsOf } from './tally.ts';
 
 /** Both sides of a comparison, regressions first. */
 export function comparisonPage(input: ReportInput): Page {
-  const cases = sortedBy(input.comparison.cases, one => ORDER.indexOf(one.change) + (isCalm(one) ? 0.5 : 0));
+  const findings = findingsOf(input.comparison);
+  const rank = (one: ComparedCase): number => ORDER.indexOf(one.change) + (isCalm(one) ? 0.5 : 0);
+  const cases = byFinding(sortedBy(input.comparison.cases, rank), findings);
   const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(one => errorOf(one) ?? []));
   return {
@@ -27,7 +31,8 @@ export function comparisonPage(input: ReportInput): Page {
     *rows() {
       for (const one of cases) {
         const { baseline, new: fresh } = one;
-        yield [
+        const finding = findings.get(one.case_id);
+        const row = [
           one.case_id,
           titleText(one.title),
           one.change,
@@ -40,7 +45,8 @@ export function comparisonPage(input: ReportInput): Page {
           costOf(baseline.trials),
           costOf(fresh.trials),
           isCalm(one) ? 0 : whyText(failuresOf(one)[0]?.message ?? one.divergence?.says ?? missingSide(one)),
-        ];
+        ] as const;
+        yield finding ? [...row, finding.as, `${finding.baseline} → ${finding.new}`] : row;
       }
     },
     ...detailsOf(cases, isCalm, ({ case_id, baseline, new: fresh, failing, divergence }) =>
@@ -96,7 +102,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
         new: { ...sides.new, target: targets?.new ?? null },
       },
       metrics,
-      decision_note: decisionNote(comparison) ?? null,
+      grounds: pageGrounds(comparison),
       causes_note: causesNote(comparison) ?? null,
     },
   };

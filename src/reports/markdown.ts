@@ -1,21 +1,22 @@
-import { standingOf } from '../contracts/comparison/index.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
 import { driftOf } from './drift.ts';
+import { explanationOf } from './explanation.ts';
 import {
   causesNote,
   change,
   concernOf,
   counted,
-  decisionNote,
   failuresOf,
   measure,
   METRICS,
   repetitionNote,
   type Report,
+  trialsNote,
   troublesOf,
   VERDICTS,
 } from './report.ts';
+import { byFinding, findingsOf, markedTally, tallyOf } from './tally.ts';
 
 /** What a pull request shows: the verdict first, regressions in a table, the rest folded. Never more than 60 kB. */
 export const markdown: Report = {
@@ -58,11 +59,15 @@ interface Section {
 function* sections(comparison: Comparison): Generator<Section> {
   const { cases } = comparison;
   yield { lines: headline(comparison) };
-  const regressed = cases.filter(({ change }) => change === 'regressed');
+  const findings = findingsOf(comparison);
+  const regressed = byFinding(
+    cases.filter(({ change, case_id }) => change === 'regressed' || findings.has(case_id)),
+    findings,
+  );
   yield table(
     'regressions',
-    ['Case', 'Cause', 'What fails'],
-    regressed.map(one => () => [named(one), causeOf(one), reasons(failuresOf(one))]),
+    ['Case', 'Trials', 'Cause', 'What fails'],
+    regressed.map(one => () => [named(one), markedTally(one, findings), causeOf(one), reasons(failuresOf(one))]),
   );
   yield { lines: sums(comparison) };
   yield folded(
@@ -70,10 +75,12 @@ function* sections(comparison: Comparison): Generator<Section> {
     'causes',
     regressed.flatMap(one => (one.divergence ? [() => `- ${evidence(one)}`] : [])),
   );
+  const others = (concern: 'flaky' | 'missing') =>
+    cases.filter(one => concernOf(one) === concern && !findings.has(one.case_id));
   for (const [title, concerned] of [
     ['Failed before and still fail', cases.filter(one => concernOf(one) === 'failing')],
-    ['Flaky', cases.filter(one => concernOf(one) === 'flaky')],
-    ['Missing on a side', cases.filter(one => concernOf(one) === 'missing')],
+    ['Flaky', others('flaky')],
+    ['Missing on a side', others('missing')],
     ['Improved', cases.filter(({ change }) => change === 'improved')],
   ] as const) {
     yield folded(
@@ -91,6 +98,7 @@ function headline(comparison: Comparison): string[] {
   const { verdict, reason, gate } = comparison;
   const note = causesNote(comparison);
   const remarks = [
+    ...(explanationOf(comparison)?.notes ?? []).map(({ label, says }) => `- **${label}:** ${prose(says)}`),
     ...gate.breaches.flatMap(({ message }) => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
     ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
     ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
@@ -156,23 +164,20 @@ function reasons(failures: readonly { readonly name: string; readonly message: s
 
 function detail(one: ComparedCase): string {
   if (one.side_missing) return ` on ${one.side_missing === 'both' ? 'both sides' : `the ${one.side_missing} side`}`;
-  if (one.change === 'flaky') return `: baseline ${passes(one.baseline.trials)}, new ${passes(one.new.trials)}`;
+  if (one.change === 'flaky') return `: ${tallyOf(one)}`;
   const failures = reasons(failuresOf(one));
   return failures === '' ? '' : `: ${failures}`;
 }
 
-function passes(trials: ComparedCase['new']['trials']): string {
-  return `${trials.filter(trial => standingOf(trial) === 'passed').length} of ${trials.length} passed`;
-}
-
 function sums(comparison: Comparison): string[] {
-  const { summary, statistics, sides } = comparison;
+  const { summary, statistics } = comparison;
   const { cases, regressed, improved, same, flaky, missing } = summary;
   const { metrics } = statistics;
-  const note = decisionNote(comparison);
+  const rates = explanationOf(comparison)?.ratesNote ?? null;
   return [
     `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing` +
-      ` (${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side).${note === undefined ? '' : ` ${note}`}`,
+      ` (${trialsNote(comparison)}).`,
+    ...(rates === null ? [] : ['', `**Pass rate:** ${rates}`]),
     '',
     ...(metrics.length === 0
       ? []

@@ -3,6 +3,7 @@ import type {
   ComparedCase,
   ComparedSide,
   Comparison,
+  Decision,
   Divergence,
   MetricComparison,
 } from '../contracts/comparison/index.ts';
@@ -29,8 +30,8 @@ export interface PageHead {
     readonly comparability: Comparison['comparability'];
     readonly sides: { readonly [Which in Side]: ComparedSide & { readonly target: string | null } };
     readonly metrics: readonly MetricComparison[];
-    /** What the trials show of the whole suite. */
-    readonly decision_note: string | null;
+    /** What stands behind the verdict; null where no decision was kept. */
+    readonly grounds: PageGrounds | null;
     /** What must be known of the causes. */
     readonly causes_note: string | null;
   };
@@ -42,6 +43,24 @@ export interface PageHead {
     /** What must be known of the runs beside it. */
     readonly note: string | null;
   };
+}
+
+/** What stands behind a verdict, beside its sentence. */
+export interface PageGrounds {
+  readonly rates: Decision['rates'];
+  readonly rates_note: string | null;
+  readonly notes: readonly { readonly label: string; readonly says: string }[];
+  /** The first cases that the gate has singled out, and how many there are. */
+  readonly findings: readonly PageFinding[];
+  readonly found: number;
+}
+
+export interface PageFinding {
+  readonly case_id: string;
+  readonly as: 'broken' | 'suspect';
+  readonly baseline: string;
+  readonly new: string;
+  readonly p: number;
 }
 
 export type Tone = 'good' | 'bad' | 'unsure';
@@ -64,7 +83,7 @@ export type PageRow = readonly [
   kind: Kind,
   /** Index into `suites`, or -1. */
   suite: number,
-  /** A letter per trial: p, f or e. */
+  /** A letter per trial: p, f, e, or n for an error that says nothing of the agent. */
   baseline: string,
   fresh: string,
   /** Index into `error_classes`, or -1. */
@@ -75,6 +94,9 @@ export type PageRow = readonly [
   freshUsd: number | null,
   /** Why the case stands where it does, in a sentence. */
   why: string | 0,
+  /** Only for cases that the gate has singled out, with passes and trials as it counts them. */
+  finding?: PageFinding['as'],
+  tally?: string,
 ];
 
 /** What one run said of the case. */

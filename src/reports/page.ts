@@ -1,4 +1,5 @@
 import { bytesHash } from '../base/hash.ts';
+import { standingOf } from '../contracts/comparison/index.ts';
 import type { PageHead, PageRow, PageTrial } from './page-data.ts';
 
 /** What a page will hold, read as late as possible. */
@@ -55,7 +56,8 @@ export class Vocabulary {
   }
 }
 
-export const lettersOf = (trials: readonly PageTrial[]): string => trials.map(({ verdict }) => verdict[0]).join('');
+export const lettersOf = (trials: readonly PageTrial[]): string =>
+  trials.map(trial => (standingOf(trial) === 'missing' ? 'n' : trial.verdict[0])).join('');
 
 /** The means of the trials, as the comparison takes them, rounded to what a row can show. */
 export const latencyOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'latency_ms', 10);

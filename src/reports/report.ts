@@ -86,21 +86,6 @@ export const VERDICTS = {
   not_enough_evidence: 'Not enough evidence',
 } as const;
 
-/** What the trials show of the whole suite, in a sentence; undefined where nothing was computed. */
-export function decisionNote({ decision, gate }: Comparison): string | undefined {
-  if (!decision || decision.drop === null || decision.high === null || decision.p === null) return undefined;
-  const { drop, high, p, cases } = decision;
-  const rate = drop === 0 ? 'as often as' : `${points(Math.abs(drop))} ${drop > 0 ? 'less' : 'more'} often than`;
-  const chance = drop > 0 ? ` (p = ${probability(p)} if nothing changed)` : '';
-  const sure = `${figure(100 * (gate.confidence ?? 0.95))} %`;
-  return `${counted(cases, 'case')} ${cases === 1 ? 'passes' : 'pass'} ${rate} before${chance}; with ${sure} confidence at most ${points(Math.max(0, high))} less often.`;
-}
-
-function points(share: number): string {
-  const value = String(Number((100 * share).toFixed(1)));
-  return `${value} ${value === '1' ? 'point' : 'points'}`;
-}
-
 export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
@@ -133,6 +118,21 @@ export function causesNote({ sides, cases }: Comparison): string | undefined {
   return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 
-function probability(p: number): string {
-  return p < 0.0001 ? 'less than 0.0001' : figure(p);
+/** How many trials each side has. Those that were asked again are of some cases only, and are told apart. */
+export function trialsNote({ sides, cases }: Comparison): string {
+  const again = { baseline: 0, new: 0 };
+  const rounds = { baseline: new Set<string>(), new: new Set<string>() };
+  for (const one of cases) {
+    for (const side of ['baseline', 'new'] as const) {
+      for (const { rerun, run_id } of one[side].trials) {
+        if (!rerun) continue;
+        again[side]++;
+        rounds[side].add(run_id);
+      }
+    }
+  }
+  const planned = (side: 'baseline' | 'new'): number => sides[side].trials - rounds[side].size;
+  const asked = again.baseline + again.new;
+  const more = asked === 0 ? '' : `, and ${counted(asked, 'trial')} of single cases that were asked again`;
+  return `${counted(planned('baseline'), 'trial')} of the baseline, ${planned('new')} of the new side${more}`;
 }

@@ -2,20 +2,22 @@ import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { driftOf } from './drift.ts';
+import { explanationOf } from './explanation.ts';
 import {
   causesNote,
   change,
   concernOf,
   counted,
-  decisionNote,
   failuresOf,
   measure,
   METRICS,
   repetitionNote,
   type Report,
+  trialsNote,
   troublesOf,
   VERDICTS,
 } from './report.ts';
+import { byFinding, type Findings, findingsOf, isRepeated, markedTally } from './tally.ts';
 
 export type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
 
@@ -27,9 +29,13 @@ export function terminalReport(paint: Paint): Report {
     file: 'report.txt',
     *ofComparison(comparison) {
       yield* headline(comparison, paint);
-      const concerns = ORDER.flatMap(concern => comparison.cases.filter(one => concernOf(one) === concern));
+      const findings = findingsOf(comparison);
+      const concerns = byFinding(
+        ORDER.flatMap(concern => comparison.cases.filter(one => concernOf(one) === concern)),
+        findings,
+      );
       if (concerns.length > 0) yield '\n';
-      for (const one of concerns.slice(0, CASES_MAX)) yield* caseLines(one, paint);
+      for (const one of concerns.slice(0, CASES_MAX)) yield* caseLines(one, findings, paint);
       yield* more(concerns.length, paint);
       yield* improvements(comparison, paint);
       yield '\n';
@@ -71,6 +77,7 @@ function* headline(comparison: Comparison, paint: Paint): Generator<string> {
   const { verdict, reason, gate } = comparison;
   const style = STYLES[verdict];
   yield `${paint(style, `${MARKS[verdict]} ${VERDICTS[verdict]}`)}  ${said(reason)}\n`;
+  yield* grounds(comparison, paint);
   for (const { message } of gate.breaches)
     if (!reason.includes(message)) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
   for (const { of, changes, note } of driftOf(comparison).slice(0, DRIFT_MAX)) {
@@ -83,11 +90,23 @@ function* headline(comparison: Comparison, paint: Paint): Generator<string> {
 
 const DRIFT_MAX = 20;
 
-function* caseLines(one: ComparedCase, paint: Paint): Generator<string> {
+/** What stands behind the verdict. The command that asks suspects is left to `compare`, which knows the words it was given. */
+function* grounds(comparison: Comparison, paint: Paint): Generator<string> {
+  const { decision, again } = comparison;
+  const isCommand = decision?.cause === 'suspect' && !again;
+  for (const { label, says } of explanationOf(comparison)?.notes ?? []) {
+    if (label === 'To settle it' && isCommand) continue;
+    yield `  ${paint('strong', `${label}:`)} ${says}\n`;
+  }
+}
+
+function* caseLines(one: ComparedCase, findings: Findings, paint: Paint): Generator<string> {
   const concern = concernOf(one) ?? one.change;
   const title = one.title === null ? '' : `  ${paint('faint', said(one.title))}`;
+  const marked = isRepeated(one) ? markedTally(one, findings) : (findings.get(one.case_id)?.as ?? '');
+  const tally = marked === '' ? '' : `  ${marked}`;
   const style = concern === 'regressed' || concern === 'failing' ? 'bad' : 'note';
-  yield `  ${paint(style, concern.padEnd(9))}  ${paint('strong', said(one.case_id))}${title}\n`;
+  yield `  ${paint(style, concern.padEnd(9))}  ${paint('strong', said(one.case_id))}${tally}${title}\n`;
   if (one.side_missing)
     yield `${INDENT}missing on ${one.side_missing === 'both' ? 'both sides' : `the ${one.side_missing} side`}\n`;
   for (const { name, message } of failuresOf(one).slice(0, LINES_MAX))
@@ -115,12 +134,12 @@ function* improvements({ cases }: Comparison, paint: Paint): Generator<string> {
 const NAMES_MAX = 10;
 
 function* sums(comparison: Comparison): Generator<string> {
-  const { summary, statistics, sides } = comparison;
+  const { summary, statistics } = comparison;
   const { cases, regressed, improved, same, flaky, missing } = summary;
   yield `  ${counted(cases, 'case')}: ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing\n`;
-  yield `  ${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side\n`;
-  const note = decisionNote(comparison);
-  if (note !== undefined) yield `  ${note}\n`;
+  yield `  ${trialsNote(comparison)}\n`;
+  const rates = explanationOf(comparison)?.ratesNote ?? null;
+  if (rates !== null) yield `  pass rate: ${rates}\n`;
   for (const { name, baseline, new: now, difference, pairs, resampled } of statistics.metrics) {
     const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
     const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;

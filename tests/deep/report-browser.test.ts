@@ -2,19 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { agentRunExample, type CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import { launch, opened, pictured, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, seriousFindings, written } from '../reports/browser.ts';
 import { reportWorld, runWorld } from '../reports/report-world.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-report-'));
 const world = reportWorld({ cases: 10_000, regressed: 37, improved: 12, flaky: 6, missing: 9, trials: 3 });
 const regressed = world.comparison.cases.filter(({ change }) => change === 'regressed');
 const caseOf = (kind: string): string => regressed.find(({ divergence }) => divergence?.kind === kind)?.case_id ?? '';
-const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true };
 
 let browser: Browser;
 let large: string;
@@ -29,22 +27,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What axe finds and calls serious or critical, with the places. */
-async function seriousFindings(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in but its own; the debugger's way is open to tests alone.
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-  });
-}
-
-const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - innerWidth');
 const shownRows = (page: Page): Promise<number> => page.locator('.case').count();
 
 describe('a comparison of 10,000 cases, opened from disk', () => {

@@ -130,7 +130,7 @@ export function App() {
             onMove={by => open(position + by)}
           />
         ) : (
-          <Overview head={head} rows={rows} at={address.at} />
+          <Overview head={head} rows={rows} address={address} />
         )}
         <CoverageNote />
       </main>

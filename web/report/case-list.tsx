@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
-import { change, milliseconds } from './format.ts';
+import { change, milliseconds, tallyOf } from './format.ts';
 import { KINDS, Mark } from './marks.tsx';
 import { plain, Text } from './visible.tsx';
 
@@ -49,7 +49,9 @@ function Row({
   address,
   isActive,
 }: { readonly row: PageRow; readonly isActive: boolean } & Pick<Props, 'head' | 'address'>) {
-  const [id, title, kind, suite, , , errorClass, baselineMs, freshMs, , , why] = row;
+  const [id, title, kind, suite, baseline, fresh, errorClass, baselineMs, freshMs, , , why, finding, counts] = row;
+  const isRepeated = head.kind === 'comparison' && (baseline.length > 1 || fresh.length > 1);
+  const tally = isRepeated ? (counts ?? tallyOf(baseline, fresh)) : null;
   const { word, tone } = KINDS[kind];
   const error = head.error_classes[errorClass];
   const changed = change(baselineMs, freshMs);
@@ -70,8 +72,19 @@ function Row({
       </span>
       <span class="line" title={plain(line)}>
         <span class={`word tone-${tone}`}>{word}</span>
+        {finding && (
+          <span class="finding" data-as={finding}>
+            {finding}
+          </span>
+        )}
+        {tally !== null && (
+          <span class="tally">
+            <span class="unseen">Trials passed, baseline to new side: </span>
+            {tally}
+          </span>
+        )}
         {error && <span class="error-class">{error.replaceAll('_', ' ')}</span>}
-        {title && <code class="id">{id}</code>}
+        {title !== 0 && <code class="id">{id}</code>}
         <span class="rest">{line && <Text value={line} />}</span>
       </span>
       <span class="took">{freshMs === null ? '' : milliseconds(freshMs)}</span>

@@ -36,3 +36,12 @@ export function instant(text: string): string {
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
+
+/** Letters of both sides as "3/3 → 1/3". A trial that says nothing of the agent does not count; null where a side has none. */
+export function tallyOf(baseline: string, fresh: string): string | null {
+  const [before, now] = [baseline, fresh].map(letters => letters.replaceAll('n', ''));
+  if (!before || !now) return null;
+  return `${passesIn(before)}/${before.length} → ${passesIn(now)}/${now.length}`;
+}
+
+const passesIn = (letters: string): number => letters.split('p').length - 1;

@@ -48,7 +48,7 @@ export function Flag() {
   );
 }
 
-const VERDICTS: Record<string, Kind> = { p: 'pass', f: 'fail', e: 'error' };
+const VERDICTS: Record<string, Kind> = { p: 'pass', f: 'fail', e: 'error', n: 'error' };
 
 /** The verdicts of the trials of one side, one shape each, and all of them in words. */
 export function Trials({ letters }: { readonly letters: string }) {

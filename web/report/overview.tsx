@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
+import type { Address } from './address.ts';
 import * as format from './format.ts';
+import { Grounds } from './grounds.tsx';
 import type { Values } from './histogram.ts';
 import { Icon } from './marks.tsx';
 import { useJump } from './places.tsx';
@@ -13,12 +15,13 @@ interface Props {
   readonly rows: readonly PageRow[];
 }
 
-export function Overview({ head, rows, at }: Props & { readonly at: string }) {
-  useJump(at, true);
+export function Overview({ head, rows, address }: Props & { readonly address: Address }) {
+  useJump(address.at, true);
   return (
     <div class="overview">
       <h2 class="unseen">Overview</h2>
       {head.comparison && <Breaches of={head.comparison} />}
+      {head.comparison?.grounds && <Grounds of={head.comparison.grounds} address={address} />}
       {head.comparison && <Sides of={head.comparison} />}
       {head.run && <RunFacts of={head.run} />}
       {head.comparison && head.comparison.metrics.length > 0 && <Metrics of={head.comparison} />}
@@ -183,7 +186,7 @@ const METRICS = {
   score: { label: 'Score', format: format.score },
 } as const;
 
-function Metrics({ of: { metrics, decision_note } }: { readonly of: Compared }) {
+function Metrics({ of: { metrics } }: { readonly of: Compared }) {
   return (
     <section class="card">
       <h3>Measured, case by case</h3>
@@ -223,7 +226,6 @@ function Metrics({ of: { metrics, decision_note } }: { readonly of: Compared }) 
           </tbody>
         </table>
       </div>
-      {decision_note !== null && <p class="note">{decision_note}</p>}
     </section>
   );
 }

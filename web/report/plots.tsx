@@ -195,7 +195,8 @@ function summaryOf(label: string, values: Values, format: (value: number) => str
   return `${label}: ${count(values.length)} cases, median ${format(middle)}, 5th percentile ${format(low)}, 95th percentile ${format(high)}.`;
 }
 
-function useWidth() {
+/** A box and its width in pixels, which a drawing follows. */
+export function useWidth() {
   const box = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(480);
   useEffect(() => {

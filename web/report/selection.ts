@@ -43,7 +43,9 @@ export function selected(
 
 /** A case passes if all its trials do; it fails or errs if one does. */
 const hasVerdict = (trials: string, letter: string): boolean =>
-  letter === 'p' ? trials !== '' && !/[fe]/.test(trials) : trials.includes(letter);
+  letter === 'p'
+    ? trials !== '' && !/[fen]/.test(trials)
+    : trials.includes(letter) || (letter === 'e' && trials.includes('n'));
 
 function holds(row: PageRow, words: readonly string[]): boolean {
   const text = `${row[0]} ${row[1] || ''} ${row[11] || ''}`.toLowerCase();

@@ -2,6 +2,7 @@ export { cases } from './cases.ts';
 export { type Expected, EXPECTATIONS, NOT_JUDGED, OF_AGENT_RUNS } from './expected.ts';
 export {
   repetitionId,
+  REPETITIONS_MAX,
   rerunId,
   ROUNDS_MAX,
   type SuiteRequest,

@@ -43,7 +43,7 @@ const target = z.union([
   }),
 ]);
 
-const REPETITIONS_MAX = 1_000;
+export const REPETITIONS_MAX = 1_000;
 
 /** More rounds than any case needs until it is settled. */
 export const ROUNDS_MAX = 100;

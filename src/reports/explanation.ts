@@ -1,0 +1,129 @@
+import { type Comparison, type Decision, VERDICT_OF } from '../contracts/comparison/index.ts';
+import { REPETITIONS_MAX } from '../contracts/suite/index.ts';
+import { counted } from './report.ts';
+
+/** What stands behind a verdict. None of it repeats the reason. */
+export interface Explanation {
+  readonly rates: Decision['rates'];
+  /** The pass rates in a sentence; null without cases on both sides. */
+  readonly ratesNote: string | null;
+  /** What was ruled out, what could go unseen, what was asked again, and what would settle it, in this order. */
+  readonly notes: readonly Note[];
+}
+
+export interface Note {
+  readonly label: 'Ruled out' | 'Power' | 'Asked again' | 'To settle it';
+  /** Goes on after the label and a colon. */
+  readonly says: string;
+}
+
+/** Undefined for comparisons without a decision, and for sides that cannot be compared. */
+export function explanationOf(comparison: Comparison): Explanation | undefined {
+  const { decision, comparability } = comparison;
+  if (!decision || comparability.state === 'not_comparable') return undefined;
+  const notes = [
+    { label: 'Ruled out', says: ruledOut(comparison, decision) },
+    { label: 'Power', says: power(decision) },
+    { label: 'Asked again', says: askedAgain(comparison.again) },
+    { label: 'To settle it', says: SETTLES[decision.cause]?.(comparison) },
+  ] as const;
+  return {
+    rates: decision.rates,
+    ratesNote: ratesNote(decision),
+    notes: notes.flatMap(({ label, says }) => (says === undefined ? [] : [{ label, says }])),
+  };
+}
+
+function ratesNote({ rates, drop, p, cause }: Decision): string | null {
+  if (!rates) return null;
+  const told = ({ rate, low, high }: typeof rates.new): string =>
+    `${percent(rate)} (${percent(low)} to ${percent(high)})`;
+  const isOpen = drop !== null && drop > 0 && p !== null && cause !== 'worse';
+  const chance = isOpen ? `; p = ${probability(p)} if nothing changed` : '';
+  return `baseline ${told(rates.baseline)}, new side ${told(rates.new)}, each with its 95 % interval${chance}.`;
+}
+
+/** Causes that leave nothing to say of the suite as a whole: nothing was judged, or nothing could differ. */
+const SILENT: ReadonlySet<Decision['cause']> = new Set([
+  'no_pairs',
+  'unreadable',
+  'no_expectations',
+  'all_failing',
+  'identical',
+]);
+
+/** Causes whose reason tells the largest drop that is left. */
+const TELL_HIGH: ReadonlySet<Decision['cause']> = new Set(['safe', 'not_worse', 'unsettled']);
+
+function ruledOut({ gate, verdict }: Comparison, { cause, high, cases }: Decision): string | undefined {
+  // A verdict that comes from elsewhere, such as a bound on cost, has a reason without the suite.
+  const isTold = TELL_HIGH.has(cause) && VERDICT_OF[cause] === verdict;
+  if (high === null || high >= 1 || SILENT.has(cause) || isTold) return undefined;
+  const drop = high <= 0 ? 'any drop' : `a drop of more than ${points(high)}`;
+  const of = cases === 1 ? 'the case' : `the ${cases} cases`;
+  const where = cause === 'missing' || cause === 'removed' ? ` in ${of} with trials on both sides` : '';
+  return `${drop} of the pass rate${where} (${percent(gate.confidence ?? 0.95)} confidence).`;
+}
+
+function power({ cause, detectable }: Decision): string | undefined {
+  if (detectable === null || SILENT.has(cause)) return undefined;
+  if (detectable >= 1) return 'too few trials to show any drop of the pass rate reliably.';
+  return `comparisons of this size show a drop of ${points(detectable)} in four of five times; a smaller one may go unseen.`;
+}
+
+function askedAgain(again: Comparison['again']): string | undefined {
+  if (!again) return undefined;
+  const { trials, rounds, sides, stopped } = again;
+  const asked = `${counted(trials, 'trial')} in ${counted(rounds, 'round')} on ${sides === 'both' ? 'both sides' : 'the new side only'}`;
+  return `${trials === 0 ? 'no case' : asked}; ${STOPPED[stopped]}.`;
+}
+
+const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], string>> = {
+  settled: 'no case is left that more trials would settle',
+  trials: 'the next round would exceed the budget of trials (“--again-trials”)',
+  time: 'the time is up (“--again-time”)',
+  cost: 'the budget is used up (“--again-cost”)',
+  cost_unknown: 'a trial did not report its cost, so Proctor cannot keep a budget in dollars (“--again-cost”)',
+  cancelled: 'it was cancelled',
+};
+
+/** What to do next, for each cause whose reason does not say it. */
+const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Comparison) => string | undefined>>> = {
+  no_pairs: () => 'run the same cases on both sides.',
+  unreadable: () => 'run the baseline again, against a target that answers.',
+  no_expectations: () => 'add expectations to the cases.',
+  all_failing: () => 'compare with a baseline whose cases pass.',
+  missing: () => 'run the missing cases on both sides.',
+  suspect: ({ again }) => {
+    if (!again) return '“proctor compare BASELINE NEW --again” asks the suspects again.';
+    return again.stopped === 'settled' ? undefined : 'compare with “--again” once more, and allow more for it.';
+  },
+  unsettled: ({ statistics, cases }) => {
+    if (statistics.more_trials === null) return 'add cases, or allow a larger drop (“margin” in the gate file).';
+    const trials = plannedTrials(cases) + statistics.more_trials;
+    return trials > REPETITIONS_MAX ? 'add cases.' : `run both sides with “--repeat ${trials}”.`;
+  },
+};
+
+/** How many trials the cases have on both sides, apart from those that were asked again. */
+function plannedTrials(cases: Comparison['cases']): number {
+  const planned = ({ trials }: (typeof cases)[number]['new']): number => trials.filter(({ rerun }) => !rerun).length;
+  return cases.reduce((most, one) => Math.max(most, Math.min(planned(one.baseline), planned(one.new))), 0);
+}
+
+function points(share: number): string {
+  const value = figure(100 * share);
+  return `${value} ${value === '1' ? 'point' : 'points'}`;
+}
+
+function percent(share: number): string {
+  return `${figure(100 * share)} %`;
+}
+
+function figure(value: number): string {
+  return String(Number(value.toFixed(1)));
+}
+
+function probability(p: number): string {
+  return p < 0.0001 ? 'less than 0.0001' : String(Number(p.toPrecision(2)));
+}

@@ -1,0 +1,17 @@
+import type { Comparison } from '../contracts/comparison/index.ts';
+import { explanationOf } from './explanation.ts';
+import type { PageGrounds } from './page-data.ts';
+import { findingsOf } from './tally.ts';
+
+/** What the overview shows beside the sentence of the verdict. */
+export function pageGrounds(comparison: Comparison): PageGrounds | null {
+  const explanation = explanationOf(comparison);
+  if (!explanation) return null;
+  const { rates, ratesNote, notes } = explanation;
+  const findings = findingsOf(comparison);
+  const listed = [...findings].slice(0, LISTED_MAX).map(([case_id, finding]) => ({ case_id, ...finding }));
+  return { rates, rates_note: ratesNote, notes, findings: listed, found: findings.size };
+}
+
+/** The case list marks all of them. */
+const LISTED_MAX = 50;

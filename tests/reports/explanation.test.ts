@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import { explanationOf } from '../../src/reports/explanation.ts';
+import { reports } from '../../src/reports/index.ts';
+import { pageGrounds } from '../../src/reports/page-grounds.ts';
+import { axisOf } from '../../web/report/interval-axis.ts';
+import { tallyOf } from '../../web/report/format.ts';
+import { identical, notWorse, unsettled, withoutDecision, withReruns, withSuspect, worse } from './verdict-world.ts';
+import { mixedComparison, text } from './world.ts';
+
+const notesOf = (comparison: Comparison): Record<string, string> =>
+  Object.fromEntries((explanationOf(comparison)?.notes ?? []).map(({ label, says }) => [label, says]));
+const told = (comparison: Comparison): string => text(reports.terminal.ofComparison(comparison));
+const markdown = (comparison: Comparison): string => text(reports.md.ofComparison(comparison));
+
+describe('behind a verdict stands', () => {
+  test('for a suspect: what was ruled out, the power, and the command that asks it again', () => {
+    const found = withSuspect();
+    expect(found.decision?.cause).toBe('suspect');
+    const notes = notesOf(found);
+    expect(notes['Ruled out']).toMatch(/^a drop of more than [\d.]+ points of the pass rate \(95 % confidence\)\.$/);
+    expect(notes.Power).toMatch(/^comparisons of this size show a drop of [\d.]+ points in four of five times;/);
+    expect(notes['To settle it']).toContain('“proctor compare BASELINE NEW --again”');
+  });
+
+  test('for a broken case: what was asked again, and nothing left to settle', () => {
+    const found = withReruns();
+    expect(found.decision?.cause).toBe('broken');
+    const notes = notesOf(found);
+    expect(notes['Asked again']).toBe(
+      '10 trials in 5 rounds on both sides; no case is left that more trials would settle.',
+    );
+    expect(notes).not.toHaveProperty('To settle it');
+  });
+
+  test('for a drop of the whole suite: how large it is at most', () => {
+    const found = worse();
+    expect(found.decision?.cause).toBe('worse');
+    expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
+  });
+
+  test('for an open question: the number of repetitions that would settle it', () => {
+    const found = unsettled();
+    expect(found.decision?.cause).toBe('unsettled');
+    const more = found.statistics.more_trials ?? Number.NaN;
+    expect(notesOf(found)['To settle it']).toBe(`run both sides with “--repeat ${1 + more}”.`);
+  });
+
+  test('nothing that the reason says already', () => {
+    for (const found of [notWorse(), unsettled()]) expect(Object.keys(notesOf(found))).not.toContain('Ruled out');
+    expect(notesOf(notWorse())).not.toHaveProperty('To settle it');
+  });
+
+  test('the largest drop after all where a bound on time or cost made the verdict', () => {
+    const found: Comparison = { ...notWorse(), verdict: 'regression', exit_code: 1, reason: 'Latency is higher.' };
+    expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
+  });
+
+  test('no word on chance for answers that are the same, and none for sides that cannot be compared', () => {
+    expect(identical().decision?.cause).toBe('identical');
+    expect(explanationOf(identical())?.notes).toEqual([]);
+    const apart = { ...withSuspect(), comparability: { state: 'not_comparable' as const, fields: [] } };
+    expect(explanationOf(apart)).toBeUndefined();
+    expect(told(apart)).not.toContain('suspect  ');
+  });
+
+  test('nothing in comparisons of older versions, whose reports still work', () => {
+    const old = withoutDecision();
+    expect(explanationOf(old)).toBeUndefined();
+    expect(pageGrounds(old)).toBeNull();
+    expect(told(old)).toContain('refund-7  2/2 → 0/2');
+    expect(markdown(old)).not.toContain('Pass rate');
+  });
+});
+
+describe('the terminal and Markdown', () => {
+  test('count the trials of each case, and mark suspects and broken cases', () => {
+    expect(told(withSuspect())).toContain('  regressed  refund-7  2/2 → 0/2, suspect\n');
+    expect(markdown(withSuspect())).toContain('| `refund-7` | 2/2 → 0/2, suspect |');
+    expect(told(withReruns())).toContain('  regressed  refund-3  6/6 → 0/6, broken\n');
+    expect(told(mixedComparison())).toContain('  flaky      wobbly  2/2 → 1/2\n');
+  });
+
+  test('tell planned trials and those that were asked again apart', () => {
+    const sums = '1 trial of the baseline, 1 of the new side, and 10 trials of single cases that were asked again';
+    expect(told(withReruns())).toContain(sums);
+    expect(markdown(withReruns())).toContain(sums);
+  });
+
+  test('say the pass rate of each side with its interval', () => {
+    const rates = 'baseline 100 % (88.6 % to 100 %), new side 96.7 %';
+    expect(told(withSuspect())).toContain(`pass rate: ${rates}`);
+    expect(markdown(withSuspect())).toContain(`**Pass rate:** ${rates}`);
+  });
+
+  test('leave the command for suspects to compare, which knows its own words', () => {
+    expect(told(withSuspect())).not.toContain('BASELINE NEW');
+    expect(markdown(withSuspect())).toContain('**To settle it:** `proctor compare BASELINE NEW --again`');
+  });
+});
+
+describe('the page', () => {
+  test('lists the first fifty findings and counts all', () => {
+    const found = withSuspect();
+    const [one] = found.decision?.suspects ?? [];
+    const suspects = Array.from({ length: 60 }, (_, index) => ({ ...one, case_id: `refund-${index}` }));
+    const grounds = pageGrounds({ ...found, decision: { ...found.decision, suspects } } as Comparison);
+    expect(grounds?.findings).toHaveLength(50);
+    expect(grounds?.found).toBe(60);
+  });
+
+  test('counts trials by their letters, without those that say nothing of the agent', () => {
+    expect(tallyOf('ppp', 'pfe')).toBe('3/3 → 1/3');
+    expect(tallyOf('ppn', 'pp')).toBe('2/2 → 2/2');
+    expect(tallyOf('pp', 'nn')).toBeNull();
+  });
+
+  const rate = (low: number, high: number) => ({ rate: (low + high) / 2, low, high });
+  test.each([
+    [rate(0.886, 1), rate(0.833, 0.994), [0.8, 0.85, 0.9, 0.95, 1]],
+    [rate(0, 0.3), rate(0.2, 1), [0, 0.2, 0.4, 0.6, 0.8, 1]],
+    [rate(0.9962, 1), rate(0.9958, 1), [0.99, 1]],
+    [rate(1, 1), rate(1, 1), [0.99, 1]],
+    [rate(0, 0), rate(0, 0), [0, 0.01]],
+  ])('draws intervals %j and %j over an axis of whole steps', (baseline, fresh, ticks) => {
+    expect(axisOf({ baseline, new: fresh })).toEqual({ from: ticks[0], to: ticks.at(-1), ticks });
+  });
+});

@@ -1,0 +1,83 @@
+import type { PageGrounds } from '../../src/reports/page-data.ts';
+import { type Address, hashOf } from './address.ts';
+import { count } from './format.ts';
+import { IntervalPlot } from './interval-plot.tsx';
+import { Text } from './visible.tsx';
+
+interface Props {
+  readonly of: PageGrounds;
+  readonly address: Address;
+}
+
+/** What stands behind the verdict: how often each side passes, what was ruled out, and what would settle it. */
+export function Grounds({ of, address }: Props) {
+  const { rates, rates_note, notes, findings } = of;
+  return (
+    <section class="card grounds">
+      <h3>How sure the verdict is</h3>
+      {rates && <IntervalPlot rates={rates} says={rates_note ?? ''} />}
+      {notes.length > 0 && (
+        <dl class="notes">
+          {notes.map(({ label, says }) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd>
+                <Text value={says.charAt(0).toUpperCase() + says.slice(1)} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {findings.length > 0 && <Findings of={of} address={address} />}
+    </section>
+  );
+}
+
+const WORDS = { broken: 'Broken', suspect: 'Suspect' } as const;
+
+function Findings({ of: { findings, found }, address }: Props) {
+  return (
+    <>
+      <div class="table-box" role="region" aria-label="Broken and suspect cases" tabIndex={0}>
+        <table class="numbers">
+          <thead>
+            <tr>
+              <th scope="col">Case</th>
+              <th scope="col">Finding</th>
+              <th scope="col">Baseline passed</th>
+              <th scope="col">New passed</th>
+              <th scope="col">Chance if unchanged</th>
+            </tr>
+          </thead>
+          <tbody>
+            {findings.map(({ case_id, as, baseline, new: fresh, p }) => (
+              <tr key={case_id}>
+                <th scope="row">
+                  <a href={hashOf(address, { case: case_id, at: '', view: '' })}>{case_id}</a>
+                </th>
+                <td data-label="Finding">
+                  <span class="finding" data-as={as}>
+                    {WORDS[as]}
+                  </span>
+                </td>
+                <td data-label="Baseline passed">{baseline}</td>
+                <td data-label="New passed">{fresh}</td>
+                <td data-label="Chance if unchanged">{chanceOf(p)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {found > findings.length && (
+        <p class="note">And {count(found - findings.length)} more, which the list of cases marks.</p>
+      )}
+      <p class="note">A broken case fails more often than chance explains. A suspect may still be chance.</p>
+    </>
+  );
+}
+
+/** In percent, with as many digits as say something. */
+function chanceOf(p: number): string {
+  const percent = 100 * p;
+  return percent < 0.01 ? 'below 0.01 %' : `${Number(percent.toPrecision(2))} %`;
+}

@@ -1,0 +1,32 @@
+import type { PageGrounds } from '../../src/reports/page-data.ts';
+
+export interface Axis {
+  readonly from: number;
+  readonly to: number;
+  /** From the left end to the right one. */
+  readonly ticks: readonly number[];
+}
+
+/** An axis in whole steps around both intervals, inside 0 and 1, with at most five steps. */
+export function axisOf({ baseline, new: fresh }: NonNullable<PageGrounds['rates']>): Axis {
+  const low = Math.min(baseline.low, fresh.low);
+  const high = Math.max(baseline.high, fresh.high);
+  for (const step of STEPS) {
+    const whole = Math.round(1 / step);
+    const first = Math.min(whole - 1, Math.floor(low / step + ROUNDING));
+    const last = Math.max(first + 1, Math.ceil(high / step - ROUNDING));
+    if (last - first > STEPS_MAX) continue;
+    const ticks = Array.from(
+      { length: last - first + 1 },
+      (_, index) => Math.round((first + index) * step * 100) / 100,
+    );
+    return { from: ticks[0] ?? 0, to: ticks.at(-1) ?? 1, ticks };
+  }
+  return { from: 0, to: 1, ticks: [0, 1] };
+}
+
+/** Shares that divide 1. */
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2];
+const STEPS_MAX = 5;
+/** 0.3 / 0.1 is a little less than 3. */
+const ROUNDING = 1e-9;
