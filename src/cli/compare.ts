@@ -6,6 +6,7 @@ import type { Format } from '../tool/formats.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
+import { gateOf } from './gate-word.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
@@ -62,16 +63,6 @@ const MAKE_ONE = `
     proctor run suite CASES --base-url URL --as baseline
     proctor baseline accept baseline
 `;
-
-/** The name of a mode, or the file of a gate. */
-function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {
-  if (word === undefined) return {};
-  return MODES.has(word) ? { mode: word as Mode } : { gate: word };
-}
-
-type Mode = 'balanced' | 'proven' | 'strict';
-
-const MODES: ReadonlySet<string> = new Set<Mode>(['balanced', 'proven', 'strict']);
 
 export interface ReportFlags {
   readonly format?: readonly Format[];

@@ -5,15 +5,20 @@ import {
   type GateDecision,
   type GateMode,
 } from '../gate/decide/index.ts';
-import type { ComparedCase, Comparison, Decision } from './shape.ts';
+import type { Comparison, Decision } from './shape.ts';
 import { standingOf, type Trial } from './trial.ts';
 
 type GateSettings = Pick<
   Comparison['gate'],
-  'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed'
+  'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed' | 'looks'
 > & { readonly mode: GateMode };
 
-type Cases = readonly Pick<ComparedCase, 'case_id' | 'baseline' | 'new'>[];
+/** A trial that says how it ended, and whether it was asked again because its case looked broken. */
+type Ended = Pick<Trial, 'verdict' | 'error_class'> & { readonly rerun?: boolean };
+
+type Side = { readonly trials: readonly Ended[] };
+
+type Cases = readonly { readonly case_id: string; readonly baseline: Side; readonly new: Side }[];
 
 /** What the gate finds, and its sentence. Judging writes it, and verifying computes it again. */
 export interface Decided {
@@ -25,12 +30,13 @@ export interface Decided {
 /** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
 export function decideComparison(gate: GateSettings, cases: Cases, withoutExpectations: number): Decided {
   const facts = factsOf(cases);
-  const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio } = gate;
-  const given = { margin, alpha, confidence, critical, missingMaxRatio };
+  const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio, looks } = gate;
+  const given = { margin, alpha, confidence, critical, missingMaxRatio, looks };
   const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const decided = decideCases(facts.counted, { mode, ...known });
   const removed = gate.allow_removed ? [] : facts.removed;
-  const cause = causeOf(decided, { ...facts, removed, cases: cases.length, withoutExpectations });
+  const counted = gate.allow_removed ? withoutRemoved(facts, critical) : facts.counted;
+  const decided = decideCases(counted, { mode, ...known });
+  const cause = causeOf(decided, { ...facts, counted, removed, cases: cases.length, withoutExpectations });
   const { cases: paired, drop, high, p, broken, suspects } = decided;
   return {
     decision: {
@@ -88,7 +94,9 @@ function causeOf(
 }
 
 /** The sentences of causes that the gate itself does not know. */
-const REASONS: Readonly<Partial<Record<Decision['cause'], (removed: readonly string[], unreadable: number, cases: number) => string>>> = {
+const REASONS: Readonly<
+  Partial<Record<Decision['cause'], (removed: readonly string[], unreadable: number, cases: number) => string>>
+> = {
   unreadable: (_, unreadable) =>
     `Most answers of the baseline cannot be read (${unreadable} of its trials), so there is nothing to compare with.`,
   no_expectations: () => 'No case has an expectation, so nothing was judged.',
@@ -129,6 +137,12 @@ function factsOf(cases: Cases): Facts {
   };
 }
 
+/** Cases that may be gone are not missing, except critical ones. */
+function withoutRemoved({ counted, removed }: Facts, critical: readonly string[] = []): readonly CaseTrials[] {
+  const gone = new Set(removed.filter(id => !critical.includes(id)));
+  return counted.filter(({ id }) => !gone.has(id));
+}
+
 /** The baseline answered, and the candidate broke the connection in every trial. */
 function isSilent({ baseline, new: candidate }: Cases[number]): boolean {
   return (
@@ -143,15 +157,17 @@ function isUnanswered({ error_class }: Pick<Trial, 'error_class'>): boolean {
 }
 
 /** Trials that say something of the agent; with `countsSilence`, those that it did not answer too. */
-function sideOf(trials: readonly Pick<Trial, 'verdict' | 'error_class'>[], countsSilence: boolean) {
+function sideOf(trials: readonly Ended[], countsSilence: boolean) {
   const planned = { passes: 0, trials: 0 };
+  const again = { passes: 0, trials: 0 };
   for (const trial of trials) {
     const standing = standingOf(trial);
     if (standing === 'missing' && !countsSilence) continue;
-    planned.trials++;
-    if (standing === 'passed') planned.passes++;
+    const count = trial.rerun ? again : planned;
+    count.trials++;
+    if (standing === 'passed') count.passes++;
   }
-  return { planned, again: { passes: 0, trials: 0 } };
+  return { planned, again };
 }
 
 function findingOf({ case: case_id, baseline, candidate, p }: CaseFinding): Decision['broken'][number] {

@@ -27,8 +27,9 @@ const rules = [
       'critical, if present, is a list of case ids that must not be missing and are judged by themselves',
       'allow_removed, if present, is true where cases may be removed from the suite; false if absent',
       'missing_max_ratio, if present, is a number from 0 to 1, the share of cases that may be missing; 0.05 if absent',
+      'looks, if present, is how often the suite is looked at until it is decided, a whole number from 1 to 5; 1 if absent',
     ],
-    fields: ['mode', 'margin', 'alpha', 'confidence', 'critical', 'allow_removed', 'missing_max_ratio'],
+    fields: ['mode', 'margin', 'alpha', 'confidence', 'critical', 'allow_removed', 'missing_max_ratio', 'looks'],
     breach: gate => ({ ...gate, missing_max_ratio: 5 }),
   }),
   rule({
