@@ -8,7 +8,7 @@ type Finding = Gated['decision']['broken'][number];
 
 /** The verdict in a sentence, then the cases behind it, what was ruled out, and what would settle it. */
 export function gateText(gated: Gated, paint: Paint): string {
-  const { verdict, reason, decision, metrics, notes, sides, skipped } = gated;
+  const { verdict, reason, decision, notes, sides, skipped } = gated;
   const [style, mark, words] = VERDICTS[verdict];
   const lines = [`${paint(style, `${mark} ${words}`)}  ${said(reason)}`, ''];
   const line = (label: string, text: string, as: 'bad' | 'note' | 'faint' = 'faint'): void => {
@@ -23,7 +23,7 @@ export function gateText(gated: Gated, paint: Paint): string {
   const { measured, ruledOut } = suiteWords(gated);
   if (measured !== undefined) line('measured', measured);
   if (ruledOut !== undefined) line('ruled out', ruledOut);
-  for (const text of metricLines(metrics)) line('limit', text);
+  for (const text of keptLimits(decision.metrics)) line('kept', text);
   for (const text of settling(gated)) line('to settle', text, 'note');
   for (const note of notes) line('note', said(note), 'note');
   line('baseline', sideText(sides.baseline));
@@ -73,17 +73,16 @@ function* findingLines(found: readonly Finding[]): Generator<string> {
   if (found.length > LINES_MAX) yield `and ${found.length - LINES_MAX} more`;
 }
 
-function* metricLines(metrics: Gated['metrics']): Generator<string> {
-  for (const { metric, kind, limit, cases, change, low, high } of metrics) {
-    if (change === null || low === null || high === null) continue;
-    // Up is worse in the numbers of the gate, and a score gets worse downwards.
-    const sign = metric === 'score' ? -1 : 1;
-    const signed = (value: number): string => {
-      const shown = Number((sign * (kind === 'ratio' ? 100 : 1) * value).toPrecision(3)) || 0;
-      return `${shown > 0 ? '+' : ''}${shown}${kind === 'ratio' ? ' %' : ''}`;
-    };
-    const [from, to] = sign > 0 ? [low, high] : [high, low];
-    yield `${metric} ${signed(change)} (from ${signed(from)} to ${signed(to)}) over ${counted(cases, 'case')}; ${signed(limit)} is allowed`;
+/** Limits of the gate file that hold. Those that do not are in the reason. */
+function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
+  for (const { metric, bounds, limit, verdict, cases, change, high } of metrics) {
+    if (verdict !== 'no_regression' || change === null || high === null) continue;
+    const isShare = bounds === 'ratio' || bounds === 'p95';
+    const amount = (value: number): string =>
+      `${Number(((isShare ? 100 : 1) * value).toPrecision(3))}${isShare ? ' %' : ''}`;
+    const what = bounds === 'p95' ? `trials beyond the p95 of ${metric}` : metric;
+    const worse = metric === 'score' ? 'less' : 'more';
+    yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${counted(cases, 'case')}; the limit is ${amount(limit)}`;
   }
 }
 

@@ -1,24 +1,18 @@
 import { Fault } from '../base/fault.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
-import { type Comparison, decideComparison, EXIT_CODES, VERDICT_OF } from '../contracts/comparison/index.ts';
-import { type CaseMeasure, casesToAskAgain, type GateTrial } from '../contracts/gate/decide/index.ts';
-import type { Gate } from './gate.ts';
-import { type MetricFinding, metricFindings } from './metric-limits.ts';
-import type { Metric } from './results/row.ts';
+import type { Comparison, Decision } from '../contracts/comparison/index.ts';
+import { casesToAskAgain, type GateTrial } from '../contracts/gate/decide/index.ts';
+import { decide, type Gate } from './gate.ts';
 import type { ResultCase, ResultSide } from './results/side.ts';
 
 /** What the gate says of two sides. */
-export interface GatedResults {
-  readonly verdict: Comparison['verdict'];
-  readonly exit_code: Comparison['exit_code'];
-  readonly reason: string;
-  readonly decision: NonNullable<Comparison['decision']>;
+export interface GatedResults extends Pick<Comparison, 'verdict' | 'exit_code' | 'reason' | 'gate'> {
+  readonly decision: Decision;
   /** About how many more trials of every case on both sides would settle it; null where that is not what is missing. */
   readonly more_trials: number | null;
   /** Cases that one more trial on both sides helps to settle. */
   readonly ask_again: readonly string[];
-  readonly metrics: readonly MetricFinding[];
   /** Cases that have trials in the baseline, and are only listed as skipped in the new results. */
   readonly skipped: readonly string[];
 }
@@ -26,29 +20,20 @@ export interface GatedResults {
 /** Decides on results of any tool as `compare` decides on runs. */
 export function gateResults(baseline: ResultSide, candidate: ResultSide, gate: Gate): GatedResults {
   checkGate(gate, baseline, candidate);
-  const cases = casesOf(baseline, candidate);
-  const { decision, reason, moreTrials } = decideComparison(gate, cases, 0);
-  const metrics = metricFindings(gate.tolerances, metric => measuresOf(baseline, candidate, metric), gate.confidence);
-  const found = VERDICT_OF[decision.cause];
-  const verdict = decision.cause === 'no_pairs' ? found : worstOf([found, ...metrics.map(one => one.verdict)]);
-  const told = metrics.filter(one => one.verdict === verdict).flatMap(({ says }) => says ?? []);
-  const isOpen = verdict === 'not_enough_evidence';
+  const { moreTrials, decision, ...ruling } = decide(gate, {
+    cases: casesOf(baseline, candidate),
+    sides: { baseline: { trials: 1 }, new: { trials: 1 } },
+    summary: {},
+    comparability: { why: null },
+  });
+  const isOpen = ruling.verdict === 'not_enough_evidence';
   return {
-    verdict,
-    exit_code: EXIT_CODES[verdict],
-    reason: [...(found === verdict ? [reason] : []), ...told].join(' '),
+    ...ruling,
     decision,
-    more_trials: moreTrials,
+    more_trials: isOpen ? moreTrials : null,
     ask_again: isOpen ? casesToAskAgain(trialsOf(baseline), trialsOf(candidate), optionsOf(gate)) : [],
-    metrics,
     skipped: decision.removed.filter(id => candidate.cases.has(id)),
   };
-}
-
-/** A regression comes before what is open, and what is open before "no regression". */
-function worstOf(verdicts: readonly Comparison['verdict'][]): Comparison['verdict'] {
-  const order = ['regression', 'not_enough_evidence'] as const;
-  return order.find(one => verdicts.includes(one)) ?? 'no_regression';
 }
 
 /** Cases that were skipped on both sides say nothing of either. */
@@ -65,13 +50,6 @@ function casesOf(baseline: ResultSide, candidate: ResultSide) {
 
 function trialsIn({ cases }: ResultSide, id: string): ResultCase['trials'] {
   return cases.get(id)?.trials ?? [];
-}
-
-function measuresOf(baseline: ResultSide, candidate: ResultSide, metric: Metric): CaseMeasure[] {
-  return [...baseline.cases].map(([id, { measured }]) => ({
-    baseline: measured[metric],
-    candidate: candidate.cases.get(id)?.measured[metric] ?? [],
-  }));
 }
 
 function* trialsOf(side: ResultSide): Generator<GateTrial> {

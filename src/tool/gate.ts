@@ -20,7 +20,6 @@ export interface GateOptions extends GateSettings {
 
 /** The verdict on results of any tool, and what it rests on. */
 export interface Gated extends GatedResults {
-  readonly gate: Gate;
   readonly sides: { readonly baseline: GatedSide; readonly new: GatedSide };
   readonly notes: readonly string[];
 }
@@ -45,7 +44,6 @@ export async function gate(options: GateOptions): Promise<Gated> {
   const results = gateResults(baseline.side, candidate.side, settings);
   return {
     ...results,
-    gate: settings,
     sides: { baseline: summaryOf(baseline), new: summaryOf(candidate) },
     notes: [
       ...namesNote(results, baseline, candidate),

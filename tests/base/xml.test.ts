@@ -25,7 +25,7 @@ const nameArbitrary = fc.stringMatching(/^[A-Za-z_][\w.-]{0,8}$/);
 const textArbitrary = fc
   .string({ unit: 'binary', maxLength: 12 })
   .filter(text => !text.includes('\0') && text.isWellFormed());
-const elementOf = fc.memo<Element>(depth =>
+const elementOf: (depth: number) => fc.Arbitrary<Element> = fc.memo<Element>(depth =>
   fc.record({
     name: nameArbitrary,
     attributes: fc.dictionary(nameArbitrary, textArbitrary, { maxKeys: 4, noNullPrototype: true }),

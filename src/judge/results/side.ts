@@ -1,7 +1,7 @@
-import { METRIC_NAMES, type Metric, type ResultRow, ResultTrouble } from './row.ts';
+import { type Metric, type ResultRow, ResultTrouble } from './row.ts';
 
 /** A trial as a comparison counts it. */
-export interface ResultTrial {
+export interface ResultTrial extends Readonly<Record<Metric, number | null>> {
   readonly verdict: 'pass' | 'fail';
   readonly error_class: null;
   readonly rerun?: true;
@@ -10,7 +10,6 @@ export interface ResultTrial {
 /** What one side shows of a case. */
 export interface ResultCase {
   readonly trials: ResultTrial[];
-  readonly measured: Readonly<Record<Metric, number[]>>;
   /** How often it was listed and not tried. */
   skipped: number;
 }
@@ -43,11 +42,13 @@ export class ResultSide {
     }
     if (++this.trials > TRIALS_MAX)
       throw new ResultTrouble(line, `The side has more than ${TRIALS_MAX.toLocaleString('en-US')} trials`);
-    one.trials.push(TRIALS[pass ? 'pass' : 'fail'][isRerun ? 'again' : 'planned']);
-    for (const metric of METRIC_NAMES) {
-      const value = metrics[metric];
-      if (value !== undefined) one.measured[metric].push(value);
-    }
+    one.trials.push({
+      verdict: pass ? 'pass' : 'fail',
+      error_class: null,
+      ...NOT_MEASURED,
+      ...metrics,
+      ...(isRerun && { rerun: true }),
+    });
   }
 
   #caseOf(name: string, line: number): ResultCase {
@@ -55,7 +56,7 @@ export class ResultSide {
     if (known) return known;
     if (this.cases.size === CASES_MAX)
       throw new ResultTrouble(line, `The side has more than ${CASES_MAX.toLocaleString('en-US')} cases`);
-    const made = { trials: [], measured: { latency_ms: [], cost_usd: [], score: [] }, skipped: 0 };
+    const made = { trials: [], skipped: 0 };
     this.cases.set(name, made);
     return made;
   }
@@ -65,14 +66,4 @@ const NAME_BYTES_MAX = 1_024;
 const CASES_MAX = 100_000;
 const TRIALS_MAX = 1_000_000;
 
-/** A million trials share four objects. */
-const TRIALS: Readonly<Record<'pass' | 'fail', Readonly<Record<'planned' | 'again', ResultTrial>>>> = {
-  pass: {
-    planned: { verdict: 'pass', error_class: null },
-    again: { verdict: 'pass', error_class: null, rerun: true },
-  },
-  fail: {
-    planned: { verdict: 'fail', error_class: null },
-    again: { verdict: 'fail', error_class: null, rerun: true },
-  },
-};
+const NOT_MEASURED: Readonly<Record<Metric, null>> = { latency_ms: null, cost_usd: null, score: null };
