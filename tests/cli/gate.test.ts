@@ -47,7 +47,7 @@ test('says the verdict first, then counts, what was ruled out and what would set
   expect(code).toBe(3);
   expect(stdout).toBe(
     [
-      '? Not enough evidence  1 of 30 cases looks broken, and could still be chance: case-7 (1/1 → 0/1). Ask it again on both sides, up to 6 times.',
+      '? Not enough evidence  1 of 30 cases looks broken, and could still be chance: “case-7” (1/1 → 0/1). Ask it again on both sides, up to 6 times.',
       '',
       '  suspect    case-7  1/1 → 0/1  (p = 0.25 if it has not changed)',
       '  measured   30 cases pass 3.3 points less often than before (p = 0.25 if nothing has changed)',
@@ -75,7 +75,7 @@ test('ends with 0, 1 and 3 for no regression, a regression and too little eviden
   const broken = gate(cwd, 'before.csv', 'broken.csv');
   expect(broken).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^✗ Regression {2}1 of 30 cases broke, beyond chance: case-7 \(6\/6 → 0\/6\)\./),
+    stdout: expect.stringMatching(/^✗ Regression {2}1 of 30 cases broke, beyond chance: “case-7” \(6\/6 → 0\/6\)\./),
   });
   expect(broken.stdout).toContain('\n  broken     case-7  6/6 → 0/6  (p < 0.001 if it has not changed)\n');
   expect(gate(cwd, 'once.csv', 'again.csv').code).toBe(0);

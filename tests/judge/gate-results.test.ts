@@ -50,7 +50,7 @@ describe('the gate on results of any tool', () => {
   test('calls a case that broke a regression, with its counts', () => {
     const found = gateResults(sideOf(cases(10, '111111')), sideOf(cases(10, '111111', { c3: '000000' })), gateOf({}));
     expect(found).toMatchObject({ verdict: 'regression', exit_code: 1, decision: { cause: 'broken' } });
-    expect(found.reason).toBe('1 of 10 cases broke, beyond chance: c3 (6/6 → 0/6).');
+    expect(found.reason).toBe('1 of 10 cases broke, beyond chance: “c3” (6/6 → 0/6).');
     expect(found.decision.broken).toMatchObject([
       { case_id: 'c3', baseline: { passes: 6, trials: 6 }, new: { passes: 0, trials: 6 } },
     ]);

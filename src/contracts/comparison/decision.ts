@@ -4,6 +4,7 @@ import {
   decideCases,
   type GateDecision,
   type GateMode,
+  named,
 } from '../gate/decide/index.ts';
 import { type Counts, countsOf, type TriedCases } from './counts.ts';
 import { decideMetrics } from './metrics.ts';
@@ -109,13 +110,6 @@ const REASONS: Readonly<
   removed: removed =>
     `${removed.length === 1 ? 'A case of the baseline is' : `${removed.length} cases of the baseline are`} no longer in the suite: ${named(removed)}. --allow-removed accepts this.`,
 };
-
-function named(ids: readonly string[]): string {
-  const more = ids.length - NAMED_MAX;
-  return [...ids.slice(0, NAMED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
-}
-
-const NAMED_MAX = 5;
 
 function findingOf({ case: case_id, baseline, candidate, p }: CaseFinding): Decision['broken'][number] {
   return { case_id, baseline, new: candidate, p };
