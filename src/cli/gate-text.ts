@@ -45,7 +45,10 @@ function suiteWords({ decision, gate }: Gated): { readonly measured?: string; re
   const chance = drop > 0 ? ` (${probability(p)} if nothing has changed)` : '';
   return {
     measured: `${counted(cases, 'case')} ${cases === 1 ? 'passes' : 'pass'} ${rate} before${chance}`,
-    ruledOut: `a drop of more than ${points(Math.max(0, high))}, with ${round(100 * (gate.confidence ?? 0.95))} % confidence`,
+    ruledOut:
+      high >= 1
+        ? 'nothing yet'
+        : `a drop of more than ${points(Math.max(0, high))}, with ${round(100 * (gate.confidence ?? 0.95))} % confidence`,
   };
 }
 

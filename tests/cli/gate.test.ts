@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { proctor, temporaryFolder } from '../support.ts';
+import { proctor, ROOT, temporaryFolder } from '../support.ts';
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const cwd = temporaryFolder();
@@ -202,4 +203,15 @@ test('writes nothing', () => {
   const cwd = folderWith({ 'before.csv': table(9, 1), 'after.csv': table(9, 2) });
   gate(cwd, 'before.csv', 'after.csv');
   expect(readdirSync(cwd).sort()).toEqual(['after.csv', 'before.csv']);
+});
+
+test('docs/ci.md shows what its example prints', () => {
+  const page = readFileSync(path.join(ROOT, 'docs', 'ci.md'), 'utf8');
+  const [, script = '', shown] =
+    /<!-- gate example: run by tests -->\n```sh\n(.*?)```\n\n```text\n(.*?)```/s.exec(page) ?? [];
+  const lines = script.trim().split('\n');
+  const cwd = temporaryFolder();
+  for (const line of lines.slice(0, -1)) execFileSync('sh', ['-c', line], { cwd });
+  expect(lines.at(-1)).toBe('proctor gate before.csv after.csv');
+  expect(gate(cwd, 'before.csv', 'after.csv')).toEqual({ code: 3, stdout: shown, stderr: '' });
 });

@@ -1,7 +1,7 @@
 import { type Metric, type ResultRow, ResultTrouble } from './row.ts';
 
 /** A trial as a comparison counts it. */
-export interface ResultTrial extends Readonly<Record<Metric, number | null>> {
+interface ResultTrial extends Readonly<Record<Metric, number | null>> {
   readonly verdict: 'pass' | 'fail';
   readonly error_class: null;
   readonly rerun?: true;
