@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { proctor, ROOT, temporaryFolder } from '../support.ts';
@@ -172,6 +172,8 @@ test.each([
     ['before.csv', 'bad.csv'],
     'bad.csv, line 3: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty.',
   ],
+  [['before.csv', 'pipe.csv'], 'pipe.csv cannot be read: it is not a file of at most 64 MiB.'],
+  [['before.csv', 'large.csv'], 'large.csv cannot be read: it is not a file of at most 64 MiB.'],
   [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and entities of their own are not read.'],
   [
     ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
@@ -193,6 +195,9 @@ test.each([
   };
   const cwd = folderWith(files);
   mkdirSync(path.join(cwd, 'empty'));
+  execFileSync('mkfifo', [path.join(cwd, 'pipe.csv')]);
+  writeFileSync(path.join(cwd, 'large.csv'), '');
+  truncateSync(path.join(cwd, 'large.csv'), 64 * 1024 * 1024 + 1);
   symlinkSync('before.csv', path.join(cwd, 'link.csv'));
   const { code, stdout, stderr } = gate(cwd, ...words);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${says}\n` });

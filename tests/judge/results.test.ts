@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readResults } from '../../src/judge/results/read.ts';
 import { type ResultRow, ResultTrouble } from '../../src/judge/results/row.ts';
@@ -196,6 +197,34 @@ test.each([
   [Buffer.from([0x63, 0xc3, 0x28]), 'The file is not valid UTF-8'],
 ])('rejects bytes that are no text: %j', (bytes, says) => {
   expect(() => readResults(bytes)).toThrow(says);
+});
+
+const WHOLE: readonly string[] = [
+  'case,trial,pass,latency_ms\n"a ""b""",1,true,2.5\nc,2,,\n',
+  '{"case":"a","pass":true}\n{"case":"b","pass":null,"score":0.5}\n',
+  '<testsuites><testsuite><testcase name="a" time="1"><failure m="&lt;"/></testcase></testsuite></testsuites>',
+  '{"results":{"tests":[{"name":"a","status":"passed","suite":["x"],"retries":0}]}}',
+];
+
+test('either reads a damaged file or says in a sentence why not', () => {
+  const damage = fc.tuple(fc.constantFrom(...WHOLE), fc.nat(), fc.nat({ max: 4 }), fc.uint8Array({ maxLength: 4 }));
+  fc.assert(
+    fc.property(damage, ([whole, place, taken, put]) => {
+      const bytes = Buffer.from(whole);
+      const at = place % bytes.length;
+      const damaged = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + taken)]);
+      try {
+        const side = new ResultSide();
+        side.add(readResults(damaged).rows, false);
+        for (const { trials } of side.cases.values())
+          for (const { latency_ms } of trials) expect(latency_ms ?? 0).toBeGreaterThanOrEqual(0);
+      } catch (error) {
+        if (!(error instanceof ResultTrouble)) throw error;
+        expect(error.message.length).toBeLessThan(200);
+      }
+    }),
+    { seed: 11, numRuns: 3_000 },
+  );
 });
 
 describe('a side', () => {
