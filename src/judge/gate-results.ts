@@ -89,4 +89,6 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Gate>([
   'critical',
   'allow_removed',
   'looks',
+  // A budget for asking, which this command does not do.
+  'again',
 ]);
