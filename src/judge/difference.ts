@@ -30,7 +30,7 @@ export const WEIGHT = {
   somewhat: 3,
   /** The same calls with the same answers, but not one after another, or not at the first attempt. */
   manner: 2,
-  /** Nothing but ids and times. */
+  /** Nothing but ids and times, or the ranks of documents. */
   passing: 1,
 } as const;
 

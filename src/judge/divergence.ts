@@ -23,7 +23,9 @@ export function differencesOf(baseline: CaseArtifact, candidate: CaseArtifact, n
   const failure = differenceOfFailures(baseline, candidate, names);
   if (failure) return [{ ...failure, order: 0 }];
   const steps = stepDifferences(baseline, candidate, names);
-  if (steps.some(({ weight }) => weight > WEIGHT.passing)) return steps;
+  // An output among the events follows from the other steps, like the one beside them.
+  const acts = steps.filter(({ kind }) => kind !== 'output');
+  if (acts.some(({ weight }) => weight > WEIGHT.passing)) return acts;
   const last =
     actionDifference(baseline.proposed_actions ?? [], candidate.proposed_actions ?? [], names) ??
     differenceOfOutputs(baseline, candidate);

@@ -49,7 +49,7 @@ function sureness(
   isFirst: boolean,
   failed: Failed,
 ): { readonly confidence: Divergence['confidence']; readonly why: string } {
-  const { plainly, atMost } = difference;
+  const { kind, plainly, atMost, weight } = difference;
   if (atMost === 'low') return { confidence: 'low', why: 'Perhaps the cause: nothing that says more differs.' };
   const about = aboutOf(difference, failed);
   if (atMost === undefined && isFirst) {
@@ -59,6 +59,9 @@ function sureness(
     }
   }
   const names = failingNames(failed);
+  if (kind === 'tool_choice' && weight === WEIGHT.somewhat && !about && !names.includes('max_steps')) {
+    return { confidence: 'low', why: 'Perhaps the cause: agents often make a call more or less that does not matter.' };
+  }
   if (names.length > 0) {
     return {
       confidence: 'medium',

@@ -43,7 +43,7 @@ export function isEffort(name: string): boolean {
 const ABOUT: Readonly<Partial<Record<Divergence['kind'], RegExp>>> = {
   tool_choice: /^(?:tool_|action_required)/,
   retrieval: /^retrieval_required$/,
-  output: /^(?:not_)?(?:contains|equals|regex|json_)|^must_|^script$|^evidence_/,
+  output: /^(?:not_)?(?:contains|equals|regex|json_)|^must_|^evidence_/,
 };
 
 /** What expectations of tools and actions say, which name one. */

@@ -33,8 +33,8 @@ export function matchSteps(before: readonly Step[], now: readonly Step[]): Match
     const [[from, to], [fromNow, toNow]] = [stretch.baseline, stretch.candidate];
     if (stretch.same) for (let index = from; index < to; index++) same.push([index, fromNow + index - from]);
     else {
-      for (let index = from; index < to; index++) gone.push({ index, number, after: from });
-      for (let index = fromNow; index < toNow; index++) come.push({ index, number, after: from });
+      for (let index = from; index < to; index++) gone.push({ index, number, after: from, end: to });
+      for (let index = fromNow; index < toNow; index++) come.push({ index, number, after: from, end: to });
     }
   }
   const take = (keyBefore: (loose: Loose) => string, keyNow: (loose: Loose) => string): PairOfSteps[] => {
@@ -64,7 +64,7 @@ export function matchSteps(before: readonly Step[], now: readonly Step[]): Match
     changed,
     replaced,
     gone: gone.map(({ index }) => index),
-    come: come.map(({ index, after }) => [index, after]),
+    come: placedAfter(come, [...same, ...changed, ...replaced]),
     isWhole,
   };
 }
@@ -73,7 +73,21 @@ export function matchSteps(before: readonly Step[], now: readonly Step[]): Match
 interface Loose {
   readonly index: number;
   readonly number: number;
+  /** Where the stretch begins and ends in the baseline. */
   readonly after: number;
+  readonly end: number;
+}
+
+/** Each behind the partner of the step before it, if that one is in the same stretch, or where its stretch begins. */
+function placedAfter(come: readonly Loose[], pairs: readonly PairOfSteps[]): Matched['come'] {
+  const partners = new Map(pairs.map(([before, now]) => [now, before]));
+  let last: readonly [now: number, after: number] | undefined;
+  return come.map(({ index, after, end }) => {
+    const partner = partners.get(index - 1);
+    const behind = last && last[0] === index - 1 ? last[1] : partner === undefined ? after : partner + 1;
+    last = [index, Math.min(Math.max(after, behind), end)];
+    return last;
+  });
 }
 
 /** What was asked, and without ids and times if the other side asked nothing that is the same with them. */

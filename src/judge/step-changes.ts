@@ -3,9 +3,12 @@ import { differingKeys, quoted, quotedList } from './quoted.ts';
 import { DID, KIND, place, type Told, toolOf, toolsIn } from './step-words.ts';
 import { type Call, lasting, type Reply, type Retrieval, type Step } from './steps.ts';
 
-/** What differs between two steps that asked the same: what came of them. Undefined where nothing does. */
-export function otherOutcome(was: Step, is: Step, names: Names): Told | undefined {
-  if (was.kind === 'call' && is.kind === 'call') return otherReply(was, is, names);
+/**
+ * What differs between two steps that asked the same: what came of them. Undefined where nothing does. `idle` are the keys
+ * of `idleKeys`.
+ */
+export function otherOutcome(was: Step, is: Step, idle: ReadonlySet<string>, names: Names): Told | undefined {
+  if (was.kind === 'call' && is.kind === 'call') return otherReply(was, is, idle, names);
   if (was.kind === 'retrieval' && is.kind === 'retrieval') {
     const isSame = was.docs.join('\n') === is.docs.join('\n') && was.snippets === is.snippets;
     return isSame && was.query === is.query ? undefined : changedStep(was, is, names);
@@ -16,9 +19,20 @@ export function otherOutcome(was: Step, is: Step, names: Names): Told | undefine
   return undefined;
 }
 
-function otherReply(was: Call, is: Call, names: Names): Told | undefined {
+/** Arguments with an id or a time that differs between calls that were answered alike, so it decides nothing. */
+export function idleKeys(pairs: readonly (readonly [Step, Step])[]): ReadonlySet<string> {
+  return new Set(
+    pairs.flatMap(([was, is]) => {
+      if (was.kind !== 'call' || is.kind !== 'call' || was.asks === is.asks || !was.reply) return [];
+      return hasChanged(was.reply, is.reply) ? [] : differingKeys(was.args, is.args);
+    }),
+  );
+}
+
+function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names): Told | undefined {
+  const isAsked = was.asks === is.asks || differingKeys(was.args, is.args).every(key => idle.has(key));
   // They are matched without ids and times, and these may be what matters.
-  if (was.asks !== is.asks) return changedStep(was, is, names);
+  if (!isAsked) return changedStep(was, is, names);
   const tools = [is.tool];
   const tool = toolOf(is);
   if (!was.reply || !is.reply) {
@@ -45,6 +59,7 @@ function otherReply(was: Call, is: Call, names: Names): Told | undefined {
   if (hasChanged(was.reply, is.reply))
     return { ...met, says: `${tool} was asked the same and answered something else` };
   if (was.attempts !== is.attempts) return otherAttempts(was, is, names);
+  if (was.asks !== is.asks) return changedStep(was, is, names);
   if (was.reply.payload === is.reply.payload) return undefined;
   return { ...met, says: `The answer of ${tool} has other ids or times`, weight: WEIGHT.passing, atMost: 'low' };
 }
@@ -105,10 +120,12 @@ export function changedStep(was: Step, is: Step, names: Names): Told {
   };
 }
 
-function changedRetrieval(was: Retrieval, is: Retrieval): Pick<Told, 'kind' | 'says' | 'weight' | 'isMet'> {
+type Unplaced = Omit<Told, 'baselineAt' | 'newAt'>;
+
+function changedRetrieval(was: Retrieval, is: Retrieval): Unplaced {
   const isSameQuery = was.query === is.query;
   const query = isSameQuery ? 'The same query' : 'Another query';
-  const told = (says: string, weight: Told['weight']): Pick<Told, 'kind' | 'says' | 'weight' | 'isMet'> => ({
+  const told = (says: string, weight: Told['weight']): Unplaced => ({
     kind: 'retrieval',
     says,
     weight,
@@ -121,7 +138,7 @@ function changedRetrieval(was: Retrieval, is: Retrieval): Pick<Told, 'kind' | 's
   const come = is.docs.filter(doc => !known.has(doc));
   if (come.length > 0) return told(`${query} found ${quotedList(come)} in addition`, WEIGHT.otherwise);
   if (was.docs.join('\n') !== is.docs.join('\n')) {
-    return told(`${query} found the same documents in another order`, WEIGHT.somewhat);
+    return { ...told(`${query} found the same documents in another order`, WEIGHT.passing), atMost: 'low' };
   }
   return isSameQuery
     ? told('The same documents have other snippets', WEIGHT.otherwise)

@@ -1,7 +1,7 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Difference, Names } from './difference.ts';
 import { type Matched, matchSteps } from './match-steps.ts';
-import { changedStep, otherOutcome, replacedStep } from './step-changes.ts';
+import { changedStep, idleKeys, otherOutcome, replacedStep } from './step-changes.ts';
 import { countedSteps } from './step-counts.ts';
 import { orderOfSteps } from './step-order.ts';
 import { type Told, toolsIn } from './step-words.ts';
@@ -17,10 +17,11 @@ export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact,
   const ends = batchEnds(before);
   const tools = { before: new Set(toolsIn(before)), now: new Set(toolsIn(now)) };
   const isRetried = retriedIn(now, matched);
+  const idle = idleKeys([...same, ...moved].map(pairOf));
   const found: Difference[] = ordered ? [ordered] : [];
   // Another order explains what came of the steps that were moved.
   for (const pair of ordered?.kind === 'tool_order' ? same : [...same, ...moved]) {
-    const other = otherOutcome(...pairOf(pair), names);
+    const other = otherOutcome(...pairOf(pair), idle, names);
     if (other && !isRetried(other, pair[1]))
       found.push({ ...other, order: (other.isMet ? (ends[pair[0]] as number) : pair[0]) + MET_LATER });
   }
@@ -38,7 +39,7 @@ export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact,
   found.push(...countedSteps(before, now, matched, names));
   if (isWhole) return found;
   const note = '(of these long streams only beginning and end were aligned)';
-  return found.map(one => ({ ...one, says: `${one.says} ${note}` }));
+  return found.map(one => Object.assign({}, one, { says: `${one.says} ${note}` }));
 }
 
 /** An answer comes after its call, and after all calls that were made together with it. */

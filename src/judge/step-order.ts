@@ -22,7 +22,7 @@ export function orderOfSteps(
 
 const ORDERED: ReadonlySet<Step['kind']> = new Set(['call', 'retrieval']);
 
-/** Among more steps that were moved than this, the first that changed places with another is looked for in vain. */
+/** Each step that was moved is held against all others, so only this many are. */
 const LOOKED_AT_MAX = 500;
 
 /** The step next to it that came after it on one side and before it on the other. */
@@ -32,7 +32,6 @@ function nearestReversed(
   common: readonly PairOfSteps[],
   [i, j]: PairOfSteps,
 ): PairOfSteps | undefined {
-  const batchOf = (steps: readonly Step[], index: number): number => (steps[index] as Step).batch;
   let nearest: PairOfSteps | undefined;
   for (const pair of common) {
     const [k, l] = pair;
@@ -41,6 +40,10 @@ function nearestReversed(
     if (was * is < 0 && (!nearest || Math.abs(k - i) < Math.abs(nearest[0] - i))) nearest = pair;
   }
   return nearest;
+}
+
+function batchOf(steps: readonly Step[], index: number): number {
+  return (steps[index] as Step).batch;
 }
 
 function otherOrder(

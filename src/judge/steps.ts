@@ -166,7 +166,7 @@ function withRetries(steps: readonly Step[]): Step[] {
 }
 
 function isRetry({ asks, reply }: Call, next: Call): boolean {
-  return asks === next.asks && reply?.status === 'error' && reply.at < next.at;
+  return reply?.status === 'error' && reply.at < next.at && lasting(asks) === lasting(next.asks);
 }
 
 /** A text without the ids and times that are made up anew in every run. */

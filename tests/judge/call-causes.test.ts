@@ -68,7 +68,7 @@ describe('the order of calls', () => {
   test('is no difference between calls that overlap by a clock that agrees with their latencies', () => {
     const timed = (tool: string, from: number, to: number): Event[] => [
       call(tool, {}, tool, from),
-      { ...result(`of ${tool}`, tool, 'ok', to), latency_ms: to - from } as Event,
+      { ...result(`of ${tool}`, tool, 'ok', to), latency_ms: to - from },
     ];
     expect(
       cause([...timed('a', 10, 90), ...timed('b', 20, 50)], [...timed('b', 11, 60), ...timed('a', 13, 80)]),
