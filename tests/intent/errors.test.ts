@@ -183,7 +183,10 @@ describe('RUN_E003: an intent that breaks a rule', () => {
 
   test('but 100,000 constraints are fine', async () => {
     const constraints = Array.from({ length: 100_000 }, (_, at) => `must keep thing ${at}, within 5 seconds`);
-    const { result } = await ran({ goal: 'g', constraints }, { mode: 'plan-only' });
+    const { result } = await ran(
+      { goal: 'g', files: [{ path: 'a', content: '' }], constraints },
+      { mode: 'plan-only' },
+    );
     expect(result.decision.accepted).toBe(true);
   });
 });

@@ -4,6 +4,9 @@ import type { Asked } from '../../src/run/intent/decide.ts';
 import { placeholdersIn } from '../../src/run/intent/placeholders.ts';
 import { decided, fault, node, own, questionsIn } from './world.ts';
 
+/** Something to put in place, so that nobody asks what makes it so. */
+const files = [{ path: 'note.txt', content: '' }];
+
 const keysIn = (intent: object): string[] => placeholdersIn({ goal: 'g', ...intent }).map(({ key }) => key);
 
 describe('placeholders', () => {
@@ -157,7 +160,7 @@ describe('a question that is answered', () => {
   ];
 
   test.each(CASES)('%s: by its key, and by its id', (_, rest, keys, answers) => {
-    const intent = { goal: 'Do it', ...rest };
+    const intent = { goal: 'Do it', files, ...rest };
     const more: Partial<Asked> = {
       profile: PROFILE,
       mode: keys.includes('commands') ? 'execute-sandbox' : 'plan-only',
@@ -172,14 +175,14 @@ describe('a question that is answered', () => {
   });
 
   test('and one that is not: what is answered stays, and the rest is asked', () => {
-    const half = decided({ goal: '<a> and <b>' }, { answers: { a: 'A' } });
+    const half = decided({ goal: '<a> and <b>', files }, { answers: { a: 'A' } });
     expect(questionsIn(half)).toEqual(['b']);
     expect(half.intent.goal).toBe('A and <b>');
   });
 
   test('can raise the next, which the same answers answer', () => {
     const answers = { a: '<b>', b: '<c>', c: 'end' };
-    expect(decided({ goal: 'to the <a>' }, { answers })).toMatchObject({
+    expect(decided({ goal: 'to the <a>', files }, { answers })).toMatchObject({
       kind: 'BUNDLE',
       intent: { goal: 'to the end' },
     });
@@ -318,5 +321,5 @@ describe('a question that is answered', () => {
 
 test('there are never more questions than can be read', () => {
   const constraints = Array.from({ length: 100_000 }, (_, at) => `thing ${at} is TBD`);
-  expect(questionsIn(decided({ goal: 'g', constraints })).length).toBe(100);
+  expect(questionsIn(decided({ goal: 'g', files, constraints })).length).toBe(100);
 });

@@ -2,7 +2,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { unsafePath } from '../../base/path.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { uniqueAdvice } from '../lists.ts';
-import { must, mustWhenStrict, rulesFor, should } from '../rule.ts';
+import { must, mustWhenStrict, rulesFor } from '../rule.ts';
 import { builtInProfile, builtInProfiles } from './built-in.ts';
 import { type Profile, profileShape } from './shape.ts';
 import { PL } from './invariants.ts';
