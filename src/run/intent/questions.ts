@@ -110,7 +110,7 @@ function strayChecks({ accept = [], outputs = [] }: Intent): Ask[] {
   const isOutput = (path: string): boolean => all.has(path) || foldersAbove(path).some(folder => all.has(folder));
   return accept.flatMap(({ check, equals = 0, path = '' }, index) => {
     if (check === 'exit_code') return equals === 0 ? [] : [ofExitCode(equals, index)];
-    return isOutput(path) ? [] : [ofStrayFile(path, index)];
+    return isOutput(path) || isOpen(path) ? [] : [ofStrayFile(path, index)];
   });
 }
 
