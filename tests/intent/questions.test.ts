@@ -132,7 +132,7 @@ describe('contradictions', () => {
     [{ constraints: ['must not log', 'must not sing'] }, []],
     [
       { constraints: ['must not log', 'must sing', 'must log', 'must not sing!', 'must not sing', 'must dance'] },
-      ['2 constraints[0]', '4 constraints[1]'],
+      ['2 constraints[0]', '3 constraints[1]', '4 constraints[1]'],
     ],
     [
       { constraints: ['must sing', 'must not sing', 'must sing', 'must not sing . '] },
