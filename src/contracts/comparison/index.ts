@@ -6,7 +6,9 @@ import { comparisonShape } from './shape.ts';
 export { SAYS_BYTES_MAX } from './case-rules.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
-export { type Decided, decideComparison, VERDICT_OF } from './decision.ts';
+export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';
+export { countsOf } from './counts.ts';
+export { metricSentence } from './metrics.ts';
 export { EXIT_CODES } from './verdict-rule.ts';
 
 export const comparison: Contract = {
@@ -22,7 +24,7 @@ export const comparison: Contract = {
   beyond: [
     'whether the runs that it names were judged as it says',
     'whether the first difference is the cause',
-    'whether the intervals were drawn as they should be',
+    'whether the intervals of the metrics are those of their pairs',
   ],
   bytesMax: 256 * MIB,
   example: comparisonExample,
