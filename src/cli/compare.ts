@@ -15,6 +15,7 @@ import { namedKey } from './variables.ts';
 export interface CompareFlags {
   readonly gate?: string;
   readonly allowRemoved?: true;
+  readonly allowWeakened?: true;
   readonly format?: readonly Format[];
   readonly out?: string;
   readonly again?: true;
@@ -33,6 +34,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
       ...(flags.allowRemoved && { allowRemoved: true }),
+      ...(flags.allowWeakened && { allowWeakened: true }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.again && { again: true }),
       ...(flags.key !== undefined && { key: flags.key }),

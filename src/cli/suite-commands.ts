@@ -78,6 +78,7 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
       'balanced (default), proven (rules out a drop beyond the margin), strict (any case that broke), or a file',
     )
     .option('--allow-removed', 'accept that cases of the baseline are no longer in the suite')
+    .option('--allow-weakened', 'accept that cases ask less than in the baseline')
     .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
     .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
     .option('--again', 'judge the runs again, whatever evaluation lies in their folders')

@@ -1,9 +1,9 @@
 import { documentIn } from '../evidence/read.ts';
-import { readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
+import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import type { ArtifactReader, CaseName, Conditions, Judged, TrialOfSide } from './compare-input.ts';
+import type { ArtifactReader, CaseName, CaseReader, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
@@ -33,6 +33,17 @@ export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
 
 export const artifactInFolder: ArtifactReader = ({ folder }, caseId) =>
   folder === undefined ? undefined : readCaseArtifact(folder, caseId);
+
+/** Reads the cases of runs out of their folders. Each folder is looked through once, when its first case is asked for. */
+export function casesInFolders(): CaseReader {
+  const readers = new Map<string, ReturnType<typeof casesById>>();
+  return ({ folder }, caseId) => {
+    if (folder === undefined) return undefined;
+    const reader = readers.get(folder) ?? casesById(folder);
+    readers.set(folder, reader);
+    return reader(caseId);
+  };
+}
 
 /** Another target is what `new` means; another kind of target, other bounds or another sandbox are not. */
 function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Conditions {

@@ -94,6 +94,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   gate: true,
   mode: true,
   allowRemoved: true,
+  allowWeakened: true,
   formats: true,
   out: true,
   again: true,

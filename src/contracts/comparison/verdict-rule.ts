@@ -28,7 +28,11 @@ export const CM3 = rule({
     if (exit_code !== EXIT_CODES[verdict]) yield must('exit_code', `must be ${EXIT_CODES[verdict]} with this verdict`);
     const isHopeless =
       comparability.state === 'not_comparable' || sides.baseline.trials === 0 || sides.new.trials === 0;
-    const found = decision ? VERDICT_OF[decision.cause] : isWorse({ gate, summary, statistics }) ? 'regression' : undefined;
+    const found = decision
+      ? VERDICT_OF[decision.cause]
+      : isWorse({ gate, summary, statistics })
+        ? 'regression'
+        : undefined;
     const isRegression = !isHopeless && (gate.breaches.length > 0 || found === 'regression');
     const isThin = summary.missing > (gate.missing_max_ratio ?? MISSING_MAX_RATIO) * summary.cases;
     if (isHopeless && verdict !== 'not_enough_evidence') {
@@ -56,13 +60,13 @@ export const CM11 = rule({
   title: 'Decision Follows From Trials',
   why: 'The verifier decides again from the same trials, so a changed number cannot carry a verdict.',
   asks: [
-    'decision, if present, has cause, cases, drop, high, p, broken, suspects and removed',
-    'each is what the gate computes from the trials of the cases and from its own settings',
+    'decision, if present, has cause, cases, drop, high, p, broken, suspects, removed and weakened',
+    'each is what the gate computes from the trials of the cases, from changed and from its own settings',
     'drop, high and p are null where no case has trials on both sides, or mode is strict',
     'mode is not statistical where decision is present',
   ],
   fields: ['decision'],
-  reads: ['gate', 'cases[].baseline', 'cases[].new', 'summary.without_expectations'],
+  reads: ['gate', 'cases[].baseline', 'cases[].new', 'cases[].changed', 'summary.without_expectations'],
   *check({ decision, gate, cases, summary }) {
     if (!decision) return;
     const { mode } = gate;

@@ -29,6 +29,7 @@ export const gateKeys = {
   confidence: z.optional(share()),
   critical: z.optional(z.array(caseId())),
   allow_removed: z.optional(z.boolean()),
+  allow_weakened: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
 };
 
