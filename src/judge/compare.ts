@@ -87,8 +87,7 @@ function commonCases(pairs: readonly Pair[]): { common: number; askedOtherwise: 
 
 /** On each side, the number of the first trial that knows the case, or -1. */
 function firstKnown({ judged }: Pair): { readonly before: number; readonly now: number } {
-  const isKnown = (one: JudgedCase | undefined): boolean => one !== undefined;
-  return { before: judged.baseline.findIndex(isKnown), now: judged.candidate.findIndex(isKnown) };
+  return { before: judged.baseline.findIndex(Boolean), now: judged.candidate.findIndex(Boolean) };
 }
 
 function isOtherCase(pair: Pair): boolean {
