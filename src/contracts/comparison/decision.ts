@@ -1,20 +1,20 @@
-import {
-  type CaseFinding,
-  type CaseTrials,
-  decideCases,
-  type GateDecision,
-  type GateMode,
-} from '../gate/decide/index.ts';
+import { type CaseFinding, decideCases, type GateDecision, type GateMode } from '../gate/decide/index.ts';
+import { type Counts, countsOf } from './counts.ts';
 import { isWeakened } from './changed.ts';
-import type { ComparedCase, Comparison, Decision } from './shape.ts';
-import { standingOf, type Trial } from './trial.ts';
+import { decideMetrics } from './metrics.ts';
+import type { Comparison, Decision } from './shape.ts';
 
 type GateSettings = Pick<
   Comparison['gate'],
-  'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed' | 'allow_weakened'
+  | 'tolerances'
+  | 'margin'
+  | 'alpha'
+  | 'confidence'
+  | 'critical'
+  | 'missing_max_ratio'
+  | 'allow_removed'
+  | 'allow_weakened'
 > & { readonly mode: GateMode };
-
-type Cases = readonly Pick<ComparedCase, 'case_id' | 'baseline' | 'new' | 'changed'>[];
 
 /** What the gate finds, and its sentence. Judging writes it, and verifying computes it again. */
 export interface Decided {
@@ -23,18 +23,23 @@ export interface Decided {
   readonly moreTrials: number | null;
 }
 
+/** What a decision follows from. */
+export type DecisionInput = Pick<Comparison, 'cases' | 'sides' | 'summary'>;
+
 /** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
-export function decideComparison(gate: GateSettings, cases: Cases, withoutExpectations: number): Decided {
-  const facts = factsOf(cases);
+export function decideComparison(gate: GateSettings, { cases, sides, summary }: DecisionInput): Decided {
+  const { baseline, new: candidate } = sides;
+  const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
   const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio } = gate;
   const given = { margin, alpha, confidence, critical, missingMaxRatio };
   const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const decided = decideCases(facts.counted, { mode, ...settings });
-  const removed = gate.allow_removed ? [] : facts.removed;
+  const decided = decideCases(counts.counted, { mode, ...settings, identical: counts.isIdentical });
+  const removed = gate.allow_removed ? [] : counts.removed;
   const weakened = gate.allow_weakened ? [] : cases.filter(({ changed }) => isWeakened(changed));
-  const known = { ...facts, removed, weakened, cases: cases.length, withoutExpectations };
+  const withoutExpectations = summary.without_expectations ?? 0;
+  const known = { ...counts, removed, weakened, cases: cases.length, withoutExpectations };
   const cause = causeOf(decided, known);
-  const { cases: paired, drop, high, p, broken, suspects } = decided;
+  const { cases: paired, drop, high, p, detectable, rates, broken, suspects } = decided;
   return {
     decision: {
       cause,
@@ -42,6 +47,9 @@ export function decideComparison(gate: GateSettings, cases: Cases, withoutExpect
       drop,
       high,
       p,
+      detectable,
+      rates: rates && { baseline: rates.baseline, new: rates.candidate },
+      metrics: decideMetrics(gate.tolerances, cases, mode),
       broken: broken.map(findingOf),
       suspects: suspects.map(findingOf),
       removed: [...removed],
@@ -70,25 +78,17 @@ export const VERDICT_OF: Readonly<Record<Decision['cause'], Comparison['verdict'
   unsettled: 'not_enough_evidence',
 };
 
-interface Facts {
-  readonly counted: readonly CaseTrials[];
-  readonly removed: readonly string[];
-  /** Trials of the baseline whose answer could not be read. */
-  readonly unreadable: number;
-  /** Trials of the baseline that were answered. */
-  readonly answered: number;
-}
-
-interface Known extends Facts {
-  readonly weakened: Cases;
+interface Known extends Counts {
+  readonly weakened: Comparison['cases'];
   readonly cases: number;
   readonly withoutExpectations: number;
 }
 
 function causeOf({ cause, verdict }: GateDecision, known: Known): Decision['cause'] {
   const { counted, removed, weakened, unreadable, answered, cases, withoutExpectations } = known;
+  if (verdict === 'regression') return cause;
   if (answered > 0 && unreadable > answered / 2) return 'unreadable';
-  if (verdict === 'regression' || cause === 'no_pairs') return cause;
+  if (cause === 'no_pairs') return cause;
   if (withoutExpectations > 0 && withoutExpectations === cases) return 'no_expectations';
   if (counted.every(({ baseline, candidate }) => baseline.planned.passes + candidate.planned.passes === 0))
     return 'all_failing';
@@ -108,7 +108,7 @@ const REASONS: Readonly<Partial<Record<Decision['cause'], (known: Known) => stri
   weakened: ({ weakened }) => weakenedText(weakened),
 };
 
-function weakenedText(weakened: Cases): string {
+function weakenedText(weakened: Comparison['cases']): string {
   const shown = weakened.flatMap(({ case_id, changed }) => {
     const [first] = changed?.differences ?? [];
     return first ? [`${case_id} (${first.what} ${first.at.replace(/^expected\./, '')})`] : [];
@@ -126,55 +126,6 @@ function named(ids: readonly string[]): string {
 }
 
 const NAMED_MAX = 5;
-
-function factsOf(cases: Cases): Facts {
-  const silent = cases.filter(isSilent);
-  // A target that answers hardly anything is down; one that drops a few inputs fails on them.
-  const isFailing = silent.length * 2 <= cases.length;
-  let unreadable = 0;
-  let answered = 0;
-  for (const { baseline } of cases) {
-    for (const trial of baseline.trials) {
-      if (standingOf(trial) !== 'missing') answered++;
-      if (trial.error_class === 'invalid_json' || trial.error_class === 'schema_mismatch') unreadable++;
-    }
-  }
-  return {
-    counted: cases.map(one => ({
-      id: one.case_id,
-      baseline: sideOf(one.baseline.trials, false),
-      candidate: sideOf(one.new.trials, isFailing && isSilent(one)),
-    })),
-    removed: cases.filter(one => one.baseline.trials.length > 0 && one.new.trials.length === 0).map(one => one.case_id),
-    unreadable,
-    answered,
-  };
-}
-
-/** The baseline answered, and the candidate broke the connection in every trial. */
-function isSilent({ baseline, new: candidate }: Cases[number]): boolean {
-  return (
-    candidate.trials.length > 0 &&
-    candidate.trials.every(isUnanswered) &&
-    baseline.trials.some(trial => standingOf(trial) !== 'missing')
-  );
-}
-
-function isUnanswered({ error_class }: Pick<Trial, 'error_class'>): boolean {
-  return error_class === 'network_error' || error_class === 'other';
-}
-
-/** Trials that say something of the agent; with `countsSilence`, those that it did not answer too. */
-function sideOf(trials: readonly Pick<Trial, 'verdict' | 'error_class'>[], countsSilence: boolean) {
-  const planned = { passes: 0, trials: 0 };
-  for (const trial of trials) {
-    const standing = standingOf(trial);
-    if (standing === 'missing' && !countsSilence) continue;
-    planned.trials++;
-    if (standing === 'passed') planned.passes++;
-  }
-  return { planned, again: { passes: 0, trials: 0 } };
-}
 
 function findingOf({ case: case_id, baseline, candidate, p }: CaseFinding): Decision['broken'][number] {
   return { case_id, baseline, new: candidate, p };
