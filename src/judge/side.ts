@@ -2,6 +2,7 @@ import { documentIn } from '../evidence/read.ts';
 import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import type { ArtifactReader, CaseName, CaseReader, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
@@ -17,7 +18,10 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
     casesSha256: suite.request.cases.sha256,
-    conditions: conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
+    conditions: {
+      ...conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
+      ...provenanceOf(suite, evaluation.provenance),
+    },
   };
 }
 
@@ -54,6 +58,16 @@ function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Con
     ...(request.target.kind === 'agent' && named('settings', limitsOf(request.target))),
     ...(record && { ...named('policy.sandbox', record.sandbox), ...named('policy.limits', record.limits) }),
   };
+}
+
+/** What the agent was made of: as its answers say, else as the target does, else as whoever started the run did. */
+function provenanceOf({ request }: SuiteFolder, seen: SeenProvenance = {}): Conditions {
+  const { target, provenance: stated = {} } = request;
+  const known = PROVENANCE.map(name => {
+    const ofTarget = name === 'model' && target.kind === 'agent' ? target.model : undefined;
+    return [name, seen[name]?.join(', ') ?? ofTarget ?? stated[name]] as const;
+  });
+  return named('provenance', Object.fromEntries(known.filter(([, value]) => value !== undefined)));
 }
 
 /** What bounds an agent's program beside its policy, and whether its model answered at all. */

@@ -45,6 +45,7 @@ function driftIn(one: Field, note: string | undefined): Drift {
 }
 
 const GROUPS: readonly (readonly [of: string, prefix: string])[] = [
+  ['agent', 'provenance.'],
   ['settings', 'settings.'],
   ['limits', 'policy.limits.'],
   ['sandbox', 'policy.sandbox.'],
