@@ -59,7 +59,10 @@ export function casesNote(comparison: Pick<Comparison, 'cases'>): string | undef
 
 function named(cases: readonly ComparedCase[]): string {
   const more = cases.length - NAMED_MAX;
-  return [...cases.slice(0, NAMED_MAX).map(({ case_id }) => case_id), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  return [
+    ...cases.slice(0, NAMED_MAX).map(({ case_id }) => quoted(case_id)),
+    ...(more > 0 ? [`${more} more`] : []),
+  ].join(', ');
 }
 
 const NAMED_MAX = 10;

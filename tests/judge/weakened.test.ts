@@ -35,7 +35,7 @@ describe('a case that asks less than in the baseline', () => {
     expect(document).toMatchObject({ verdict: 'not_enough_evidence', exit_code: 3 });
     expect(document.decision).toMatchObject({ cause: 'weakened', weakened: ['case-7'] });
     expect(document.reason).toBe(
-      'A case asks less than in the baseline: case-7 (lost contains). --allow-weakened accepts this.',
+      'A case asks less than in the baseline: “case-7” (lost contains). --allow-weakened accepts this.',
     );
     expect(document.cases[7]?.changed).toEqual({
       differences: [{ what: 'lost', at: 'expected.contains', baseline: '19.99', new: null }],
@@ -68,7 +68,7 @@ describe('a case that asks less than in the baseline', () => {
     const { reason, decision } = compared(side('baseline', suite()), side('new', now), gateOf({}), lost);
     expect(decision).toMatchObject({ cause: 'removed', removed: ['case-0'], weakened: ['case-7'] });
     expect(reason).toContain('case-0');
-    expect(reason).toContain('case-7 (lost contains)');
+    expect(reason).toContain('“case-7” (lost contains)');
   });
 
   test('is assumed where the baseline does not keep the case', () => {
@@ -76,7 +76,7 @@ describe('a case that asks less than in the baseline', () => {
     expect(document).toMatchObject({ exit_code: 3, decision: { cause: 'weakened', weakened: ['case-7'] } });
     expect(document.cases[7]?.changed).toEqual({ differences: null });
     expect(document.reason).toBe(
-      'A case changed, and the baseline does not keep what was asked: case-7. --allow-weakened accepts this.',
+      'A case changed, and the baseline does not keep what was asked: “case-7”. --allow-weakened accepts this.',
     );
     expect(check(contract, document, { strict: true, internal: false }).violations).toEqual([]);
   });

@@ -38,10 +38,10 @@ describe('the expectation of a failing case that was deleted', () => {
       verdict: 'not_enough_evidence',
       exit_code: 3,
       decision: { cause: 'weakened', weakened: ['case-9'] },
-      reason: 'A case asks less than in the baseline: case-9 (lost contains). --allow-weakened accepts this.',
+      reason: 'A case asks less than in the baseline: “case-9” (lost contains). --allow-weakened accepts this.',
     });
     const [md, html, junit] = [files.md, files.html, files.junit].map(file => readFileSync(file ?? '', 'utf8'));
-    expect(md).toContain('(`changed: case-9`)');
+    expect(md).toContain('(changed: `case-9`)');
     expect(md).toContain('| `case-9` | **weakened** lost expectation contains: `Question 9`; looser expectation max');
     expect(junit).toContain('lost expectation contains: “Question 9”');
     expect(html).toContain('lost expectation contains: “Question 9”');

@@ -32,5 +32,5 @@ test.each([
   ['a value of two lines', { model: 'a\nb' }],
 ])('a suite refuses provenance with %s, in a sentence', async (_, provenance) => {
   const order = { cases: 'cases.json', cwd: folderWithCases(), baseUrl: 'http://127.0.0.1:1', as: 'new' } as const;
-  await expect(runSuite({ ...order, provenance })).rejects.toThrow('--provenance model=NAME');
+  await expect(runSuite({ ...order, provenance: provenance as object })).rejects.toThrow('--provenance model=NAME');
 });

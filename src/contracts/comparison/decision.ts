@@ -1,6 +1,13 @@
-import { type CaseFinding, decideCases, type GateDecision, type GateMode } from '../gate/decide/index.ts';
-import { type Counts, countsOf } from './counts.ts';
+import {
+  type CaseFinding,
+  decideCases,
+  type GateDecision,
+  type GateMode,
+  firstOf,
+  named,
+} from '../gate/decide/index.ts';
 import { isWeakened } from './changed.ts';
+import { type Counts, countsOf } from './counts.ts';
 import { decideMetrics } from './metrics.ts';
 import type { Comparison, Decision } from './shape.ts';
 
@@ -111,21 +118,14 @@ const REASONS: Readonly<Partial<Record<Decision['cause'], (known: Known) => stri
 function weakenedText(weakened: Comparison['cases']): string {
   const shown = weakened.flatMap(({ case_id, changed }) => {
     const [first] = changed?.differences ?? [];
-    return first ? [`${case_id} (${first.what} ${first.at.replace(/^expected\./, '')})`] : [];
+    return first ? [`“${case_id}” (${first.what} ${first.at.replace(/^expected\./, '')})`] : [];
   });
   const unknown = weakened.filter(({ changed }) => !changed?.differences).map(({ case_id }) => case_id);
-  const less = `${shown.length === 1 ? 'A case asks' : `${shown.length} cases ask`} less than in the baseline: ${named(shown)}.`;
+  const less = `${shown.length === 1 ? 'A case asks' : `${shown.length} cases ask`} less than in the baseline: ${firstOf(shown)}.`;
   const perhaps = `${unknown.length === 1 ? 'A case changed' : `${unknown.length} cases changed`}, and the baseline does not keep what was asked: ${named(unknown)}.`;
   const found = [...(shown.length > 0 ? [less] : []), ...(unknown.length > 0 ? [perhaps] : [])];
   return `${found.join(' ')} --allow-weakened accepts this.`;
 }
-
-function named(ids: readonly string[]): string {
-  const more = ids.length - NAMED_MAX;
-  return [...ids.slice(0, NAMED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
-}
-
-const NAMED_MAX = 5;
 
 function findingOf({ case: case_id, baseline, candidate, p }: CaseFinding): Decision['broken'][number] {
   return { case_id, baseline, new: candidate, p };
