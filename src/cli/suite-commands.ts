@@ -114,7 +114,9 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
   const baseline = program.command('baseline').description('Look after what new versions are compared with.');
   baseline
     .command('accept')
-    .description('Make a small document of a run, to be committed; compare takes it in place of the run.')
+    .description(
+      'Make a small document of a run, and a pack beside it, to be committed; compare takes it in place of the run.',
+    )
     .argument('[run]', 'a run of a suite: a path, an id, the beginning of one, or latest', 'latest')
     .option('--out <file>', 'where it goes', 'proctor-baseline.json')
     .option('--json', 'answer with one JSON document')

@@ -112,6 +112,7 @@ function sideOf(side: Side): ComparedSide {
     run_ids: trials.map(({ runId }) => runId),
     seals: trials.flatMap(({ sealSha256 }) => sealSha256 ?? []),
     trials: trials.length,
+    ...(side.pack && { pack: side.pack }),
     environment_hash: agreed(side, ({ environmentHash }) => environmentHash),
     target_sha256: agreed(side, ({ targetSha256 }) => targetSha256),
     cases_sha256: agreed(side, ({ casesSha256 }) => casesSha256),

@@ -35,14 +35,15 @@ export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   return names;
 }
 
-export const artifactInFolder: ArtifactReader = ({ folder }, caseId) =>
-  folder === undefined ? undefined : readCaseArtifact(folder, caseId);
+/** Reads artifacts out of the folders of runs, or out of the pack of an accepted baseline. */
+export const artifactInFolder: ArtifactReader = ({ folder, kept }, caseId) =>
+  folder === undefined ? kept?.artifactOf(caseId) : readCaseArtifact(folder, caseId);
 
 /** Reads the cases of runs out of their folders. Each folder is looked through once, when its first case is asked for. */
 export function casesInFolders(): CaseReader {
   const readers = new Map<string, ReturnType<typeof casesById>>();
-  return ({ folder }, caseId) => {
-    if (folder === undefined) return undefined;
+  return ({ folder, kept }, caseId) => {
+    if (folder === undefined) return kept?.caseOf(caseId);
     const reader = readers.get(folder) ?? casesById(folder);
     readers.set(folder, reader);
     return reader(caseId);

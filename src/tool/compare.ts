@@ -77,7 +77,11 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   writeComparison(folder, comparison);
   const files = await writeReports(
     folder,
-    { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } },
+    {
+      comparison,
+      folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) },
+      kept: baseline.trials.map(({ kept }) => kept),
+    },
     formats,
   );
   const reports = Object.values(files).map(file => path.basename(file));

@@ -32,12 +32,15 @@ const CM2 = rule({
     'sides has baseline and new; each has source, runs or accepted, and run_ids, seals and trials',
     'run_ids are names of folders, as many as trials, and none stands twice; there are no more seals than trials',
     'environment_hash, target_sha256 and cases_sha256 are content hashes, or null where not known or not all the same',
+    'pack, if present, is read or missing, and source is accepted: causes rest on the pack beside the baseline',
     'new has at least one trial',
   ],
   fields: ['comparison_id', 'generated_at', 'sides'],
   *check({ sides }) {
     for (const side of ['baseline', 'new'] as const) {
-      const { run_ids, seals, trials } = sides[side];
+      const { run_ids, seals, trials, source, pack } = sides[side];
+      if (pack !== undefined && source !== 'accepted')
+        yield must(`sides.${side}.pack`, 'belongs to an accepted baseline');
       const repeated = firstRepeated(run_ids);
       if (repeated !== undefined) yield must(`sides.${side}.run_ids[${repeated}]`, 'stands here twice');
       if (run_ids.length !== trials)

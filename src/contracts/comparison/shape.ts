@@ -16,6 +16,8 @@ const side = record({
   run_ids: z.array(folderName()),
   seals: z.array(contentHashText()),
   trials: count(),
+  /** Whether the pack that an accepted baseline names was at hand. */
+  pack: z.optional(z.enum(['read', 'missing'])),
   environment_hash: z.nullable(contentHashText()),
   target_sha256: z.nullable(contentHashText()),
   cases_sha256: z.nullable(contentHashText()),
