@@ -1,7 +1,10 @@
 import { canonicalize } from '../base/canonical.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
 
-/** An accepted baseline as it is committed: keys in order, and a line for each trial, so that a diff shows what changed. */
+/**
+ * An accepted baseline as it is committed: a line for each trial, so that a diff shows what changed. Without the line
+ * breaks and the blanks that begin a line it is canonical JSON, so that a shell can compute its digest.
+ */
 export function baselineText(baseline: Baseline): string {
   return `${linesOf(baseline, 0)}\n`;
 }
@@ -18,7 +21,7 @@ function linesOf(value: unknown, depth: number): string {
     : Object.entries(value)
         .filter(([, one]) => one !== undefined)
         .sort(([one], [other]) => (one < other ? -1 : 1))
-        .map(([key, one]) => `${indent}${JSON.stringify(key)}: ${linesOf(one, depth + 1)}`);
+        .map(([key, one]) => `${indent}${JSON.stringify(key)}:${linesOf(one, depth + 1)}`);
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
   if (members.length === 0) return `${open}${close}`;
   return `${open}\n${members.join(',\n')}\n${'  '.repeat(depth)}${close}`;
