@@ -111,6 +111,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   allowWeakened: true,
   formats: true,
   out: true,
+  rejudge: true,
   again: true,
   key: true,
   signingKey: true,
