@@ -6,6 +6,7 @@ import { TAR_END, tarHead, tarPadding } from '../base/tar.ts';
 import { readTar } from '../base/tar-reader.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { type Baseline, BASELINE_PACK_BYTES_MAX } from '../contracts/baseline/index.ts';
+import type { Contract } from '../contracts/contract.ts';
 import { type SuiteCase, suiteCase } from '../contracts/suite/index.ts';
 import { soundDocument } from '../evidence/suite-folder.ts';
 import type { KeptDocuments, Side } from './compare-input.ts';
@@ -102,24 +103,20 @@ export function openPack(file: string, note: PackNote): ((trial: number) => Kept
   const bytes = readRegular(file, note.bytes);
   if (!bytes || bytesHash(bytes) !== note.sha256) return undefined;
   const places = placesIn(file, bytes.length);
-  const read = (path: string): Buffer | undefined => {
+  const read = (path: string, contract: Contract): unknown => {
     const place = places.get(path);
-    return place && bytes.subarray(place.at, place.at + place.size);
+    return place && soundDocument(bytes.subarray(place.at, place.at + place.size), contract);
   };
   return trial => ({
     artifactOf: id => {
-      const artifact = documentAt<CaseArtifact>(read(artifactPath(trial, id)), caseArtifact);
+      const artifact = read(artifactPath(trial, id), caseArtifact) as CaseArtifact | undefined;
       return artifact?.case_id === id ? artifact : undefined;
     },
     caseOf: id => {
-      const one = documentAt<SuiteCase>(read(casePath(id)), suiteCase);
+      const one = read(casePath(id), suiteCase) as SuiteCase | undefined;
       return one?.id === id ? one : undefined;
     },
   });
-}
-
-function documentAt<Document>(bytes: Buffer | undefined, contract: Parameters<typeof soundDocument>[1]) {
-  return bytes && (soundDocument(bytes, contract) as Document | undefined);
 }
 
 function placesIn(file: string, bytes: number): ReadonlyMap<string, { readonly at: number; readonly size: number }> {

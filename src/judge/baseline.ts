@@ -57,7 +57,7 @@ export function sideFromAccepted(baseline: Baseline, keptOf?: (trial: number) =>
     trials: run_ids.map((runId, index) => ({
       runId,
       folder: undefined,
-      ...(keptOf && { kept: keptOf(index) }),
+      kept: keptOf?.(index),
       sealSha256: seals[index],
       evaluation: {
         cases: Object.entries(cases).flatMap(([id, { case_sha256, trials }]) => {

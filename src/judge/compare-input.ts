@@ -15,7 +15,7 @@ export interface TrialOfSide {
   /** Where its artifacts are; undefined if only what was accepted of it is known. */
   readonly folder: string | undefined;
   /** What the pack of an accepted baseline keeps of it. */
-  readonly kept?: KeptDocuments;
+  readonly kept?: KeptDocuments | undefined;
   readonly sealSha256: string | undefined;
   readonly evaluation: { readonly cases: readonly JudgedCase[] };
   /** The hash of the seal of that evaluation; undefined where it was made just now, and has none. */

@@ -58,7 +58,7 @@ test('causes against an accepted baseline are those against its runs', async () 
 });
 
 test('a case that was changed since the baseline was accepted shows what it lost', async () => {
-  const weaker = cases.map(one => (one.id === 'case-2' ? { ...one, expected: { contains: 'asked' } } : one));
+  const weaker = [...cases.slice(0, 2), { ...cases[2], expected: { contains: 'asked' } }];
   const { comparison } = await compare(await accepted(weaker));
   expect(comparison.cases[2]?.changed).toEqual({
     differences: [{ what: 'lost', at: 'expected.tool_required', baseline: 'orders.get', new: null }],
