@@ -1,15 +1,16 @@
 import {
   type CaseFinding,
+  type CaseTrials,
   decideCases,
+  firstOf,
   type GateDecision,
   type GateMode,
-  firstOf,
   named,
 } from '../gate/decide/index.ts';
 import { isWeakened } from './changed.ts';
-import { type Counts, countsOf } from './counts.ts';
+import { type Counts, countsOf, type TriedCases } from './counts.ts';
 import { decideMetrics } from './metrics.ts';
-import type { Comparison, Decision } from './shape.ts';
+import type { ComparedSide, Comparison, Decision } from './shape.ts';
 
 type GateSettings = Pick<
   Comparison['gate'],
@@ -21,6 +22,7 @@ type GateSettings = Pick<
   | 'missing_max_ratio'
   | 'allow_removed'
   | 'allow_weakened'
+  | 'looks'
 > & { readonly mode: GateMode };
 
 /** What the gate finds, and its sentence. Judging writes it, and verifying computes it again. */
@@ -31,20 +33,25 @@ export interface Decided {
 }
 
 /** What a decision follows from. */
-export type DecisionInput = Pick<Comparison, 'cases' | 'sides' | 'summary'>;
+export interface DecisionInput {
+  readonly cases: TriedCases;
+  readonly sides: Readonly<Record<'baseline' | 'new', Pick<ComparedSide, 'replayed'>>>;
+  readonly summary: Pick<Comparison['summary'], 'without_expectations'>;
+}
 
 /** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
 export function decideComparison(gate: GateSettings, { cases, sides, summary }: DecisionInput): Decided {
   const { baseline, new: candidate } = sides;
   const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
-  const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio } = gate;
-  const given = { margin, alpha, confidence, critical, missingMaxRatio };
+  const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio, looks } = gate;
+  const given = { margin, alpha, confidence, critical, missingMaxRatio, looks };
   const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const decided = decideCases(counts.counted, { mode, ...settings, identical: counts.isIdentical });
+  const counted = gate.allow_removed ? withoutRemoved(counts, critical) : counts.counted;
+  const decided = decideCases(counted, { mode, ...settings, identical: counts.isIdentical });
   const removed = gate.allow_removed ? [] : counts.removed;
   const weakened = gate.allow_weakened ? [] : cases.filter(({ changed }) => isWeakened(changed));
   const withoutExpectations = summary.without_expectations ?? 0;
-  const known = { ...counts, removed, weakened, cases: cases.length, withoutExpectations };
+  const known = { ...counts, counted, removed, weakened, cases: cases.length, withoutExpectations };
   const cause = causeOf(decided, known);
   const { cases: paired, drop, high, p, detectable, rates, broken, suspects } = decided;
   return {
@@ -67,6 +74,12 @@ export function decideComparison(gate: GateSettings, { cases, sides, summary }: 
   };
 }
 
+/** Cases that may be gone are not missing, except critical ones. */
+function withoutRemoved({ counted, removed }: Counts, critical: readonly string[] = []): readonly CaseTrials[] {
+  const gone = new Set(removed.filter(id => !critical.includes(id)));
+  return counted.filter(({ id }) => !gone.has(id));
+}
+
 /** The verdict that each cause leads to. */
 export const VERDICT_OF: Readonly<Record<Decision['cause'], Comparison['verdict']>> = {
   no_pairs: 'not_enough_evidence',
@@ -86,7 +99,7 @@ export const VERDICT_OF: Readonly<Record<Decision['cause'], Comparison['verdict'
 };
 
 interface Known extends Counts {
-  readonly weakened: Comparison['cases'];
+  readonly weakened: TriedCases;
   readonly cases: number;
   readonly withoutExpectations: number;
 }
@@ -115,7 +128,7 @@ const REASONS: Readonly<Partial<Record<Decision['cause'], (known: Known) => stri
   weakened: ({ weakened }) => weakenedText(weakened),
 };
 
-function weakenedText(weakened: Comparison['cases']): string {
+function weakenedText(weakened: TriedCases): string {
   const shown = weakened.flatMap(({ case_id, changed }) => {
     const [first] = changed?.differences ?? [];
     return first ? [`“${case_id}” (${first.what} ${first.at.replace(/^expected\./, '')})`] : [];

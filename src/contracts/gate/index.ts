@@ -29,6 +29,7 @@ const rules = [
       'allow_removed, if present, is true where cases may be removed from the suite; false if absent',
       'allow_weakened, if present, is true where cases may ask less than in the baseline; false if absent',
       'missing_max_ratio, if present, is a number from 0 to 1, the share of cases that may be missing; 0.05 if absent',
+      'looks, if present, is how often the suite is looked at until it is decided, a whole number from 1 to 5; 1 if absent',
     ],
     fields: [
       'mode',
@@ -40,6 +41,7 @@ const rules = [
       'allow_removed',
       'allow_weakened',
       'missing_max_ratio',
+      'looks',
     ],
     breach: gate => ({ ...gate, missing_max_ratio: 5 }),
   }),
