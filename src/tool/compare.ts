@@ -25,6 +25,8 @@ export interface CompareOptions {
   readonly mode?: Gate['mode'];
   /** Cases of the baseline may be gone from the suite. */
   readonly allowRemoved?: boolean;
+  /** Cases may ask less than in the baseline. */
+  readonly allowWeakened?: boolean;
   readonly formats?: readonly Format[];
   /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
   readonly out?: string;
@@ -84,7 +86,11 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   writeComparison(folder, comparison);
   const files = await writeReports(
     folder,
-    { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } },
+    {
+      comparison,
+      folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) },
+      kept: baseline.trials.map(({ kept }) => kept),
+    },
     formats,
   );
   const reports = Object.values(files).map(file => path.basename(file));
@@ -115,7 +121,7 @@ function makeFolder(folder: string): void {
 }
 
 async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
-  const [{ compareSides }, { artifactInFolder, caseNames }] = await Promise.all([
+  const [{ compareSides }, { artifactInFolder, caseNames, casesInFolders }] = await Promise.all([
     import('../judge/compare.ts'),
     import('../judge/side.ts'),
   ]);
@@ -124,6 +130,7 @@ async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Co
     comparisonId: newRunId('comparison', systemClock),
     generatedAt: instantText(systemClock.now()),
     artifactOf: artifactInFolder,
+    caseOf: casesInFolders(),
     ...(named !== undefined && { names: caseNames(named) }),
   });
 }

@@ -11,12 +11,19 @@ export interface GateSettings {
   readonly mode?: Gate['mode'];
   /** Cases of the baseline may be gone from the suite. */
   readonly allowRemoved?: boolean;
+  /** Cases may ask less than in the baseline. */
+  readonly allowWeakened?: boolean;
 }
 
 /** The gate of a file, and what was said beside it. */
-export async function gateFor({ gate: file, mode, allowRemoved }: GateSettings, cwd: string): Promise<Gate> {
+export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate> {
+  const { gate: file, mode, allowRemoved, allowWeakened } = settings;
   const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
-  const flags = { ...(mode && { mode }), ...(allowRemoved && { allow_removed: true }) };
+  const flags = {
+    ...(mode && { mode }),
+    ...(allowRemoved && { allow_removed: true }),
+    ...(allowWeakened && { allow_weakened: true }),
+  };
   if (file === undefined) return gateOf(flags);
   const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {

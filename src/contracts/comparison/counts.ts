@@ -9,7 +9,13 @@ interface ToldSide {
 }
 
 /** Cases with their trials: those of a comparison, or of results that another tool wrote. */
-export type TriedCases = readonly { readonly case_id: string; readonly baseline: ToldSide; readonly new: ToldSide }[];
+export type TriedCases = readonly {
+  readonly case_id: string;
+  readonly baseline: ToldSide;
+  readonly new: ToldSide;
+  /** How the case differs from what it was; results of other tools do not say. */
+  readonly changed?: ComparedCase['changed'];
+}[];
 
 /** What the trials of a comparison come to, as the gate counts them. */
 export interface Counts {
