@@ -55,6 +55,15 @@ export function hostPathIn(text: string): string | undefined {
   return HOST_PATH.exec(text)?.[0].trimStart();
 }
 
+/** Whether a text names a place from the root of a file system, whichever it is, or from a home folder. Routes count, too. */
+export function holdsAbsolutePath(text: string): boolean {
+  return hostPathIn(text) !== undefined || ABSOLUTE_PATH.test(text);
+}
+
+/** `/data/x`, `in=/data/x`, `host:/data/x`, `-I/data/x`, `~/x`; not `a/b`, `//` or the path of a web address. */
+const ABSOLUTE_PATH =
+  /^\/+[^\s/*]|(?:^-[A-Za-z]|(?<![\p{L}\p{N}_.~%)\]/-]))\/[^\s/*?+(){}[\]|^$<>=,;&"'`]|(?<![\p{L}\p{N}_/~])~[\w.-]{0,64}\//u;
+
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 const ROOTS = 'home|Users|root|tmp|var|private|etc|opt|usr|mnt|srv|proc|workspace|builds|Volumes|Library';

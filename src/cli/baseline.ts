@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
-import { acceptBaseline } from '../tool/baseline.ts';
+import { type Accepted, acceptBaseline } from '../tool/baseline.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
@@ -12,19 +12,28 @@ import { namedKey } from './variables.ts';
 export async function acceptCommand(word: string, { out, json }: { out: string; json?: true }): Promise<number> {
   try {
     const accepted = await acceptBaseline(word, out, process.cwd(), namedKey());
-    const { file, cases, passed, runIds, isNew, keyId, judgements } = accepted;
-    const name = path.relative(process.cwd(), file);
+    const { file, packFile, pack, cases, passed, runIds, isNew, keyId, judgements } = accepted;
+    const [name, packName] = [file, packFile].map(one => path.relative(process.cwd(), one)) as [string, string];
     const paint = paintFor(1);
     if (json) {
       const told = judgements.map(judgementJson);
-      const document = { file: name, run_ids: runIds, cases, passed, key_id: keyId, judgements: told };
+      const document = {
+        file: name,
+        pack: { file: packName, ...pack },
+        run_ids: runIds,
+        cases,
+        passed,
+        key_id: keyId,
+        judgements: told,
+      };
       stdout.write(`${printableJson(document)}\n`);
     } else {
       const mark = passed === 0 ? paint('note', '!') : paint('good', '✓');
       stdout.write(
         `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted anew')}  ${counted(cases, 'case')}, ${passed} of them passing, from ${runIds.map(printable).join(', ')}\n` +
           `  baseline  ${printable(name)}, ${sealedText(keyId)}\n` +
-          paint('faint', `            commit it, and compare with: proctor compare ${printable(name)} new\n`),
+          `  pack      ${printable(packName)}, ${packText(pack)}\n` +
+          paint('faint', `            commit both, and compare with: proctor compare ${printable(name)} new\n`),
       );
     }
     if (passed === 0) stderr.write(NOTHING_PASSES);
@@ -32,6 +41,11 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
   } finally {
     await closeLauncher();
   }
+}
+
+function packText({ bytes, artifacts, left_out }: Accepted['pack']): string {
+  const rest = left_out === 0 ? '' : `; ${counted(left_out, 'document')} left out, too large for it`;
+  return `${counted(artifacts, 'answer')} to explain changes by, ${Math.ceil(bytes / 1024)} KiB${rest}`;
 }
 
 const NOTHING_PASSES =

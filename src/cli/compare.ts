@@ -9,6 +9,7 @@ import type { Format } from '../tool/formats.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
+import { gateOf } from './gate-word.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
@@ -20,6 +21,7 @@ import { namedKey } from './variables.ts';
 export interface CompareFlags {
   readonly gate?: string;
   readonly allowRemoved?: true;
+  readonly allowWeakened?: true;
   readonly format?: readonly Format[];
   readonly out?: string;
   readonly rejudge?: true;
@@ -49,6 +51,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
       ...(flags.allowRemoved && { allowRemoved: true }),
+      ...(flags.allowWeakened && { allowWeakened: true }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.rejudge && { rejudge: true }),
       ...againOf(flags),
@@ -112,16 +115,6 @@ function againText({ decision, again }: Comparison, baseline: string, candidate:
   if (again || decision?.cause !== 'suspect') return '';
   return `\n  To settle it, ask the suspects again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
 }
-
-/** The name of a mode, or the file of a gate. */
-function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {
-  if (word === undefined) return {};
-  return MODES.has(word) ? { mode: word as Mode } : { gate: word };
-}
-
-type Mode = 'balanced' | 'proven' | 'strict';
-
-const MODES: ReadonlySet<string> = new Set<Mode>(['balanced', 'proven', 'strict']);
 
 export interface ReportFlags {
   readonly format?: readonly Format[];

@@ -58,6 +58,11 @@ export function should(path: string, message: string): Finding {
   return { level: 'should', path, message };
 }
 
+/** What makes a document useless for a run, though an older version of it may lie in evidence: a MUST where it is strict. */
+export function mustWhenStrict({ strict }: Context, path: string, message: string): Finding {
+  return strict ? must(path, message) : should(path, message);
+}
+
 /**
  * The words to write rules of one document with: `const rule = rulesFor<Runner>()`. A check sees only the keys that the
  * rule declares; the compiler holds it to that.

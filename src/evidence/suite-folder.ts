@@ -107,7 +107,8 @@ export function readCaseArtifact(folder: string, id: string): CaseArtifact | und
   return bytes && (soundDocument(bytes, caseArtifact) as CaseArtifact | undefined);
 }
 
-function soundDocument(bytes: Buffer, contract: Contract): unknown {
+/** The document in these bytes, if it keeps its contract. */
+export function soundDocument(bytes: Buffer, contract: Contract): unknown {
   const reading = readJson(bytes, { bytesMax: contract.bytesMax });
   if (!reading.ok) return undefined;
   const { violations } = check(contract, reading.value, { strict: false, internal: false });

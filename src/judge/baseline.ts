@@ -3,18 +3,23 @@ import { VERSION } from '../base/version.ts';
 import { type Baseline, baselineSealHash, sealedBaseline } from '../contracts/baseline/index.ts';
 import type { Trial } from '../contracts/comparison/index.ts';
 import type { Signer } from '../contracts/seal/index.ts';
-import { agreed } from './comparability.ts';
-import type { JudgedCase, Side } from './compare-input.ts';
+import { agreed, conditionsOf } from './comparability.ts';
+import type { JudgedCase, KeptDocuments, Side } from './compare-input.ts';
 import { foundationsOf } from './foundations.ts';
 import { trialOf } from './pairing.ts';
 
 /** What is worth keeping of a side, as one small sealed document. A side that was not sealed is not accepted. */
-export function acceptedFrom(side: Side, acceptedAt: string, signer?: Signer): Baseline {
+export function acceptedFrom(
+  side: Side,
+  acceptedAt: string,
+  signer?: Signer,
+  pack?: NonNullable<Baseline['pack']>,
+): Baseline {
   const { trials } = side;
   const seals = trials.flatMap(({ sealSha256 }) => sealSha256 ?? []);
   if (trials.length === 0) throw new Fault('nothing_to_accept', 'There is no run to accept.');
   if (seals.length < trials.length) throw new Fault('not_sealed', 'A run without a seal cannot be accepted.');
-  const conditions = trials[0]?.conditions;
+  const conditions = conditionsOf(side);
   const bare = {
     schema_version: 'baseline.v1',
     accepted_at: acceptedAt,
@@ -25,6 +30,7 @@ export function acceptedFrom(side: Side, acceptedAt: string, signer?: Signer): B
     cases_sha256: agreed(side, ({ casesSha256 }) => casesSha256),
     ...(conditions && { conditions: { ...conditions } }),
     cases: acceptedCases(side),
+    ...(pack && { pack }),
   } as const;
   return sealedBaseline(bare, foundationsOf(side), VERSION, signer);
 }
@@ -41,15 +47,17 @@ function acceptedCases({ trials }: Side): Baseline['cases'] {
   return Object.fromEntries(cases);
 }
 
-/** The side that a document was accepted from, without artifacts: of those only hashes are left. */
-export function sideFromAccepted(baseline: Baseline): Side {
+/** The side that a document was accepted from. Of its artifacts only hashes are left, unless its pack keeps them. */
+export function sideFromAccepted(baseline: Baseline, keptOf?: (trial: number) => KeptDocuments): Side {
   const { run_ids, seals, environment_hash, target_sha256, cases_sha256, conditions, cases } = baseline;
   return {
     source: 'accepted',
     baselineSeal: baselineSealHash(baseline),
+    ...(baseline.pack && { pack: keptOf ? ('read' as const) : ('missing' as const) }),
     trials: run_ids.map((runId, index) => ({
       runId,
       folder: undefined,
+      kept: keptOf?.(index),
       sealSha256: seals[index],
       evaluation: {
         cases: Object.entries(cases).flatMap(([id, { case_sha256, trials }]) => {

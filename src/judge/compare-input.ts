@@ -1,5 +1,6 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
 
 export type { JudgedCase };
 
@@ -13,6 +14,8 @@ export interface TrialOfSide {
   readonly isRerun?: boolean;
   /** Where its artifacts are; undefined if only what was accepted of it is known. */
   readonly folder: string | undefined;
+  /** What the pack of an accepted baseline keeps of it. */
+  readonly kept?: KeptDocuments | undefined;
   readonly sealSha256: string | undefined;
   readonly evaluation: { readonly cases: readonly JudgedCase[] };
   /** The hash of the seal of that evaluation; undefined where it was made just now, and has none. */
@@ -32,10 +35,21 @@ export interface Side {
   readonly trials: readonly TrialOfSide[];
   /** The hash of the seal of an accepted baseline. */
   readonly baselineSeal?: string | undefined;
+  /** Whether the pack that an accepted baseline names is at hand; undefined where it names none. */
+  readonly pack?: 'read' | 'missing' | undefined;
+}
+
+/** Documents of a run that lie in a pack. */
+export interface KeptDocuments {
+  readonly artifactOf: (caseId: string) => CaseArtifact | undefined;
+  readonly caseOf: (caseId: string) => SuiteCase | undefined;
 }
 
 /** How the artifact of a case is read, when it is needed. */
 export type ArtifactReader = (trial: TrialOfSide, caseId: string) => CaseArtifact | undefined;
+
+/** How a case as it was sent is read, when it is needed. */
+export type CaseReader = (trial: TrialOfSide, caseId: string) => SuiteCase | undefined;
 
 /** What people call a case. */
 export interface CaseName {

@@ -4,6 +4,7 @@ import { placeOf } from '../base/place.ts';
 import { type Effort, TooMuchHere } from './effort.ts';
 import { Kept } from './kept.ts';
 import { patternOf } from './patterns.ts';
+import { isEndless } from './schema-cycles.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** What is wrong with a value by a JSON Schema, in words that follow a place; undefined if nothing is. */
@@ -42,6 +43,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   if (schema['$async']) throw new Unjudgeable('The schema asks for what cannot be judged at once.');
   grammar ??= new Ajv2020({ strict: false, logger: false });
   if (grammar.validateSchema(schema) !== true) throw new Unjudgeable('The schema is no JSON Schema of 2020-12.');
+  if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself without an end.');
   try {
     // An instance of its own: names in one schema must mean nothing in another.
     const steps = new Steps();
@@ -50,7 +52,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
     const judge: Validate = (value, toJudge) => {
       steps.taken = 0;
       patterns.effort = toJudge;
-      if (validate(value)) return undefined;
+      if (fits(validate, value)) return undefined;
       const [error] = validate.errors ?? [];
       return error
         ? { place: placeIn(value, error.instancePath), message: messageOf(error) }
@@ -63,6 +65,18 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
     throw new Unjudgeable('The schema refers to what is not in it, or asks for what does not exist.');
   }
 }
+
+/** A schema that goes on by references for long enough takes all of the stack. */
+function fits(validate: (value: unknown) => unknown, value: unknown): boolean {
+  try {
+    return validate(value) === true;
+  } catch (error) {
+    if (error instanceof RangeError) throw new Unjudgeable(TOO_MANY_STEPS);
+    throw error;
+  }
+}
+
+const TOO_MANY_STEPS = 'The schema takes too many steps to judge this answer.';
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
@@ -77,7 +91,7 @@ class Steps {
   taken = 0;
 
   readonly take = (): void => {
-    if (++this.taken > STEPS_MAX) throw new Unjudgeable('The schema takes too many steps to judge this answer.');
+    if (++this.taken > STEPS_MAX) throw new Unjudgeable(TOO_MANY_STEPS);
   };
 }
 

@@ -114,7 +114,10 @@ export const METRICS = {
 /** An accepted baseline remembers how cases ended, and not how they came to it. Whoever looks for causes must know. */
 export function causesNote({ sides, cases }: Comparison): string | undefined {
   const isAsked = cases.some(one => concernOf(one) === 'regressed' || concernOf(one) === 'flaky');
-  if (sides.baseline.source !== 'accepted' || !isAsked) return undefined;
+  const { source, pack } = sides.baseline;
+  if (source !== 'accepted' || pack === 'read' || !isAsked) return undefined;
+  if (pack === 'missing')
+    return 'The pack of the baseline is missing, so causes are mostly guesses: commit it beside the baseline, or compare with the run itself.';
   return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 

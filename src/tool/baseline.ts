@@ -1,16 +1,20 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
-import { canonicalize } from '../base/canonical.ts';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { modesIn } from '../base/private.ts';
+import type { Baseline } from '../contracts/baseline/index.ts';
+import { baselineText } from './baseline-text.ts';
 import type { Told } from './judged.ts';
 import { signerAt } from './keys.ts';
-import { sideOf } from './sides.ts';
+import { packFileOf, sideOf } from './sides.ts';
 
 export interface Accepted {
   readonly file: string;
+  /** The file beside it that keeps cases, events and outputs. */
+  readonly packFile: string;
+  readonly pack: NonNullable<Baseline['pack']>;
   readonly cases: number;
   readonly passed: number;
   readonly runIds: readonly string[];
@@ -28,19 +32,25 @@ export async function acceptBaseline(
   cwd: string,
   { signingKey }: { readonly signingKey?: string } = {},
 ): Promise<Accepted> {
-  const [{ homeFrom }, { acceptedFrom }] = await Promise.all([
+  const [{ homeFrom }, { acceptedFrom }, { packOf }] = await Promise.all([
     import('../evidence/runs.ts'),
     import('../judge/baseline.ts'),
+    import('../judge/baseline-pack.ts'),
   ]);
   const signer = await signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
   if (side.source === 'accepted') throw new Fault('usage', 'That is an accepted baseline already.');
-  const baseline = acceptedFrom(side, instantText(systemClock.now()), signer);
+  const { bytes, note: pack } = packOf(side);
+  const baseline = acceptedFrom(side, instantText(systemClock.now()), signer, pack);
   const file = path.resolve(cwd, out);
   const isNew = !existsSync(file);
-  writeAtomic(file, `${canonicalize(baseline)}\n`, modesIn(path.dirname(file)).file);
+  const packFile = packFileOf(file);
+  const { file: mode } = modesIn(path.dirname(file));
+  writeAtomic(packFile, bytes, mode);
+  writeAtomic(file, baselineText(baseline), mode);
   const cases = Object.values(baseline.cases);
   const passed = cases.filter(({ trials }) => trials.every(({ verdict }) => verdict === 'pass')).length;
   const { run_ids: runIds } = baseline;
-  return { file, cases: cases.length, passed, runIds, isNew, keyId: signer?.keyId ?? null, judgements: told };
+  const keyId = signer?.keyId ?? null;
+  return { file, packFile, pack, cases: cases.length, passed, runIds, isNew, keyId, judgements: told };
 }

@@ -21,6 +21,7 @@ import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type * as runs from '../evidence/runs.ts';
+import type { KeptDocuments } from '../judge/compare-input.ts';
 import type { Format } from './formats.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
@@ -32,6 +33,8 @@ export type Subject =
       readonly comparison: Comparison;
       /** Where the trials of each side lie, in their order; undefined for one that is not here. */
       readonly folders: { readonly baseline: Folders; readonly new: Folders };
+      /** What the pack of an accepted baseline keeps of its trials, in their order. */
+      readonly kept?: readonly (KeptDocuments | undefined)[];
     }
   | {
       readonly run: RunArtifact;
@@ -84,7 +87,7 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
   ]);
   const { casesById, readCaseArtifact, readRun, suiteCases } = room;
   if ('comparison' in subject) {
-    const { comparison, folders } = subject;
+    const { comparison, folders, kept } = subject;
     const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
     const caseOf = asked === undefined ? () => undefined : casesById(asked);
     const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
@@ -96,7 +99,8 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
       const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
       const folder = folders[side][index];
       from[side] = folder;
-      const artifact = folder === undefined ? undefined : readCaseArtifact(folder, id);
+      const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
+      const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
       return { artifact, runId: comparison.sides[side].run_ids[index] };
     };
     const urlOf = (side: 'baseline' | 'new') => {

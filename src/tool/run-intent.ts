@@ -146,7 +146,7 @@ export async function runOrder(
     plannedBy: null,
     internal: {
       ...(keptIn !== undefined && { sandbox_path: keptIn }),
-      ...(recording !== undefined && order.recording && { model_io_path: path.resolve(cwd, recording) }),
+      ...(recording !== undefined && order.modelMode === 'record' && { model_io_path: path.resolve(cwd, recording) }),
     },
   };
 }

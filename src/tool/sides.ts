@@ -7,6 +7,7 @@ import type { Baseline } from '../contracts/baseline/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import type { openPack } from '../judge/baseline-pack.ts';
 import type { Side } from '../judge/compare-input.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 
@@ -58,7 +59,26 @@ async function acceptedIn(file: string, key: Checker | undefined): Promise<Side>
   }
   const trouble = key && notSignedBy(key, accepted.seal);
   if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
-  return sideFromAccepted(accepted);
+  return sideFromAccepted(accepted, await packBeside(meant(file), accepted));
+}
+
+/** The documents that the pack beside a baseline keeps; undefined where it is not there. Another pack is refused. */
+async function packBeside(file: string, { pack }: Baseline): Promise<ReturnType<typeof openPack>> {
+  const packFile = packFileOf(file);
+  if (!pack || !existsSync(packFile)) return undefined;
+  const { openPack } = await import('../judge/baseline-pack.ts');
+  const kept = openPack(meant(packFile), pack);
+  if (kept) return kept;
+  const [name, baseline] = [packFile, file].map(one => printable(path.basename(one)));
+  throw new Fault(
+    'bad_baseline',
+    `${name} is not the pack that was accepted with ${baseline}: its bytes differ. Restore it, or remove it and do without causes.`,
+  );
+}
+
+/** Where the pack of a baseline lies. */
+export function packFileOf(file: string): string {
+  return `${file.replace(/\.json$/, '')}.pack`;
 }
 
 const ACCEPT = 'Accept a run again: proctor baseline accept RUN.';

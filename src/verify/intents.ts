@@ -6,10 +6,10 @@ import {
   type Intent,
   type IntentOutcome,
   type IntentRequest,
+  isShownCommand,
   isWithin,
   planOf,
   sandboxIdOf,
-  shownCommand,
 } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
@@ -176,7 +176,7 @@ function* fromOutcome(
   const heldAll = refused === null && missing_outputs.length === 0 && checks.every(({ held }) => held);
   if ((execution.exit_code === 0) !== (endedWell && heldAll))
     yield ['execution.exit_code', 'does not fit how the commands ended and which checks held'];
-  if (bundle && canonicalize(execution.cmd) !== canonicalize(shownCommand(bundle.commands[command ?? 0]?.argv ?? [])))
+  if (bundle && !isShownCommand(execution.cmd, bundle.commands[command ?? 0]?.argv ?? []))
     yield ['execution.cmd', 'is not the command of the bundle that ended so'];
   if (bundle && refused === null && canonicalize(checks.map(asked)) !== canonicalize(bundle.accept.map(asked)))
     yield ['execution', 'rests on other checks than those of the bundle'];

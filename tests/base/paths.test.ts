@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hostPathIn, unsafePath } from '../../src/base/path.ts';
+import { holdsAbsolutePath, hostPathIn, unsafePath } from '../../src/base/path.ts';
 
 describe('a path below a folder of ours', () => {
   test.each(['out', 'a/b.txt', '.', './a', 'foo..bar', '...', 'a/..b', 'ünïcode', 'a b', '-rf', '.env'])(
@@ -69,5 +69,39 @@ describe('a path of a machine in a text', () => {
     'ratio 1:2',
   ])('is not seen in %j', text => {
     expect(hostPathIn(text)).toBeUndefined();
+  });
+});
+
+describe('an absolute path of any root', () => {
+  test.each([
+    '/data/x',
+    '//data/x',
+    'in /data',
+    '--in=/data/x',
+    'host:/data',
+    '-I/data',
+    '"/data"',
+    '~/x',
+    '~bob/x',
+    '/ä',
+  ])('is found in %j', text => {
+    expect(holdsAbsolutePath(text)).toBe(true);
+  });
+
+  test.each([
+    'a/b',
+    './a',
+    '../a',
+    '3/4',
+    '/',
+    '//',
+    'a // b',
+    '/* x */',
+    'https://example.org/a',
+    'x~/y',
+    'a=b/c',
+    '',
+  ])('is not seen in %j', text => {
+    expect(holdsAbsolutePath(text)).toBe(false);
   });
 });

@@ -12,6 +12,7 @@ const COMMANDS = [
   'unpack',
   'apply',
   'compare',
+  'gate',
   'report',
   'baseline accept',
   'resend',

@@ -59,6 +59,8 @@ const rows: Row[] = [
   ['an intent that climbs', { 'intent.path': '../in/i.json' }, [], ['RS6']],
   ['a sandbox path', { sandbox_path: '/tmp/x' }, ['RS6']],
   ['a model path', { model_mode: 'none', model_io_path: 'x' }, ['PL5', 'RS6']],
+  ['a command with a path of any root', { 'execution.cmd': ['node', '/data/customers/x.csv'] }, [], ['RS6']],
+  ['a command with an address', { 'execution.cmd': ['node', 'https://example.org/data/x.csv', 'a/b'] }, []],
   ['a reason that leaks', { 'decision.reasons': ['wrote /home/x/y'] }, ['RS6']],
   ['a refusal that leaks', { ...refuse, refuse_reason: 'ENOENT /var/lib/x' }, ['RS6']],
   [
@@ -126,8 +128,16 @@ describe('a run result with', () => {
     });
     expect(rulesOf(await judged(runResult, internal, { internal: true }))).toEqual([]);
     expect(rulesOf(await judged(runResult, internal))).toEqual(['RS6', 'RS6']);
-    const lost = exampleWith(runResult, { policy: builtInProfiles.dev, model_mode: 'replay' });
+    const lost = exampleWith(runResult, { policy: builtInProfiles.dev, model_mode: 'record' });
     expect(rulesOf(await judged(runResult, lost, { internal: true }))).toEqual(['PL5']);
+  });
+
+  test('a recording that was only replayed names no path of it', async () => {
+    const replay = { policy: builtInProfiles.dev, model_mode: 'replay' };
+    expect(rulesOf(await judged(runResult, exampleWith(runResult, replay), { internal: true }))).toEqual([]);
+    const named = exampleWith(runResult, { ...replay, model_io_path: '/tmp/y' });
+    expect(adviceOf(await judged(runResult, named, { internal: true }))).toEqual(['PL5']);
+    expect(rulesOf(await judged(runResult, named, { internal: true, strict: true }))).toEqual(['PL5']);
   });
 
   test('bytes that are not canonical gets advice, and a violation when strict', async () => {

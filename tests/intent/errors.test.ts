@@ -57,6 +57,15 @@ describe('RUN_E002: an intent that is no document', () => {
   });
 });
 
+/** Schemas that come back to where they were without having looked at anything. */
+const ENDLESS: readonly object[] = [
+  { $ref: '#' },
+  { allOf: [{ $ref: '#' }] },
+  { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ type: 'string' }, { $ref: '#/$defs/a' }] } } },
+  { type: 'object', properties: { next: { $ref: '#/$defs/x' } }, $defs: { x: { $anchor: 'y', not: { $ref: '#y' } } } },
+  { if: { type: 'object' }, then: { $dynamicRef: '#' } },
+];
+
 describe('RUN_E003: an intent that breaks a rule', () => {
   test.each<[string, unknown, string]>([
     ['no goal', {}, 'IN2'],
@@ -141,6 +150,26 @@ describe('RUN_E003: an intent that breaks a rule', () => {
       'IN6',
     ],
     ['a limit of nothing', { goal: 'g', limits: { timeout_ms: 0 } }, 'IN7'],
+    ['half a millisecond', { goal: 'g', limits: { timeout_ms: 1_500.5 } }, 'IN7'],
+    ['half a file', { goal: 'g', limits: { max_output_files: 2.5 } }, 'IN7'],
+    ['half a byte', { goal: 'g', limits: { max_total_output_bytes: 4_096.5 } }, 'IN7'],
+    [
+      'an argument that the kernel takes for no program',
+      { goal: 'g', commands: [{ argv: ['node', 'x'.repeat(200_000)] }] },
+      'IN4',
+    ],
+    ['a line for sh that is too long', { goal: 'g', commands: [{ shell: `: ${'ü'.repeat(70_000)}` }] }, 'IN4'],
+    ['outputs that differ by case', { goal: 'g', outputs: ['out/Report.md', 'out/report.md'] }, 'IN5'],
+    ['outputs in folders that differ by case', { goal: 'g', outputs: ['out/Docs/a.md', 'out/docs/b.md'] }, 'IN5'],
+    ['outputs that differ by how a letter is composed', { goal: 'g', outputs: ['out/\u00e9', 'out/e\u0301'] }, 'IN5'],
+    ...ENDLESS.map(
+      (schema, at) =>
+        [
+          `a schema that refers to itself (${at})`,
+          { goal: 'g', outputs: ['a'], accept: [{ check: 'json_schema', path: 'a', schema }] },
+          'IN6',
+        ] as [string, unknown, string],
+    ),
   ])('%s', async (_, intent, rule) => {
     expect(await told(intent)).toMatchObject({ code: 'RUN_E003', rule_id: rule });
   });
@@ -154,7 +183,10 @@ describe('RUN_E003: an intent that breaks a rule', () => {
 
   test('but 100,000 constraints are fine', async () => {
     const constraints = Array.from({ length: 100_000 }, (_, at) => `must keep thing ${at}, within 5 seconds`);
-    const { result } = await ran({ goal: 'g', constraints }, { mode: 'plan-only' });
+    const { result } = await ran(
+      { goal: 'g', files: [{ path: 'a', content: '' }], constraints },
+      { mode: 'plan-only' },
+    );
     expect(result.decision.accepted).toBe(true);
   });
 });
@@ -165,6 +197,7 @@ describe('RUN_E004: a profile that cannot bind', () => {
     ['a folder', '.'],
     ['a device', '/dev/zero'],
     ['out of bounds', own({ timeout_ms: 600_001 })],
+    ['half a millisecond', own({ timeout_ms: 1_500.5 })],
     ['a built-in name with other content', { ...builtInProfiles.strict, timeout_ms: 31_000 }],
     ['a root that climbs', own({ allowed_write_roots: ['../x'] })],
     ['a command that is a path', own({ allowed_commands: ['/bin/sh'] })],

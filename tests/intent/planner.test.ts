@@ -97,6 +97,7 @@ test('what a model says in a fence is taken out of it, and stands in the recordi
 test.each([
   ['has commands already', { goal: 'Say hello', ...PLAN }, 'BUNDLE'],
   ['must be asked about first', { goal: 'Say <what>' }, 'CLARIFY'],
+  ['contradicts itself', { goal: 'Say it', constraints: ['must be sync', 'must be async'] }, 'CLARIFY'],
   ['is refused anyway', { goal: 'Say hello', network: true }, 'REFUSE'],
 ])('nobody is asked where an intent %s', async (_, intent, kind) => {
   const warnings: string[] = [];

@@ -4,6 +4,9 @@ import type { Asked } from '../../src/run/intent/decide.ts';
 import { placeholdersIn } from '../../src/run/intent/placeholders.ts';
 import { decided, fault, node, own, questionsIn } from './world.ts';
 
+/** Something to put in place, so that nobody asks what makes it so. */
+const files = [{ path: 'note.txt', content: '' }];
+
 const keysIn = (intent: object): string[] => placeholdersIn({ goal: 'g', ...intent }).map(({ key }) => key);
 
 describe('placeholders', () => {
@@ -15,6 +18,30 @@ describe('placeholders', () => {
     [{ commands: [{ argv: ['node', '<file>', '--name=<who>', 'TBD'] }] }, ['file', 'who', 'commands[0].argv[3]']],
     [{ outputs: ['<where>', 'FIXME'] }, ['where', 'outputs[1]']],
     [{ files: [{ path: 'XXX', content: '<html>' }] }, ['files[0].path']],
+    [{ goal: 'Release {{version}} of {{ service }}' }, ['version', 'service']],
+    [{ commands: [{ argv: ['node', 'report-<version>.txt'] }] }, ['version']],
+    [
+      { commands: [{ argv: ['node', 'v<version>', 'app<env>.json', 's3://logs/<env>/x', 'image:<tag>'] }] },
+      ['version', 'env', 'tag'],
+    ],
+    [{ commands: [{ argv: ['node', 'x.mjs', 'Release <version> is out', 'v{{version}}-rc'] }] }, ['version']],
+    [{ commands: [{ argv: ['node', 'x.mjs', '{"tag":"<tag>"}'] }] }, ['tag']],
+    [
+      { commands: [{ argv: ['node', 'report-TBD.txt', '--to=TBD', 'out/???'] }] },
+      ['commands[0].argv[1]', 'commands[0].argv[2]', 'commands[0].argv[3]'],
+    ],
+    [{ commands: [{ shell: 'node build.mjs --version <version>' }] }, ['version']],
+    [{ commands: [{ shell: 'cat report-<version>.txt out/<env>/x | sort > out/all.txt' }] }, ['version', 'env']],
+    [{ commands: [{ argv: ['sh', '-c', 'cp a out/<version>.md'] }] }, ['version']],
+    [{ commands: [{ argv: ['grep', 'TODO', '<file>'] }] }, ['file']],
+    [{ commands: [{ argv: ['node'], makes: ['out/<version>.md'] }] }, ['version']],
+    [{ files: [{ path: 'in/notes-<version>.md', content: '' }] }, ['version']],
+    [
+      { outputs: ['out/<version>.md', 'out/v<version>.txt', 'out/{{env}}/', 'out/notes_TBD.md'] },
+      ['version', 'env', 'outputs[3]'],
+    ],
+    [{ accept: [{ check: 'file_exists', path: 'out/<version>.md' }] }, ['version']],
+    [{ constraints: ['Reject bad input. The deadline is TBD'] }, ['constraints[0]']],
   ])('%j', (intent, keys) => {
     expect(keysIn(intent)).toEqual(keys);
   });
@@ -24,8 +51,60 @@ describe('placeholders', () => {
     { goal: 'Keep a TODO list; nobody says TBDs' },
     { commands: [{ argv: ['node', '-e', 'if (a<b>c) console.log("<p>")', 'say TBD'] }] },
     { files: [{ path: 'a.html', content: '<html>TBD</html>' }] },
+    { constraints: ['reject goals that are only TBD or TODO', 'Must not contain TBD', 'No TBD, no TODO.'] },
+    { constraints: ['Flag every TODO', 'Treat "TBD" as missing', 'TBD, TODO and FIXME mean that a text is not done'] },
+    { constraints: ['Must refuse placeholders such as <name> or {{name}}'] },
+    { goal: 'Build a linter that detects FIXME' },
+    { commands: [{ argv: ['node', '-e', 'const a = new Map<string>(); say("<b>")'] }] },
+    { commands: [{ argv: ['codegen', 'List<string>', '<p>hello</p>', '--format={{.State.Status}}'] }] },
+    { commands: [{ argv: ['grep', '-rn', 'TODO', 'src'] }, { argv: ['rg', 'TBD'] }] },
+    { commands: [{ shell: 'sort <in >out/x; sort<in>out/y; wc -l <in > out/z; cat <<EOF >out/e' }] },
+    { outputs: ['out/TODO.md', 'out/FIXME.txt', 'out/xxx.md', 'out/TBDs.md'] },
+    { accept: [{ check: 'content_matches', path: 'out/a', pattern: '(?P<year>\\d+) <p> TBD' }] },
   ])('%j has none', intent => {
     expect(keysIn(intent)).toEqual([]);
+  });
+});
+
+describe('a placeholder inside a word or a path', () => {
+  const intent = {
+    goal: 'Write the note',
+    commands: [{ argv: ['node', 'note.mjs', 'report-<version>.txt'], makes: ['out/<version>.md'] }],
+    outputs: ['out/<version>.md'],
+    accept: [{ check: 'file_exists', path: 'out/<version>.md' }],
+  };
+
+  test.each(['plan-only', 'execute-sandbox'] as const)('is one question that names it, in mode %s', mode => {
+    expect(decided(intent, { mode })).toMatchObject({
+      kind: 'CLARIFY',
+      questions: [
+        'version: What should stand in place of <version> in commands[0].argv[2], commands[0].makes[0], outputs[0]?',
+      ],
+    });
+  });
+
+  test('is filled wherever it stands', () => {
+    expect(decided(intent, { answers: { version: '2.4.0' } })).toMatchObject({
+      kind: 'BUNDLE',
+      intent: {
+        commands: [{ argv: ['node', 'note.mjs', 'report-2.4.0.txt'], makes: ['out/2.4.0.md'] }],
+        outputs: ['out/2.4.0.md'],
+        accept: [{ path: 'out/2.4.0.md' }],
+      },
+    });
+  });
+
+  test('is judged by the profile once it is filled', () => {
+    expect(decided(intent, { answers: { version: '../../x' } }).kind).toBe('REFUSE');
+  });
+
+  test('leaves what only talks about placeholders as it is', () => {
+    const constraints = ['Reject goals that are only TBD or TODO. The owner is TBD', 'No TODO left'];
+    const answers = { 'constraints[0]': 'the platform team' };
+    expect(decided({ goal: 'g', files, constraints }, { answers }).intent.constraints).toEqual([
+      'Reject goals that are only TBD or TODO. The owner is the platform team',
+      'No TODO left',
+    ]);
   });
 });
 
@@ -53,7 +132,7 @@ describe('contradictions', () => {
     [{ constraints: ['must not log', 'must not sing'] }, []],
     [
       { constraints: ['must not log', 'must sing', 'must log', 'must not sing!', 'must not sing', 'must dance'] },
-      ['2 constraints[0]', '4 constraints[1]'],
+      ['2 constraints[0]', '3 constraints[1]', '4 constraints[1]'],
     ],
     [
       { constraints: ['must sing', 'must not sing', 'must sing', 'must not sing . '] },
@@ -157,7 +236,7 @@ describe('a question that is answered', () => {
   ];
 
   test.each(CASES)('%s: by its key, and by its id', (_, rest, keys, answers) => {
-    const intent = { goal: 'Do it', ...rest };
+    const intent = { goal: 'Do it', files, ...rest };
     const more: Partial<Asked> = {
       profile: PROFILE,
       mode: keys.includes('commands') ? 'execute-sandbox' : 'plan-only',
@@ -172,14 +251,14 @@ describe('a question that is answered', () => {
   });
 
   test('and one that is not: what is answered stays, and the rest is asked', () => {
-    const half = decided({ goal: '<a> and <b>' }, { answers: { a: 'A' } });
+    const half = decided({ goal: '<a> and <b>', files }, { answers: { a: 'A' } });
     expect(questionsIn(half)).toEqual(['b']);
     expect(half.intent.goal).toBe('A and <b>');
   });
 
   test('can raise the next, which the same answers answer', () => {
     const answers = { a: '<b>', b: '<c>', c: 'end' };
-    expect(decided({ goal: 'to the <a>' }, { answers })).toMatchObject({
+    expect(decided({ goal: 'to the <a>', files }, { answers })).toMatchObject({
       kind: 'BUNDLE',
       intent: { goal: 'to the end' },
     });
@@ -318,5 +397,5 @@ describe('a question that is answered', () => {
 
 test('there are never more questions than can be read', () => {
   const constraints = Array.from({ length: 100_000 }, (_, at) => `thing ${at} is TBD`);
-  expect(questionsIn(decided({ goal: 'g', constraints })).length).toBe(100);
+  expect(questionsIn(decided({ goal: 'g', files, constraints })).length).toBe(100);
 });

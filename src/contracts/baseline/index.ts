@@ -8,10 +8,13 @@ import { formOf } from '../form.ts';
 import { firstRepeated } from '../lists.ts';
 import { type Finding, must, rulesFor, should } from '../rule.ts';
 import { envelopeShape } from '../seal/index.ts';
-import { contentHashText, instant, record } from '../shape.ts';
+import { contentHashText, count, instant, record } from '../shape.ts';
 import { type BareBaseline, sealedBaseline, sealTroubles } from './seal.ts';
 
 export { baselineSealHash, sealedBaseline } from './seal.ts';
+
+/** How large the pack beside a baseline may be: it is committed with it. */
+export const BASELINE_PACK_BYTES_MAX = 32 * MIB;
 
 const accepted = record({ case_sha256: contentHashText(), trials: z.array(record(trialKeys)) });
 
@@ -26,6 +29,15 @@ const baselineShape = record({
   /** What the runs were done with, by the names under which drift is told. */
   conditions: z.optional(z.record(z.string(), z.string())),
   cases: z.record(z.string(), accepted),
+  /** The file beside it that keeps cases, events and outputs. Absent where there is none. */
+  pack: z.optional(
+    record({
+      sha256: contentHashText(),
+      bytes: count().check(z.lte(BASELINE_PACK_BYTES_MAX)),
+      artifacts: count(),
+      left_out: count(),
+    }),
+  ),
   /** Absent in baselines from before they were sealed. */
   seal: z.optional(envelopeShape),
 });
@@ -122,6 +134,7 @@ const rules = [
       'cases_sha256',
       'conditions',
       'cases',
+      'pack',
     ],
     *check(baseline) {
       const { seal } = baseline;
@@ -129,6 +142,17 @@ const rules = [
       else for (const [at, message] of sealTroubles({ ...baseline, seal })) yield must(at, message);
     },
     breach: ({ seal, ...rest }) => ({ ...rest, seal: { ...seal, payload: seal?.payload.slice(4) } }),
+  }),
+  rule({
+    id: 'BL6',
+    title: 'Pack Bound',
+    why: 'Causes are seen against the events in the pack, so a changed pack would tell another story.',
+    asks: [
+      'pack, if present, has sha256, the hash of the whole file beside the baseline, and bytes, its size, at most 32 MiB',
+      'artifacts is how many answers it holds; left_out is how many documents had no room in it or were too large',
+    ],
+    fields: ['pack'],
+    breach: baseline => ({ ...baseline, pack: { sha256: 'sha256:12', bytes: 0, artifacts: 0, left_out: 0 } }),
   }),
 ];
 

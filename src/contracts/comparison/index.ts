@@ -4,6 +4,14 @@ import { comparisonRules } from './rules.ts';
 import { comparisonShape } from './shape.ts';
 
 export { SAYS_BYTES_MAX } from './case-rules.ts';
+export {
+  byKind,
+  type CaseChange,
+  type CaseDifference,
+  DIFFERENCE_BYTES_MAX,
+  DIFFERENCES_MAX,
+  isWeakened,
+} from './changed.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';
@@ -24,7 +32,7 @@ export const comparison: Contract = {
   beyond: [
     'whether the runs that it names were judged as it says',
     'whether the first difference is the cause',
-    'whether the intervals were drawn as they should be',
+    'whether the intervals of the metrics are those of their pairs',
   ],
   bytesMax: 256 * MIB,
   example: comparisonExample,

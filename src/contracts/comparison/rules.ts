@@ -4,6 +4,7 @@ import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
+import { CM12 } from './changed.ts';
 import type { Comparison } from './shape.ts';
 import { discordantIn } from './trial.ts';
 import { CM3, CM11 } from './verdict-rule.ts';
@@ -31,12 +32,15 @@ const CM2 = rule({
     'sides has baseline and new; each has source, runs or accepted, and run_ids, seals and trials',
     'run_ids are names of folders, as many as trials, and none stands twice; there are no more seals than trials',
     'environment_hash, target_sha256 and cases_sha256 are content hashes, or null where not known or not all the same',
+    'pack, if present, is read or missing, and source is accepted: causes rest on the pack beside the baseline',
     'new has at least one trial',
   ],
   fields: ['comparison_id', 'generated_at', 'sides'],
   *check({ sides }) {
     for (const side of ['baseline', 'new'] as const) {
-      const { run_ids, seals, trials } = sides[side];
+      const { run_ids, seals, trials, source, pack } = sides[side];
+      if (pack !== undefined && source !== 'accepted')
+        yield must(`sides.${side}.pack`, 'belongs to an accepted baseline');
       const repeated = firstRepeated(run_ids);
       if (repeated !== undefined) yield must(`sides.${side}.run_ids[${repeated}]`, 'stands here twice');
       if (run_ids.length !== trials)
@@ -58,7 +62,7 @@ const CM4 = rule({
   why: 'A gate that fails names what was too much, and how much would not have been.',
   asks: [
     'gate has mode, balanced, proven or strict, tolerances as in a gate file, and breaches, a list; older comparisons may say statistical',
-    'margin, alpha, confidence, critical and allow_removed, if present, are as in a gate file',
+    'margin, alpha, confidence, critical, allow_removed, allow_weakened and looks, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
     'measured is what the metric got worse by, and the breaches are the regressions among the metrics of decision',
@@ -211,4 +215,4 @@ const CM8 = rule({
   }),
 });
 
-export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11];
+export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11, CM12];

@@ -4,6 +4,7 @@ import { caseId, folderName } from '../artifacts/words.ts';
 import { gateKeys, tolerances } from '../gate/shape.ts';
 import { between, contentHashText, count, filledText, instant, matching, record, wordyText } from '../shape.ts';
 import { DECISION_CAUSES } from './causes.ts';
+import { changedShape } from './changed.ts';
 import { trialKeys } from './trial.ts';
 
 const verdict = () => z.enum(['no_regression', 'regression', 'not_enough_evidence']);
@@ -15,6 +16,8 @@ const side = record({
   run_ids: z.array(folderName()),
   seals: z.array(contentHashText()),
   trials: count(),
+  /** Whether the pack that an accepted baseline names was at hand. */
+  pack: z.optional(z.enum(['read', 'missing'])),
   environment_hash: z.nullable(contentHashText()),
   target_sha256: z.nullable(contentHashText()),
   cases_sha256: z.nullable(contentHashText()),
@@ -67,6 +70,11 @@ const divergence = record({
     'retrieval',
     'output',
     'runner',
+    'tool_order',
+    'tool_concurrency',
+    'tool_duplicate',
+    'tool_retry',
+    'model',
   ]),
   baseline_at: z.nullable(placeText()),
   new_at: z.nullable(placeText()),
@@ -81,6 +89,8 @@ const compared = record({
   suite: z.optional(z.string()),
   change: z.enum(['regressed', 'improved', 'same', 'flaky', 'missing']),
   side_missing: z.optional(z.enum(['baseline', 'new', 'both'])),
+  /** Present where the case itself is not what it was in the baseline. */
+  changed: z.optional(changedShape),
   baseline: trials,
   new: trials,
   failing: z.array(record({ name: filledText(), message: z.nullable(z.string()), at: z.nullable(z.string()) })),
@@ -121,6 +131,7 @@ const decision = record({
   broken: z.array(finding),
   suspects: z.array(finding),
   removed: z.array(caseId()),
+  weakened: z.array(caseId()),
 });
 
 /** How suspects were asked again before this verdict. */

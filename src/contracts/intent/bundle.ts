@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { sortedAndUnique } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, should } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, wordyText } from '../shape.ts';
 import { bundleIdOf } from './ids.ts';
 import { acceptCheck, limitShapes } from './parts.ts';
@@ -81,9 +81,16 @@ const rules = [
     id: 'BU4',
     title: 'Open Questions Mean Incomplete',
     why: 'A plan with a question in it is not one that can be carried out.',
-    asks: ['status is complete exactly where questions is empty', 'each question has id, key and text'],
+    asks: [
+      'status is complete exactly where questions is empty',
+      'each question has id, key and text',
+      'should: a complete plan has a file, a command or an output',
+    ],
     fields: ['status', 'questions'],
-    *check({ status, questions }) {
+    reads: ['files', 'commands', 'outputs'],
+    *check({ status, questions, files, commands, outputs }) {
+      if (status === 'complete' && files.length + commands.length + outputs.length === 0)
+        yield should('status', 'is complete, and nothing is done or made');
       if ((status === 'complete') !== (questions.length === 0))
         yield must('status', `must be ${questions.length === 0 ? 'complete' : 'incomplete'}`);
     },

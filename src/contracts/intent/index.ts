@@ -3,6 +3,14 @@ export { bundleIdOf, idOf, sandboxIdOf } from './ids.ts';
 export { intent, type Intent } from './intent.ts';
 export { modelIo, type ModelIo } from './model-io.ts';
 export { intentOutcome, type IntentOutcome } from './outcome.ts';
-export { type AcceptCheck, foldersAbove, isFolderPath, isWithin, LIMIT_NAMES, shownCommand } from './parts.ts';
+export {
+  type AcceptCheck,
+  foldersAbove,
+  isFolderPath,
+  isShownCommand,
+  isWithin,
+  LIMIT_NAMES,
+  shownCommand,
+} from './parts.ts';
 export { argvOf, planOf } from './plan.ts';
 export { intentRequest, type IntentRequest } from './request.ts';

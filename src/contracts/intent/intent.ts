@@ -1,9 +1,10 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, mustWhenStrict, rulesFor } from '../rule.ts';
 import { anyObject, filledText, record, wordyText } from '../shape.ts';
-import { acceptCheck, CHECK_KEYS, type AcceptCheck, foldersAbove, limitShapes } from './parts.ts';
+import { acceptCheck, CHECK_KEYS, type AcceptCheck, foldersAbove, LIMIT_NAMES, limitShapes } from './parts.ts';
+import { firstCollision } from './collisions.ts';
 
 const shape = record({
   schema_version: z.optional(z.literal('intent.v1')),
@@ -89,9 +90,10 @@ const rules = [
       'commands, if present, is a list of at most 1,000; each has argv, a list of 1 to 4,000 words, or shell, a line for sh, and not both',
       'makes, if present, is a list of outputs',
       'no word holds a NUL, and the words of a command have at most 1 MiB together',
+      'should (must, when it is run): no word, and no line for sh, has 128 KiB or more',
     ],
     fields: ['commands'],
-    *check({ commands = [] }) {
+    *check({ commands = [] }, context) {
       for (const [index, { argv, shell }] of commands.entries()) {
         if ((argv === undefined) === (shell === undefined))
           yield must(`commands[${index}]`, 'must have either argv or shell');
@@ -100,6 +102,13 @@ const rules = [
         if (words.length > WORDS_MAX) yield must(`commands[${index}].argv`, 'has more than 4,000 words');
         if (words.reduce((sum, word) => sum + Buffer.byteLength(word), 0) > MIB)
           yield must(`commands[${index}]`, 'has more than 1 MiB of words');
+        const long = words.findIndex(word => Buffer.byteLength(word) >= WORD_BYTES);
+        if (long >= 0)
+          yield mustWhenStrict(
+            context,
+            argv?.[long] === undefined ? `commands[${index}].shell` : `commands[${index}].argv[${long}]`,
+            'is an argument that is too long: the kernel takes less than 128 KiB for one. Put the text into a file',
+          );
         if (words.some(word => word.includes('\0')))
           yield must(`commands[${index}]`, 'holds a NUL, which no program can be given');
         if (argv?.[0] === '') yield must(`commands[${index}].argv[0]`, 'must name a program');
@@ -114,11 +123,19 @@ const rules = [
     asks: [
       'outputs, if present, is a list of paths, at most 10,000; a final slash means a folder with all that is in it',
       'none stands twice',
+      'should (must, when it is run): no two have names that some file system takes for one, such as A.md and a.md',
     ],
     fields: ['outputs'],
-    *check({ outputs = [] }) {
+    *check({ outputs = [] }, context) {
       const repeated = firstRepeated(outputs);
       if (repeated !== undefined) yield must(`outputs[${repeated}]`, 'stands there twice');
+      const collision = firstCollision(outputs);
+      if (collision)
+        yield mustWhenStrict(
+          context,
+          `outputs[${collision.index}]`,
+          `has the same name as outputs[${collision.earlier}] on a file system that ignores case or how letters are composed`,
+        );
     },
     breach: intent => ({ ...intent, outputs: ['out/a', 'out/a'] }),
   }),
@@ -152,13 +169,23 @@ const rules = [
     asks: [
       'limits, if present, may have timeout_ms (1,000 to 600,000), max_output_files (1 to 10,000) and max_total_output_bytes (1,024 to 1,073,741,824)',
       'network, if present, is true or false',
+      'should (must, when it is run): the limits are whole numbers',
     ],
     fields: ['limits', 'network'],
+    *check({ limits = {} }, context) {
+      for (const name of LIMIT_NAMES) {
+        if (!Number.isInteger(limits[name] ?? 0))
+          yield mustWhenStrict(context, `limits.${name}`, 'must be a whole number');
+      }
+    },
     breach: intent => ({ ...intent, limits: { timeout_ms: 5 } }),
   }),
 ];
 
 const WORDS_MAX = 4_000;
+
+/** What Linux takes for one argument, the zero at its end included: 32 pages of 4 KiB. */
+const WORD_BYTES = 128 * 1024;
 
 const ALL_KEYS = [...new Set(Object.values(CHECK_KEYS).flat())] satisfies (keyof AcceptCheck)[];
 

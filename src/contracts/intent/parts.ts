@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { hostPathIn } from '../../base/path.ts';
+import { holdsAbsolutePath } from '../../base/path.ts';
 import { anyObject, between, contentHashText, filledText, record } from '../shape.ts';
 
 /** What one check of `accept` looks at; which keys belong to which check is a rule. */
@@ -38,7 +38,17 @@ export const limitShapes = {
  * has. The bundle has every word.
  */
 export function shownCommand(argv: readonly string[]): string[] {
-  return argv.map(word => (hostPathIn(word) === undefined ? word : '[a word with a path]'));
+  return argv.map(word => (holdsAbsolutePath(word) ? PATH_HIDDEN : word));
+}
+
+const PATH_HIDDEN = '[a word with a path]';
+
+/** Whether these are the words of a command as a result shows them. Earlier versions hid only paths of well-known roots. */
+export function isShownCommand(shown: readonly string[], argv: readonly string[]): boolean {
+  return (
+    shown.length === argv.length &&
+    shown.every((word, index) => word === argv[index] || word === shownCommand([argv[index] ?? ''])[0])
+  );
 }
 
 /** A path with a final slash is a folder, and everything below it. */

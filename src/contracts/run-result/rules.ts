@@ -1,9 +1,9 @@
 import { canonicalize } from '../../base/canonical.ts';
 import { parseInstant } from '../../base/clock.ts';
-import { hostPathIn, unsafePath } from '../../base/path.ts';
+import { holdsAbsolutePath, hostPathIn, unsafePath } from '../../base/path.ts';
 import { builtInProfile } from '../profile/built-in.ts';
 import { PL } from '../profile/invariants.ts';
-import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { type Finding, must, mustWhenStrict, rulesFor, should } from '../rule.ts';
 import type { RunResult } from './shape.ts';
 
 const rule = rulesFor<RunResult>();
@@ -105,7 +105,7 @@ const RS6 = rule({
     'intent.path and the paths of outputs are relative',
     'sandbox_path and model_io_path are absent, unless --internal',
     'no reason, question or command holds a path of a machine',
-    'should: intent.path does not climb',
+    'should: intent.path does not climb, and no command holds an absolute path of any root',
   ],
   fields: ['intent', 'sandbox_path', 'model_io_path', 'execution.outputs[].path'],
   parts: [
@@ -132,7 +132,12 @@ const RS6 = rule({
           const trouble = unsafePath(path);
           if (trouble) yield must(`execution.outputs[${index}].path`, trouble);
         }
-        yield* leaks(execution?.cmd ?? [], 'execution.cmd');
+        const words = execution?.cmd ?? [];
+        yield* leaks(words, 'execution.cmd');
+        for (const [index, word] of words.entries()) {
+          if (!hostPathIn(word) && holdsAbsolutePath(word))
+            yield should(`execution.cmd[${index}]`, 'holds an absolute path');
+        }
       },
     },
     { over: ['decision.reasons'], check: ({ decision }) => leaks(decision.reasons, 'decision.reasons') },
@@ -224,17 +229,20 @@ const PL5 = rule({
   ...PL.PL5,
   asks: [
     'model_io_path is absent where model_mode is none',
-    'with --internal, a run that recorded or replayed has one',
+    'with --internal, a run that recorded has one',
+    'should (must, when strict): a run that replayed has none',
   ],
   fields: [],
   reads: ['model_mode', 'model_io_path', 'policy'],
-  *check({ model_mode, model_io_path }, { internal }) {
+  *check({ model_mode, model_io_path }, context) {
     if (model_io_path !== undefined && model_mode === 'none')
       yield must('model_io_path', 'stands there although no model was recorded or replayed');
-    else if (internal && model_mode !== 'none' && !model_io_path)
-      yield must('model_io_path', `is missing, although model_mode is "${model_mode}"`);
+    else if (model_io_path !== undefined && model_mode === 'replay')
+      yield mustWhenStrict(context, 'model_io_path', 'stands there although the model was replayed, and not recorded');
+    else if (context.internal && model_mode === 'record' && !model_io_path)
+      yield must('model_io_path', 'is missing, although model_mode is "record"');
   },
-  breach: result => ({ ...result, policy: devProfile, model_mode: 'replay' }),
+  breach: result => ({ ...result, policy: devProfile, model_mode: 'record' }),
 });
 
 const PL6 = rule({

@@ -1,4 +1,7 @@
 import type { Intent, LIMIT_NAMES } from '../../contracts/intent/index.ts';
+import { type Opposite, oppositesIn } from './opposites.ts';
+import { fileCountIn } from './quantities.ts';
+import { quoted } from './words.ts';
 
 /** Two things that an intent says and that cannot both hold. */
 export interface Contradiction {
@@ -19,17 +22,35 @@ export function contradictionsIn(intent: Intent): Contradiction[] {
   const isBounded = limits !== undefined || outputs.length > 0;
   const contested = contestedIn(constraints);
   const said = new Map<string, number>();
+  const opposites = oppositesIn(constraints);
+  let next = 0;
   for (const [index, text] of constraints.entries()) {
     if (found.length >= CONTRADICTIONS_MAX) break;
     if (network === true && NO_NETWORK.test(text))
       found.push({ index, against: 'network', because: 'the constraint forbids the network, and network asks for it' });
     const [, bound, unit = ''] = (isBounded && AT_MOST.exec(text)) || [];
     if (bound !== undefined) found.push(...againstLimits(Number(bound), unit.toLowerCase(), index, intent));
+    else if (outputs.length > 1) found.push(...againstOutputs(text, index, outputs));
     const opposite = contested.size > 0 ? oppositeOf(text, index, contested, said) : undefined;
-    if (opposite !== undefined)
-      found.push({ index, against: `constraints[${opposite}]`, because: 'one says must, the other must not' });
+    if (opposite !== undefined) found.push(ofPair(constraints, index, opposite, 'one says must, the other must not'));
+    for (; opposites[next]?.index === index; next++) {
+      const { earlier, because } = opposites[next] as Opposite;
+      if (earlier !== opposite) found.push(ofPair(constraints, index, earlier, because));
+    }
   }
   return found;
+}
+
+function ofPair(constraints: readonly string[], index: number, earlier: number, because: string): Contradiction {
+  const texts = [earlier, index].map(at => quoted(constraints[at] ?? ''));
+  return { index, against: `constraints[${earlier}]`, because: `${texts.join(' and ')}, because ${because}` };
+}
+
+/** `a single file`, where several are to be taken. A folder may hold any number. */
+function againstOutputs(text: string, index: number, outputs: readonly string[]): Contradiction[] {
+  const max = fileCountIn(text)?.max ?? Infinity;
+  const because = `the constraint says at most ${max}, and there are ${outputs.length}`;
+  return outputs.length > max ? [{ index, against: 'outputs', because }] : [];
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ContentHash } from '../../base/hash.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { bundleOf } from './bundle.ts';
 import { edited, merged } from './edits.ts';
+import { contradictionsIn } from './constraints.ts';
 import { placeholdersIn } from './placeholders.ts';
 import { isExecutable, type Mode, type Question, questionsOf } from './questions.ts';
 import { effectiveIntent, judgedIntent } from './read-intent.ts';
@@ -51,7 +52,8 @@ export function goalToPlan({ intent: written, answers, mode, profile }: Omit<Ask
 }
 
 function needsPlan(intent: Intent): boolean {
-  return !isExecutable(intent) && placeholdersIn(intent).length === 0;
+  // What a model would plan upon must be said first, and must not contradict itself.
+  return !isExecutable(intent) && placeholdersIn(intent).length === 0 && contradictionsIn(intent).length === 0;
 }
 
 /** Answers what can be answered, before something is proposed and after. */

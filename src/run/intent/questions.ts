@@ -25,7 +25,7 @@ export function questionsOf(intent: Intent, mode: Mode): Question[] {
     ...contradictionsIn(intent).map(ofContradiction),
     ...unmadeOutputs(intent),
     ...strayChecks(intent),
-    ...(mode === 'execute-sandbox' && !isExecutable(intent) ? [NOTHING_TO_RUN] : []),
+    ...nothingToDo(intent, mode),
   ];
   return questions.slice(0, QUESTIONS_MAX).map(asked);
 }
@@ -110,7 +110,7 @@ function strayChecks({ accept = [], outputs = [] }: Intent): Ask[] {
   const isOutput = (path: string): boolean => all.has(path) || foldersAbove(path).some(folder => all.has(folder));
   return accept.flatMap(({ check, equals = 0, path = '' }, index) => {
     if (check === 'exit_code') return equals === 0 ? [] : [ofExitCode(equals, index)];
-    return isOutput(path) ? [] : [ofStrayFile(path, index)];
+    return isOutput(path) || isOpen(path) ? [] : [ofStrayFile(path, index)];
   });
 }
 
@@ -138,11 +138,28 @@ function ofStrayFile(path: string, index: number): Ask {
   };
 }
 
-const NOTHING_TO_RUN: Ask = {
+/** A goal says what is wanted, not what makes it so. A plan in which nothing is done or made is none, in any mode. */
+function nothingToDo(intent: Intent, mode: Mode): Ask[] {
+  const { files = [], outputs = [] } = intent;
+  if (isExecutable(intent)) return [];
+  if (files.length === 0 && outputs.length === 0) return [NOTHING_MAKES_IT_SO];
+  return mode === 'execute-sandbox' ? [NOTHING_TO_RUN] : [];
+}
+
+const WHAT_TO_DO: Omit<Ask, 'text'> = {
   key: 'commands',
-  text: 'What should be run? The intent has no commands. Answer with an object that has commands, and files, outputs or accept.',
   answer: value =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? [{ merge: value as Record<string, unknown> }]
       : 'an object with commands, files, outputs or accept',
+};
+
+const NOTHING_TO_RUN: Ask = {
+  ...WHAT_TO_DO,
+  text: 'What should be run? The intent has no commands. Answer with an object that has commands, and files, outputs or accept.',
+};
+
+const NOTHING_MAKES_IT_SO: Ask = {
+  ...WHAT_TO_DO,
+  text: 'What makes it so? The intent has a goal, but no commands, files or outputs. Answer with an object that has them, and accept if you like; or let an agent plan it, with --planner and --model-mode record.',
 };

@@ -21,7 +21,7 @@ const REFUSALS_MAX = 20;
 function* commandRefusals({ commands = [] }: Intent, { name, allowed_commands: allowed }: Profile): Generator<string> {
   for (const [index, command] of commands.entries()) {
     const [program = ''] = argvOf(command);
-    if (isOpen(program)) continue;
+    if (isOpen(program, 'argument')) continue;
     const place = command.shell === undefined ? `commands[${index}].argv[0]` : `commands[${index}].shell`;
     if (/[/\\]/.test(program))
       yield `PL6: ${place} is a path; a command is the bare name of a program, and which one that is, the sandbox decides.`;
@@ -59,11 +59,12 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
       yield `PL6: outputs[${index}] lies outside the write roots of the profile ${profile.name}: ${roots.join(', ')}.`;
   }
   for (const [index, { path }] of accept.entries()) {
-    const trouble = path === undefined ? undefined : pathTrouble(path);
+    const trouble = path === undefined || isOpen(path) ? undefined : pathTrouble(path);
     if (trouble) yield `PL6: accept[${index}].path ${trouble}.`;
   }
   for (const [index, { makes = [] }] of commands.entries()) {
     for (const [at, made] of makes.entries()) {
+      if (isOpen(made)) continue;
       const trouble = pathTrouble(isFolderPath(made) ? made.slice(0, -1) : made);
       if (trouble) yield `PL6: commands[${index}].makes[${at}] ${trouble}.`;
     }

@@ -1,12 +1,12 @@
 import { clip } from '../../base/clip.ts';
-import { hostPathIn } from '../../base/path.ts';
+import { holdsAbsolutePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import { holdsSecret } from '../../base/redact.ts';
 
 /** A text of an intent, as a sentence may quote it: short, in one line, and nothing that only its author should see. */
 export function quoted(text: string): string {
   const shown = printable(clip(text, SHOWN_BYTES).text);
-  return hostPathIn(shown) || holdsSecret(shown) ? 'a text that is not shown here' : `"${shown}"`;
+  return holdsAbsolutePath(shown) || holdsSecret(shown) ? 'a text that is not shown here' : `"${shown}"`;
 }
 
 const SHOWN_BYTES = 80;

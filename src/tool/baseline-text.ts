@@ -1,0 +1,28 @@
+import { canonicalize } from '../base/canonical.ts';
+import type { Baseline } from '../contracts/baseline/index.ts';
+
+/**
+ * An accepted baseline as it is committed: a line for each trial, so that a diff shows what changed. Without the line
+ * breaks and the blanks that begin a line it is canonical JSON, so that a shell can compute its digest.
+ */
+export function baselineText(baseline: Baseline): string {
+  return `${linesOf(baseline, 0)}\n`;
+}
+
+/** Below the trials of a case, everything stands on one line. */
+const DEPTH_MAX = 4;
+
+function linesOf(value: unknown, depth: number): string {
+  if (typeof value !== 'object' || value === null || depth === DEPTH_MAX) return canonicalize(value);
+  const indent = '  '.repeat(depth + 1);
+  const isList = Array.isArray(value);
+  const members = isList
+    ? value.map(one => `${indent}${linesOf(one, depth + 1)}`)
+    : Object.entries(value)
+        .filter(([, one]) => one !== undefined)
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([key, one]) => `${indent}${JSON.stringify(key)}:${linesOf(one, depth + 1)}`);
+  const [open, close] = isList ? ['[', ']'] : ['{', '}'];
+  if (members.length === 0) return `${open}${close}`;
+  return `${open}\n${members.join(',\n')}\n${'  '.repeat(depth)}${close}`;
+}
