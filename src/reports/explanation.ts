@@ -1,4 +1,5 @@
 import { type Comparison, type Decision, VERDICT_OF } from '../contracts/comparison/index.ts';
+import { percent, points } from '../contracts/gate/decide/index.ts';
 import { REPETITIONS_MAX } from '../contracts/suite/index.ts';
 import { counted } from './report.ts';
 
@@ -11,7 +12,7 @@ export interface Explanation {
   readonly notes: readonly Note[];
 }
 
-export interface Note {
+interface Note {
   readonly label: 'Ruled out' | 'Power' | 'Asked again' | 'To settle it';
   /** Goes on after the label and a colon. */
   readonly says: string;
@@ -43,12 +44,13 @@ function ratesNote({ rates, drop, p, cause }: Decision): string | null {
   return `baseline ${told(rates.baseline)}, new side ${told(rates.new)}, each with its 95 % interval${chance}.`;
 }
 
-/** Causes that leave nothing to say of the suite as a whole: nothing was judged, or nothing could differ. */
+/** Causes that leave nothing to say of the suite as a whole: nothing was judged alike, or nothing could differ. */
 const SILENT: ReadonlySet<Decision['cause']> = new Set([
   'no_pairs',
   'unreadable',
   'no_expectations',
   'all_failing',
+  'weakened',
   'identical',
 ]);
 
@@ -109,19 +111,6 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
 function plannedTrials(cases: Comparison['cases']): number {
   const planned = ({ trials }: (typeof cases)[number]['new']): number => trials.filter(({ rerun }) => !rerun).length;
   return cases.reduce((most, one) => Math.max(most, Math.min(planned(one.baseline), planned(one.new))), 0);
-}
-
-function points(share: number): string {
-  const value = figure(100 * share);
-  return `${value} ${value === '1' ? 'point' : 'points'}`;
-}
-
-function percent(share: number): string {
-  return `${figure(100 * share)} %`;
-}
-
-function figure(value: number): string {
-  return String(Number(value.toFixed(1)));
 }
 
 function probability(p: number): string {

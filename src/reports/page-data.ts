@@ -57,7 +57,7 @@ export interface PageGrounds {
   readonly found: number;
 }
 
-export interface PageFinding {
+interface PageFinding {
   readonly case_id: string;
   readonly as: 'broken' | 'suspect';
   readonly baseline: string;

@@ -9,7 +9,9 @@ export function pageGrounds(comparison: Comparison): PageGrounds | null {
   if (!explanation) return null;
   const { rates, ratesNote, notes } = explanation;
   const findings = findingsOf(comparison);
-  const listed = [...findings].slice(0, LISTED_MAX).map(([case_id, finding]) => ({ case_id, ...finding }));
+  const listed = [...findings]
+    .slice(0, LISTED_MAX)
+    .map(([case_id, { as, baseline, new: now, p }]) => ({ case_id, as, baseline, new: now, p }));
   return { rates, rates_note: ratesNote, notes, findings: listed, found: findings.size };
 }
 

@@ -13,13 +13,16 @@ export type Findings = ReadonlyMap<string, Finding>;
 
 /** By case, broken ones first. Sides that cannot be compared have none. */
 export function findingsOf({ decision, comparability }: Comparison): Findings {
-  if (!decision || comparability.state === 'not_comparable') return new Map();
-  const told = (as: Finding['as'], found: Decision['broken']) =>
-    found.map(
-      ({ case_id, baseline, new: candidate, p }) =>
-        [case_id, { as, baseline: share(baseline), new: share(candidate), p }] as const,
-    );
-  return new Map([...told('broken', decision.broken), ...told('suspect', decision.suspects)]);
+  const findings = new Map<string, Finding>();
+  if (!decision || comparability.state === 'not_comparable') return findings;
+  for (const [as, found] of [
+    ['broken', decision.broken],
+    ['suspect', decision.suspects],
+  ] as const) {
+    for (const { case_id, baseline, new: candidate, p } of found)
+      findings.set(case_id, { as, baseline: share(baseline), new: share(candidate), p });
+  }
+  return findings;
 }
 
 /** Passes and trials per side, such as "3/3 → 1/3"; undefined where a side has none. */

@@ -91,6 +91,8 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     await expect.poll(focused).toContain(regressed[1]?.case_id);
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain(`case=${regressed[1]?.case_id}`);
+    // The address changes before the case is drawn, and until then a key moves in the list.
+    await page.locator('.detail').waitFor();
     await page.keyboard.press('j');
     await expect.poll(() => page.url()).toContain(`case=${regressed[2]?.case_id}`);
     await page.keyboard.press('Escape');

@@ -66,12 +66,12 @@ function share({ passes, trials }: CaseFinding['baseline']): string {
   return `${passes}/${trials}`;
 }
 
-function points(share = 0): string {
+export function points(share = 0): string {
   const value = figure(100 * share);
   return `${value} ${value === '1' ? 'point' : 'points'}`;
 }
 
-function percent(share: number): string {
+export function percent(share: number): string {
   return `${figure(100 * share)} %`;
 }
 
