@@ -10,6 +10,12 @@ type Row = [
   over?: Partial<CaseArtifact>,
 ];
 
+/** The same schema, written for draft-07. */
+const draft07 = (schema: object): Record<string, unknown> => ({
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  ...schema,
+});
+
 const OUT = '@final_output.content';
 const action = (action_type: string, risk_level: 'low' | 'high', refs: number): object => ({
   action_id: 'a',
@@ -79,6 +85,34 @@ const rows: Row[] = [
     { json_schema: { additionalProperties: false } },
     { 'odd key': 1 },
     [`fail The answer must NOT have additional properties (["odd key"]). ${OUT}`],
+  ],
+  [{ json_schema: draft07({ items: [{ type: 'string' }], additionalItems: false }) }, '["a"]', [`pass ${OUT}`]],
+  [
+    { json_schema: draft07({ items: [{ type: 'string' }], additionalItems: false }) },
+    '["a", 1]',
+    [`fail The answer must NOT have more than 1 items. ${OUT}`],
+  ],
+  [
+    { json_schema: draft07({ dependencies: { card: ['owner'] } }) },
+    { card: 1 },
+    [`fail The answer must have property owner when property card is present. ${OUT}`],
+  ],
+  // Beside $ref, other keywords mean nothing in draft-07.
+  [
+    { json_schema: draft07({ properties: { a: { $ref: '#/definitions/n', maximum: 1 } }, definitions: { n: {} } }) },
+    { a: 2 },
+    [`pass ${OUT}`],
+  ],
+  // Keywords of later versions mean nothing either.
+  [
+    { json_schema: draft07({ prefixItems: [{ type: 'string' }], dependentRequired: { a: ['b'] } }) },
+    '[1]',
+    [`pass ${OUT}`],
+  ],
+  [
+    { json_schema: draft07({ properties: { a: { pattern: '^a+$' } } }) },
+    { a: 'b' },
+    [`fail In the answer, a must match pattern "^a+$". ${OUT}`],
   ],
   [{ json_schema: { type: 'object' } }, 'Hello.', [`fail The answer is not JSON. ${OUT}`]],
   [{ json_schema: { enum: [{ a: [1] }] } }, { a: [1] }, [`pass ${OUT}`]],
@@ -260,7 +294,7 @@ describe('an expectation that is broken itself', () => {
     ['a schema with an odd type', { json_schema: { type: 'strin' } }, /no JSON Schema/],
     [
       'a schema of another draft',
-      { json_schema: { $schema: 'http://json-schema.org/draft-07/schema#' } },
+      { json_schema: { $schema: 'http://json-schema.org/draft-04/schema#' } },
       /another version/,
     ],
     [
