@@ -28,6 +28,14 @@ const action = (action_type: string, risk_level: 'low' | 'high', refs: number): 
 });
 const actions = (...list: object[]): Partial<CaseArtifact> =>
   ({ proposed_actions: list, events: [{ type: 'note', ts: 1 }] }) as Partial<CaseArtifact>;
+/** Cites results of two calls, of which only c1 has one. */
+const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
+  const evidence_refs = call_ids.map(call_id => ({ kind: 'tool_result', call_id }));
+  const call = (call_id: string): object => ({ type: 'tool_call', ts: 1, call_id, tool: 't', args: {} });
+  const result = { type: 'tool_result', ts: 2, call_id: 'c1', status: 'ok', latency_ms: 1 };
+  const proposed_actions = [{ ...action('refund', 'high', 0), evidence_refs }];
+  return { proposed_actions, events: [call('c1'), call('c2'), result] } as Partial<CaseArtifact>;
+};
 const retrieval = (...lists: string[][]): Partial<CaseArtifact> => ({
   events: lists.map((doc_ids, ts) => ({ type: 'retrieval', ts, query: 'q', doc_ids })),
 });
@@ -180,6 +188,13 @@ const rows: Row[] = [
     '',
     ['fail The action "b" names no evidence, and its risk is not low. @proposed_actions[1]'],
     actions(action('a', 'low', 0), action('b', 'high', 0)),
+  ],
+  [{ evidence_required_for_actions: true }, '', ['pass'], citing('c1')],
+  [
+    { evidence_required_for_actions: true },
+    '',
+    ['fail The action "refund" cites the result of a call that has none. @proposed_actions[0].evidence_refs[1]'],
+    citing('c1', 'c2'),
   ],
   [
     { retrieval_required: { doc_ids: ['d2', 'd9'] } },

@@ -160,9 +160,21 @@ export function repetitionId(of: string, number: number): string {
   return number === 1 ? of : `${of}.${number}`;
 }
 
-/** Whom a run asked, as run.json and every failure name it. */
+/** Whom a run asked, as run.json names it. */
 export function targetName(target: SuiteTarget): string {
   return target.kind === 'http' ? target.url : `${target.kind}:${target.name}`;
+}
+
+/** Where its cases were sent, as failures name it. */
+export function askedAt(target: SuiteTarget): string {
+  return target.kind === 'http' ? caseUrl(target.url) : targetName(target);
+}
+
+/** Where an agent behind an address takes its cases. */
+export function caseUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/run-case`;
+  return url.href;
 }
 
 const exampleTarget: SuiteTarget = {
