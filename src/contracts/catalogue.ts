@@ -43,11 +43,11 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     load: async () => (await intents()).modelIo,
   },
   recording: ours('recording.v1', async () => (await import('./recording/index.ts')).recording, ['recording.json']),
-  seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
-  'judgement-seal': {
-    fileNames: ['evaluation.seal.json', 'comparison.seal.json'],
-    load: async () => (await import('./judgement-seal/index.ts')).judgementSeal,
-  },
+  seal: ours('seal.v1', async () => (await import('./seal/index.ts')).seal, ['seal.json']),
+  'judgement-seal': ours('judgement-seal.v1', async () => (await import('./judgement-seal/index.ts')).judgementSeal, [
+    'evaluation.seal.json',
+    'comparison.seal.json',
+  ]),
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
   'model-prices': ours('model-prices.v1', async () => (await import('./model-prices/index.ts')).modelPrices),

@@ -7,7 +7,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
 import { firstRepeated } from '../lists.ts';
 import { type Finding, must, rulesFor, should } from '../rule.ts';
-import { envelopeShape } from '../seal/index.ts';
+import { innerEnvelopeShape } from '../seal/index.ts';
 import { contentHashText, instant, record } from '../shape.ts';
 import { type BareBaseline, sealedBaseline, sealTroubles } from './seal.ts';
 
@@ -27,7 +27,7 @@ const baselineShape = record({
   conditions: z.optional(z.record(z.string(), z.string())),
   cases: z.record(z.string(), accepted),
   /** Absent in baselines from before they were sealed. */
-  seal: z.optional(envelopeShape),
+  seal: z.optional(innerEnvelopeShape),
 });
 
 export type Baseline = z.infer<typeof baselineShape>;
