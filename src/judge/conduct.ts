@@ -65,7 +65,7 @@ export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequi
     const bare = evidence_refs.findIndex(ref => ref.kind === 'tool_result' && !answered.has(ref.call_id ?? ''));
     if (bare >= 0) {
       const message = quoting(action_type, quoted => `The action ${quoted} cites the result of a call that has none.`);
-      return [fails(message, `${at}.evidence_refs[${bare}]`)];
+      return [fails(message, at)];
     }
   }
   return [holds(null)];

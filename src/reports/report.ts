@@ -50,23 +50,31 @@ export function failuresOf({
 }: ComparedCase): readonly { readonly name: string; readonly message: string }[] {
   if (failing.length > 0)
     return failing.map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
-  const error = candidate.trials.find(({ verdict }) => verdict === 'error')?.error_class;
-  return error ? [{ name: error, message: TROUBLE[error] ?? 'There is no answer.' }] : [];
+  const trial = candidate.trials.find(({ verdict }) => verdict === 'error');
+  const error = trial?.error_class;
+  return error ? [{ name: error, message: troubleWith(error, trial?.failure) ?? 'There is no answer.' }] : [];
 }
 
 /** What is wrong with a case of a run that was not compared. */
 export function troublesOf({
   verdict,
   error_class,
+  failure,
   assertions,
 }: JudgedCase): readonly { readonly name: string; readonly message: string }[] {
   if (verdict === 'error') {
     const name = error_class ?? 'check';
-    return [{ name, message: TROUBLE[name] ?? 'The case could not be judged.' }];
+    return [{ name, message: troubleWith(name, failure) ?? 'The case could not be judged.' }];
   }
   return assertions
     .filter(({ status }) => status === 'fail')
     .map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+}
+
+/** Why there is no answer, with the status of HTTP where there was one. */
+function troubleWith(name: string, failure: JudgedCase['failure']): string | undefined {
+  const status = failure?.status ?? null;
+  return name === 'http_error' && status !== null ? `The agent answered with status ${status}.` : TROUBLE[name];
 }
 
 const TROUBLE: Readonly<Record<string, string>> = {

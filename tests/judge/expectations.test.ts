@@ -193,7 +193,7 @@ const rows: Row[] = [
   [
     { evidence_required_for_actions: true },
     '',
-    ['fail The action "refund" cites the result of a call that has none. @proposed_actions[0].evidence_refs[1]'],
+    ['fail The action "refund" cites the result of a call that has none. @proposed_actions[0]'],
     citing('c1', 'c2'),
   ],
   [

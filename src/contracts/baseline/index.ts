@@ -84,6 +84,7 @@ const rules = [
       'each case has case_sha256, a content hash, and trials, as many as there are runs, in their order',
       'a trial has verdict, pass, fail or error, and error_class, output_hash, latency_ms, cost_usd and score, or null',
       'latency_ms and cost_usd are from 0 up, score from 0 to 1',
+      'a trial without an answer may have failure: status, of HTTP, and latency_ms of its last attempt, or null',
       'error_class is null where verdict is not error',
     ],
     fields: ['cases'],

@@ -11,6 +11,7 @@ export const CM9 = rule({
   asks: [
     'baseline and new of a case have trials, a list; each has run_id, which is among the run_ids of its side',
     'a trial has verdict, pass, fail or error, and output_hash, latency_ms, cost_usd and score, or null',
+    'a trial without an answer may have failure: status, of HTTP, and latency_ms of its last attempt, or null',
     'error_class is null where verdict is not error, and else a class, or null where a check could not be made',
     'passed is verdict pass; failed is fail, or error by timeout, http_error, invalid_json or schema_mismatch',
     'any other error says nothing, and a side that says nothing is missing: side_missing is baseline, new or both',
