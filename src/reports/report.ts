@@ -1,7 +1,12 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
-import { type ComparedCase, type Comparison, standingOf } from '../contracts/comparison/index.ts';
+import {
+  type ComparedCase,
+  type Comparison,
+  type MetricComparison,
+  standingOf,
+} from '../contracts/comparison/index.ts';
 
 /** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
 export interface Report {
@@ -127,6 +132,13 @@ export function measure(metric: keyof typeof METRICS, value: number): string {
 export function change(metric: keyof typeof METRICS, value: number): string {
   return `${value > 0 ? '+' : ''}${measure(metric, value)}`;
 }
+
+/** The 95 % interval of a difference, as the words between its ends. One case shows no spread, so it has none. */
+export function intervalOf({ name, pairs, difference }: MetricComparison): string | undefined {
+  return pairs < 2 ? undefined : `${change(name, difference.low)} to ${change(name, difference.high)}`;
+}
+
+export const NO_INTERVAL = 'one case has no interval';
 
 export const METRICS = {
   latency_ms: { label: 'latency', unit: ' ms' },
