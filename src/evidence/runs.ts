@@ -18,13 +18,15 @@ export interface RunPlace {
 }
 
 /**
- * The folder of everything that Proctor keeps: the nearest one upwards, else a new one here. What another user has put
- * there, or could change, is passed over: it is believed when it says that a sandbox holds, or that a run has died.
+ * The folder of everything that Proctor keeps: the one here, even if it is empty, else the nearest one upwards that has
+ * runs, else a new one here. What another user has put there, or could change, is passed over: it is believed when it
+ * says that a sandbox holds, or that a run has died.
  */
 export function homeFrom(cwd: string): string {
   for (let folder = cwd; ; folder = path.dirname(folder)) {
     const home = path.join(folder, HOME);
-    if (isOwnFolder(home) && isOwnFolder(path.join(home, 'runs'))) return home;
+    const runs = path.join(home, 'runs');
+    if (isOwnFolder(home) && (isOwnFolder(runs) || (folder === cwd && !existsSync(runs)))) return home;
     if (folder === path.dirname(folder)) break;
   }
   const here = path.join(cwd, HOME);
