@@ -192,8 +192,11 @@ function foldersIn(folder: string): string[] {
   }
 }
 
-/** The run that a word means: a path, an id, the beginning of one, or `latest`. `words` are others that would have meant one. */
-export function findRun(home: string, word: string, words: readonly string[] = []): RunPlace {
+/**
+ * The run that a word means: a path, an id, the beginning of one, or `latest`. A run of each side may have the same id:
+ * `side` says which is meant, or the word itself does, such as `new/ID`. `words` are others that would have meant one.
+ */
+export function findRun(home: string, word: string, words: readonly string[] = [], side?: string): RunPlace {
   const runs = listRuns(home);
   if (word === 'latest') {
     const last = runs.at(-1);
@@ -204,8 +207,16 @@ export function findRun(home: string, word: string, words: readonly string[] = [
       );
     return last;
   }
-  const exact = runs.find(({ id }) => id === word);
-  if (exact) return exact;
+  const exact = runs.filter(({ id, lane }) => id === word || `${lane}/${id}` === word);
+  const [meantHere, another] = exact.length > 1 ? exact.filter(({ lane }) => lane === side) : exact;
+  if (meantHere && !another) return meantHere;
+  if (exact.length > 1) {
+    const names = exact.map(({ id, lane }) => `${lane}/${id}`).sort();
+    throw new Fault(
+      'ambiguous_run',
+      `${names.length} runs are called "${printable(word)}": ${names.join(', ')}. Name one of these.`,
+    );
+  }
   // A folder that is here is meant before a run of which it has a part of the name.
   if (existsSync(path.join(word, 'evidence'))) return placeAt(path.resolve(word));
   const matches = runs.filter(({ id }) => beginsOrEndsWith(id, word));

@@ -58,8 +58,8 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const signer = await signerAt(cwd, options.signingKey);
   const key = await checkerAt(cwd, options);
   const judge: Judge = { home, key, ...(signal && { signal }), ...(again !== undefined && { again }) };
-  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge);
-  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge);
+  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge, 'baseline');
+  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge, 'new');
   checkApart(baseline, candidate);
   const comparison = await compared(baseline, candidate, gate);
   if (options.out === undefined) makeHome(home);

@@ -106,7 +106,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const ids = numbers.map(number => repetitionId(order.group, number));
   for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
-  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids);
+  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids, options.as);
   makeHome(home);
   const { stateWarning } = await import('../evidence/chain.ts');
   const unproven = stateWarning();
