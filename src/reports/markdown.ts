@@ -93,7 +93,7 @@ function headline(comparison: Comparison): string[] {
   const { verdict, reason, gate } = comparison;
   const note = causesNote(comparison);
   const remarks = [
-    ...gate.breaches.map(({ message }) => `- gate: ${prose(message)}`),
+    ...gate.breaches.flatMap(({ message }) => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
     ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
     ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
   ];

@@ -96,6 +96,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   allowRemoved: true,
   formats: true,
   out: true,
+  rejudge: true,
   again: true,
   key: true,
   signingKey: true,

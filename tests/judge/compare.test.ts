@@ -42,14 +42,14 @@ describe('the balanced gate', () => {
     const found = compared(side('baseline', passing(10)), side('new', broken(10, 1)));
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'suspect']);
     expect(found.reason).toBe(
-      '1 of 10 cases looks broken, and could still be chance: case-0 (1/1 → 0/1). Ask it again on both sides, up to 5 times.',
+      '1 of 10 cases looks broken, and could still be chance: “case-0” (1/1 → 0/1). Ask it again on both sides, up to 5 times.',
     );
   });
 
   test('calls a case that turned five times broken', () => {
     const found = compared(side('baseline', ...repeated(passing(10), 5)), side('new', ...turned(10, 1, 5)));
     expect(end(found)).toEqual(['regression', 1, 'broken']);
-    expect(found.reason).toBe('1 of 10 cases broke, beyond chance: case-0 (5/5 → 0/5).');
+    expect(found.reason).toBe('1 of 10 cases broke, beyond chance: “case-0” (5/5 → 0/5).');
     expect(found.decision?.broken).toEqual([
       { case_id: 'case-0', baseline: { passes: 5, trials: 5 }, new: { passes: 0, trials: 5 }, p: expect.any(Number) },
     ]);
@@ -110,7 +110,7 @@ describe('no green is given to', () => {
     const found = compared(before, now);
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'removed']);
     expect(found.reason).toBe(
-      'A case of the baseline is no longer in the suite: case-0. --allow-removed accepts this.',
+      'A case of the baseline is no longer in the suite: “case-0”. --allow-removed accepts this.',
     );
     const allowed = compared(before, now, gateOf({ allow_removed: true }));
     expect(end(allowed).slice(0, 2)).toEqual(['no_regression', 0]);
@@ -136,7 +136,7 @@ describe('no green is given to', () => {
     );
     const found = compared(side('baseline', ...again(passing(21))), side('new', ...again(dropping)));
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'suspect']);
-    expect(found.reason).toContain('case-3 (3/3 → 0/3)');
+    expect(found.reason).toContain('“case-3” (3/3 → 0/3)');
   });
 
   test('sides whose answers can mostly not be read', () => {
@@ -208,7 +208,7 @@ describe('trials that were asked again', () => {
     const now = withReruns('new', broken(10, 1), repeated([failedCase('case-0')], 5));
     const found = compared(before, now);
     expect(end(found)).toEqual(['regression', 1, 'broken']);
-    expect(found.reason).toContain('case-0 (6/6 → 0/6)');
+    expect(found.reason).toContain('“case-0” (6/6 → 0/6)');
     expect(found.decision?.drop).toBe(0.1);
     expect(found.cases.map(one => one.new.trials.length)).toEqual([6, ...Array.from({ length: 9 }, () => 1)]);
   });
@@ -240,7 +240,7 @@ describe('the strict gate', () => {
   test('fails for one case that always passed and never does now', () => {
     const found = compared(side('baseline', passing(10)), side('new', broken(10, 1)), strict);
     expect(end(found)).toEqual(['regression', 1, 'broken']);
-    expect(found.reason).toBe('1 of 10 cases always passed before and never passes now: case-0 (1/1 → 0/1).');
+    expect(found.reason).toBe('1 of 10 cases always passed before and never passes now: “case-0” (1/1 → 0/1).');
   });
 
   test('does not fail for a case that failed before, nor for one that is flaky', () => {

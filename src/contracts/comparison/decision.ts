@@ -1,4 +1,4 @@
-import { type CaseFinding, decideCases, type GateDecision, type GateMode } from '../gate/decide/index.ts';
+import { type CaseFinding, decideCases, type GateDecision, type GateMode, named } from '../gate/decide/index.ts';
 import { type Counts, countsOf } from './counts.ts';
 import { decideMetrics } from './metrics.ts';
 import type { Comparison, Decision } from './shape.ts';
@@ -92,13 +92,6 @@ const REASONS: Readonly<
   removed: removed =>
     `${removed.length === 1 ? 'A case of the baseline is' : `${removed.length} cases of the baseline are`} no longer in the suite: ${named(removed)}. --allow-removed accepts this.`,
 };
-
-function named(ids: readonly string[]): string {
-  const more = ids.length - NAMED_MAX;
-  return [...ids.slice(0, NAMED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
-}
-
-const NAMED_MAX = 5;
 
 function findingOf({ case: case_id, baseline, candidate, p }: CaseFinding): Decision['broken'][number] {
   return { case_id, baseline, new: candidate, p };

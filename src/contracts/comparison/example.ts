@@ -28,7 +28,7 @@ export const comparisonExample: Comparison = {
   comparison_id: 'comparison_20260107_093100_7a1f00c2d3e4',
   generated_at: '2026-01-07T09:31:00.000Z',
   verdict: 'regression',
-  reason: '1 of 2 cases always passed before and never passes now: refund-small (1/1 → 0/1).',
+  reason: '1 of 2 cases always passed before and never passes now: “refund-small” (1/1 → 0/1).',
   exit_code: 1,
   gate: {
     mode: 'strict',

@@ -4,6 +4,8 @@ export {
   askedAt,
   caseUrl,
   repetitionId,
+  rerunId,
+  ROUNDS_MAX,
   type SuiteRequest,
   suiteRequest,
   type SuiteTarget,
