@@ -20,6 +20,7 @@ import { namedKey } from './variables.ts';
 export interface CompareFlags {
   readonly gate?: string;
   readonly allowRemoved?: true;
+  readonly allowWeakened?: true;
   readonly format?: readonly Format[];
   readonly out?: string;
   readonly rejudge?: true;
@@ -49,6 +50,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
       ...(flags.allowRemoved && { allowRemoved: true }),
+      ...(flags.allowWeakened && { allowWeakened: true }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.rejudge && { rejudge: true }),
       ...againOf(flags),

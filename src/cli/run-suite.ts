@@ -48,6 +48,7 @@ export interface RunSuiteFlags {
   readonly secret?: readonly string[];
   readonly followRedirects?: true;
   readonly keepCredentials?: true;
+  readonly provenance?: readonly string[];
   readonly maxBody?: number;
   readonly profile?: string;
   readonly sandbox?: 'none' | 'process';
@@ -182,8 +183,15 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     repeat: flags.repeat,
     bodyBytesMax: flags.maxBody,
     keepCredentials: flags.keepCredentials,
+    provenance: flags.provenance && Object.fromEntries(flags.provenance.map(pairIn)),
   };
   return { ...targetOf(flags), ...defined(given), cases, as: flags.as };
+}
+
+/** `model=NAME`; the value may hold further signs of equality. */
+function pairIn(text: string): [name: string, value: string] {
+  const at = text.indexOf('=');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function defined(given: object): object {

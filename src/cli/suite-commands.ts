@@ -45,6 +45,11 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
     .option('--header <header>', "a header of every request, as 'NAME: env:VARIABLE'; may be repeated", collect)
     .option('--secret <name>', 'a variable whose value is masked in all answers; may be repeated', collect)
     .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
+    .option(
+      '--provenance <name=value>',
+      'model, prompt_version, parameters, commit or image of the agent; may be repeated',
+      collect,
+    )
     .option('--follow-redirects', 'follow redirects within the same origin')
     .option('--max-body <size>', 'how much of an answer is read (default: 2000000)', size)
     .option('--profile <name>', 'with --script: bounds of a profile')
@@ -78,6 +83,7 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
       'balanced (default), proven (rules out a drop beyond the margin), strict (any case that broke), or a file',
     )
     .option('--allow-removed', 'accept that cases of the baseline are no longer in the suite')
+    .option('--allow-weakened', 'accept that cases ask less than in the baseline')
     .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
     .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
     .option('--again', 'ask cases that look broken again, on both sides where the baseline can be asked')

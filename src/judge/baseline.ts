@@ -3,7 +3,7 @@ import { VERSION } from '../base/version.ts';
 import { type Baseline, baselineSealHash, sealedBaseline } from '../contracts/baseline/index.ts';
 import type { Trial } from '../contracts/comparison/index.ts';
 import type { Signer } from '../contracts/seal/index.ts';
-import { agreed } from './comparability.ts';
+import { agreed, conditionsOf } from './comparability.ts';
 import type { JudgedCase, Side } from './compare-input.ts';
 import { foundationsOf } from './foundations.ts';
 import { trialOf } from './pairing.ts';
@@ -14,7 +14,7 @@ export function acceptedFrom(side: Side, acceptedAt: string, signer?: Signer): B
   const seals = trials.flatMap(({ sealSha256 }) => sealSha256 ?? []);
   if (trials.length === 0) throw new Fault('nothing_to_accept', 'There is no run to accept.');
   if (seals.length < trials.length) throw new Fault('not_sealed', 'A run without a seal cannot be accepted.');
-  const conditions = trials[0]?.conditions;
+  const conditions = conditionsOf(side);
   const bare = {
     schema_version: 'baseline.v1',
     accepted_at: acceptedAt,

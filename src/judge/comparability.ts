@@ -1,5 +1,5 @@
 import type { Comparison } from '../contracts/comparison/index.ts';
-import type { Side, TrialOfSide } from './compare-input.ts';
+import type { Conditions, Side, TrialOfSide } from './compare-input.ts';
 
 export interface Comparability {
   readonly state: Comparison['comparability']['state'];
@@ -53,7 +53,10 @@ function driftOf(baseline: Side, candidate: Side): Comparability['fields'] {
   if (before.size === 0 || now.size === 0) return fields;
   for (const name of [...new Set([...before, ...now])].sort()) {
     const valueOf = ({ conditions }: TrialOfSide): string | undefined => conditions?.[name];
-    differ(name, allOf(baseline, valueOf), allOf(candidate, valueOf));
+    const [was, is] = [allOf(baseline, valueOf), allOf(candidate, valueOf)];
+    // An agent that does not say its model may have had the same one.
+    if (name.startsWith('provenance.') && (was === null || is === null)) continue;
+    differ(name, was, is);
   }
   return fields;
 }
@@ -63,6 +66,13 @@ const casesOf = ({ casesSha256 }: TrialOfSide): string | undefined => casesSha25
 
 function conditionNames({ trials }: Side): ReadonlySet<string> {
   return new Set(trials.flatMap(({ conditions }) => Object.keys(conditions ?? {})));
+}
+
+/** What the runs of a side were done with, as drift is told by it. */
+export function conditionsOf(side: Side): Conditions | undefined {
+  const names = [...conditionNames(side)].sort();
+  if (names.length === 0) return undefined;
+  return Object.fromEntries(names.map(name => [name, allOf(side, ({ conditions }) => conditions?.[name]) ?? '']));
 }
 
 /** What the trials of a side say, each thing once; null where none says anything. */

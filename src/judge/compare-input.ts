@@ -1,5 +1,6 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
 
 export type { JudgedCase };
 
@@ -36,6 +37,9 @@ export interface Side {
 
 /** How the artifact of a case is read, when it is needed. */
 export type ArtifactReader = (trial: TrialOfSide, caseId: string) => CaseArtifact | undefined;
+
+/** How a case as it was sent is read, when it is needed. */
+export type CaseReader = (trial: TrialOfSide, caseId: string) => SuiteCase | undefined;
 
 /** What people call a case. */
 export interface CaseName {

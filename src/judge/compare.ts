@@ -1,8 +1,9 @@
 import { Fault } from '../base/fault.ts';
-import type { ComparedCase, ComparedSide, Comparison } from '../contracts/comparison/index.ts';
+import type { CaseChange, ComparedCase, ComparedSide, Comparison } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
+import { caseChange } from './case-change.ts';
 import { agreed, comparabilityOf } from './comparability.ts';
-import type { ArtifactReader, CaseName, JudgedCase, Side } from './compare-input.ts';
+import type { ArtifactReader, CaseName, CaseReader, JudgedCase, Side } from './compare-input.ts';
 import { decide, type Gate } from './gate.ts';
 import { Metrics } from './metrics.ts';
 import { firstTrial, type Pair, pairsOf } from './pairing.ts';
@@ -13,6 +14,8 @@ export interface ComparisonOptions {
   readonly generatedAt: string;
   /** Asked only for cases that fail on the new side, one case at a time. */
   readonly artifactOf: ArtifactReader;
+  /** Asked only for cases that are not the same on both sides. Without it, nothing shows how they differ. */
+  readonly caseOf?: CaseReader;
   readonly names?: ReadonlyMap<string, CaseName>;
 }
 
@@ -72,14 +75,34 @@ function metricsOf(pairs: readonly Pair[]): Comparison['statistics']['metrics'] 
 function commonCases(pairs: readonly Pair[]): { common: number; askedOtherwise: number } {
   let common = 0;
   let askedOtherwise = 0;
-  for (const { judged } of pairs) {
-    const before = judged.baseline.find(one => one !== undefined);
-    const now = judged.candidate.find(one => one !== undefined);
-    if (!before || !now) continue;
+  for (const pair of pairs) {
+    const { before, now } = firstKnown(pair);
+    if (before < 0 || now < 0) continue;
     common++;
-    if (before.case_sha256 !== now.case_sha256) askedOtherwise++;
+    if (isOtherCase(pair)) askedOtherwise++;
   }
   return { common, askedOtherwise };
+}
+
+/** On each side, the number of the first trial that knows the case, or -1. */
+function firstKnown({ judged }: Pair): { readonly before: number; readonly now: number } {
+  return { before: judged.baseline.findIndex(Boolean), now: judged.candidate.findIndex(Boolean) };
+}
+
+function isOtherCase(pair: Pair): boolean {
+  const { before, now } = firstKnown(pair);
+  const [was, is] = [pair.judged.baseline[before], pair.judged.candidate[now]];
+  return was !== undefined && is !== undefined && was.case_sha256 !== is.case_sha256;
+}
+
+/** How a case differs from what it was; undefined where it is the same. */
+function changeIn(pair: Pair, baseline: Side, candidate: Side, caseOf?: CaseReader): CaseChange | undefined {
+  if (!isOtherCase(pair)) return undefined;
+  const { before, now } = firstKnown(pair);
+  const [old, fresh] = [baseline.trials[before], candidate.trials[now]];
+  const was = old && caseOf?.(old, pair.caseId);
+  const is = fresh && caseOf?.(fresh, pair.caseId);
+  return was && is ? caseChange(was, is) : { differences: null };
 }
 
 function sideOf(side: Side): ComparedSide {
@@ -101,7 +124,7 @@ function explainer(
   baseline: Side,
   candidate: Side,
   drift: Comparison['comparability']['fields'],
-  { artifactOf, names }: ComparisonOptions,
+  { artifactOf, caseOf, names }: ComparisonOptions,
 ): (pair: Pair) => ComparedCase {
   const divergenceOf = (pair: Pair, failed: number): ComparedCase['divergence'] => {
     const reference = firstTrial(pair.baseline, 'passed');
@@ -123,11 +146,13 @@ function explainer(
     const { title, suite } = names?.get(caseId) ?? {};
     const failed = pair.candidate.findIndex(trial => standingOf(trial) === 'failed');
     const assertions = judged.candidate[failed]?.assertions ?? [];
+    const changed = changeIn(pair, baseline, candidate, caseOf);
     return {
       case_id: caseId,
       title: title ?? null,
       ...(suite !== undefined && { suite }),
       ...change,
+      ...(changed && { changed }),
       baseline: { trials: [...pair.baseline] },
       new: { trials: [...pair.candidate] },
       failing: assertions

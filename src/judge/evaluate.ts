@@ -16,6 +16,7 @@ import type { JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import { Effort, STEPS_HERE_MAX } from './effort.ts';
 import { judgeCase } from './judge-case.ts';
+import { Provenance } from './provenance.ts';
 
 /** Who judges, beside the documents. */
 export interface Judging {
@@ -36,7 +37,9 @@ export async function evaluateSuite(folder: string, { clock = systemClock, ...ju
     throw new Fault('not_sealed', 'The run has no seal, so nothing tells whether it is whole. It is not judged.');
   }
   const cases_sha256 = casesHash(suite);
-  const cases = await judgeAll(suite, judging);
+  const said = new Provenance();
+  const cases = await judgeAll(suite, judging, said);
+  const provenance = said.seen();
   return {
     schema_version: 'evaluation.v1',
     run_id: run.run_id,
@@ -47,6 +50,7 @@ export async function evaluateSuite(folder: string, { clock = systemClock, ...ju
     cases_sha256,
     summary: summaryOf(cases),
     cases,
+    ...(provenance && { provenance }),
   };
 }
 
@@ -66,6 +70,7 @@ export function isSealedSo(evaluation: Evaluation, { statement: { predicate, sub
 async function judgeAll(
   suite: SuiteFolder,
   { runCheck, judgeApart, signal }: Omit<Judging, 'clock'>,
+  said: Provenance,
 ): Promise<JudgedCase[]> {
   const { folder, run } = suite;
   const selected = new Set(run.selected_case_ids);
@@ -78,7 +83,9 @@ async function judgeAll(
       // A case that stands there twice was taken out at its first time.
       if (!selected.delete(asked.id)) continue;
       const effort = new Effort({ here: STEPS_HERE_MAX });
-      const one = judgeCase(asked, artifactOf(suite, asked.id), { folder, runCheck, effort, judgeApart });
+      const artifact = artifactOf(suite, asked.id);
+      if (artifact) said.take(artifact);
+      const one = judgeCase(asked, artifact, { folder, runCheck, effort, judgeApart });
       judged.push(one);
       if (one instanceof Promise) {
         const check: Promise<unknown> = one.then(NOTHING, NOTHING).finally(() => checks.delete(check));

@@ -1,9 +1,10 @@
 import { documentIn } from '../evidence/read.ts';
-import { readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
+import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import type { ArtifactReader, CaseName, Conditions, Judged, TrialOfSide } from './compare-input.ts';
+import type { ArtifactReader, CaseName, CaseReader, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
@@ -18,7 +19,10 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
     casesSha256: suite.request.cases.sha256,
-    conditions: conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
+    conditions: {
+      ...conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
+      ...provenanceOf(suite, evaluation.provenance),
+    },
   };
 }
 
@@ -35,6 +39,17 @@ export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
 export const artifactInFolder: ArtifactReader = ({ folder }, caseId) =>
   folder === undefined ? undefined : readCaseArtifact(folder, caseId);
 
+/** Reads the cases of runs out of their folders. Each folder is looked through once, when its first case is asked for. */
+export function casesInFolders(): CaseReader {
+  const readers = new Map<string, ReturnType<typeof casesById>>();
+  return ({ folder }, caseId) => {
+    if (folder === undefined) return undefined;
+    const reader = readers.get(folder) ?? casesById(folder);
+    readers.set(folder, reader);
+    return reader(caseId);
+  };
+}
+
 /** Another target is what `new` means; another kind of target, other bounds or another sandbox are not. */
 function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Conditions {
   const { timeout_ms, idle_timeout_ms, retries, concurrency } = request.settings;
@@ -44,6 +59,16 @@ function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Con
     ...(request.target.kind === 'agent' && named('settings', limitsOf(request.target))),
     ...(record && { ...named('policy.sandbox', record.sandbox), ...named('policy.limits', record.limits) }),
   };
+}
+
+/** What the agent was made of: as its answers say, else as the target does, else as whoever started the run did. */
+function provenanceOf({ request }: SuiteFolder, seen: SeenProvenance = {}): Conditions {
+  const { target, provenance: stated = {} } = request;
+  const known = PROVENANCE.map(name => {
+    const ofTarget = name === 'model' && target.kind === 'agent' ? target.model : undefined;
+    return [name, seen[name]?.join(', ') ?? ofTarget ?? stated[name]] as const;
+  });
+  return named('provenance', Object.fromEntries(known.filter(([, value]) => value !== undefined)));
 }
 
 /** What bounds an agent's program beside its policy, and whether its model answered at all. */

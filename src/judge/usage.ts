@@ -1,4 +1,5 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+import { own } from './provenance.ts';
 
 /** What an answer cost; null for what the agent did not say. */
 export interface Usage {
@@ -25,9 +26,3 @@ function firstAmount(values: readonly unknown[]): number | null {
 
 /** Whoever says more says nothing; and sums of what is left are numbers still. */
 const AMOUNT_MAX = 1e12;
-
-/** A key of an object that somebody else filled; what every object inherits is no word of theirs. */
-function own(value: unknown, key: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-  return (value as Record<string, unknown>)[key];
-}

@@ -15,7 +15,7 @@ const CUTS = [
 ] as const;
 const DEPTH_MAX = 12;
 
-type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence'>;
+type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence' | 'changes'>;
 
 /** Everything that the page shows of a case, cut where it is long, and saying so: a PageCase, as JSON, written only once. */
 export function caseJson(
@@ -41,6 +41,7 @@ export function caseJson(
     trials: JSON.stringify(judged.trials),
     assertions: JSON.stringify(judged.assertions),
     divergence: JSON.stringify(judged.divergence),
+    changes: JSON.stringify(judged.changes),
     baseline: artifactJson(baseline, 'baseline', cuts),
     new: artifactJson(fresh, 'new', cuts),
     shown: JSON.stringify(runIds),

@@ -1,6 +1,7 @@
 import { VERSION } from '../base/version.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { caseJson } from './case-json.ts';
+import { casesNote, changeLines } from './changes.ts';
 import {
   costOf,
   detailsOf,
@@ -39,15 +40,18 @@ export function comparisonPage(input: ReportInput): Page {
           latencyOf(fresh.trials),
           costOf(baseline.trials),
           costOf(fresh.trials),
-          isCalm(one) ? 0 : whyText(failuresOf(one)[0]?.message ?? one.divergence?.says ?? missingSide(one)),
+          isCalm(one)
+            ? 0
+            : whyText(failuresOf(one)[0]?.message ?? one.divergence?.says ?? missingSide(one) ?? changeLines(one)[0]),
         ];
       }
     },
-    ...detailsOf(cases, isCalm, ({ case_id, baseline, new: fresh, failing, divergence }) =>
-      caseJson(input, case_id, {
-        trials: { baseline: baseline.trials, new: fresh.trials },
-        assertions: failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
-        divergence,
+    ...detailsOf(cases, isCalm, one =>
+      caseJson(input, one.case_id, {
+        trials: { baseline: one.baseline.trials, new: one.new.trials },
+        assertions: one.failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
+        divergence: one.divergence,
+        changes: changeLines(one),
       }),
     ),
   };
@@ -58,7 +62,7 @@ const ORDER: readonly ComparedCase['change'][] = ['regressed', 'flaky', 'missing
 
 /** A case to which nothing has happened. */
 const isCalm = (one: ComparedCase): boolean =>
-  one.change === 'same' && one.new.trials.every(({ verdict }) => verdict === 'pass');
+  one.change === 'same' && !one.changed && one.new.trials.every(({ verdict }) => verdict === 'pass');
 
 const errorOf = ({ baseline, new: fresh }: ComparedCase): string | null =>
   [...fresh.trials, ...baseline.trials].find(({ error_class }) => error_class !== null)?.error_class ?? null;
@@ -98,6 +102,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
       metrics,
       decision_note: decisionNote(comparison) ?? null,
       causes_note: causesNote(comparison) ?? null,
+      cases_note: casesNote(comparison) ?? null,
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Comparison } from '../contracts/comparison/index.ts';
+import { casesNote } from './changes.ts';
 
 /** What else than the agent differs between two sides, as people are told of it. */
 export interface Drift {
@@ -17,7 +18,8 @@ interface Change {
 type Field = Comparison['comparability']['fields'][number];
 
 /** The fields that differ, those of a kind together, and each thing once: a timeout is a setting, a limit and a part of a hash. */
-export function driftOf({ comparability: { fields } }: Comparison): Drift[] {
+export function driftOf(comparison: Pick<Comparison, 'comparability' | 'cases'>): Drift[] {
+  const { fields } = comparison.comparability;
   const said = new Set<string>();
   const groups = GROUPS.map(([of, prefix]) => {
     const ofGroup = fields.filter(({ field }) => field.startsWith(prefix));
@@ -27,15 +29,23 @@ export function driftOf({ comparability: { fields } }: Comparison): Drift[] {
   });
   const others = fields.filter(({ field }) => !GROUPS.some(([, prefix]) => field.startsWith(prefix)));
   const isExplained = fields.some(({ field }) => field.startsWith('policy.'));
-  return [...groups.filter(({ changes }) => changes.length > 0), ...others.map(one => driftIn(one, isExplained))];
+  const notes: Readonly<Record<string, string | undefined>> = {
+    environment_hash: isExplained ? COVERS : undefined,
+    cases_sha256: casesNote(comparison),
+  };
+  return [
+    ...groups.filter(({ changes }) => changes.length > 0),
+    ...others.map(one => driftIn(one, Object.hasOwn(notes, one.field) ? notes[one.field] : undefined)),
+  ];
 }
 
-function driftIn(one: Field, isExplained: boolean): Drift {
+function driftIn(one: Field, note: string | undefined): Drift {
   const drift = { of: NAMES[one.field] ?? one.field, changes: [changeOf(one, one.field)] };
-  return one.field === 'environment_hash' && isExplained ? { ...drift, note: COVERS } : drift;
+  return note === undefined ? drift : { ...drift, note };
 }
 
 const GROUPS: readonly (readonly [of: string, prefix: string])[] = [
+  ['agent', 'provenance.'],
   ['settings', 'settings.'],
   ['limits', 'policy.limits.'],
   ['sandbox', 'policy.sandbox.'],

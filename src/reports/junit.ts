@@ -3,6 +3,7 @@ import { printable } from '../base/printable.ts';
 import type { ComparedCase } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { JudgedCase } from '../contracts/evaluation/index.ts';
+import { changeLines } from './changes.ts';
 import { concernOf, failuresOf, type Report, troublesOf } from './report.ts';
 
 /** JUnit XML, as most services for continuous integration read it: a testsuite per suite, a testcase per case. */
@@ -29,7 +30,15 @@ function rowOfComparison(one: ComparedCase): Row {
   const row = { name: case_id, latencyMs: last?.latency_ms ?? last?.failure?.latency_ms ?? null };
   const concern = concernOf(one);
   const failures = failuresOf(one).map(({ name, message }) => `${name}: ${message}`);
-  if (concern === undefined) return { ...row, outcome: 'passed', type: change, lines: [] };
+  const changes = changeLines(one);
+  if (concern === undefined)
+    return {
+      ...row,
+      outcome: 'passed',
+      type: change,
+      lines: [],
+      ...(changes.length > 0 && { note: changes.join('\n') }),
+    };
   if (concern === 'flaky') {
     const count = candidate.trials.filter(trial => standingOf(trial) === 'passed').length;
     return {
@@ -51,7 +60,7 @@ function rowOfComparison(one: ComparedCase): Row {
       ]
     : [];
   const isError = concern === 'failing' && candidate.trials.every(({ verdict }) => verdict === 'error');
-  return { ...row, outcome: isError ? 'error' : 'failure', type: concern, lines: [...failures, ...cause] };
+  return { ...row, outcome: isError ? 'error' : 'failure', type: concern, lines: [...failures, ...cause, ...changes] };
 }
 
 function rowOfRun(one: JudgedCase): Row {

@@ -1,6 +1,6 @@
-import { standingOf } from '../contracts/comparison/index.ts';
-import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
+import { type ComparedCase, type Comparison, isWeakened, standingOf } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
+import { changedCases, changeLines } from './changes.ts';
 import { driftOf } from './drift.ts';
 import {
   causesNote,
@@ -67,6 +67,11 @@ function* sections(comparison: Comparison): Generator<Section> {
     regressed.map(one => () => [named(one), causeOf(one), reasons(failuresOf(one))]),
   );
   yield { lines: sums(comparison) };
+  yield table(
+    'changed cases',
+    ['Case', 'Changed since the baseline'],
+    changedCases(comparison).map(one => () => [named(one), changedText(one)]),
+  );
   yield folded(
     'How sure, and by which events',
     'causes',
@@ -113,7 +118,7 @@ function driftLine({ of, changes, note }: ReturnType<typeof driftOf>[number]): s
   const told = changes
     .slice(0, DRIFT_MAX)
     .map(({ name, baseline, new: now }) => `${name === '' ? '' : `${code(name)} `}${code(baseline)} → ${code(now)}`);
-  return `- drift: ${code(of)} ${told.join(', ')}${note === undefined ? '' : ` (${note})`}`;
+  return `- drift: ${code(of)} ${told.join(', ')}${note === undefined ? '' : ` (${prose(note)})`}`;
 }
 
 function table(what: string, heads: readonly string[], each: readonly (() => readonly string[])[]): Section {
@@ -133,6 +138,15 @@ function folded(title: string, what: string, each: readonly (() => string)[]): S
 function named({ case_id, title }: ComparedCase): string {
   return title === null ? code(case_id) : `${code(case_id)} ${prose(title)}`;
 }
+
+function changedText(one: ComparedCase): string {
+  const lines = changeLines(one);
+  const shown = lines.slice(0, LINES_MAX).map(prose).join('; ');
+  const rest = lines.length > LINES_MAX ? `; and ${lines.length - LINES_MAX} more` : '';
+  return `${isWeakened(one.changed) ? '**weakened** ' : ''}${shown}${rest}`;
+}
+
+const LINES_MAX = 5;
 
 function causeOf({ divergence }: ComparedCase): string {
   return divergence

@@ -33,6 +33,8 @@ export interface PageHead {
     readonly decision_note: string | null;
     /** What must be known of the causes. */
     readonly causes_note: string | null;
+    /** Which cases were changed, removed or added. */
+    readonly cases_note: string | null;
   };
   readonly run?: {
     readonly version: Side;
@@ -94,6 +96,8 @@ export interface PageCase {
   readonly trials: { readonly [Which in Side]: readonly PageTrial[] };
   readonly assertions: readonly PageAssertion[];
   readonly divergence: Divergence | null;
+  /** How the case differs from what it was in the baseline, a line each. */
+  readonly changes: readonly string[];
   readonly baseline: CaseArtifact | null;
   readonly new: CaseArtifact | null;
   /** The runs that the artifacts are of, where that is known. */

@@ -61,6 +61,7 @@ export function runPage(input: RunReportInput): Page {
           trials: { baseline: [], new: [trialOf(run.run_id, one)] },
           assertions: one.assertions,
           divergence: null,
+          changes: [],
         }),
     ),
   };

@@ -1,6 +1,7 @@
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
-import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
+import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
+import { changedCases, changeLines } from './changes.ts';
 import { driftOf } from './drift.ts';
 import {
   causesNote,
@@ -33,6 +34,11 @@ export function terminalReport(paint: Paint): Report {
       if (concerns.length > 0) yield '\n';
       for (const one of concerns.slice(0, CASES_MAX)) yield* caseLines(one, paint);
       yield* more(concerns.length, paint);
+      const shown = new Set(concerns.slice(0, CASES_MAX));
+      yield* changes(
+        changedCases(comparison).filter(one => !shown.has(one)),
+        paint,
+      );
       yield* improvements(comparison, paint);
       yield '\n';
       yield* sums(comparison);
@@ -92,6 +98,7 @@ function* caseLines(one: ComparedCase, paint: Paint): Generator<string> {
   yield `  ${paint(style, concern.padEnd(9))}  ${paint('strong', said(one.case_id))}${title}\n`;
   if (one.side_missing)
     yield `${INDENT}missing on ${one.side_missing === 'both' ? 'both sides' : `the ${one.side_missing} side`}\n`;
+  yield* changedLines(one);
   for (const { name, message } of failuresOf(one).slice(0, LINES_MAX))
     yield `${INDENT}${said(`${name}: ${message}`)}\n`;
   if (one.divergence) {
@@ -104,6 +111,23 @@ function* caseLines(one: ComparedCase, paint: Paint): Generator<string> {
 
 function* more(count: number, paint: Paint): Generator<string> {
   if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need a look`)}\n`;
+}
+
+/** Cases that are not what they were, and need no look for any other reason. */
+function* changes(cases: readonly ComparedCase[], paint: Paint): Generator<string> {
+  for (const one of cases.slice(0, CASES_MAX)) {
+    const word = isWeakened(one.changed) ? 'weakened' : 'changed';
+    yield `  ${paint('note', word.padEnd(9))}  ${paint('strong', said(one.case_id))}\n`;
+    yield* changedLines(one);
+  }
+  if (cases.length > CASES_MAX)
+    yield `  ${paint('faint', `and ${cases.length - CASES_MAX} more cases that changed`)}\n`;
+}
+
+function* changedLines(one: ComparedCase): Generator<string> {
+  const lines = changeLines(one);
+  for (const line of lines.slice(0, LINES_MAX)) yield `${INDENT}${said(line)}\n`;
+  if (lines.length > LINES_MAX) yield `${INDENT}and ${lines.length - LINES_MAX} more lines in the report\n`;
 }
 
 /** Good news in one line. */

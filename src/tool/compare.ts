@@ -26,6 +26,8 @@ export interface CompareOptions {
   readonly mode?: Gate['mode'];
   /** Cases of the baseline may be gone from the suite. */
   readonly allowRemoved?: boolean;
+  /** Cases may ask less than in the baseline. */
+  readonly allowWeakened?: boolean;
   readonly formats?: readonly Format[];
   /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
   readonly out?: string;
@@ -116,7 +118,7 @@ function makeFolder(folder: string): void {
 }
 
 async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
-  const [{ compareSides }, { artifactInFolder, caseNames }] = await Promise.all([
+  const [{ compareSides }, { artifactInFolder, caseNames, casesInFolders }] = await Promise.all([
     import('../judge/compare.ts'),
     import('../judge/side.ts'),
   ]);
@@ -125,6 +127,7 @@ async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Co
     comparisonId: newRunId('comparison', systemClock),
     generatedAt: instantText(systemClock.now()),
     artifactOf: artifactInFolder,
+    caseOf: casesInFolders(),
     ...(named !== undefined && { names: caseNames(named) }),
   });
 }
@@ -142,9 +145,14 @@ function foldersOf({ trials }: Side): (string | undefined)[] {
   return trials.map(({ folder }) => folder);
 }
 
-async function gateFor({ gate: file, mode, allowRemoved }: CompareOptions, cwd: string): Promise<Gate> {
+async function gateFor(options: CompareOptions, cwd: string): Promise<Gate> {
+  const { gate: file, mode, allowRemoved, allowWeakened } = options;
   const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
-  const flags = { ...(mode && { mode }), ...(allowRemoved && { allow_removed: true }) };
+  const flags = {
+    ...(mode && { mode }),
+    ...(allowRemoved && { allow_removed: true }),
+    ...(allowWeakened && { allow_weakened: true }),
+  };
   if (file === undefined) return gateOf(flags);
   const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {

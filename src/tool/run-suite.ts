@@ -5,6 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
@@ -51,6 +52,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Stores well-known credentials as they are answered. Declared secrets are masked all the same. */
   readonly keepCredentials?: boolean;
+  /** What the agent is made of, where its answers do not say: model, prompt_version, parameters, commit, image. */
+  readonly provenance?: StatedProvenance;
   /** Redirects within the same origin are followed. */
   readonly redirects?: boolean;
   readonly cwd?: string;
@@ -216,6 +219,7 @@ export async function orderOf(options: RunSuiteOptions, home: string, cwd: strin
     settings,
     secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
     keepCredentials: options.keepCredentials === true,
+    ...(options.provenance && { provenance: options.provenance }),
     casesPath: inFolder(cwd, options.cases),
     outDir:
       options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),

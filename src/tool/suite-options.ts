@@ -1,4 +1,6 @@
 import { Fault } from '../base/fault.ts';
+import { formOf } from '../contracts/form.ts';
+import { PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
@@ -13,6 +15,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} is a text.`);
   }
+  checkProvenance(options.provenance ?? {});
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
   if (!['live', 'record', 'replay'].includes(modelMode))
     throw new Fault('usage', 'modelMode is "live", "record" or "replay".');
@@ -22,6 +25,16 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (!Number.isSafeInteger(repeat) || repeat < 1 || repeat > REPEAT_MAX) {
     throw new Fault('usage', `A suite can be repeated 1 to ${REPEAT_MAX} times.`);
   }
+}
+
+function checkProvenance(provenance: object): void {
+  const names: readonly string[] = PROVENANCE;
+  const isKnown = Object.keys(provenance).every(name => names.includes(name));
+  if (isKnown && formOf(statedProvenance).fits(provenance)) return;
+  throw new Fault(
+    'usage',
+    `Provenance has the names ${names.join(', ')}, and values on one line of 1 to 200 characters: --provenance model=NAME.`,
+  );
 }
 
 /** The same for a comparison. */
@@ -44,6 +57,7 @@ function isHeader(header: unknown): boolean {
 const REPEAT_MAX = 100;
 
 const OPTIONS: Record<keyof RunSuiteOptions, true> = {
+  provenance: true,
   cases: true,
   as: true,
   baseUrl: true,
@@ -94,6 +108,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   gate: true,
   mode: true,
   allowRemoved: true,
+  allowWeakened: true,
   formats: true,
   out: true,
   rejudge: true,

@@ -3,7 +3,7 @@ import { comparison, type Comparison } from '../../src/contracts/comparison/inde
 import { baseline as baselineContract } from '../../src/contracts/baseline/index.ts';
 import { acceptedFrom, sideFromAccepted } from '../../src/judge/baseline.ts';
 import { gateOf } from '../../src/judge/gate.ts';
-import type { JudgedCase, Side } from '../../src/judge/compare-input.ts';
+import type { CaseReader, JudgedCase, Side } from '../../src/judge/compare-input.ts';
 import { judged } from '../support.ts';
 import { answer, compared, failedCase, hashOf, judgedCase, side, trial } from './sides.ts';
 
@@ -395,8 +395,11 @@ describe('two sides are', () => {
   test('not comparable where more than half of the cases are other cases now', () => {
     const changed = (count: number): JudgedCase[] =>
       many(10, (id, index) => judgedCase(id, index < count ? { case_sha256: hashOf(`${id} again`) } : {}));
-    expect(compared(before, withTrial(changed(5), {})).verdict).toBe('no_regression');
-    expect(compared(before, withTrial(changed(6), {})).verdict).toBe('not_enough_evidence');
+    const caseOf: CaseReader = ({ runId: user }, id) => ({ schema_version: 'suite-case.v1', id, input: { user } });
+    const verdictWith = (count: number): Comparison['verdict'] =>
+      compared(before, withTrial(changed(count), {}), undefined, { caseOf }).verdict;
+    expect(verdictWith(5)).toBe('no_regression');
+    expect(verdictWith(6)).toBe('not_enough_evidence');
   });
 });
 

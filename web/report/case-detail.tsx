@@ -163,6 +163,7 @@ function Full({
     <>
       {data.cuts.length > 0 && <p class="note">{data.cuts.join(' ')}</p>}
       <Asked data={data} />
+      <Changes data={data} />
       <Assertions data={data} address={address} />
       <RootCause data={data} address={address} />
       <AgentRuns data={data} isRun={isRun} />
@@ -195,6 +196,22 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
         </details>
       )}
     </section>
+  );
+}
+
+/** A case that is not what it was in the baseline: both sides were asked different things. */
+function Changes({ data: { changes } }: { readonly data: PageCase }) {
+  if (changes.length === 0) return null;
+  return (
+    <Section title="Changed since the baseline">
+      <ul class="changes">
+        {changes.map(line => (
+          <li key={line}>
+            <Text value={line} />
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }
 

@@ -55,7 +55,7 @@ const STATES = {
   not_comparable: { word: 'Not comparable', tone: 'bad', says: 'These differ too much for a verdict:' },
 } as const;
 
-function Sides({ of: { comparability, sides, causes_note } }: { readonly of: Compared }) {
+function Sides({ of: { comparability, sides, causes_note, cases_note } }: { readonly of: Compared }) {
   const { word, tone, says } = STATES[comparability.state];
   return (
     <section class="card">
@@ -65,6 +65,11 @@ function Sides({ of: { comparability, sides, causes_note } }: { readonly of: Com
         <Side name="New" of={sides.new} />
       </div>
       {causes_note !== null && <p class="note">{causes_note}</p>}
+      {cases_note !== null && (
+        <p class="note">
+          Cases <Text value={cases_note} />
+        </p>
+      )}
       <div class="comparability">
         <p>
           <span class={`pill tone-${tone}`}>

@@ -7,6 +7,7 @@ export const DECISION_CAUSES = [
   'no_expectations',
   'all_failing',
   'removed',
+  'weakened',
   'missing',
   'suspect',
   'identical',

@@ -88,6 +88,7 @@ export const comparisonExample: Comparison = {
     broken: [{ case_id: 'refund-small', baseline: { passes: 1, trials: 1 }, new: { passes: 0, trials: 1 }, p: 0.25 }],
     suspects: [],
     removed: [],
+    weakened: [],
   },
   cases: [
     {

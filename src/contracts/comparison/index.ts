@@ -4,6 +4,14 @@ import { comparisonRules } from './rules.ts';
 import { comparisonShape } from './shape.ts';
 
 export { SAYS_BYTES_MAX } from './case-rules.ts';
+export {
+  byKind,
+  type CaseChange,
+  type CaseDifference,
+  DIFFERENCE_BYTES_MAX,
+  DIFFERENCES_MAX,
+  isWeakened,
+} from './changed.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';

@@ -4,6 +4,7 @@ import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
+import { CM12 } from './changed.ts';
 import type { Comparison } from './shape.ts';
 import { discordantIn } from './trial.ts';
 import { CM3, CM11 } from './verdict-rule.ts';
@@ -58,7 +59,7 @@ const CM4 = rule({
   why: 'A gate that fails names what was too much, and how much would not have been.',
   asks: [
     'gate has mode, balanced, proven or strict, tolerances as in a gate file, and breaches, a list; older comparisons may say statistical',
-    'margin, alpha, confidence, critical and allow_removed, if present, are as in a gate file',
+    'margin, alpha, confidence, critical, allow_removed and allow_weakened, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
     'measured is what the metric got worse by, and the breaches are the regressions among the metrics of decision',
@@ -211,4 +212,4 @@ const CM8 = rule({
   }),
 });
 
-export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11];
+export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11, CM12];

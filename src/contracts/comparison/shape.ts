@@ -4,6 +4,7 @@ import { caseId, folderName } from '../artifacts/words.ts';
 import { gateKeys, tolerances } from '../gate/shape.ts';
 import { between, contentHashText, count, filledText, instant, matching, record, wordyText } from '../shape.ts';
 import { DECISION_CAUSES } from './causes.ts';
+import { changedShape } from './changed.ts';
 import { trialKeys } from './trial.ts';
 
 const verdict = () => z.enum(['no_regression', 'regression', 'not_enough_evidence']);
@@ -81,6 +82,8 @@ const compared = record({
   suite: z.optional(z.string()),
   change: z.enum(['regressed', 'improved', 'same', 'flaky', 'missing']),
   side_missing: z.optional(z.enum(['baseline', 'new', 'both'])),
+  /** Present where the case itself is not what it was in the baseline. */
+  changed: z.optional(changedShape),
   baseline: trials,
   new: trials,
   failing: z.array(record({ name: filledText(), message: z.nullable(z.string()), at: z.nullable(z.string()) })),
@@ -121,6 +124,7 @@ const decision = record({
   broken: z.array(finding),
   suspects: z.array(finding),
   removed: z.array(caseId()),
+  weakened: z.array(caseId()),
 });
 
 /** How suspects were asked again before this verdict. */

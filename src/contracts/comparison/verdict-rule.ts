@@ -63,13 +63,13 @@ export const CM11 = rule({
   title: 'Decision Follows From Trials',
   why: 'The verifier decides again from the same trials, so a changed number cannot carry a verdict.',
   asks: [
-    'decision, if present, has cause, cases, drop, high, p, detectable, rates, metrics, broken, suspects and removed',
-    'each is what the gate computes from the trials of the cases and from its own settings',
+    'decision, if present, has cause, cases, drop, high, p, detectable, rates, metrics, broken, suspects, removed and weakened',
+    'each is what the gate computes from the trials of the cases, from changed and from its own settings',
     'drop, high, p and detectable are null where no case has trials on both sides, or mode is strict',
     'mode is not statistical where decision is present',
   ],
   fields: ['decision'],
-  reads: ['gate', 'cases[].baseline', 'cases[].new', 'sides', 'summary.without_expectations'],
+  reads: ['gate', 'cases[].baseline', 'cases[].new', 'cases[].changed', 'sides', 'summary.without_expectations'],
   *check({ decision, gate, cases, sides, summary }) {
     if (!decision) return;
     const { mode } = gate;

@@ -2,6 +2,7 @@ import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
 import { ASKS } from '../artifacts/words.ts';
 import { firstRepeated } from '../lists.ts';
+import { PROVENANCE_ASKS } from '../provenance.ts';
 import { must, rulesFor } from '../rule.ts';
 import type { Evaluation } from './shape.ts';
 import { scoreOf, summaryOf, verdictOf } from './sums.ts';
@@ -174,4 +175,22 @@ const EV7 = rule({
   }),
 });
 
-export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7];
+const EV8 = rule({
+  id: 'EV8',
+  title: 'Provenance Told',
+  why: 'Two runs of two models are two agents, and a reader who compares them must know.',
+  asks: [
+    `provenance, if present, may have ${PROVENANCE_ASKS}: what the answers of the run name`,
+    'each is a list of 1 to 5 texts on one line, with 1 to 200 characters, and none stands twice',
+  ],
+  fields: ['provenance'],
+  *check({ provenance = {} }) {
+    for (const [name, values] of Object.entries(provenance)) {
+      const repeated = firstRepeated(values ?? []);
+      if (repeated !== undefined) yield must(`provenance.${name}[${repeated}]`, 'stands here twice');
+    }
+  },
+  breach: evaluation => ({ ...evaluation, provenance: { model: [] } }),
+});
+
+export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7, EV8];

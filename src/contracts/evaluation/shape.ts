@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { caseId, errorClass, failedAttempt, folderName, milliseconds, side } from '../artifacts/words.ts';
+import { seenProvenance } from '../provenance.ts';
 import { between, contentHashText, count, instant, matching, record, semver } from '../shape.ts';
 import { EXPECTATIONS } from '../suite/index.ts';
 
@@ -55,6 +56,8 @@ export const evaluationShape = record({
   cases_sha256: contentHashText(),
   summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
   cases: z.array(judgedCase),
+  /** What the answers say of the agent that gave them. Absent where none says anything. */
+  provenance: z.optional(seenProvenance),
 });
 
 export type Evaluation = z.infer<typeof evaluationShape>;

@@ -37,6 +37,7 @@ export const gateKeys = {
     }),
   ),
   allow_removed: z.optional(z.boolean()),
+  allow_weakened: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
 };
 

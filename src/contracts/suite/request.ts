@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { contentHash } from '../../base/hash.ts';
 import { ASKS as ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
+import { PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { must, rulesFor } from '../rule.ts';
 import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
@@ -72,6 +73,8 @@ const suiteRequestShape = record({
     breaker_failures: count(),
   }),
   secret_names: z.array(filledText()),
+  /** What the agent was made of, as whoever started the run says. */
+  provenance: z.optional(statedProvenance),
   /** Another machine or user began the run, and so many cases were answered there. Absent for a run that was begun here. */
   begun_elsewhere: z.optional(record({ cases_done: count() })),
   /** Cases that looked broken were asked once more. Absent for a run that was planned. */
@@ -145,8 +148,9 @@ const rules = [
       'agent may have prices_sha256, the content hash of the prices by which its cost is counted',
       'agent may have model_mode, record or replay, and allow_untested_version, which is true',
       'target_sha256 is the content hash of target',
+      `provenance, if present, may have ${PROVENANCE_ASKS}: texts on one line, with 1 to 200 characters`,
     ],
-    fields: ['target', 'target_sha256'],
+    fields: ['target', 'target_sha256', 'provenance'],
     *check({ target, target_sha256 }) {
       if (contentHash(target) !== target_sha256) yield must('target_sha256', 'is not the content hash of target');
     },

@@ -108,7 +108,7 @@ function judged(
   events: AgentEvents,
   agent: CliAgent,
 ): Told['outcome'] {
-  const { termination, reason, finalText, reported } = run.judgement;
+  const { termination, reason, finalText, reported, model } = run.judgement;
   if (reason === 'cancelled') return CANCELLED;
   const said = Buffer.from(finalText ?? '');
   const body = { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} };
@@ -128,6 +128,7 @@ function judged(
       ...(replyIn(said) ?? { final_output: { content_type: 'text', content: finalText ?? '' } }),
       events: events.list,
       usage: reported,
+      ...(model !== null && { model }),
       ...(events.leftOut > 0 && { events_left_out: events.leftOut }),
     }),
   );

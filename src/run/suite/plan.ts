@@ -20,6 +20,7 @@ export interface SuiteOrder {
   readonly settings: SuiteSettings;
   readonly secretNames: readonly string[];
   readonly keepCredentials?: boolean;
+  readonly provenance?: NonNullable<SuiteRequest['provenance']>;
   readonly casesPath: string;
   readonly outDir: string;
   readonly repository: SuitePlan['repository'];
@@ -48,6 +49,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       settings: settingsNote(settings),
       secret_names: [...secretNames].sort(),
       ...(order.rerun && { rerun: order.rerun }),
+      ...(order.provenance && { provenance: order.provenance }),
       ...(order.keepCredentials && { keep_credentials: true as const }),
     },
     runner: runnerOf(order),

@@ -61,7 +61,7 @@ export function named(names: readonly string[]): string {
   return firstOf(names.map(name => `“${name}”`));
 }
 
-function firstOf(names: readonly string[]): string {
+export function firstOf(names: readonly string[]): string {
   const more = names.length - LISTED_MAX;
   return [...names.slice(0, LISTED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }

@@ -1,0 +1,68 @@
+import { type CaseDifference, type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
+
+/** How a case differs from the case of the same name in the baseline, a line each; empty where it is the same. */
+export function changeLines({ changed }: Pick<ComparedCase, 'changed'>): string[] {
+  if (!changed) return [];
+  const { differences, more } = changed;
+  if (!differences) return ['the case changed, and the baseline does not keep what it was'];
+  return [...differences.map(lineOf), ...(more === undefined ? [] : [`and ${more} more changes`])];
+}
+
+function lineOf({ what, at, baseline, new: now }: CaseDifference): string {
+  const name = at.replace(/^(?:expected|input|metadata)\./, '');
+  if (baseline === null || now === null)
+    return `${WORDS[what]} ${name}: ${quoted(baseline ?? now ?? '')}${SIDES[what]?.[baseline === null ? 1 : 0] ?? ''}`;
+  return `${WORDS[what]} ${name}: ${quoted(baseline)} → ${quoted(now)}`;
+}
+
+const WORDS: Readonly<Record<CaseDifference['what'], string>> = {
+  lost: 'lost expectation',
+  looser: 'looser expectation',
+  input: 'input changed at',
+  metadata: 'metadata changed at',
+  tighter: 'tighter expectation',
+  added: 'added expectation',
+  not_judged: 'changed expectation that Proctor does not judge,',
+};
+
+/** What became of a value that only the baseline has, or only the new side. */
+const SIDES: Readonly<Partial<Record<CaseDifference['what'], readonly [gone: string, fresh: string]>>> = {
+  looser: [' is gone', ' is allowed now'],
+  input: [' is gone', ' is new'],
+  metadata: [' is gone', ' is new'],
+  tighter: [' is not allowed any more', ' is new'],
+  not_judged: [' is gone', ' is new'],
+};
+
+function quoted(text: string): string {
+  return `“${text}”`;
+}
+
+/** Cases that are not what they were, those that ask less first. */
+export function changedCases({ cases }: Pick<Comparison, 'cases'>): ComparedCase[] {
+  const changed = cases.filter(one => one.changed !== undefined);
+  return [...changed.filter(one => isWeakened(one.changed)), ...changed.filter(one => !isWeakened(one.changed))];
+}
+
+/** Which cases differ between the suites of two sides, by name; undefined where none does. */
+export function casesNote(comparison: Pick<Comparison, 'cases'>): string | undefined {
+  const only = (has: 'baseline' | 'new', lacks: 'baseline' | 'new'): ComparedCase[] =>
+    comparison.cases.filter(one => one[has].trials.length > 0 && one[lacks].trials.length === 0);
+  const groups = [
+    ['changed', changedCases(comparison)],
+    ['removed', only('baseline', 'new')],
+    ['added', only('new', 'baseline')],
+  ] as const;
+  const told = groups.filter(([, cases]) => cases.length > 0).map(([word, cases]) => `${word}: ${named(cases)}`);
+  return told.length === 0 ? undefined : told.join('; ');
+}
+
+function named(cases: readonly ComparedCase[]): string {
+  const more = cases.length - NAMED_MAX;
+  return [
+    ...cases.slice(0, NAMED_MAX).map(({ case_id }) => quoted(case_id)),
+    ...(more > 0 ? [`${more} more`] : []),
+  ].join(', ');
+}
+
+const NAMED_MAX = 10;
