@@ -52,7 +52,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Stores well-known credentials as they are answered. Declared secrets are masked all the same. */
   readonly keepCredentials?: boolean;
-  /** What the agent is made of, where its answers do not say: model, prompt_version, parameters, commit, image. */
+  /** What the agent is made of, where its answers do not say: such as model, prompt_version or agent_version. */
   readonly provenance?: StatedProvenance;
   /** Redirects within the same origin are followed. */
   readonly redirects?: boolean;
