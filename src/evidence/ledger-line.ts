@@ -23,7 +23,7 @@ export function lineIn(home: string, run: Pick<LedgerLine, 'run_id' | 'version'>
       // Most lines are of other runs, and need not be read.
       if (!bytes?.includes(run.run_id)) continue;
       const reading = readJson(bytes, { bytesMax: ledgerLine.bytesMax });
-      if (reading.ok && isLineOf((reading.value ?? {}) as Partial<LedgerLine>, run)) return `${bytes.toString()}\n`;
+      if (reading.ok && isLineOf(reading.value ?? {}, run)) return `${bytes.toString()}\n`;
     }
     return undefined;
   } finally {

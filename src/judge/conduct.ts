@@ -58,7 +58,10 @@ export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequi
     if (risk_level === 'low') continue;
     const at = `proposed_actions[${index}]`;
     if (evidence_refs.length === 0) {
-      const message = quoting(action_type, quoted => `The action ${quoted} names no evidence, and its risk is not low.`);
+      const message = quoting(
+        action_type,
+        quoted => `The action ${quoted} names no evidence, and its risk is not low.`,
+      );
       return [fails(message, at)];
     }
     // The artifact itself may cite a call. A call that was never answered proves nothing.

@@ -48,7 +48,7 @@ const PROVENANCE = [
   'config_hash',
 ];
 
-const CLASSES = ['timeout', 'http_error', 'invalid_json', 'schema_mismatch', 'network_error', 'other'];
+const CLASSES = new Set(['timeout', 'http_error', 'invalid_json', 'schema_mismatch', 'network_error', 'other']);
 
 class RunReader {
   readonly #folder: string;
@@ -100,19 +100,19 @@ class RunReader {
     const actions = listIn(artifact, 'proposed_actions');
     for (const action of actions) for (const ref of listIn(action, 'evidence_refs')) this.#checkRef(ref, events);
     const { must_include = [], tool_required = [], action_required = [] } = expected;
-    const tools = events.filter(({ type }) => type === 'tool_call').map(({ tool }) => tool);
+    const tools = new Set(events.filter(({ type }) => type === 'tool_call').map(({ tool }) => tool));
     const isBacked = (action: Json): boolean =>
       action['risk_level'] === 'low' || listIn(action, 'evidence_refs').some(ref => isAnswered(ref, events));
     return (
       must_include.every(words => text.toLowerCase().includes(words.toLowerCase())) &&
-      tool_required.every(tool => tools.includes(tool)) &&
+      tool_required.every(tool => tools.has(tool)) &&
       action_required.every(type => actions.some(({ action_type }) => action_type === type)) &&
       (expected.evidence_required_for_actions !== true || actions.every(isBacked))
     );
   }
 
   #checkFailure(failure: Json): void {
-    ask(CLASSES.includes(String(failure['class'])), 'the class is one of the stable ones');
+    ask(CLASSES.has(String(failure['class'])), 'the class is one of the stable ones');
     ask(String(failure['url']).endsWith('/run-case'), 'url is where the case was sent');
     ask(Number(failure['attempt']) >= 1, 'attempt counts from 1');
     if (failure['class'] === 'http_error') ask(typeof failure['status'] === 'number', 'an http_error has its status');
