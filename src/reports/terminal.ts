@@ -11,7 +11,9 @@ import {
   decisionNote,
   failuresOf,
   measure,
+  intervalOf,
   METRICS,
+  NO_INTERVAL,
   repetitionNote,
   type Report,
   troublesOf,
@@ -145,11 +147,14 @@ function* sums(comparison: Comparison): Generator<string> {
   yield `  ${counted(sides.baseline.trials, 'trial')} of the baseline, ${sides.new.trials} of the new side\n`;
   const note = decisionNote(comparison);
   if (note !== undefined) yield `  ${note}\n`;
-  for (const { name, baseline, new: now, difference, pairs, resampled } of statistics.metrics) {
+  for (const metric of statistics.metrics) {
+    const { name, baseline, new: now, difference, pairs, resampled } = metric;
+    const interval = intervalOf(metric);
+    const range = interval === undefined ? ` (${NO_INTERVAL})` : `, 95 % from ${interval}`;
     const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
     const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;
-    yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}, ` +
-      `95 % from ${change(name, difference.low)} to ${change(name, difference.high)} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
+    yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}` +
+      `${range} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
   }
 }
 
