@@ -6,9 +6,6 @@ import type { SuiteCase } from '../contracts/suite/index.ts';
 
 export type Side = CaseArtifact['version'];
 
-/** Where a case is sent, below the base of the agent. */
-export const CASE_PATH = 'run-case';
-
 /** What an agent is asked. */
 export function questionOf(one: SuiteCase, side: Side, runId: string): string {
   const { run_meta, runMeta, handoff, policy, runtime_policy } = one.metadata ?? {};

@@ -47,7 +47,7 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
     .option('--keep-credentials', 'store well-known credentials as they are; declared secrets stay masked')
     .option(
       '--provenance <name=value>',
-      'model, prompt_version, parameters, commit or image of the agent; may be repeated',
+      'what the agent is made of, such as model=NAME or agent_version=2.1.0; may be repeated',
       collect,
     )
     .option('--follow-redirects', 'follow redirects within the same origin')

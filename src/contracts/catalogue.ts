@@ -5,6 +5,8 @@ export interface Entry {
   /** The key by which a document says what it is, and the value it has there. */
   readonly field?: string;
   readonly value?: string | number;
+  /** A key that a document of another version has as well, where other tools use the same field. */
+  readonly alsoHas?: string;
   /** File names that say it where the document does not. */
   readonly fileNames?: readonly string[];
   readonly load: () => Promise<Contract>;
@@ -28,6 +30,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   'script-result': {
     field: 'contract_version',
     value: 1,
+    alsoHas: 'status',
     load: async () => (await import('./script-result/index.ts')).scriptResult,
   },
   'script-request': ours('script-request.v1', async () => (await import('./script-request/index.ts')).scriptRequest),
@@ -43,11 +46,11 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     load: async () => (await intents()).modelIo,
   },
   recording: ours('recording.v1', async () => (await import('./recording/index.ts')).recording, ['recording.json']),
-  seal: { fileNames: ['seal.json'], load: async () => (await import('./seal/index.ts')).seal },
-  'judgement-seal': {
-    fileNames: ['evaluation.seal.json', 'comparison.seal.json'],
-    load: async () => (await import('./judgement-seal/index.ts')).judgementSeal,
-  },
+  seal: ours('seal.v1', async () => (await import('./seal/index.ts')).seal, ['seal.json']),
+  'judgement-seal': ours('judgement-seal.v1', async () => (await import('./judgement-seal/index.ts')).judgementSeal, [
+    'evaluation.seal.json',
+    'comparison.seal.json',
+  ]),
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
   'model-prices': ours('model-prices.v1', async () => (await import('./model-prices/index.ts')).modelPrices),

@@ -27,8 +27,8 @@ export interface Contract {
   readonly core?: readonly string[];
   /** The keys of a second hash, over what is equal between two runs in the same surroundings. */
   readonly environment?: readonly string[];
-  /** The key that must not repeat among the documents of one file or folder, and the rule that says so. */
-  readonly unique?: { readonly field: string; readonly rule: string };
+  /** The key that must not repeat among the documents of one file or folder, or those with the same `within`, and its rule. */
+  readonly unique?: { readonly field: string; readonly within?: string; readonly rule: string };
   /** Keys that hold the program's own words, where a path of some machine is no leak of ours. */
   readonly programText?: readonly string[];
   /** What the document says of files beside it. */

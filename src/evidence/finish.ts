@@ -22,7 +22,7 @@ import type { Signer } from '../contracts/seal/signature.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import { JOURNAL } from './journal.ts';
-import type { Ledger } from './ledger.ts';
+import type { Entry, Ledger } from './ledger.ts';
 import { intentIn } from './ledger-intent.ts';
 import { openOwn } from './own-file.ts';
 import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
@@ -42,6 +42,8 @@ export function sealingOf({ signer, ledger }: Sealing): Sealing {
 export interface Finished extends Sealing {
   readonly runId: string;
   readonly kind: RunKind;
+  /** The side that a run of a suite is on. */
+  readonly version?: Entry['version'];
   readonly documents: readonly Document[];
   /** Files that are already there, hashed when they were stored. */
   readonly stored: StoredFiles;
@@ -91,6 +93,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
       sealed_at: sealedAt,
       seal_sha256: `sha256:${sealHash.digest('hex')}`,
       intent: run.kind === 'intent' ? (intentIn(folder) ?? null) : null,
+      ...(run.version && { version: run.version }),
     });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;

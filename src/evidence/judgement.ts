@@ -12,7 +12,7 @@ import {
   openJudgement,
   type SealedJudgement,
 } from '../contracts/judgement-seal/index.ts';
-import { type Checker, type SealEnvelope, sealEnvelope, type Signer } from '../contracts/seal/index.ts';
+import { type Checker, sealDocument, type SealEnvelope, type Signer } from '../contracts/seal/index.ts';
 
 /** Whether a judgement is bound to a seal. `none`: there is no judgement at all. */
 export type SealState = 'none' | 'sound' | 'missing' | 'broken';
@@ -45,7 +45,7 @@ export function writeSeal(
   signer: Signer | undefined,
   mode?: number,
 ): void {
-  const text = canonicalize(sealEnvelope(judgementStatement(sealed), signer));
+  const text = canonicalize(sealDocument(judgementStatement(sealed), signer));
   writeAtomic(path.join(folder, sealFileOf(file)), text, mode);
 }
 

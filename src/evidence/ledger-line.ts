@@ -3,31 +3,38 @@ import path from 'node:path';
 import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
-import { ledgerLine } from '../contracts/ledger/index.ts';
+import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
 import { LEDGER } from './ledger.ts';
+import { sealedEntry } from './sealed-entry.ts';
 
 /** The line of a run in the ledger of the home that its folder lies in, with its line feed; undefined if it has none. */
-export function ledgerLineOf(folder: string, runId: string): string | undefined {
+export function ledgerLineOf(folder: string): string | undefined {
   const home = homeAround(folder);
-  return home === undefined ? undefined : lineIn(home, runId);
+  const entry = home === undefined ? undefined : sealedEntry(folder);
+  return home === undefined || !entry ? undefined : lineIn(home, entry);
 }
 
 /** The same, of a home that is known. */
-export function lineIn(home: string, runId: string): string | undefined {
+export function lineIn(home: string, run: Pick<LedgerLine, 'run_id' | 'version'>): string | undefined {
   const fd = openRegular(path.join(home, LEDGER));
   if (fd === undefined) return undefined;
   try {
     for (const { bytes } of linesOf(fd, ledgerLine.bytesMax)) {
       // Most lines are of other runs, and need not be read.
-      if (!bytes?.includes(runId)) continue;
+      if (!bytes?.includes(run.run_id)) continue;
       const reading = readJson(bytes, { bytesMax: ledgerLine.bytesMax });
-      const isMeant = reading.ok && (reading.value as { run_id?: unknown } | null)?.run_id === runId;
-      if (isMeant) return `${bytes.toString()}\n`;
+      if (reading.ok && isLineOf(reading.value ?? {}, run)) return `${bytes.toString()}\n`;
     }
     return undefined;
   } finally {
     closeSync(fd);
   }
+}
+
+/** Whether a line tells of a run. An older line does not say its side, and is that of either. */
+export function isLineOf(line: Partial<LedgerLine>, run: Pick<LedgerLine, 'run_id' | 'version'>): boolean {
+  const isOfItsSide = line.version === undefined || run.version === undefined || line.version === run.version;
+  return line.run_id === run.run_id && isOfItsSide;
 }
 
 /** The folder that holds `runs/<lane>/<run>`. */

@@ -9,7 +9,7 @@ import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
 import { stateFolder } from '../base/state-folder.ts';
 import { check } from '../contracts/check.ts';
-import { ledgerLine } from '../contracts/ledger/index.ts';
+import { ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
 import type { Entry } from './ledger.ts';
 
 /** A run that is sealed and waits for its line in the ledger of a home. */
@@ -21,7 +21,7 @@ export interface Pending {
 /** Remembers a run whose line could not be written. Not in the home itself, because a checkout can contain anything. */
 export function keepPending(home: string, entry: Entry): void {
   const folder = ownFolder(nameFor(home));
-  writeAtomic(path.join(folder, `${bytesHash(entry.run_id).slice(-16)}.json`), canonicalize(entry));
+  writeAtomic(path.join(folder, `${bytesHash(ledgerName(entry)).slice(-16)}.json`), canonicalize(entry));
 }
 
 /** The runs of a home that wait for their lines, in the order in which they were sealed. */

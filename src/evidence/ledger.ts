@@ -23,7 +23,7 @@ import { linesOf } from '../base/lines.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { OWN_FILE } from '../base/private.ts';
 import { check } from '../contracts/check.ts';
-import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
+import { type LedgerLine, ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
 
 export const LEDGER = 'ledger.ndjson';
 const LOCK = 'ledger.lock';
@@ -51,7 +51,7 @@ interface Held {
 }
 
 export interface Appended {
-  /** The runs that have a line now and had none. */
+  /** The names of the runs that have a line now and had none. */
   readonly added: readonly string[];
   /** The last line had never been finished, and was cut off. */
   readonly isRepaired: boolean;
@@ -76,15 +76,15 @@ export async function appendLines(
     if (fd === undefined) return { added: [], isRepaired: false };
     const end = endOf(fd);
     if (end.torn.length > 0) cut(home, fd, end);
-    const known = search === 'its end' ? idsIn(end.tail) : idsFrom(fd, new Set(entries.map(({ run_id }) => run_id)));
-    const added = entries.filter(({ run_id }) => !known.has(run_id));
+    const known = search === 'its end' ? namesIn(end.tail) : namesFrom(fd, new Set(entries.flatMap(takenBy)));
+    const added = entries.filter(entry => !takenBy(entry).some(name => known.has(name)));
     write(fd, end, added);
     // Others may go on: whoever syncs later syncs these lines, too.
     lock.close();
     lock = undefined;
     if (added.length > 0) await sync(fd);
     if (end.sequence === 0) syncFolder(home);
-    return { added: added.map(({ run_id }) => run_id), isRepaired: end.torn.length > 0 };
+    return { added: added.map(ledgerName), isRepaired: end.torn.length > 0 };
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     throw new Fault('ledger_failed', 'The ledger could not be written.', { cause });
@@ -222,19 +222,25 @@ function write(fd: number, end: End, entries: readonly Entry[]): void {
   }
 }
 
-/** The runs that have a line among these. */
-function idsIn(lines: Buffer): Set<string> {
-  return new Set([...lines.toString('latin1').matchAll(RUN_ID)].map(([, id]) => id as string));
+/** Names that no other run may have. An older line does not say its side, and keeps its name on both. */
+function takenBy(entry: Entry): string[] {
+  return [ledgerName(entry), entry.run_id];
 }
 
-/** Those of some runs that have a line anywhere. Only these are held, however long the ledger is. */
-function idsFrom(fd: number, wanted: ReadonlySet<string>): Set<string> {
-  const ids = new Set<string>();
+/** The names of runs that have a line among these. */
+function namesIn(lines: Buffer): Set<string> {
+  const found = lines.toString('latin1').matchAll(RUN);
+  return new Set(Array.from(found, ([, id = '', version]) => (version === undefined ? id : `${version}/${id}`)));
+}
+
+/** Those of some names that have a line anywhere. Only these are held, however long the ledger is. */
+function namesFrom(fd: number, wanted: ReadonlySet<string>): Set<string> {
+  const names = new Set<string>();
   for (const { bytes } of linesOf(fd, ledgerLine.bytesMax, 0)) {
-    for (const id of bytes ? idsIn(bytes) : []) if (wanted.has(id)) ids.add(id);
+    for (const name of bytes ? namesIn(bytes) : []) if (wanted.has(name)) names.add(name);
   }
-  return ids;
+  return names;
 }
 
-/** As canonical JSON has it; no text in a line can hold a quotation mark. */
-const RUN_ID = /"run_id":"([^"]*)"/g;
+/** As canonical JSON has it, in which version comes last; no text in a line can hold a quotation mark. */
+const RUN = /"run_id":"([^"]*)"(?:[^\n]*,"version":"([a-z]+)"\}$)?/gm;

@@ -18,13 +18,15 @@ export interface RunPlace {
 }
 
 /**
- * The folder of everything that Proctor keeps: the nearest one upwards, else a new one here. What another user has put
- * there, or could change, is passed over: it is believed when it says that a sandbox holds, or that a run has died.
+ * The folder of everything that Proctor keeps: the one here, even if it is empty, else the nearest one upwards that has
+ * runs, else a new one here. What another user has put there, or could change, is passed over: it is believed when it
+ * says that a sandbox holds, or that a run has died.
  */
 export function homeFrom(cwd: string): string {
   for (let folder = cwd; ; folder = path.dirname(folder)) {
     const home = path.join(folder, HOME);
-    if (isOwnFolder(home) && isOwnFolder(path.join(home, 'runs'))) return home;
+    const runs = path.join(home, 'runs');
+    if (isOwnFolder(home) && (isOwnFolder(runs) || (folder === cwd && !existsSync(runs)))) return home;
     if (folder === path.dirname(folder)) break;
   }
   const here = path.join(cwd, HOME);
@@ -191,8 +193,11 @@ function foldersIn(folder: string): string[] {
   }
 }
 
-/** The run that a word means: a path, an id, the beginning of one, or `latest`. `words` are others that would have meant one. */
-export function findRun(home: string, word: string, words: readonly string[] = []): RunPlace {
+/**
+ * The run that a word means: a path, an id, the beginning of one, or `latest`. A run of each side may have the same id:
+ * `side` says which is meant, or the word itself does, such as `new/ID`. `words` are others that would have meant one.
+ */
+export function findRun(home: string, word: string, words: readonly string[] = [], side?: string): RunPlace {
   const runs = listRuns(home);
   if (word === 'latest') {
     const last = runs.at(-1);
@@ -203,8 +208,16 @@ export function findRun(home: string, word: string, words: readonly string[] = [
       );
     return last;
   }
-  const exact = runs.find(({ id }) => id === word);
-  if (exact) return exact;
+  const exact = runs.filter(({ id, lane }) => id === word || `${lane}/${id}` === word);
+  const [meantHere, another] = exact.length > 1 ? exact.filter(({ lane }) => lane === side) : exact;
+  if (meantHere && !another) return meantHere;
+  if (exact.length > 1) {
+    const names = exact.map(({ id, lane }) => `${lane}/${id}`).sort();
+    throw new Fault(
+      'ambiguous_run',
+      `${names.length} runs are called "${printable(word)}": ${names.join(', ')}. Name one of these.`,
+    );
+  }
   // A folder that is here is meant before a run of which it has a part of the name.
   if (existsSync(path.join(word, 'evidence'))) return placeAt(path.resolve(word));
   const matches = runs.filter(({ id }) => beginsOrEndsWith(id, word));

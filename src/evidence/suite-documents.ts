@@ -2,7 +2,8 @@ import { canonicalize } from '../base/canonical.ts';
 import { instantText } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
-import { targetName } from '../contracts/suite/index.ts';
+import { RUN_PROVENANCE, type RunProvenance } from '../contracts/provenance.ts';
+import { type SuiteRequest, targetName } from '../contracts/suite/index.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { Document } from './documents.ts';
@@ -64,6 +65,7 @@ function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): 
     runner_version: VERSION,
     ...(repository && { repo_commit: repository.commit, dirty: repository.dirty }),
     node_version: process.version,
+    ...provenanceIn(request),
     timeout_ms: settings.timeout_ms,
     retries: settings.retries,
     concurrency: settings.concurrency,
@@ -80,6 +82,21 @@ function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): 
       duration_ms: completedAtMs - startedAtMs,
     },
   };
+}
+
+/** What is known of the agent; what nobody has said stays out. Of its program, Proctor knows some of it itself. */
+function provenanceIn({ provenance: stated = {}, target }: SuiteRequest): Pick<RunArtifact, 'provenance'> {
+  const seen =
+    target.kind === 'agent'
+      ? {
+          agent_id: target.name,
+          agent_version: target.version,
+          ...(target.model !== undefined && { model: target.model }),
+        }
+      : {};
+  const all: RunProvenance = { ...stated, ...seen };
+  const known = RUN_PROVENANCE.flatMap(name => (all[name] === undefined ? [] : [[name, all[name]] as const]));
+  return known.length === 0 ? {} : { provenance: Object.fromEntries(known) };
 }
 
 function manifestOf({ plan, assets, completedAtMs }: SuiteRun): object {

@@ -153,6 +153,7 @@ export class SuiteStore {
     await finish(this.folder, {
       runId: run.plan.request.run_id,
       kind: 'suite',
+      version: run.plan.request.version,
       documents: suiteDocuments({ ...run, assets, stats }),
       stored: withAssets(this.#cases, assets),
       passing: [],

@@ -1,4 +1,4 @@
-import { constants as zlibConstants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
 import { codeOf } from '../base/fault.ts';
@@ -197,12 +197,7 @@ function redirectOf({ ended, status, headers }: HttpAnswer, origin: string, path
   return target.origin === base.origin ? target.pathname + target.search : undefined;
 }
 
-const DECODERS = {
-  gzip: () => createGunzip({ finishFlush: zlibConstants.Z_SYNC_FLUSH }),
-  'x-gzip': () => createGunzip({ finishFlush: zlibConstants.Z_SYNC_FLUSH }),
-  deflate: () => createInflate({ finishFlush: zlibConstants.Z_SYNC_FLUSH }),
-  br: () => createBrotliDecompress(),
-} as const;
+const DECODERS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
 /** Almost every answer comes as it is. */
 function isPlain({ headers, body }: HttpAnswer): boolean {
@@ -216,6 +211,7 @@ async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer
   if (!Object.hasOwn(DECODERS, encoding)) {
     return answer.ended === 'complete' ? { ...answer, ended: 'broken', errorName: 'UNKNOWN_CONTENT_ENCODING' } : answer;
   }
+  // A stream must end as its format asks, with its checksum. What was decoded before is kept either way.
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const chunks: Buffer[] = [];
   let length = 0;

@@ -74,12 +74,13 @@ export function sideFromAccepted(baseline: Baseline, keptOf?: (trial: number) =>
 }
 
 function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedCase {
-  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score } = trial;
+  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = trial;
   return {
     case_id,
     case_sha256,
     verdict,
     error_class,
+    ...(failure && { failure }),
     assertions: [],
     metrics: { latency_ms, cost_usd, score, attempts: 0, tokens: null, steps: 0 },
     output_hash,

@@ -49,17 +49,29 @@ export const actionRequired: Judge<'action_required'> = (expected, { artifact: {
     );
   });
 
-/** Whether the evidence that is named exists is a rule of the artifact itself. */
+/** Every action whose risk is not low names evidence, and every result that it cites is there. */
 export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequired, { artifact }) => {
   if (!isRequired) return [];
-  const { proposed_actions = [] } = artifact;
-  const bare = proposed_actions.findIndex(
-    ({ risk_level, evidence_refs }) => risk_level !== 'low' && evidence_refs.length === 0,
-  );
-  if (bare < 0) return [holds(null)];
-  const type = proposed_actions[bare]?.action_type ?? '';
-  const message = quoting(type, quoted => `The action ${quoted} names no evidence, and its risk is not low.`);
-  return [fails(message, `proposed_actions[${bare}]`)];
+  const { proposed_actions = [], events = [] } = artifact;
+  const answered = new Set(Array.from(eventsOf('tool_result', events), ([, { call_id }]) => call_id));
+  for (const [index, { action_type, risk_level, evidence_refs }] of proposed_actions.entries()) {
+    if (risk_level === 'low') continue;
+    const at = `proposed_actions[${index}]`;
+    if (evidence_refs.length === 0) {
+      const message = quoting(
+        action_type,
+        quoted => `The action ${quoted} names no evidence, and its risk is not low.`,
+      );
+      return [fails(message, at)];
+    }
+    // The artifact itself may cite a call. A call that was never answered proves nothing.
+    const bare = evidence_refs.findIndex(ref => ref.kind === 'tool_result' && !answered.has(ref.call_id ?? ''));
+    if (bare >= 0) {
+      const message = quoting(action_type, quoted => `The action ${quoted} cites the result of a call that has none.`);
+      return [fails(message, at)];
+    }
+  }
+  return [holds(null)];
 };
 
 export const retrievalRequired: Judge<'retrieval_required'> = ({ doc_ids }, { artifact: { events = [] } }) => {

@@ -1,6 +1,7 @@
-import { Ajv2020, type CodeKeywordDefinition, type ErrorObject, _ } from 'ajv/dist/2020.js';
+import { type CodeKeywordDefinition, type ErrorObject, _ } from 'ajv/dist/ajv.js';
 import { canonicalize } from '../base/canonical.ts';
 import { placeOf } from '../base/place.ts';
+import { type Dialect, dialectOf, grammarFault } from '../run/suite/schema-dialect.ts';
 import { type Effort, TooMuchHere } from './effort.ts';
 import { Kept } from './kept.ts';
 import { patternOf } from './patterns.ts';
@@ -13,7 +14,7 @@ export type Validate = (
   effort: Effort,
 ) => { readonly place: string; readonly message: string } | undefined;
 
-/** A JSON Schema (2020-12), made ready once. Throws `Unjudgeable` for one that cannot be judged by. */
+/** A JSON Schema (2020-12 or draft-07), made ready once. Throws `Unjudgeable` for one that cannot be judged by. */
 export function validatorOf(schema: Record<string, unknown>, effort: Effort): Validate {
   let isNew = false;
   const { validate, steps } = validators.get(canonicalize(schema), () => {
@@ -35,20 +36,21 @@ interface Compiled {
 const validators = new Kept<Compiled>(20_000_000, ({ steps }) => Math.max(steps, 100_000));
 
 function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
-  const dialect = schema['$schema'];
-  if (dialect !== undefined && (typeof dialect !== 'string' || dialect.replace(/#$/, '') !== DIALECT)) {
-    throw new Unjudgeable('The schema is written for another version of JSON Schema than 2020-12.');
+  const dialect = dialectOf(schema);
+  if (!dialect) {
+    throw new Unjudgeable('The schema is written for another version of JSON Schema than 2020-12 or draft-07.');
   }
   // It would make a promise of every answer, and a promise is always true.
   if (schema['$async']) throw new Unjudgeable('The schema asks for what cannot be judged at once.');
-  grammar ??= new Ajv2020({ strict: false, logger: false });
-  if (grammar.validateSchema(schema) !== true) throw new Unjudgeable('The schema is no JSON Schema of 2020-12.');
+  if (grammarFault(schema, dialect) !== undefined) {
+    throw new Unjudgeable(`The schema is no JSON Schema of ${dialect.name}.`);
+  }
   if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself without an end.');
   try {
     // An instance of its own: names in one schema must mean nothing in another.
     const steps = new Steps();
     const patterns = new Patterns(effort);
-    const validate = ownAjv(steps, patterns).compile(schema);
+    const validate = ownAjv(dialect, steps, patterns).compile(schema);
     const judge: Validate = (value, toJudge) => {
       steps.taken = 0;
       patterns.effort = toJudge;
@@ -77,11 +79,6 @@ function fits(validate: (value: unknown) => unknown, value: unknown): boolean {
 }
 
 const TOO_MANY_STEPS = 'The schema takes too many steps to judge this answer.';
-
-const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
-
-/** Knows what a schema may say. Made when the first schema comes, because that takes longer than judging many cases. */
-let grammar: Ajv2020 | undefined;
 
 /**
  * How often a schema went on by a reference. One that offers several ways and refers to itself in each takes time that
@@ -115,9 +112,9 @@ class Patterns {
 }
 
 /** Nothing in it takes more than time in proportion to the answer, or trips over a key such as `valueOf`. */
-function ownAjv({ take }: Steps, patterns: Patterns): Ajv2020 {
+function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnType<Dialect['ajv']> {
   const regExp = Object.assign((pattern: string) => patterns.of(pattern), { code: 'patternOf' });
-  const ajv = new Ajv2020({
+  const ajv = dialect.ajv({
     strict: false,
     logger: false,
     meta: false,
@@ -127,7 +124,8 @@ function ownAjv({ take }: Steps, patterns: Patterns): Ajv2020 {
   });
   for (const keyword of ['$ref', '$dynamicRef']) {
     // A copy that belongs to this instance.
-    const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition;
+    const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition | false;
+    if (definition === false) continue;
     const { code } = definition;
     definition.code = (context, ruleType) => {
       const { gen } = context;

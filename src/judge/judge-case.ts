@@ -72,11 +72,16 @@ function judged(
     case_sha256: askedHash(asked),
     verdict,
     error_class,
+    ...(artifact?.runner_failure && { failure: failureIn(artifact.runner_failure) }),
     assertions,
     metrics: { latency_ms, attempts, cost_usd, tokens, steps, score: scoreOf({ verdict, assertions }) },
     output_hash: hashOf(artifact?.final_output?.output_hash),
     ...answerHash(artifact),
   };
+}
+
+function failureIn({ status, latency_ms }: NonNullable<CaseArtifact['runner_failure']>): JudgedCase['failure'] {
+  return { status: status ?? null, latency_ms: latency_ms ?? null };
 }
 
 /** Over what an answer depends on: a better title, or another name for the suite, makes no other case. */

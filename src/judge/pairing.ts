@@ -51,9 +51,18 @@ function toldOf({ trials }: Side, judged: readonly (JudgedCase | undefined)[]): 
 
 export function trialOf(one: JudgedCase | undefined): Trial {
   if (!one) return NOT_THERE;
-  const { verdict, error_class, output_hash, answer_hash, metrics } = one;
+  const { verdict, error_class, output_hash, answer_hash, metrics, failure } = one;
   const { latency_ms, cost_usd, score } = metrics;
-  return { verdict, error_class, output_hash, ...(answer_hash && { answer_hash }), latency_ms, cost_usd, score };
+  return {
+    verdict,
+    error_class,
+    output_hash,
+    ...(answer_hash && { answer_hash }),
+    latency_ms,
+    cost_usd,
+    score,
+    ...(failure && { failure }),
+  };
 }
 
 const NOT_THERE: Trial = {

@@ -27,7 +27,7 @@ interface Row {
 function rowOfComparison(one: ComparedCase): Row {
   const { case_id, change, side_missing, divergence, new: candidate } = one;
   const last = candidate.trials.at(-1);
-  const row = { name: case_id, latencyMs: last?.latency_ms ?? null };
+  const row = { name: case_id, latencyMs: last?.latency_ms ?? last?.failure?.latency_ms ?? null };
   const concern = concernOf(one);
   const failures = failuresOf(one).map(({ name, message }) => `${name}: ${message}`);
   const changes = changeLines(one);
@@ -64,9 +64,9 @@ function rowOfComparison(one: ComparedCase): Row {
 }
 
 function rowOfRun(one: JudgedCase): Row {
-  const { case_id, verdict, error_class, metrics } = one;
+  const { case_id, verdict, error_class, failure, metrics } = one;
   const lines = troublesOf(one).map(({ name, message }) => `${name}: ${message}`);
-  const row = { name: case_id, latencyMs: metrics.latency_ms, lines };
+  const row = { name: case_id, latencyMs: metrics.latency_ms ?? failure?.latency_ms ?? null, lines };
   if (verdict === 'pass') return { ...row, outcome: 'passed', type: verdict };
   if (error_class === 'missing') return { ...row, outcome: 'skipped', type: error_class };
   return verdict === 'fail'

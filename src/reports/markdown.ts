@@ -10,7 +10,9 @@ import {
   counted,
   failuresOf,
   measure,
+  intervalOf,
   METRICS,
+  NO_INTERVAL,
   repetitionNote,
   type Report,
   trialsNote,
@@ -199,11 +201,12 @@ function sums(comparison: Comparison): string[] {
       : [
           '| Metric | Cases | Mean | p50 | p95 | Difference of means (95 %) |',
           '|---|---|---|---|---|---|',
-          ...metrics.map(({ name, pairs, baseline, new: now, difference, resampled }) => {
+          ...metrics.map(metric => {
+            const { name, pairs, baseline, new: now, difference, resampled } = metric;
             const step = (key: 'mean' | 'p50' | 'p95'): string =>
               `${measure(name, baseline[key])} → ${measure(name, now[key])}`;
             const drawn = resampled === undefined ? `${pairs}` : `${pairs}, drawn ${resampled} at a time`;
-            return `| ${METRICS[name].label} | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(name, difference.mean)} (${change(name, difference.low)} to ${change(name, difference.high)}) |`;
+            return `| ${METRICS[name].label} | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(name, difference.mean)} (${intervalOf(metric) ?? NO_INTERVAL}) |`;
           }),
           '',
         ]),

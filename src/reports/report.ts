@@ -1,7 +1,12 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
-import { type ComparedCase, type Comparison, standingOf } from '../contracts/comparison/index.ts';
+import {
+  type ComparedCase,
+  type Comparison,
+  type MetricComparison,
+  standingOf,
+} from '../contracts/comparison/index.ts';
 
 /** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
 export interface Report {
@@ -50,23 +55,31 @@ export function failuresOf({
 }: ComparedCase): readonly { readonly name: string; readonly message: string }[] {
   if (failing.length > 0)
     return failing.map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
-  const error = candidate.trials.find(({ verdict }) => verdict === 'error')?.error_class;
-  return error ? [{ name: error, message: TROUBLE[error] ?? 'There is no answer.' }] : [];
+  const trial = candidate.trials.find(({ verdict }) => verdict === 'error');
+  const error = trial?.error_class;
+  return error ? [{ name: error, message: troubleWith(error, trial?.failure) ?? 'There is no answer.' }] : [];
 }
 
 /** What is wrong with a case of a run that was not compared. */
 export function troublesOf({
   verdict,
   error_class,
+  failure,
   assertions,
 }: JudgedCase): readonly { readonly name: string; readonly message: string }[] {
   if (verdict === 'error') {
     const name = error_class ?? 'check';
-    return [{ name, message: TROUBLE[name] ?? 'The case could not be judged.' }];
+    return [{ name, message: troubleWith(name, failure) ?? 'The case could not be judged.' }];
   }
   return assertions
     .filter(({ status }) => status === 'fail')
     .map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+}
+
+/** Why there is no answer, with the status of HTTP where there was one. */
+function troubleWith(name: string, failure: JudgedCase['failure']): string | undefined {
+  const status = failure?.status ?? null;
+  return name === 'http_error' && status !== null ? `The agent answered with status ${status}.` : TROUBLE[name];
 }
 
 const TROUBLE: Readonly<Record<string, string>> = {
@@ -104,6 +117,13 @@ export function measure(metric: keyof typeof METRICS, value: number): string {
 export function change(metric: keyof typeof METRICS, value: number): string {
   return `${value > 0 ? '+' : ''}${measure(metric, value)}`;
 }
+
+/** The 95 % interval of a difference, as the words between its ends. One case shows no spread, so it has none. */
+export function intervalOf({ name, pairs, difference }: MetricComparison): string | undefined {
+  return pairs < 2 ? undefined : `${change(name, difference.low)} to ${change(name, difference.high)}`;
+}
+
+export const NO_INTERVAL = 'one case has no interval';
 
 export const METRICS = {
   latency_ms: { label: 'latency', unit: ' ms' },

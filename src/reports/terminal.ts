@@ -11,7 +11,9 @@ import {
   counted,
   failuresOf,
   measure,
+  intervalOf,
   METRICS,
+  NO_INTERVAL,
   repetitionNote,
   type Report,
   trialsNote,
@@ -164,11 +166,14 @@ function* sums(comparison: Comparison): Generator<string> {
   yield `  ${trialsNote(comparison)}\n`;
   const rates = explanationOf(comparison)?.ratesNote ?? null;
   if (rates !== null) yield `  pass rate: ${rates}\n`;
-  for (const { name, baseline, new: now, difference, pairs, resampled } of statistics.metrics) {
+  for (const metric of statistics.metrics) {
+    const { name, baseline, new: now, difference, pairs, resampled } = metric;
+    const interval = intervalOf(metric);
+    const range = interval === undefined ? ` (${NO_INTERVAL})` : `, 95 % from ${interval}`;
     const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
     const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;
-    yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}, ` +
-      `95 % from ${change(name, difference.low)} to ${change(name, difference.high)} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
+    yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}` +
+      `${range} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
   }
 }
 

@@ -82,6 +82,7 @@ export async function askableSide(side: Side, version: 'baseline' | 'new', given
     headers,
     secrets: secretsFor(request, headers, given),
     ...(request.keep_credentials && { keepCredentials: true }),
+    ...(request.provenance && { provenance: request.provenance }),
     ...(given.environment && { environment: given.environment }),
   };
   return { folder, request, options };

@@ -100,8 +100,8 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
 }
 
 async function bothSides(options: CompareOptions, cwd: string, judge: Judge) {
-  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge);
-  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge);
+  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge, 'baseline');
+  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge, 'new');
   checkApart(baseline, candidate);
   return { baseline, candidate, judgements: [...toldBefore, ...told] };
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { ledgerName } from '../contracts/ledger/name.ts';
 import type { Entry, Ledger } from '../evidence/ledger.ts';
 import type { Recovered } from './recover.ts';
 
@@ -14,13 +15,14 @@ export function ledgerOf(
     async enter(entry) {
       try {
         const [{ appendLines }, { takeLock }, { forgetPending, pendingOf }] = await roomsOf();
-        const pending = pendingOf(home).filter(({ entry: { run_id } }) => run_id !== entry.run_id);
+        const name = ledgerName(entry);
+        const pending = pendingOf(home).filter(waiting => ledgerName(waiting.entry) !== name);
         const entries = [...pending.map(waiting => waiting.entry), entry];
         const { added } = await appendLines(home, entries, takeLock, pending.length > 0 ? 'all of it' : search);
         forgetPending(pending);
-        if (added.includes(entry.run_id)) return;
+        if (added.includes(name)) return;
         const { lineIn } = await import('../evidence/ledger-line.ts');
-        if (lineIn(home, entry.run_id)?.includes(entry.seal_sha256)) return;
+        if (lineIn(home, entry)?.includes(entry.seal_sha256)) return;
         onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but gets no line in the ledger: another run had its name.`);
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'The ledger could not be written.';
@@ -31,16 +33,20 @@ export function ledgerOf(
   };
 }
 
-/** A name that a person gave a run of this home is one that no other run has or had: the ledger knows each by its name. */
-export async function refuseTaken(home: string, ids: readonly string[]): Promise<void> {
+/**
+ * A name that a person gave a run of this home is one that no other run has or had, but for one of the other side: the
+ * ledger knows each by its name and side.
+ */
+export async function refuseTaken(home: string, ids: readonly string[], version: 'baseline' | 'new'): Promise<void> {
   const [{ lineIn }, { listRuns }] = await Promise.all([
     import('../evidence/ledger-line.ts'),
     import('../evidence/runs.ts'),
   ]);
-  const here = new Set(listRuns(home).map(({ id }) => id));
+  const isOfOtherSide = (lane: string): boolean => lane !== version && (lane === 'baseline' || lane === 'new');
+  const here = new Set(listRuns(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));
   for (const id of ids) {
     if (here.has(id)) throw new Fault('run_exists', `There is a run called ${id} already. Give this one another name.`);
-    if (lineIn(home, id) === undefined) continue;
+    if (lineIn(home, { run_id: id, version }) === undefined) continue;
     throw new Fault(
       'run_exists',
       `There was a run called ${id}, which stands in the ledger. Give this one another name.`,

@@ -46,7 +46,7 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
   const file = path.resolve(cwd, options.out ?? `${runId}${room.PACK_ENDING}`);
   // Said before the work is done, and asked again when it is.
   if (existsSync(file)) throw alreadyThere(file);
-  const ledgerLine = ledgerLineOf(folder, runId);
+  const ledgerLine = ledgerLineOf(folder);
   const trouble = await firstTrouble(room.verifyPackable(folder, ledgerLine), signal);
   if (trouble !== undefined) {
     throw new Fault('not_valid', `${printable(runId)} is not packed, because it does not verify: ${trouble}`);

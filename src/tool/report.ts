@@ -209,7 +209,12 @@ export async function subjectOf(word: string, cwd: string, options: ReportOption
   const judge: Judge = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
   const subject = { run, evaluation, repetition: request.repetition, folder };
-  return { subject, folder: given ?? path.join(home, 'reports', run.run_id), judgement };
+  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, room.listRuns(home))), judgement };
+}
+
+/** What the folder of a run's reports is called. A run of the other side may have the same name. */
+function reportsName({ run_id, version }: RunArtifact, places: readonly runs.RunPlace[]): string {
+  return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
 /** A file that is added to a sealed folder is one that its seal does not name. */
@@ -270,9 +275,9 @@ async function comparisonSubject(
   const runs = listRuns(home);
   const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): Folders =>
     run_ids.map((id, index) => {
-      const place = runs.find(run => run.id === id && (run.lane === 'baseline' || run.lane === 'new'));
+      const named = runs.filter(run => run.id === id && (run.lane === 'baseline' || run.lane === 'new'));
       // A run of the same name that was sealed otherwise is another run.
-      return place && readSuite(place.folder).sealSha256 === seals[index] ? place.folder : undefined;
+      return named.find(place => readSuite(place.folder).sealSha256 === seals[index])?.folder;
     });
   const { baseline, new: candidate } = comparison.sides;
   return { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } };

@@ -67,7 +67,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   const recordedSettings = { ...settingsFrom(request.settings), concurrency: 1 };
   const { timeoutMs } = options;
   const settings = timeoutMs === undefined ? recordedSettings : checkedSettings({ timeoutMs }, recordedSettings);
-  const { target, url } = await targetFor(options, { request, settings, home, cwd });
+  const { target, url, askedAt = url } = await targetFor(options, { request, settings, home, cwd });
   const signal = options.signal ?? new AbortController().signal;
   // Who asks an address does not listen to the signal.
   const cancel = (): void => target.cancel();
@@ -76,7 +76,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
     const key = `${request.run_id}/${caseId}/resend-${newCorrelationId()}`;
     const told = signal.aborted ? undefined : await target.ask({ one, attempt: 1, key, signal });
     if (!told || signal.aborted) throw new Fault('cancelled', 'It was cancelled before an answer came.');
-    const named = { id: caseId, side: run.version, url, settings };
+    const named = { id: caseId, side: run.version, url: askedAt, settings };
     const { outcome } = told;
     const now = outcome.ok
       ? artifacts.answeredCase(named, [], outcome).artifact
@@ -112,7 +112,14 @@ function secretsOf({ request }: Recorded, { headers = [], variable }: ResendOpti
   );
 }
 
-async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise<{ target: Target; url: string }> {
+interface Asked {
+  readonly target: Target;
+  readonly url: string;
+  /** The address that a case is sent to, if it is another than that of the agent. */
+  readonly askedAt?: string;
+}
+
+async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise<Asked> {
   const { baseUrl, script, headers = [] } = options;
   const { request, settings, home, cwd } = recordedRun;
   const secrets = secretsOf(recordedRun, options);
@@ -160,7 +167,10 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       `The run sent the header ${printable(lacking)}: --header '${printable(lacking)}: env:VARIABLE'.`,
     );
   }
-  const { httpTarget } = await import('../run/suite/http-target.ts');
+  const [{ httpTarget }, { caseUrl }] = await Promise.all([
+    import('../run/suite/http-target.ts'),
+    import('../contracts/suite/index.ts'),
+  ]);
   for (const header of headers) checkHeader(header);
   const agent = {
     url,
@@ -172,5 +182,5 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     redirects: recorded.kind === 'http' && recorded.redirects,
     settings,
   };
-  return { target: httpTarget(agent), url: storedUrl(url) };
+  return { target: httpTarget(agent), url: storedUrl(url), askedAt: caseUrl(storedUrl(url)) };
 }

@@ -52,7 +52,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Stores well-known credentials as they are answered. Declared secrets are masked all the same. */
   readonly keepCredentials?: boolean;
-  /** What the agent is made of, where its answers do not say: model, prompt_version, parameters, commit, image. */
+  /** What the agent is made of, where its answers do not say: such as model, prompt_version or agent_version. */
   readonly provenance?: StatedProvenance;
   /** Redirects within the same origin are followed. */
   readonly redirects?: boolean;
@@ -109,7 +109,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const ids = numbers.map(number => repetitionId(order.group, number));
   for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
-  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids);
+  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids, options.as);
   makeHome(home);
   const { stateWarning } = await import('../evidence/chain.ts');
   const unproven = stateWarning();

@@ -19,14 +19,15 @@ export interface JudgedSide {
 
 /**
  * A side of a comparison, by the word that people have for it: a run and its repetitions, `baseline` or `new` for the
- * newest of these, or the file of an accepted baseline. A side that nobody has run yet is empty.
+ * newest of these, or the file of an accepted baseline. A side that nobody has run yet is empty. `side` tells apart two
+ * runs of one name.
  */
-export async function sideOf(word: string, cwd: string, judge: Judge): Promise<JudgedSide> {
+export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'baseline' | 'new'): Promise<JudgedSide> {
   const file = path.resolve(cwd, word);
   if (existsSync(file) && statSync(file).isFile()) return { side: await acceptedIn(file, judge.key), told: [] };
   // The file of a baseline that nobody has accepted yet.
   if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
-  const folders = await repetitionsOf(await suitePlace(word, judge.home));
+  const folders = await repetitionsOf(await suitePlace(word, judge.home, side));
   const { trialFrom } = await import('../judge/side.ts');
   const trials = [];
   const told: Told[] = [];
@@ -116,11 +117,11 @@ async function rerunsOf(of: string, beside: string): Promise<string[]> {
 const RERUN = /\.a\d+$/;
 
 /** The run of a suite that a word means; undefined if there is none of that side yet. */
-async function suitePlace(word: string, home: string): Promise<RunPlace | undefined> {
+async function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): Promise<RunPlace | undefined> {
   const { byAge, findRun, listRuns } = await import('../evidence/runs.ts');
   const suites = listRuns(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
-  if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new']), byAge);
+  if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);
   const latest = suites.at(-1);
   if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');
   return latest;

@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts';
 import { formOf } from '../contracts/form.ts';
-import { PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
+import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
@@ -28,7 +28,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
 }
 
 function checkProvenance(provenance: object): void {
-  const names: readonly string[] = PROVENANCE;
+  const names: readonly string[] = STATED_PROVENANCE;
   const isKnown = Object.keys(provenance).every(name => names.includes(name));
   if (isKnown && formOf(statedProvenance).fits(provenance)) return;
   throw new Fault(

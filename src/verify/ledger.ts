@@ -6,7 +6,7 @@ import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
 import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
 import { type Entry, LEDGER } from '../evidence/ledger.ts';
-import { homeAround } from '../evidence/ledger-line.ts';
+import { homeAround, isLineOf } from '../evidence/ledger-line.ts';
 import { hasJournal } from '../evidence/recover.ts';
 import { listRuns } from '../evidence/runs.ts';
 import { sealedEntry } from '../evidence/sealed-entry.ts';
@@ -19,6 +19,7 @@ import type { Report } from './inspector.ts';
  */
 export class RunsBeside {
   readonly #runs = new Map<string, RunBeside[]>();
+  /** The folders of runs that a line tells of. */
   readonly #met = new Set<string>();
   readonly #report: Report;
   /** What findings call the folder that the ledger lies in, with a slash at its end. */
@@ -45,7 +46,8 @@ export class RunsBeside {
     if (!Number.isNaN(atMs)) this.#firstAtMs ??= atMs;
     const id = String(line.run_id);
     for (const { at, entry } of this.#runs.get(id) ?? []) {
-      this.#met.add(id);
+      if (!isLineOf(line, entry)) continue;
+      this.#met.add(at);
       for (const key of differences(line, entry)) {
         const message = `is not that of ${at}: the line was changed, or the run was sealed anew`;
         this.#report({ rule: LD.LD8.id, level: 'must', file: place, at: key, message });
@@ -54,9 +56,9 @@ export class RunsBeside {
   }
 
   end(): void {
-    for (const [id, places] of this.#runs) {
+    for (const places of this.#runs.values()) {
       for (const { at, entry, isOpen } of places) {
-        if (isOpen || this.#met.has(id)) continue;
+        if (isOpen || this.#met.has(at)) continue;
         const isOlder = Date.parse(entry.sealed_at) < (this.#firstAtMs ?? Number.POSITIVE_INFINITY);
         const [level, message] = isOlder ? (['should', OLDER] as const) : (['must', UNWRITTEN] as const);
         this.#report({ rule: LD.LD9.id, level, file: `${this.#below}${at}`, message });
@@ -113,7 +115,7 @@ export function ledgerAround(folder: string, report: Report): void {
       if (!bytes?.includes(name)) continue;
       const reading = readJson(bytes, { bytesMax: ledgerLine.bytesMax });
       const line = (reading.ok ? reading.value : {}) as Partial<LedgerLine>;
-      if (line.run_id !== entry.run_id) continue;
+      if (!isLineOf(line, entry)) continue;
       for (const key of differences(line, entry)) {
         const message = `is not what line ${number} of the ledger says of the run: ${key} differs`;
         report({ rule: LD.LD8.id, level: 'must', file: 'evidence/seal.json', message });

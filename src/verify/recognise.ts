@@ -18,7 +18,7 @@ export function recognise(value: unknown, fileName?: string): Recognition {
     if (name !== undefined) return { name };
   }
   const known = fields.flatMap(field => namesByVersion.get(field)?.get(record[field]) ?? []);
-  const [first, second] = known.length > 0 ? known : fields.flatMap(field => onlyFormatWith(field));
+  const [first, second] = known.length > 0 ? known : fields.flatMap(field => onlyFormatWith(field, record));
   if (second !== undefined) {
     return {
       code: 'ambiguous',
@@ -38,9 +38,11 @@ export function recognise(value: unknown, fileName?: string): Recognition {
 }
 
 /** A field that only one format has says what the document is, whatever version stands in it. */
-function onlyFormatWith(field: string): readonly string[] {
-  const names = entriesByField.get(field) ?? [];
-  return names.length === 1 ? names : [];
+function onlyFormatWith(field: string, record: Record<string, unknown>): readonly string[] {
+  const [name, other] = entriesByField.get(field) ?? [];
+  if (name === undefined || other !== undefined) return [];
+  const alsoHas = catalogue[name]?.alsoHas;
+  return alsoHas === undefined || Object.hasOwn(record, alsoHas) ? [name] : [];
 }
 
 /** Names under which evidence lies. A file of such a name that does not say what it is, is no stranger's. */

@@ -16,8 +16,9 @@ export class Unique {
   judge({ verdict, contract, value }: Examined): Verdict {
     const unique = contract?.unique;
     if (!unique || typeof value !== 'object' || value === null) return verdict;
-    const id = (value as Record<string, unknown>)[unique.field];
-    if (typeof id !== 'string' || !this.#ids.hasMet(id)) return verdict;
+    const { [unique.field]: id, [unique.within ?? '']: within } = value as Record<string, unknown>;
+    if (typeof id !== 'string' || !this.#ids.hasMet(typeof within === 'string' ? `${within}/${id}` : id))
+      return verdict;
     const repeated: Violation = {
       rule_id: unique.rule,
       message: `${unique.field} was used by an earlier document here.`,

@@ -51,7 +51,7 @@ describe('the ledger of a place', () => {
     expect(linesIn(home)).toEqual(lines);
   });
 
-  test('knows every run by its name, so no second one gets that of another', () => {
+  test('knows every run by its name and side, so no second one gets that of another', () => {
     const { here, home } = furnished();
     const named = (side: string, ...more: string[]) =>
       here.proctor([
@@ -59,6 +59,7 @@ describe('the ledger of a place', () => {
         ...more,
       ]);
     expect(named('baseline').code).toBe(0);
+    expect(named('new').code).toBe(0);
     expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There is a run called nightly') });
     const before = linesIn(home);
     expect(named('new', '--out', 'artifacts')).toMatchObject({
@@ -66,7 +67,7 @@ describe('the ledger of a place', () => {
       stderr: expect.stringContaining('another run had its name'),
     });
     expect(linesIn(home)).toEqual(before);
-    rmSync(path.join(home, 'runs', 'baseline', 'nightly'), { recursive: true });
+    rmSync(path.join(home, 'runs', 'new', 'nightly'), { recursive: true });
     expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There was a run called nightly') });
     expect(here.proctor(['verify', '.proctor']).code).toBe(0);
   });

@@ -7,6 +7,7 @@ import { compare } from '../../src/contracts/check.ts';
 import { sealPieces } from '../../src/contracts/seal/envelope.ts';
 import {
   openSeal,
+  sealDocument,
   type SealEnvelope,
   seal,
   type SealStatement,
@@ -15,6 +16,7 @@ import {
   signedBy,
   signerWith,
 } from '../../src/contracts/seal/index.ts';
+import { recognise } from '../../src/verify/recognise.ts';
 import { adviceOf, judged, rulesOf } from '../support.ts';
 
 const file = (path: string, content = path) => ({ path, sha256: bytesHash(content), bytes: content.length });
@@ -42,14 +44,14 @@ describe('a seal', () => {
     const sealed = { runId: 'suite_1', kind: 'suite', sealedAt: '2026-04-03T10:15:07.412Z' } as const;
     const sorted = [...files].sort((a, b) => compare(a.path, b.path));
     const text = [...sealPieces({ ...sealed, files: sorted })].join('');
-    expect(text).toBe(canonicalize(sealEnvelope(sealStatement({ ...sealed, files }))));
+    expect(text).toBe(canonicalize(sealDocument(sealStatement({ ...sealed, files }))));
   });
 
   test.each([0, 1, 256, 1_000])('that is signed in pieces is the same text, of %i files', count => {
     const files = Array.from({ length: count }, (_, index) => file(`ä-${String(index).padStart(4, '0')}.json`));
     const sealed = { runId: 'suite_1', kind: 'suite', sealedAt: '2026-04-03T10:15:07.412Z', files } as const;
     const text = [...sealPieces(sealed, signer)].join('');
-    expect(text).toBe(canonicalize(sealEnvelope(sealStatement(sealed), signer)));
+    expect(text).toBe(canonicalize(sealDocument(sealStatement(sealed), signer)));
     expect(signedBy(publicKey, JSON.parse(text) as SealEnvelope)).toBe('right');
   });
 
@@ -148,8 +150,13 @@ describe('a signed seal', () => {
   });
 });
 
+const JUDGEMENT = 'judgement-seal.v1';
+
 const broken: [string, object, string[]][] = [
   ['that is whole', sealEnvelope(statement()), []],
+  ['that names its format', sealDocument(statement()), []],
+  ['that names a format of the future', { ...sealEnvelope(statement()), schema_version: 'seal.v2' }, ['SL1']],
+  ['that names the format of another seal', { ...sealEnvelope(statement()), schema_version: JUDGEMENT }, ['SL1']],
   ['of another type', { ...sealEnvelope(statement()), payloadType: 'text/plain' }, ['SL1']],
   ['without signatures', { ...sealEnvelope(statement()), signatures: undefined }, ['SL1']],
   ['with a signature that is empty', { ...sealEnvelope(statement()), signatures: [{ sig: '' }] }, ['SL1']],
@@ -201,6 +208,11 @@ test('keys that nobody knows are advice, and strict does not let them pass', asy
   const envelope = around({ extra: 1 });
   expect(adviceOf(await judged(seal, envelope))).toEqual(['SL2']);
   expect(rulesOf(await judged(seal, envelope, { strict: true }))).toEqual(['SL2']);
+});
+
+test('a seal says what it is wherever it lies, and an older one by its name alone', () => {
+  expect(recognise(sealDocument(statement()), 'copy.json')).toEqual({ name: 'seal' });
+  expect(recognise(sealEnvelope(statement()), 'seal.json')).toEqual({ name: 'seal' });
 });
 
 test.each([null, 7, 'x', [], {}, { payload: 7 }])('what is no seal is not opened: %j', value => {

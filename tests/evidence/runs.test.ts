@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
@@ -45,7 +45,16 @@ describe('the home of runs', () => {
     expect(existsSync(path.join(here, '.proctor'))).toBe(false);
   });
 
-  test('is not a folder of that name without runs', () => {
+  test('is the one here, even if it is empty and a parent has runs', () => {
+    const top = temporaryFolder();
+    makeRunFolder(path.join(top, '.proctor'), 'script', A);
+    mkdirSync(path.join(top, 'a', '.proctor'), { recursive: true });
+    expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, 'a', '.proctor'));
+    rmdirSync(path.join(top, 'a', '.proctor'));
+    expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, '.proctor'));
+  });
+
+  test('is not a folder of that name further up without runs', () => {
     const top = temporaryFolder();
     mkdirSync(path.join(top, '.proctor'));
     mkdirSync(path.join(top, 'a'));

@@ -35,7 +35,7 @@ function sound(evaluation: Evaluation): Evaluation {
 
 type Artifact = NonNullable<WorldCase['artifact']>;
 
-const failed = (error_class: 'timeout' | 'other', attempts: number): Artifact => ({
+const failed = (error_class: 'timeout' | 'http_error' | 'other', attempts: number): Artifact => ({
   status: 'runner_error',
   attempts: Array.from({ length: attempts }, (_, index) => ({
     attempt: index + 1,
@@ -90,9 +90,19 @@ describe('a run is evaluated', () => {
       steps: 0,
       score: null,
     });
+    expect(cases[4]?.failure).toEqual({ status: null, latency_ms: null });
+    expect(cases[0]).not.toHaveProperty('failure');
     const [broken] = cases[5]?.assertions ?? [];
     expect(broken).toMatchObject({ name: 'regex', status: 'not_judged', at: null });
     expect(broken?.message).toContain('pattern cannot be read');
+  });
+
+  test('with the status and the time of an answer that was none', async () => {
+    const { runner_failure, ...rest } = failed('http_error', 1);
+    const failure = { ...runner_failure, status: 503, latency_ms: 1_234.5 } as Artifact['runner_failure'];
+    const { cases } = await evaluated([{ id: 'down', artifact: { ...rest, runner_failure: failure } }]);
+    expect(cases[0]?.failure).toEqual({ status: 503, latency_ms: 1_234.5 });
+    expect(cases[0]?.metrics.latency_ms).toBeNull();
   });
 
   test('with what each case measured, and the case that it was', async () => {

@@ -10,6 +10,12 @@ type Row = [
   over?: Partial<CaseArtifact>,
 ];
 
+/** The same schema, written for draft-07. */
+const draft07 = (schema: object): Record<string, unknown> => ({
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  ...schema,
+});
+
 const OUT = '@final_output.content';
 const action = (action_type: string, risk_level: 'low' | 'high', refs: number): object => ({
   action_id: 'a',
@@ -22,6 +28,14 @@ const action = (action_type: string, risk_level: 'low' | 'high', refs: number): 
 });
 const actions = (...list: object[]): Partial<CaseArtifact> =>
   ({ proposed_actions: list, events: [{ type: 'note', ts: 1 }] }) as Partial<CaseArtifact>;
+/** Cites results of two calls, of which only c1 has one. */
+const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
+  const evidence_refs = call_ids.map(call_id => ({ kind: 'tool_result', call_id }));
+  const call = (call_id: string): object => ({ type: 'tool_call', ts: 1, call_id, tool: 't', args: {} });
+  const result = { type: 'tool_result', ts: 2, call_id: 'c1', status: 'ok', latency_ms: 1 };
+  const proposed_actions = [{ ...action('refund', 'high', 0), evidence_refs }];
+  return { proposed_actions, events: [call('c1'), call('c2'), result] } as Partial<CaseArtifact>;
+};
 const retrieval = (...lists: string[][]): Partial<CaseArtifact> => ({
   events: lists.map((doc_ids, ts) => ({ type: 'retrieval', ts, query: 'q', doc_ids })),
 });
@@ -79,6 +93,34 @@ const rows: Row[] = [
     { json_schema: { additionalProperties: false } },
     { 'odd key': 1 },
     [`fail The answer must NOT have additional properties (["odd key"]). ${OUT}`],
+  ],
+  [{ json_schema: draft07({ items: [{ type: 'string' }], additionalItems: false }) }, '["a"]', [`pass ${OUT}`]],
+  [
+    { json_schema: draft07({ items: [{ type: 'string' }], additionalItems: false }) },
+    '["a", 1]',
+    [`fail The answer must NOT have more than 1 items. ${OUT}`],
+  ],
+  [
+    { json_schema: draft07({ dependencies: { card: ['owner'] } }) },
+    { card: 1 },
+    [`fail The answer must have property owner when property card is present. ${OUT}`],
+  ],
+  // Beside $ref, other keywords mean nothing in draft-07.
+  [
+    { json_schema: draft07({ properties: { a: { $ref: '#/definitions/n', maximum: 1 } }, definitions: { n: {} } }) },
+    { a: 2 },
+    [`pass ${OUT}`],
+  ],
+  // Keywords of later versions mean nothing either.
+  [
+    { json_schema: draft07({ prefixItems: [{ type: 'string' }], dependentRequired: { a: ['b'] } }) },
+    '[1]',
+    [`pass ${OUT}`],
+  ],
+  [
+    { json_schema: draft07({ properties: { a: { pattern: '^a+$' } } }) },
+    { a: 'b' },
+    [`fail In the answer, a must match pattern "^a+$". ${OUT}`],
   ],
   [{ json_schema: { type: 'object' } }, 'Hello.', [`fail The answer is not JSON. ${OUT}`]],
   [{ json_schema: { enum: [{ a: [1] }] } }, { a: [1] }, [`pass ${OUT}`]],
@@ -146,6 +188,13 @@ const rows: Row[] = [
     '',
     ['fail The action "b" names no evidence, and its risk is not low. @proposed_actions[1]'],
     actions(action('a', 'low', 0), action('b', 'high', 0)),
+  ],
+  [{ evidence_required_for_actions: true }, '', ['pass'], citing('c1')],
+  [
+    { evidence_required_for_actions: true },
+    '',
+    ['fail The action "refund" cites the result of a call that has none. @proposed_actions[0]'],
+    citing('c1', 'c2'),
   ],
   [
     { retrieval_required: { doc_ids: ['d2', 'd9'] } },
@@ -260,7 +309,7 @@ describe('an expectation that is broken itself', () => {
     ['a schema with an odd type', { json_schema: { type: 'strin' } }, /no JSON Schema/],
     [
       'a schema of another draft',
-      { json_schema: { $schema: 'http://json-schema.org/draft-07/schema#' } },
+      { json_schema: { $schema: 'http://json-schema.org/draft-04/schema#' } },
       /another version/,
     ],
     [

@@ -2,6 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { reports } from '../../src/reports/index.ts';
+import { compareSides } from '../../src/judge/compare.ts';
+import { gateOf } from '../../src/judge/gate.ts';
+import { judgedCase, side } from '../judge/sides.ts';
 import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
 
 const PARSER = `
@@ -54,6 +57,20 @@ describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
   test('tells a run alone', () => {
     const [all] = parsed([text(reports.junit.ofRun(judgedRun))]);
     expect(all).toMatchObject({ tests: '4', failures: '1', errors: '1', skipped: '1' });
+  });
+
+  test('tells the status and the time of an answer that failed, of a run and of a comparison', () => {
+    const metrics = { latency_ms: null, attempts: 1, cost_usd: null, tokens: null, steps: 0, score: null };
+    const failure = { status: 503, latency_ms: 1_250 };
+    const down = judgedCase('down', { verdict: 'error', error_class: 'http_error', metrics, failure });
+    const about = { comparisonId: 'c', generatedAt: '2026-01-07T09:31:00.000Z', artifactOf: () => undefined };
+    const comparison = compareSides(side('baseline', [down]), side('new', [down]), gateOf({}), about);
+    const run = { ...judgedRun, evaluation: { ...judgedRun.evaluation, cases: [down] } };
+    for (const all of parsed([text(reports.junit.ofRun(run)), text(reports.junit.ofComparison(comparison))])) {
+      const [one] = all.in[0]?.in ?? [];
+      expect(one).toMatchObject({ name: 'down', time: '1.250' });
+      expect(one?.in[0]).toMatchObject({ tag: 'error', message: 'http_error: The agent answered with status 503.' });
+    }
   });
 
   test('stays XML whatever agents say', () => {

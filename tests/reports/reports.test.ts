@@ -1,6 +1,10 @@
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
+import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import { compareSides } from '../../src/judge/compare.ts';
+import { gateOf } from '../../src/judge/gate.ts';
+import { judgedCase, side } from '../judge/sides.ts';
 import { reports, terminalReport } from '../../src/reports/index.ts';
 import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
 
@@ -32,6 +36,31 @@ test('the terminal says the verdict first, and paints only where it is given pai
   expect(painted).toMatch(/^<bad>✗ Regression<\/> {2}2 of 6 cases always passed before/);
   expect(text(reports.terminal.ofComparison(mixedComparison()))).toMatch(/^✗ Regression {2}2 of 6/);
 });
+
+test.each(['terminal', 'md'] as const)(
+  '%s gives no interval for a difference that one case was measured for',
+  format => {
+    const metrics = { latency_ms: 250, attempts: 1, cost_usd: null, tokens: null, steps: 1, score: null };
+    const sides = (...ids: string[]): Comparison => {
+      const about = { comparisonId: 'c', generatedAt: '2026-01-07T09:31:00.000Z', artifactOf: () => undefined };
+      const baseline = side(
+        'baseline',
+        ids.map(id => judgedCase(id, { metrics: { ...metrics, latency_ms: 200 } })),
+      );
+      return compareSides(
+        baseline,
+        side(
+          'new',
+          ids.map(id => judgedCase(id, { metrics })),
+        ),
+        gateOf({}),
+        about,
+      );
+    };
+    expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*one case has no interval/);
+    expect(text(reports[format].ofComparison(sides('one', 'two')))).toMatch(/\+50 ms to \+50 ms/);
+  },
+);
 
 test('the terminal lists fifty cases and counts the rest', () => {
   const comparison = mixedComparison();

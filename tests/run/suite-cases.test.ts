@@ -99,6 +99,21 @@ describe('cases are read', () => {
     expect(casesIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))).toHaveLength(1);
   });
 
+  test.each(['http://json-schema.org/draft-07/schema#', 'http://json-schema.org/draft-07/schema'])(
+    'with a schema of draft-07, %s, in the words of draft-07',
+    $schema => {
+      const json_schema = { $schema, items: [{ type: 'string' }], additionalItems: false };
+      expect(casesIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ['json', '{"$schema": "./cases.schema.json", "cases": [{"id": "a"}]}'],
+    ['yaml', '$schema: ./cases.schema.json\ncases: [{id: a}]'],
+  ])('with a $schema for editors at the top of .%s, which becomes part of no case', (ending, text) => {
+    expect(casesIn(`cases.${ending}`, text)).toEqual([{ ...hours, id: 'a' }]);
+  });
+
   test('through a link, which a person means as its target', () => {
     const folder = temporaryFolder();
     writeFileSync(path.join(folder, 'real.json'), '[{"id":"a"}]');
@@ -181,6 +196,20 @@ describe('a slip is told with its line', () => {
     ]);
     expect(found.map(fault => Number(/^line (\d)/.exec(fault)?.[1]))).toEqual(
       ending === 'json' ? [3, 4, 6] : [4, 5, 7],
+    );
+  });
+
+  test('a schema of another version than 2020-12 and draft-07, and one that breaks the grammar of its own', () => {
+    const faultOf = (json_schema: object) =>
+      faultsIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))[0]?.slice(
+        'line 1: cases[0].expected.json_schema '.length,
+      );
+    const known = 'is written for another version of JSON Schema than 2020-12 or draft-07';
+    expect(faultOf({ $schema: 'http://json-schema.org/draft-04/schema#' })).toBe(known);
+    expect(faultOf({ $schema: 7 })).toBe(known);
+    expect(faultOf({ $schema: 'toString' })).toBe(known);
+    expect(faultOf({ $schema: 'http://json-schema.org/draft-07/schema#', type: 'objct' })).toMatch(
+      /^is not a JSON Schema of draft-07 that can be used/,
     );
   });
 

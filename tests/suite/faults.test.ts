@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { failureMeta } from '../../src/contracts/artifacts/index.ts';
 import { judgedText } from '../support.ts';
@@ -30,6 +31,10 @@ const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass
   ['sends 200 MB', floods(200_000_000), 'schema_mismatch'],
   ['sends a gzip bomb of 300 MB', gzipBomb(300_000_000), 'schema_mismatch'],
   ['sends broken gzip', sending('not gzip', { 'content-encoding': 'gzip' }), 'invalid_json'],
+  ['sends gzip without its checksum', cut('gzip', gzipSync, 8), 'invalid_json'],
+  ['sends gzip without its last byte', cut('gzip', gzipSync, 1), 'invalid_json'],
+  ['sends deflate without its checksum', cut('deflate', deflateSync, 4), 'invalid_json'],
+  ['sends brotli without its last byte', cut('br', brotliCompressSync, 1), 'invalid_json'],
   ['encodes in its own way', sending('{}', { 'content-encoding': 'own' }), 'invalid_json'],
   ['sends too much with 201', sending(' '.repeat(2_100_000), {}, 201), 'schema_mismatch'],
   ['sends HTML', sending('<!doctype html><title>Hi</title>', { 'content-type': 'text/html' }), 'invalid_json'],
@@ -52,6 +57,14 @@ const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass
   ['redirects to a file', redirectsTo('file:///etc/passwd', 302), 'http_error'],
   ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
 ];
+
+/** A good answer, of whose compressed bytes the last ones are missing. */
+function cut(encoding: string, compress: (text: string) => Buffer, missing: number): Behaviour {
+  return (seen, response, times) => {
+    const bytes = compress(JSON.stringify(answerTo(seen)));
+    sending(bytes.subarray(0, -missing), { 'content-encoding': encoding })(seen, response, times);
+  };
+}
 
 function action(evidence_refs: object[]): Behaviour {
   const named = { action_id: 'a1', action_type: 'refund', tool_name: 'pay', risk_level: 'high', risk_tags: [] };
@@ -87,12 +100,19 @@ describe('an agent that', () => {
     for (const id of ids) {
       const failure = artifact(id).runner_failure;
       expect(agent.times(id), id).toBe(1);
+      expect(failure?.url, id).toBe(`${baseUrl}/run-case`);
       // A body that was seen is kept, with what is known of it.
       if (typeof failure?.body_snippet === 'string') {
         expect(failure.full_body_saved_to, id).toBe(`assets/${id}.1.body`);
         const meta = bytes(failure.full_body_meta_saved_to as string);
         expect((await judgedText(failureMeta, meta, { strict: true })).advice, id).toEqual([]);
       } else expect(failure?.full_body_saved_to, id).toBeNull();
+    }
+    for (const id of ['sends-gzip-without-its-checksum', 'sends-deflate-without-its-checksum']) {
+      expect(artifact(id).runner_failure).toMatchObject({
+        error_name: 'BROKEN_CONTENT_ENCODING',
+        body_snippet: expect.stringMatching(new RegExp(`^{"case_id":"${id}".*}$`)) as string,
+      });
     }
     const meta = (id: string) => JSON.parse(bytes(`assets/${id}.1.meta.json`).toString()) as Record<string, unknown>;
     expect(meta('sends-200-MB')).toMatchObject({

@@ -221,7 +221,9 @@ function Metrics({ of: { metrics } }: { readonly of: Compared }) {
                   <td data-label="Difference">
                     <strong>{format.signed(difference.mean, show)}</strong>{' '}
                     <span class="muted">
-                      {format.signed(difference.low, show)} to {format.signed(difference.high, show)}
+                      {pairs < 2
+                        ? 'one case has no interval'
+                        : `${format.signed(difference.low, show)} to ${format.signed(difference.high, show)}`}
                     </span>
                   </td>
                   <td data-label="Cases">{format.count(pairs)}</td>

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
+import { RUN_PROVENANCE_ASKS, runProvenance } from '../provenance.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
@@ -19,6 +20,8 @@ const runShape = record({
   repo_commit: z.optional(z.string()),
   dirty: z.optional(z.boolean()),
   node_version: z.optional(z.string()),
+  /** What the agent was made of, as whoever started the run, or its target, says. */
+  provenance: z.optional(runProvenance),
   timeout_ms: z.optional(milliseconds()),
   retries: z.optional(count()),
   concurrency: z.optional(count()),
@@ -114,6 +117,7 @@ const rules = [
     ...AA.runSettings,
     asks: [
       'repo_commit and node_version, if present, are strings',
+      `provenance, if present, may have ${RUN_PROVENANCE_ASKS}: texts on one line, with 1 to 200 characters`,
       'dirty, if present, is true or false',
       'timeout_ms, if present, is a number from 0 up',
       'retries and concurrency, if present, are whole numbers from 0 up',
@@ -124,7 +128,17 @@ const rules = [
       'limits are max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, all of them optional',
       'limits are whole numbers from 0 up',
     ],
-    fields: ['repo_commit', 'dirty', 'node_version', 'timeout_ms', 'retries', 'concurrency', 'retry_policy', 'limits'],
+    fields: [
+      'repo_commit',
+      'dirty',
+      'node_version',
+      'provenance',
+      'timeout_ms',
+      'retries',
+      'concurrency',
+      'retry_policy',
+      'limits',
+    ],
     breach: run => ({ ...run, dirty: null }),
   }),
   rule({
@@ -163,6 +177,15 @@ const example: RunArtifact = {
   repo_commit: '4f0c2b7d9e6a13855c1d0f7ab2e94c6638d7f0a1',
   dirty: false,
   node_version: 'v24.11.1',
+  provenance: {
+    agent_id: 'refunds',
+    agent_version: '2.1.0',
+    model: 'm-1',
+    model_version: '2026-01',
+    prompt_version: 'p7',
+    tools_version: 't3',
+    config_hash: 'sha256:0c9b8a7f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4',
+  },
   timeout_ms: 15_000,
   retries: 2,
   concurrency: 4,

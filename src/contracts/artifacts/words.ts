@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { isDeviceName, unsafePath } from '../../base/path.ts';
-import { matching } from '../shape.ts';
+import { matching, record } from '../shape.ts';
 
 export const side = () => z.enum(['baseline', 'new']);
 
@@ -9,6 +9,9 @@ export const errorClass = () =>
 
 /** How long something took or may take; clocks with fractions of a millisecond are welcome. */
 export const milliseconds = () => z.number().check(z.gte(0));
+
+/** What is known of the last attempt of a case without an answer: its HTTP status, if it had one, and how long it took. */
+export const failedAttempt = () => record({ status: z.nullable(z.int()), latency_ms: z.nullable(milliseconds()) });
 
 /** The name of a case, which is the name of its file too. */
 export const caseId = () =>

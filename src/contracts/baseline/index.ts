@@ -7,7 +7,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
 import { firstRepeated } from '../lists.ts';
 import { type Finding, must, rulesFor, should } from '../rule.ts';
-import { envelopeShape } from '../seal/index.ts';
+import { innerEnvelopeShape } from '../seal/index.ts';
 import { contentHashText, count, instant, record } from '../shape.ts';
 import { type BareBaseline, sealedBaseline, sealTroubles } from './seal.ts';
 
@@ -39,7 +39,7 @@ const baselineShape = record({
     }),
   ),
   /** Absent in baselines from before they were sealed. */
-  seal: z.optional(envelopeShape),
+  seal: z.optional(innerEnvelopeShape),
 });
 
 export type Baseline = z.infer<typeof baselineShape>;
@@ -96,6 +96,7 @@ const rules = [
       'each case has case_sha256, a content hash, and trials, as many as there are runs, in their order',
       'a trial has verdict, pass, fail or error, and error_class, output_hash, latency_ms, cost_usd and score, or null',
       'latency_ms and cost_usd are from 0 up, score from 0 to 1',
+      'a trial without an answer may have failure: status, of HTTP, and latency_ms of its last attempt, or null',
       'error_class is null where verdict is not error',
     ],
     fields: ['cases'],

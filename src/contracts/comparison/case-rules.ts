@@ -11,6 +11,7 @@ export const CM9 = rule({
   asks: [
     'baseline and new of a case have trials, a list; each has run_id, which is among the run_ids of its side',
     'a trial has verdict, pass, fail or error, and output_hash, latency_ms, cost_usd and score, or null',
+    'a trial without an answer may have failure: status, of HTTP, and latency_ms of its last attempt, or null',
     'rerun, if present, is true: the trial was asked again; answer_hash, if present, is a content hash',
     'again, if present, has sides, both or new, rounds, trials, cost_usd or null, stopped, max_trials, max_ms and perhaps max_cost_usd',
     'again has no more trials than max_trials, and no more than there are trials with rerun',

@@ -150,7 +150,7 @@ const CM7 = rule({
     'p_value is a number from 0 to 1; 1 where broke equals mended, and never below 2 to the power of 1 - broke - mended',
     'metrics has each of latency_ms, cost_usd and score at most once, with pairs, not more than the cases',
     'mean, p50 and p95 of baseline and new are numbers, and p50 is not above p95',
-    'difference has mean, which is not below low and not above high',
+    'difference has mean, which is not below low and not above high; of one pair they are equal, and no interval',
     'resampled, if present, is less than pairs; more_trials is null or a whole number from 0 up',
   ],
   fields: ['statistics'],

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { milliseconds } from '../artifacts/words.ts';
+import { failedAttempt, milliseconds } from '../artifacts/words.ts';
 import { between, contentHashText, record } from '../shape.ts';
 
 /** Why a case has no verdict of its own: the classes of a failed attempt, or nothing at all that could be read. */
@@ -16,6 +16,8 @@ export const trialKeys = {
   latency_ms: z.nullable(milliseconds()),
   cost_usd: z.nullable(z.number().check(z.gte(0))),
   score: z.nullable(between(0, 1)),
+  /** Of a trial without an answer. */
+  failure: z.optional(failedAttempt()),
 };
 
 const trial = record(trialKeys);

@@ -85,8 +85,9 @@ const EV5 = rule({
     'error_class is null, timeout, http_error, invalid_json, schema_mismatch, network_error, other or missing',
     'verdict is error exactly where error_class is not null',
     'else verdict is fail where an assertion fails, and pass where none does',
+    'failure, if present, has status, of HTTP, and latency_ms of the last attempt of a case without an answer, or null',
   ],
-  fields: ['cases[].verdict', 'cases[].error_class'],
+  fields: ['cases[].verdict', 'cases[].error_class', 'cases[].failure'],
   reads: ['cases[].assertions'],
   *check({ cases }) {
     for (const [index, one] of cases.entries()) {

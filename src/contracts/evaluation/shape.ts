@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { caseId, errorClass, folderName, milliseconds, side } from '../artifacts/words.ts';
+import { caseId, errorClass, failedAttempt, folderName, milliseconds, side } from '../artifacts/words.ts';
 import { seenProvenance } from '../provenance.ts';
 import { between, contentHashText, count, instant, matching, record, semver } from '../shape.ts';
 import { EXPECTATIONS } from '../suite/index.ts';
@@ -37,6 +37,8 @@ const judgedCase = record({
   case_sha256: contentHashText(),
   verdict: z.enum(['pass', 'fail', 'error']),
   error_class: z.nullable(z.union([errorClass(), z.literal('missing')])),
+  /** Of a case without an answer. */
+  failure: z.optional(failedAttempt()),
   assertions: z.array(assertion),
   metrics,
   output_hash: z.nullable(matching(/^[^]{0,200}$/u, 'a string of at most 200 characters')),

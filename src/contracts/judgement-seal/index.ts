@@ -1,5 +1,5 @@
 import { type Contract, MIB } from '../contract.ts';
-import { envelopeShape, sealEnvelope } from '../seal/index.ts';
+import { judgementEnvelopeShape, sealDocument } from '../seal/index.ts';
 import { judgementSealRules } from './rules.ts';
 import { judgementStatement } from './statement.ts';
 
@@ -19,15 +19,16 @@ export const judgementSeal: Contract = {
   tells:
     'Which evaluation or comparison it seals, and the seals of the runs, evaluations and baseline that it rests on.',
   source: 'Run folder of Proctor, as DSSE 1.0 and in-toto Statement v1',
+  version: { field: 'schema_version', value: 'judgement-seal.v1' },
   fileNames: ['evaluation.seal.json', 'comparison.seal.json'],
-  shape: envelopeShape,
+  shape: judgementEnvelopeShape,
   rules: judgementSealRules,
   unknownKeys: 'JS1',
   /** Base64 says nothing about any machine, whatever it happens to spell. */
   programText: ['payload'],
   beyond: ['whether the files beside it are as they were sealed, and who sealed them: the folder tells, and --key'],
   bytesMax: 8 * MIB,
-  example: sealEnvelope(
+  example: sealDocument(
     judgementStatement({
       kind: 'comparison',
       id: 'comparison_20260106_130000_9c1b7ae04f21',

@@ -1,6 +1,6 @@
 import {
   contentOf,
-  envelopeShape,
+  judgementEnvelopeShape,
   statementTroubles,
   subjectTroubles,
   type Trouble,
@@ -17,7 +17,7 @@ export type OpenedJudgement =
 
 /** The statement in an envelope of unknown origin, judged as far as possible without its files. Never throws. */
 export function openJudgement(envelope: unknown): OpenedJudgement {
-  for (const trouble of formOf(envelopeShape).faults(envelope, '')) return closed(trouble);
+  for (const trouble of formOf(judgementEnvelopeShape).faults(envelope, '')) return closed(trouble);
   for (const trouble of unknownKeys(envelope)) return closed(trouble);
   const content = contentOf((envelope as SealEnvelope).payload);
   if (!content.ok) return closed({ path: 'payload', message: content.message });
@@ -35,7 +35,7 @@ function closed({ path, message }: Trouble): OpenedJudgement {
 
 /** No signature covers the envelope itself, so it holds nothing but what is known. */
 export function* unknownKeys(envelope: unknown): Generator<Trouble> {
-  for (const { parent, key } of formOf(envelopeShape).unknown(envelope, '')) {
+  for (const { parent, key } of formOf(judgementEnvelopeShape).unknown(envelope, '')) {
     yield { path: placeOf(parent, key), message: UNKNOWN };
   }
 }

@@ -11,11 +11,12 @@ const JS1 = rule({
   title: 'Judgement Envelope Known',
   why: 'Tools that check signatures read this envelope and no other, and no signature covers the envelope itself.',
   asks: [
+    'schema_version, if present, is "judgement-seal.v1"',
     'payloadType is "application/vnd.in-toto+json"',
     'signatures is a list of at most 16; each has sig, and may have keyid',
     'no key of the envelope is unknown',
   ],
-  fields: ['payloadType', 'signatures'],
+  fields: ['schema_version', 'payloadType', 'signatures'],
   *check(envelope, { strict }) {
     // Strict says it already.
     if (!strict) for (const { path, message } of unknownKeys(envelope)) yield must(path, message);

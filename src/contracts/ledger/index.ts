@@ -2,6 +2,7 @@ import type { Contract } from '../contract.ts';
 import { ledgerRules } from './rules.ts';
 import { type LedgerLine, ledgerLineShape } from './shape.ts';
 
+export { ledgerName } from './name.ts';
 export { type LedgerIntent, type LedgerLine } from './shape.ts';
 
 const example: LedgerLine = {
@@ -32,7 +33,7 @@ export const ledgerLine: Contract = {
   rules: ledgerRules,
   unknownKeys: 'LD1',
   canonicalBytes: 'LD1',
-  unique: { field: 'run_id', rule: 'LD3' },
+  unique: { field: 'run_id', within: 'version', rule: 'LD3' },
   beyond: ['whether lines were cut off at the end of a ledger, but for those of runs that lie beside it'],
   /** Several times as long as a line can be that keeps the rules. */
   bytesMax: 4_096,

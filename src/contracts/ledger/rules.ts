@@ -35,11 +35,15 @@ export const ledgerRules = [
     title: 'Each Run Once',
     why: 'A run that stands in it twice was counted twice.',
     asks: [
-      'run_id is a name, and no other line of the ledger has it',
+      'run_id is a name, and no other line of the ledger has it, but for one of the other side of a suite',
       ...ASKS.name,
       'kind is script, agent, intent or suite',
+      'version, if present, is baseline or new, and kind is suite',
     ],
-    fields: ['run_id', 'kind'],
+    fields: ['run_id', 'kind', 'version'],
+    *check({ kind, version }) {
+      if (version !== undefined && kind !== 'suite') yield must('version', 'belongs to the line of a suite');
+    },
     breach: line => ({ ...line, run_id: '../elsewhere' }),
   }),
   rule({

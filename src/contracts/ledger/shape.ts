@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
+import { side } from '../artifacts/words.ts';
 import { profileShape } from '../profile/shape.ts';
 import { RUN_KINDS } from '../seal/statement.ts';
 import { contentHashText, instant, record } from '../shape.ts';
@@ -24,6 +25,8 @@ export const ledgerLineShape = record({
   sealed_at: instant(),
   seal_sha256: contentHashText(),
   intent: z.nullable(ledgerIntent),
+  /** The side that a run of a suite is on. Absent in lines from before both sides could have a run of one name. */
+  version: z.optional(side()),
 });
 
 export type LedgerLine = z.infer<typeof ledgerLineShape>;

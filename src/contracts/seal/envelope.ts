@@ -18,14 +18,25 @@ import {
   subjectText,
 } from './statement.ts';
 
-/** A DSSE envelope. */
-export const envelopeShape = record({
+const envelopeKeys = {
   payloadType: z.literal(PAYLOAD_TYPE),
   payload: z.string(),
   signatures: z.array(record({ keyid: z.optional(z.string()), sig: filledText() })).check(z.maxLength(16)),
-});
+};
 
-export type SealEnvelope = z.infer<typeof envelopeShape>;
+/** A DSSE envelope inside of another document, which says what it is. */
+export const innerEnvelopeShape = record(envelopeKeys);
+
+/** As a file of its own it names its format. Seals from before that do not. */
+const envelopeOf = <Version extends string>(version: Version) =>
+  record({ schema_version: z.optional(z.literal(version)), ...envelopeKeys });
+
+export const envelopeShape = envelopeOf('seal.v1');
+export const judgementEnvelopeShape = envelopeOf('judgement-seal.v1');
+
+type InnerEnvelope = z.infer<typeof innerEnvelopeShape>;
+
+export type SealEnvelope = InnerEnvelope & { readonly schema_version?: string | undefined };
 
 /** What an envelope may hold: files, and what is said of them. */
 interface Statement {
@@ -34,7 +45,7 @@ interface Statement {
 }
 
 /** A statement as it is stored: with a signature, if there is a signer. */
-export function sealEnvelope(statement: Statement, signer?: Signer): SealEnvelope {
+export function sealEnvelope(statement: Statement, signer?: Signer): InnerEnvelope {
   const { predicate } = statement;
   const stated = signer ? { ...statement, predicate: { ...predicate, signed: true } } : statement;
   const payload = Buffer.from(canonicalize(stated));
@@ -45,8 +56,16 @@ export function sealEnvelope(statement: Statement, signer?: Signer): SealEnvelop
   };
 }
 
+/** The same as a file of its own, which names its format. */
+export function sealDocument(
+  statement: Statement & { readonly predicate: { readonly schema_version: string } },
+  signer?: Signer,
+): SealEnvelope {
+  return { schema_version: statement.predicate.schema_version, ...sealEnvelope(statement, signer) };
+}
+
 /**
- * The text of the same envelope, piece by piece, for files that are sorted by path: the list of a hundred thousand files
+ * The text of the same document, piece by piece, for files that are sorted by path: the list of a hundred thousand files
  * is never held as one text, nor as base64. Only who signs it must hold its bytes: the signature is over all of them.
  */
 export function* sealPieces(
@@ -75,7 +94,8 @@ export function* sealPieces(
   const last = Buffer.concat([held, Buffer.from(after)]);
   signing?.take(last);
   yield last.toString('base64');
-  yield `","payloadType":"${PAYLOAD_TYPE}","signatures":${signing ? signing.signatures() : '[]'}}`;
+  const { schema_version: version } = rest.predicate;
+  yield `","payloadType":"${PAYLOAD_TYPE}","schema_version":"${version}","signatures":${signing ? signing.signatures() : '[]'}}`;
 }
 
 /** Gathers what is to be signed. */

@@ -1,13 +1,22 @@
 import { type Contract, MIB } from '../contract.ts';
-import { envelopeShape, sealEnvelope } from './envelope.ts';
+import { envelopeShape, sealDocument } from './envelope.ts';
 import { sealRules } from './rules.ts';
 import { sealStatement } from './statement.ts';
 
-export { envelopeShape, type Opened, openSeal, type SealEnvelope, sealEnvelope } from './envelope.ts';
+export {
+  envelopeShape,
+  innerEnvelopeShape,
+  judgementEnvelopeShape,
+  type Opened,
+  openSeal,
+  sealDocument,
+  type SealEnvelope,
+  sealEnvelope,
+} from './envelope.ts';
 export { type Checker, checkerWith, type Signed, type Signer, signedBy, signerWith } from './signature.ts';
 export { type RunKind, type SealedFile, type SealStatement, sealStatement } from './statement.ts';
 
-const example = sealEnvelope(
+const example = sealDocument(
   sealStatement({
     runId: 'script_20260403_101500_4f1c9a7be210',
     kind: 'script',
@@ -42,6 +51,8 @@ export const seal: Contract = {
   title: 'Seal',
   tells: 'Which files a run folder holds, each by digest and size: a DSSE envelope over an in-toto statement.',
   source: 'Run folder of Proctor, as DSSE 1.0 and in-toto Statement v1',
+  version: { field: 'schema_version', value: 'seal.v1' },
+  /** Seals from before they named their format. */
   fileNames: ['seal.json'],
   shape: envelopeShape,
   rules: sealRules,

@@ -16,11 +16,12 @@ const SL1 = rule({
   title: 'Envelope Known',
   why: 'Tools that check signatures read this envelope and no other.',
   asks: [
+    'schema_version, if present, is "seal.v1"',
     'payloadType is "application/vnd.in-toto+json"',
     'signatures is a list of at most 16; each has sig, and may have keyid',
     'should (must, when strict): no key is unknown',
   ],
-  fields: ['payloadType', 'signatures'],
+  fields: ['schema_version', 'payloadType', 'signatures'],
   breach: envelope => ({ ...envelope, payloadType: 'application/json' }),
 });
 

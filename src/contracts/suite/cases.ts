@@ -13,6 +13,8 @@ import { suiteCaseExample } from './suite-case.ts';
 const writtenCase = record({ ...caseKeys, input: z.optional(caseKeys.input) });
 
 const casesShape = record({
+  /** For editors, which complete and check what people write by it. */
+  $schema: z.optional(z.string()),
   schema_version: z.literal('cases.v1'),
   suite: z.optional(z.string()),
   cases: z.array(writtenCase),
@@ -27,10 +29,11 @@ const rules = [
     ...CS.known,
     asks: [
       'schema_version is "cases.v1"; suite, if present, is a string',
+      '$schema, if present, is a string; it is for editors, and Proctor does not read it',
       'cases is a list of objects',
       'should (must, when strict): no key is unknown',
     ],
-    fields: ['schema_version', 'suite', 'cases'],
+    fields: ['$schema', 'schema_version', 'suite', 'cases'],
     breach: file => ({ ...file, schema_version: 'cases.v9' }),
   }),
   rule({
@@ -85,7 +88,7 @@ export const cases: Contract = {
   shape: casesShape,
   rules,
   unknownKeys: CS.known.id,
-  programText: ['suite', 'cases'],
+  programText: ['$schema', 'suite', 'cases'],
   beyond: ['whether the scripts that cases name exist'],
   bytesMax: 256 * MIB,
   example,

@@ -1,6 +1,8 @@
 export { cases } from './cases.ts';
 export { type Expected, EXPECTATIONS, NOT_JUDGED, OF_AGENT_RUNS } from './expected.ts';
 export {
+  askedAt,
+  caseUrl,
   repetitionId,
   REPETITIONS_MAX,
   rerunId,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { contentHash } from '../../base/hash.ts';
 import { ASKS as ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
+import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { must, rulesFor } from '../rule.ts';
 import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
@@ -148,7 +148,7 @@ const rules = [
       'agent may have prices_sha256, the content hash of the prices by which its cost is counted',
       'agent may have model_mode, record or replay, and allow_untested_version, which is true',
       'target_sha256 is the content hash of target',
-      `provenance, if present, may have ${PROVENANCE_ASKS}: texts on one line, with 1 to 200 characters`,
+      `provenance, if present, may have ${STATED_PROVENANCE_ASKS}: texts on one line, with 1 to 200 characters`,
     ],
     fields: ['target', 'target_sha256', 'provenance'],
     *check({ target, target_sha256 }) {
@@ -193,9 +193,21 @@ export function rerunId(of: string, round: number): string {
   return `${of}.a${round}`;
 }
 
-/** Whom a run asked, as run.json and every failure name it. */
+/** Whom a run asked, as run.json names it. */
 export function targetName(target: SuiteTarget): string {
   return target.kind === 'http' ? target.url : `${target.kind}:${target.name}`;
+}
+
+/** Where its cases were sent, as failures name it. */
+export function askedAt(target: SuiteTarget): string {
+  return target.kind === 'http' ? caseUrl(target.url) : targetName(target);
+}
+
+/** Where an agent behind an address takes its cases. */
+export function caseUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/run-case`;
+  return url.href;
 }
 
 const exampleTarget: SuiteTarget = {

@@ -1,11 +1,11 @@
-import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { clip } from '../../base/clip.ts';
 import { unsafePath } from '../../base/path.ts';
 import { PATTERN_SIZE_MAX, patternSize } from '../../base/pattern-size.ts';
 import { placeOf } from '../../base/place.ts';
 import { printable } from '../../base/printable.ts';
 import type { Expected } from '../../contracts/suite/index.ts';
-import { ajvLibrary, re2Library } from './libraries.ts';
+import { re2Library } from './libraries.ts';
+import { type Dialect, dialectOf, grammarFault } from './schema-dialect.ts';
 
 /**
  * What no rule about shapes can tell of the expectations of a case: whether anybody could ever judge them. Only those
@@ -72,28 +72,21 @@ const PATTERN_LENGTH_MAX = 10_000;
 /** Why a schema cannot be judged by. */
 function schemaTrouble(text: string): string | undefined {
   const schema = JSON.parse(text) as Record<string, unknown>;
-  const { $schema: dialect = DIALECT } = schema;
-  if (typeof dialect !== 'string' || dialect.replace(/#$/, '') !== DIALECT) {
-    return 'is written for another version of JSON Schema than 2020-12';
-  }
+  const dialect = dialectOf(schema);
+  if (!dialect) return 'is written for another version of JSON Schema than 2020-12 or draft-07';
   if (schema.$async !== undefined) return 'has $async, and an answer is not waited for';
-  const { Ajv2020 } = ajvLibrary();
-  grammar ??= new Ajv2020({ strict: false, logger: false });
   try {
-    if (grammar.validateSchema(schema) !== true) return unusable(grammar.errorsText(grammar.errors, { dataVar: '$' }));
+    const fault = grammarFault(schema, dialect);
+    if (fault !== undefined) return unusable(dialect, fault);
     // One for each schema: what a case calls its $id is nothing to the others.
-    new Ajv2020({ ...LENIENT, code: { regExp } }).compile(schema);
+    dialect.ajv({ ...LENIENT, code: { regExp } }).compile(schema);
     return undefined;
   } catch (error) {
-    return unusable(error instanceof Error ? error.message : 'it is too large');
+    return unusable(dialect, error instanceof Error ? error.message : 'it is too large');
   }
 }
 
-const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const LENIENT = { strict: false, logger: false, meta: false, validateSchema: false } as const;
-
-/** Knows what a schema may say. To make it takes longer than to try many schemas. */
-let grammar: Ajv2020 | undefined;
 
 /** Patterns in schemas are matched like all others; here they are only tried. */
 const regExp = Object.assign(
@@ -105,8 +98,8 @@ const regExp = Object.assign(
   { code: 'RE2' },
 );
 
-function unusable(reason: string): string {
-  return `is not a JSON Schema of 2020-12 that can be used (${shown(reason)})`;
+function unusable({ name }: Dialect, reason: string): string {
+  return `is not a JSON Schema of ${name} that can be used (${shown(reason)})`;
 }
 
 function shown(reason: string): string {

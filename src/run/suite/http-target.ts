@@ -1,9 +1,10 @@
-import { CASE_PATH, questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
+import { questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
 import { clip } from '../../base/clip.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
 import { withoutQueryValues } from '../../base/secret-parts.ts';
+import { caseUrl } from '../../contracts/suite/index.ts';
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
 import type { SuiteSettings } from './settings.ts';
 import { type Body, CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
@@ -24,8 +25,7 @@ export interface HttpAgent {
 /** An agent behind an address. */
 export function httpTarget(agent: HttpAgent): Target {
   const { url, side, runId, settings, secrets } = agent;
-  const { origin, pathname, search } = new URL(url);
-  const path = `${pathname.replace(/\/$/, '')}/${CASE_PATH}${search}`;
+  const { origin, pathname, search } = new URL(caseUrl(url));
   const http = new HttpTarget(origin, settings.concurrency);
   const masking = maskingOf(secrets, agent.keepCredentials);
   const headers = {
@@ -37,7 +37,7 @@ export function httpTarget(agent: HttpAgent): Target {
   return {
     async ask({ one, key }: Question): Promise<Told> {
       const answer = await http.send({
-        path,
+        path: pathname + search,
         headers: { ...headers, 'idempotency-key': key },
         body: questionOf(one, side, runId),
         deadlineMs: settings.timeoutMs,

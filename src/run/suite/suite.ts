@@ -4,7 +4,7 @@ import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { OWN_FOLDER } from '../../base/private.ts';
-import { targetName } from '../../contracts/suite/index.ts';
+import { askedAt } from '../../contracts/suite/index.ts';
 import { type Sealing, sealingOf } from '../../evidence/finish.ts';
 import { Journal } from '../../evidence/journal.ts';
 import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
@@ -143,7 +143,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
   const { target: asked } = request;
   const named: Omit<Named, 'id'> = {
     side: request.version,
-    url: targetName(asked),
+    url: askedAt(asked),
     settings,
   };
   const ofCase = {

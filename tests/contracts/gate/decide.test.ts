@@ -118,6 +118,19 @@ describe('the suite', () => {
     );
   });
 
+  test('says whether cases are missing on one side, on both, or some here and some there', () => {
+    const reasonOf = (...cases: string[]): string => decideCases(casesOf(...many(9, '3/3 3/3'), ...cases)).reason;
+    const found = 'of 10 cases is missing on';
+    expect(reasonOf('3/3 0/0')).toBe(`1 ${found} one side, and at most 5 % may be: “case-9”.`);
+    expect(reasonOf('0/0 0/0')).toBe(`1 ${found} both sides, and at most 5 % may be: “case-9”.`);
+    expect(reasonOf('0/0 0/0', '0/0 3/3')).toBe(
+      '2 of 11 cases are missing on one side or both, and at most 5 % may be: “case-9”, “case-10”.',
+    );
+    expect(decideCases(casesOf('3/3 3/3', '0/0 0/0'), { critical: ['case-1'] }).reason).toBe(
+      'A critical case is missing on both sides: “case-1”.',
+    );
+  });
+
   test('that is looked at more often needs more to be worse', () => {
     const cases = casesOf(...many(7, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1'));
     expect(decideCases(cases).cause).toBe('worse');

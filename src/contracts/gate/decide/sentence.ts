@@ -13,11 +13,12 @@ const REASONS: Readonly<Record<GateCause, (found: Found) => string>> = {
       : `${someOf(broken, cases)} broke, beyond chance: ${listed(broken)}.`,
   worse: ({ suite }) =>
     `The suite passes ${points(suite?.drop)} less often than before. If nothing had changed, fewer than ${ofHundred(suite?.p ?? 0)} of 100 comparisons would show this.`,
-  missing: ({ missing, total, rules }) => {
+  missing: ({ missing, missingOnBoth, total, rules }) => {
+    const where = (ids: readonly string[]): string => sidesOf(ids.filter(id => missingOnBoth.has(id)).length, ids);
     const critical = missing.filter(id => rules.critical.has(id));
     if (critical.length > 0)
-      return `${critical.length === 1 ? 'A critical case is' : `${critical.length} critical cases are`} missing on one side: ${named(critical)}.`;
-    return `${missing.length} of ${counted(total, 'case')} ${missing.length === 1 ? 'is' : 'are'} missing on one side, and at most ${percent(rules.missingMaxRatio)} may be: ${named(missing)}.`;
+      return `${critical.length === 1 ? 'A critical case is' : `${critical.length} critical cases are`} missing on ${where(critical)}: ${named(critical)}.`;
+    return `${missing.length} of ${counted(total, 'case')} ${missing.length === 1 ? 'is' : 'are'} missing on ${where(missing)}, and at most ${percent(rules.missingMaxRatio)} may be: ${named(missing)}.`;
   },
   suspect: ({ suspects, cases, rules }) => {
     const rounds = Math.ceil(Math.log(cases / (rules.alpha / 2)) / Math.log(4));
@@ -40,6 +41,11 @@ const REASONS: Readonly<Record<GateCause, (found: Found) => string>> = {
     return `Nothing is shown to be worse, but a drop of up to ${points(suite?.high)} cannot be ruled out, and ${points(rules.margin)} are allowed. ${settle}`;
   },
 };
+
+function sidesOf(onBoth: number, missing: readonly string[]): string {
+  if (onBoth === 0) return 'one side';
+  return onBoth === missing.length ? 'both sides' : 'one side or both';
+}
 
 function someOf(found: readonly CaseFinding[], cases: number): string {
   return `${found.length} of ${counted(cases, 'case')}`;

@@ -80,11 +80,22 @@ export function decideTrials(
 export function decideCases(cases: readonly CaseTrials[], options: GateOptions = {}): GateDecision {
   const rules = rulesOf(options);
   const both = cases.filter(isPaired);
-  const missing = cases.filter(one => !isPaired(one)).map(({ id }) => id);
+  const unpaired = cases.filter(one => !isPaired(one));
+  const missing = unpaired.map(({ id }) => id);
+  const missingOnBoth = new Set(unpaired.filter(isNowhere).map(({ id }) => id));
   const { broken, suspects } = rules.mode === 'strict' ? strictFindings(both) : findings(both, rules);
   const suite =
     both.length === 0 || rules.mode === 'strict' ? undefined : readSuite(both.map(plannedOf), levelsOf(rules));
-  const found: Found = { rules, total: cases.length, cases: both.length, broken, suspects, missing, suite };
+  const found: Found = {
+    rules,
+    total: cases.length,
+    cases: both.length,
+    broken,
+    suspects,
+    missing,
+    missingOnBoth,
+    suite,
+  };
   const because = causeOf(found);
   const { verdict, exitCode } = ENDINGS[because];
   const isOpen = verdict === 'not_enough_evidence' && because === 'unsettled';
@@ -116,6 +127,7 @@ export interface Found {
   readonly broken: readonly CaseFinding[];
   readonly suspects: readonly CaseFinding[];
   readonly missing: readonly string[];
+  readonly missingOnBoth: ReadonlySet<string>;
   readonly suite: SuiteReading | undefined;
 }
 
@@ -203,6 +215,10 @@ function ratesOf(cases: readonly CaseTrials[]) {
     baseline: passRate(cases.map(({ baseline }) => baseline.planned)),
     candidate: passRate(cases.map(({ candidate }) => candidate.planned)),
   };
+}
+
+function isNowhere({ baseline, candidate }: CaseTrials): boolean {
+  return baseline.planned.trials === 0 && candidate.planned.trials === 0;
 }
 
 function plannedOf({ baseline, candidate }: CaseTrials) {

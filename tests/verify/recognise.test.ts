@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { recognise } from '../../src/verify/recognise.ts';
+
+/** As the evaluator of agent-qa-toolkit writes it. */
+const compareReport = {
+  contract_version: 5,
+  report_id: 'r-1',
+  meta: { generated_at: 1 },
+  baseline_dir: 'runs/baseline/r-1',
+  new_dir: 'runs/new/r-1',
+  cases_path: 'cases/cases.json',
+  summary: {},
+  quality_flags: {},
+  items: [],
+};
+
+test('a report of another tool that numbers its contract is no format of ours', () => {
+  expect(recognise(compareReport, 'compare-report.json')).toEqual({
+    code: 'unknown_version',
+    message: 'No format here has the contract_version of this document. proctor explain lists them.',
+  });
+});
+
+test.each([1, 2, 5, '1'])(
+  'a script result of contract_version %j is one, whether or not that version is known',
+  version => {
+    const result = {
+      contract_version: version,
+      status: 'succeeded',
+      html_output: '',
+      error_summary: null,
+      artifacts: [],
+    };
+    expect(recognise(result, 'result.json')).toEqual({ name: 'script-result' });
+    expect(recognise(result, 'copy.json')).toEqual({ name: 'script-result' });
+  },
+);
+
+test('a version that only one format has says what a document is', () => {
+  expect(recognise({ runner_schema_version: '9.0.0' }, 'copy.json')).toEqual({ name: 'runner' });
+  expect(recognise({ contract_version: 1 }, 'copy.json')).toEqual({ name: 'script-result' });
+});
