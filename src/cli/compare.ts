@@ -6,13 +6,14 @@ import type { Format } from '../tool/formats.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
+import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { namedKey } from './variables.ts';
 
-export interface CompareFlags {
+export interface CompareFlags extends LimitFlags {
   readonly gate?: string;
   readonly allowRemoved?: true;
   readonly format?: readonly Format[];
@@ -26,12 +27,14 @@ export async function compareCommand(baseline: string, candidate: string, flags:
   const interrupt = interruptions();
   try {
     const formats = flags.format ?? ['html'];
+    const limits = limitsOf(flags);
     const { comparison, folder, files, judgements, keyId } = await compareRuns({
       ...namedKey(),
       baseline,
       candidate,
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
+      ...(limits && { limits }),
       ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.again && { again: true }),

@@ -1,5 +1,6 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
+import type { CaseGroup } from '../contracts/gate/limits/index.ts';
 
 export type { JudgedCase };
 
@@ -35,8 +36,7 @@ export interface Side {
 /** How the artifact of a case is read, when it is needed. */
 export type ArtifactReader = (trial: TrialOfSide, caseId: string) => CaseArtifact | undefined;
 
-/** What people call a case. */
-export interface CaseName {
+/** What people call a case, and what it belongs to. */
+export interface CaseName extends Omit<CaseGroup, 'case_id'> {
   readonly title?: string | undefined;
-  readonly suite?: string | undefined;
 }

@@ -120,13 +120,13 @@ function explainer(
   };
   return pair => {
     const { caseId, change, judged } = pair;
-    const { title, suite } = names?.get(caseId) ?? {};
+    const { title, ...group } = names?.get(caseId) ?? {};
     const failed = pair.candidate.findIndex(trial => standingOf(trial) === 'failed');
     const assertions = judged.candidate[failed]?.assertions ?? [];
     return {
       case_id: caseId,
       title: title ?? null,
-      ...(suite !== undefined && { suite }),
+      ...group,
       ...change,
       baseline: { trials: [...pair.baseline] },
       new: { trials: [...pair.candidate] },

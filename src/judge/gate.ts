@@ -1,5 +1,12 @@
-import { type Comparison, decideComparison, EXIT_CODES, VERDICT_OF } from '../contracts/comparison/index.ts';
+import {
+  checkNewSide,
+  type Comparison,
+  decideComparison,
+  EXIT_CODES,
+  VERDICT_OF,
+} from '../contracts/comparison/index.ts';
 import type { GateMode } from '../contracts/gate/decide/index.ts';
+import { unmetText } from '../contracts/gate/limits/index.ts';
 import { type GateFile, MISSING_MAX_RATIO, type Tolerances } from '../contracts/gate/index.ts';
 import type { Comparability } from './comparability.ts';
 
@@ -31,23 +38,28 @@ export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate
 };
 
 /**
- * The verdict. Sides that cannot be compared are not judged. A regression that was found stands whatever else is missing.
- * No regression is said only of sides that show enough of it.
+ * The verdict. A limit on the new side comes first, because it holds whatever the baseline is. Sides that cannot be
+ * compared are not judged beyond it. A regression that was found stands whatever else is missing. No regression is said
+ * only of sides that show enough of it.
  */
 export function decide(gate: Gate, { comparability, sides, summary, statistics, cases }: Measured): Ruling {
   const { breaches, unknown } = breachesOf(gate.tolerances, statistics.metrics);
   const { decision, reason, moreTrials } = decideComparison(gate, cases, summary.without_expectations ?? 0);
+  const checks = checkNewSide(gate, cases);
   const as = (verdict: Comparison['verdict'], because: string): Ruling => ({
     verdict,
     reason: because,
     exit_code: EXIT_CODES[verdict],
-    gate: { ...gate, breaches },
+    gate: { ...gate, breaches, ...(checks.length > 0 && { checks }) },
     decision,
     moreTrials,
   });
-  if (sides.baseline.trials === 0) return as('not_enough_evidence', NO_BASELINE);
-  if (comparability.why !== null) return as('not_enough_evidence', comparability.why);
   const found = VERDICT_OF[decision.cause];
+  const hopeless = sides.baseline.trials === 0 ? NO_BASELINE : comparability.why;
+  const unmet = unmetText(checks);
+  if (unmet !== undefined)
+    return as('regression', sentences([unmet, hopeless === null && found === 'regression' ? reason : undefined]));
+  if (hopeless !== null) return as('not_enough_evidence', hopeless);
   if (breaches.length > 0) {
     const limits = `${counted(breaches.length, 'limit')} of the gate ${breaches.length === 1 ? 'is' : 'are'} exceeded.`;
     return as('regression', sentences([found === 'regression' ? reason : undefined, limits, unknown]));

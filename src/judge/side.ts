@@ -2,7 +2,7 @@ import { documentIn } from '../evidence/read.ts';
 import { readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import type { SuiteTarget } from '../contracts/suite/index.ts';
+import { groupOf, type SuiteTarget } from '../contracts/suite/index.ts';
 import type { ArtifactReader, CaseName, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
@@ -27,7 +27,7 @@ const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 /** What people call the cases of a run. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   const names = new Map<string, CaseName>();
-  for (const { id, title, suite } of suiteCases(folder)) names.set(id, { title, suite });
+  for (const one of suiteCases(folder)) names.set(one.id, { title: one.title, ...groupOf(one) });
   return names;
 }
 

@@ -1,7 +1,8 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
-import { type ComparedCase, type Comparison, standingOf } from '../contracts/comparison/index.ts';
+import type { LimitCheck } from '../contracts/gate/limits/index.ts';
+import { type ComparedCase, type Comparison, standingOf, VERDICT_OF } from '../contracts/comparison/index.ts';
 
 /** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
 export interface Report {
@@ -14,7 +15,7 @@ export interface Report {
 /** A run of a suite with what judging says of it: run.json and evaluation.json. */
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
-  readonly evaluation: Pick<Evaluation, 'summary' | 'cases'>;
+  readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate'>;
   readonly repetition?: Repetition | undefined;
 }
 
@@ -85,6 +86,24 @@ export const VERDICTS = {
   regression: 'Regression',
   not_enough_evidence: 'Not enough evidence',
 } as const;
+
+/** The verdict in a word or two. A limit that is not met says nothing of the baseline. */
+export function verdictWord({ verdict, gate, decision }: Comparison): string {
+  const isUnmet = gate.checks?.some(({ is_met }) => !is_met) === true;
+  const isRegression = decision !== undefined && VERDICT_OF[decision.cause] === 'regression';
+  return isUnmet && !isRegression ? 'Limit not met' : VERDICTS[verdict];
+}
+
+/** What the gate found beyond its limits, a sentence each: those of the new side alone first, but for the reason's own. */
+export function breachMessages({ gate, reason }: Pick<Comparison, 'gate' | 'reason'>): string[] {
+  const unmet = unmetMessages(gate.checks).filter(message => !reason.startsWith(message));
+  return [...unmet, ...gate.breaches.map(({ message }) => message)];
+}
+
+/** The limits that are not met. */
+export function unmetMessages(checks: readonly LimitCheck[] = []): string[] {
+  return checks.filter(({ is_met }) => !is_met).map(({ message }) => message);
+}
 
 /** What the trials show of the whole suite, in a sentence; undefined where nothing was computed. */
 export function decisionNote({ decision, gate }: Comparison): string | undefined {

@@ -1,5 +1,5 @@
 import { VERSION } from '../base/version.ts';
-import type { JudgedCase } from '../contracts/evaluation/index.ts';
+import { type JudgedCase, trialOf } from '../contracts/evaluation/index.ts';
 import { caseJson } from './case-json.ts';
 import {
   costOf,
@@ -14,7 +14,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, PageTrial, Tone } from './page-data.ts';
-import { repetitionNote, troublesOf } from './report.ts';
+import { repetitionNote, troublesOf, unmetMessages } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
 /** One run of a suite as it was judged, failures first. */
@@ -36,7 +36,7 @@ export function runPage(input: RunReportInput): Page {
     head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
     *rows() {
       for (const one of cases) {
-        const trials = [trialOf(run.run_id, one)];
+        const trials = [told(run.run_id, one)];
         yield [
           one.case_id,
           titleText(asked.get(one.case_id)?.title),
@@ -58,7 +58,7 @@ export function runPage(input: RunReportInput): Page {
       ({ verdict }) => verdict === 'pass',
       one =>
         caseJson(onlySide, one.case_id, {
-          trials: { baseline: [], new: [trialOf(run.run_id, one)] },
+          trials: { baseline: [], new: [told(run.run_id, one)] },
           assertions: one.assertions,
           divergence: null,
         }),
@@ -68,14 +68,14 @@ export function runPage(input: RunReportInput): Page {
 
 const ORDER: readonly JudgedCase['verdict'][] = ['fail', 'error', 'pass'];
 
-function trialOf(run_id: string, { verdict, error_class, output_hash, metrics }: JudgedCase): PageTrial {
-  const { latency_ms, cost_usd, score } = metrics;
-  return { run_id, verdict, error_class, output_hash, latency_ms, cost_usd, score };
+function told(run_id: string, one: JudgedCase): PageTrial {
+  return { run_id, ...trialOf(one) };
 }
 
 function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
-  const tone: Tone = total === 0 ? 'unsure' : failed + errors === 0 ? 'good' : 'bad';
+  const unmet = unmetMessages(evaluation.gate?.checks);
+  const tone: Tone = unmet.length > 0 || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
   const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
   return {
     kind: 'run',
@@ -84,7 +84,10 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
     proctor_version: VERSION,
     style_mark: styleMark(run.run_id, run.generated_at),
     tone,
-    word: { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
+    word:
+      unmet.length > 0
+        ? 'Limit not met'
+        : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
     sentence:
       total === 0 ? 'The run has no case.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
     counts: [

@@ -4,6 +4,7 @@ import { comparisonRules } from './rules.ts';
 import { comparisonShape } from './shape.ts';
 
 export { SAYS_BYTES_MAX } from './case-rules.ts';
+export { checkNewSide } from './limit-rule.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { type Decided, decideComparison, VERDICT_OF } from './decision.ts';

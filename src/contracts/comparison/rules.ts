@@ -4,6 +4,7 @@ import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
+import { CM13 } from './limit-rule.ts';
 import type { Comparison } from './shape.ts';
 import { discordantIn } from './trial.ts';
 import { CM3, CM11 } from './verdict-rule.ts';
@@ -202,4 +203,4 @@ const CM8 = rule({
   }),
 });
 
-export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11];
+export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11, CM13];

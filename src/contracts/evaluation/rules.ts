@@ -3,6 +3,7 @@ import { holdsSecret } from '../../base/redact.ts';
 import { ASKS } from '../artifacts/words.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
+import { EV8 } from './gate-rule.ts';
 import type { Evaluation } from './shape.ts';
 import { scoreOf, summaryOf, verdictOf } from './sums.ts';
 
@@ -172,4 +173,4 @@ const EV7 = rule({
   }),
 });
 
-export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7];
+export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7, EV8];

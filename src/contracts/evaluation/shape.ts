@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { caseId, errorClass, folderName, milliseconds, side } from '../artifacts/words.ts';
 import { between, contentHashText, count, instant, matching, record, semver } from '../shape.ts';
+import { judgedLimits } from '../gate/limits/shape.ts';
 import { EXPECTATIONS } from '../suite/index.ts';
 
 const assertion = record({
@@ -50,6 +51,8 @@ export const evaluationShape = record({
   seal_sha256: contentHashText(),
   cases_sha256: contentHashText(),
   summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
+  /** Only where the run was asked to keep to limits; of a suite that was repeated, in the last repetition. */
+  gate: z.optional(judgedLimits),
   cases: z.array(judgedCase),
 });
 

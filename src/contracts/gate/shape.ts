@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { caseId } from '../artifacts/words.ts';
 import { between, record } from '../shape.ts';
+import { limitKeys } from './limits/shape.ts';
 
 const atLeastNothing = () => z.number().check(z.gte(0));
 
@@ -30,6 +31,7 @@ export const gateKeys = {
   critical: z.optional(z.array(caseId())),
   allow_removed: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
+  ...limitKeys,
 };
 
 export const gateShape = record({

@@ -1,0 +1,45 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { meant, readRegular } from '../base/regular.ts';
+import type { AskedLimits, Limits } from '../contracts/gate/limits/index.ts';
+import type { Gate } from '../judge/gate.ts';
+
+/** What a command says of its gate. */
+export interface GateSettings {
+  /** The file of a gate. */
+  readonly gate?: string;
+  readonly mode?: Gate['mode'];
+  /** Cases of the baseline may be gone from the suite. */
+  readonly allowRemoved?: boolean;
+  /** Limits on all cases of the new side. Each takes the place of the same limit of the file. */
+  readonly limits?: Limits;
+}
+
+/** The gate of a file, and what was said beside it. */
+export async function gateFor({ gate: file, mode, allowRemoved, limits }: GateSettings, cwd: string): Promise<Gate> {
+  const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
+  const flags = { ...(mode && { mode }), ...(allowRemoved && { allow_removed: true }) };
+  if (file === undefined) return gateOf({ ...flags, ...limitsOver(undefined, limits) });
+  const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
+  if (!bytes) {
+    const name = printable(path.basename(file));
+    throw new Fault('no_gate', `"${name}" is not balanced, proven or strict, and not a gate file of at most 1 MiB.`);
+  }
+  const gate = readGate(bytes);
+  return { ...gate, ...flags, ...limitsOver(gate.limits, limits) };
+}
+
+/** The limits that a run must keep to; undefined where there are none. */
+export async function limitsFor(settings: GateSettings, cwd: string): Promise<AskedLimits | undefined> {
+  if (settings.gate === undefined && settings.limits === undefined) return undefined;
+  const { hasLimits, limitsIn } = await import('../contracts/gate/limits/index.ts');
+  const asked = limitsIn(await gateFor(settings, cwd));
+  return hasLimits(asked) ? asked : undefined;
+}
+
+function limitsOver(file: Limits | undefined, flags: Limits | undefined): { readonly limits?: Limits } {
+  return file || flags ? { limits: { ...file, ...flags } } : {};
+}
+
+const GATE_BYTES_MAX = 1024 * 1024;
