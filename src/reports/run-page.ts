@@ -1,5 +1,6 @@
 import { VERSION } from '../base/version.ts';
 import { type JudgedCase, trialOf } from '../contracts/evaluation/index.ts';
+import { unmetText } from '../contracts/gate/limits/index.ts';
 import { caseJson } from './case-json.ts';
 import {
   costOf,
@@ -14,7 +15,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, PageTrial, Tone } from './page-data.ts';
-import { repetitionNote, troublesOf, unmetMessages } from './report.ts';
+import { repetitionNote, troublesOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
 /** One run of a suite as it was judged, failures first. */
@@ -74,8 +75,8 @@ function told(run_id: string, one: JudgedCase): PageTrial {
 
 function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
-  const unmet = unmetMessages(evaluation.gate?.checks);
-  const tone: Tone = unmet.length > 0 || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
+  const unmet = unmetText(evaluation.gate?.checks ?? []);
+  const tone: Tone = unmet !== undefined || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
   const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
   return {
     kind: 'run',
@@ -85,11 +86,15 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
     style_mark: styleMark(run.run_id, run.generated_at),
     tone,
     word:
-      unmet.length > 0
+      unmet !== undefined
         ? 'Limit not met'
         : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
-    sentence:
+    sentence: [
+      unmet,
       total === 0 ? 'The run has no case.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
+    ]
+      .filter(Boolean)
+      .join(' '),
     counts: [
       { label: 'Passed', value: passed, filter: 'verdict', of: 'pass' },
       { label: 'Failed', value: failed, filter: 'verdict', of: 'fail' },

@@ -209,6 +209,64 @@ describe('a limit on a run', () => {
   });
 });
 
+describe('what people see of a run follows its verdicts', () => {
+  const GREEN = '\u001b[32m';
+  const RED = '\u001b[31m';
+  const coloured = { FORCE_COLOR: '1', NO_COLOR: '' };
+
+  test('where every case passes', async () => {
+    const { suite, place, proctor } = await world([good('a')]);
+    await suite('new');
+    expect((await place.start(['show'], coloured).ended).stdout).toMatch(`${GREEN}✓`);
+    expect((await proctor('show')).stdout).toMatch(/^✓ 1 of 1 case answered, 1 passed/);
+    expect((await place.start(['list'], coloured).ended).stdout).toContain(`${GREEN}passed `);
+  });
+
+  test('where no case passes', async () => {
+    const { suite, place, proctor } = await world([bad('a')]);
+    await suite('new', '--run-id', 'r1');
+    expect(firstLine((await proctor('show')).stdout)).toBe('✗ 1 of 1 case answered, 0 passed  new');
+    const list = await place.start(['list'], coloured).ended;
+    expect(list.stdout).toContain(`${RED}none passed `);
+    expect(list.stdout).toContain('new, 1 of 1 cases, 0 passed, 1 failed, http');
+    const { stdout } = await proctor('list', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      runs: [
+        { run_id: 'r1', status: 'none passed', judged: { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 } },
+      ],
+    });
+  });
+
+  test('where some cases pass', async () => {
+    const { suite, proctor } = await world([good('a'), bad('b')]);
+    await suite('new');
+    expect(firstLine((await proctor('show')).stdout)).toBe('! 2 of 2 cases answered, 1 passed  new');
+    expect((await proctor('list')).stdout).toMatch(/^not all passed .* 2 of 2 cases, 1 passed, 1 failed/);
+  });
+
+  test('where a limit is not met, though every case passes', async () => {
+    const { suite, proctor, place } = await world([good('a')]);
+    await suite('new', '--run-id', 'r1', '--max-flaky', '0');
+    const message = 'max_flaky cannot be judged: no case was judged twice. --repeat 3 runs the suite three times.';
+    expect((await proctor('show')).stdout.split('\n').slice(0, 2)).toEqual([
+      '✗ 1 of 1 case answered, 1 passed  new',
+      `  limit     ${message}`,
+    ]);
+    expect((await proctor('list')).stdout).toMatch(/^limit not met /);
+    const { stdout } = await proctor('report', 'r1', '--format', 'junit,md,terminal,html', '--out', 'reports');
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      '✗ 1 of 1 case passed: 0 failed, 0 without a verdict',
+      `  gate  ${message}`,
+    ]);
+    const report = (file: string) => readFileSync(path.join(place.cwd, 'reports', file), 'utf8');
+    expect(report('report.md')).toMatch(/^## ❌ 1 of 1 case passed\n/);
+    expect(report('report.md')).toContain('- gate: max');
+    expect(report('junit.xml')).toContain('<testsuites name="proctor" tests="2" failures="1"');
+    expect(report('junit.xml')).toContain('<testcase name="max_flaky" classname="proctor limits"');
+    expect(report('report.html')).toContain('Limit not met');
+  });
+});
+
 describe('a limit on a comparison', () => {
   test('is exit 1 and comes first, also where both sides are the same', async () => {
     const { suite, proctor, place } = await world([good('a'), bad('b')]);

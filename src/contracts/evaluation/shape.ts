@@ -42,6 +42,15 @@ const judgedCase = record({
   output_hash: z.nullable(matching(/^[^]{0,200}$/u, 'a string of at most 200 characters')),
 });
 
+const sums = {
+  summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
+  /** Only where the run was asked to keep to limits; of a suite that was repeated, in the last repetition. */
+  gate: z.optional(judgedLimits),
+};
+
+/** What an evaluation comes to, without its cases. */
+export const evaluationSums = record(sums);
+
 export const evaluationShape = record({
   schema_version: z.literal('evaluation.v1'),
   run_id: folderName(),
@@ -50,9 +59,7 @@ export const evaluationShape = record({
   judge_version: semver(),
   seal_sha256: contentHashText(),
   cases_sha256: contentHashText(),
-  summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
-  /** Only where the run was asked to keep to limits; of a suite that was repeated, in the last repetition. */
-  gate: z.optional(judgedLimits),
+  ...sums,
   cases: z.array(judgedCase),
 });
 
