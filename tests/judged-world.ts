@@ -41,7 +41,7 @@ const STEPS: readonly (readonly [args: string[], code: number])[] = [
   [['run', 'suite', 'cases.json', '--script', 'good.sh', '--as', 'baseline', '--run-id', 'before'], 0],
   [['run', 'suite', 'cases.json', '--script', 'bad.sh', '--as', 'new', '--run-id', 'after'], 1],
   [['baseline', 'accept', 'before'], 0],
-  [['compare', 'before', 'after'], 1],
+  [['compare', 'before', 'after', '--gate', 'strict'], 1],
 ];
 
 /** A copy of such a place for one attempt to forge it. */

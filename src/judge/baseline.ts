@@ -66,7 +66,7 @@ export function sideFromAccepted(baseline: Baseline): Side {
 }
 
 function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedCase {
-  const { verdict, error_class, output_hash, latency_ms, cost_usd, score } = trial;
+  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score } = trial;
   return {
     case_id,
     case_sha256,
@@ -75,5 +75,6 @@ function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedC
     assertions: [],
     metrics: { latency_ms, cost_usd, score, attempts: 0, tokens: null, steps: 0 },
     output_hash,
+    ...(answer_hash && { answer_hash }),
   };
 }

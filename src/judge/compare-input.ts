@@ -10,6 +10,8 @@ export type Judged = Evaluation;
 /** One run of the suite, judged. */
 export interface TrialOfSide {
   readonly runId: string;
+  /** It asked only cases that looked broken, once more. */
+  readonly isRerun?: boolean;
   /** Where its artifacts are; undefined if only what was accepted of it is known. */
   readonly folder: string | undefined;
   readonly sealSha256: string | undefined;

@@ -33,7 +33,6 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
   const measured = {
     sides: { baseline: sideOf(baseline), new: sideOf(candidate) },
     summary: summaryOf(pairs),
-    statistics: { metrics: metricsOf(pairs) },
     cases,
   };
   const { moreTrials, ...ruling } = decide(gate, { ...measured, comparability });
@@ -44,7 +43,7 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
     ...ruling,
     comparability: { state, fields },
     ...measured,
-    statistics: { ...measured.statistics, more_trials: moreTrials },
+    statistics: { metrics: metricsOf(pairs), more_trials: moreTrials },
   };
 }
 
@@ -93,6 +92,7 @@ function sideOf(side: Side): ComparedSide {
     environment_hash: agreed(side, ({ environmentHash }) => environmentHash),
     target_sha256: agreed(side, ({ targetSha256 }) => targetSha256),
     cases_sha256: agreed(side, ({ casesSha256 }) => casesSha256),
+    ...(trials.some(({ conditions }) => conditions?.['settings.model_mode'] === 'replay') && { replayed: true }),
   };
 }
 

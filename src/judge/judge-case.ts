@@ -6,6 +6,7 @@ import { pathFault } from '../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
 import { latencyOf } from './answer.ts';
+import { hashOfAnswer } from './answer-hash.ts';
 import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import type { Effort } from './effort.ts';
@@ -74,6 +75,7 @@ function judged(
     assertions,
     metrics: { latency_ms, attempts, cost_usd, tokens, steps, score: scoreOf({ verdict, assertions }) },
     output_hash: hashOf(artifact?.final_output?.output_hash),
+    ...answerHash(artifact),
   };
 }
 
@@ -93,6 +95,11 @@ function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'
     tokens,
     steps: (artifact.events ?? []).filter(({ type }) => type === 'tool_call').length,
   };
+}
+
+function answerHash(artifact: CaseArtifact | undefined): Pick<JudgedCase, 'answer_hash'> {
+  const answer_hash = artifact && hashOfAnswer(artifact);
+  return answer_hash === undefined ? {} : { answer_hash };
 }
 
 /** The contract of artifacts lets a hash be any text; a long one is told by its own. */

@@ -40,10 +40,14 @@ function casesById({ evaluation }: Side['trials'][number]): ReadonlyMap<string, 
   return new Map(evaluation.cases.map(one => [one.case_id, one]));
 }
 
-/** One entry per run, so that trials of the same number meet; none at all where no run of the side knows the case. */
+/** One entry per run, but for reruns, which ask some cases only; none at all where no run of the side knows the case. */
 function toldOf({ trials }: Side, judged: readonly (JudgedCase | undefined)[]): Told[] {
   if (judged.every(one => one === undefined)) return [];
-  return judged.map((one, index) => ({ run_id: trials[index]?.runId ?? '', ...trialOf(one) }));
+  return judged.flatMap((one, index) => {
+    const { runId: run_id = '', isRerun = false } = trials[index] ?? {};
+    if (!one && isRerun) return [];
+    return [{ run_id, ...trialOf(one), ...(isRerun && { rerun: true as const }) }];
+  });
 }
 
 export function trialOf(one: JudgedCase | undefined): Trial {

@@ -46,7 +46,7 @@ function isPlain(text: string): boolean {
 }
 
 /** Letters, digits and what sentences need; none of it means anything to Markdown in the middle of a line or word. */
-const WORDS = /^(?:[A-Za-z0-9 ,.;:()'%=+→–-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))*$/;
+const WORDS = /^(?:[A-Za-z0-9 ,.;:()'%=+→–-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=\d)\/(?=\d))*$/;
 
 /** Plain text that becomes something else all the same: addresses, commits, references to issues, pictures by name. */
 const ALIVE = /www\.|:\/\/|\b[0-9a-f]{7,40}\b|\b[A-Z][A-Z0-9]*-\d|:[a-z0-9+-]+:/i;

@@ -96,7 +96,7 @@ function headline(comparison: Comparison): string[] {
   const { verdict, reason } = comparison;
   const note = causesNote(comparison);
   const remarks = [
-    ...breachMessages(comparison).map(message => `- gate: ${prose(message)}`),
+    ...breachMessages(comparison).flatMap(message => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
     ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
     ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
   ];

@@ -76,7 +76,8 @@ function* headline(comparison: Comparison, paint: Paint): Generator<string> {
   const { verdict, reason } = comparison;
   const style = STYLES[verdict];
   yield `${paint(style, `${MARKS[verdict]} ${verdictWord(comparison)}`)}  ${said(reason)}\n`;
-  for (const message of breachMessages(comparison)) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
+  for (const message of breachMessages(comparison))
+    if (!reason.includes(message)) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
   for (const { of, changes, note } of driftOf(comparison).slice(0, DRIFT_MAX)) {
     const told = changes.map(({ name, baseline, new: now }) => `${name} ${baseline} → ${now}`.trim()).join(', ');
     yield `  ${paint('note', 'drift')}  ${said(`${of}: ${told}${note === undefined ? '' : ` (${note})`}`)}\n`;

@@ -1,24 +1,38 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { baseline } from '../../src/contracts/baseline/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import { comparison } from '../../src/contracts/comparison/index.ts';
 import { gate } from '../../src/contracts/gate/index.ts';
-import { exampleWith, judged, judgedText, rulesOf } from '../support.ts';
+import { exampleWith, judged, judgedText, ROOT, rulesOf } from '../support.ts';
 
 describe('a comparison whose words do not follow from its numbers', () => {
   const rows: [string, Record<string, unknown>, string[]][] = [
     ['says another exit code than its verdict has', { exit_code: 0 }, ['CM3']],
     ['says not enough evidence of a case that regressed', { verdict: 'not_enough_evidence', exit_code: 3 }, ['CM3']],
     ['says regression of sides that cannot be compared', { 'comparability.state': 'not_comparable' }, ['CM3']],
-    ['says regression by a test that shows none', { 'gate.mode': 'statistical', 'gate.breaches': [] }, ['CM3']],
-    ['has a breach of what is not bounded', { 'gate.tolerances': {} }, ['CM4']],
+    ['decided in a way that is gone', { 'gate.mode': 'statistical' }, ['CM11']],
+    ['has a cause that the trials do not have', { 'decision.cause': 'worse' }, ['CM11']],
+    ['has a broken case of which nothing is broken', { 'decision.broken.0.new.passes': 1 }, ['CM11']],
+    ['has a pass rate of its own', { 'decision.rates.new.rate': 0.9 }, ['CM11']],
+    [
+      'hides the removal of a case',
+      {
+        'cases.1.new.trials': [],
+        'cases.1.change': 'missing',
+        'cases.1.side_missing': 'new',
+        'summary.same': 0,
+        'summary.missing': 1,
+      },
+      ['CM11'],
+    ],
+    ['has a breach that no metric shows', { 'gate.breaches': [BREACH] }, ['CM4']],
     ['has a tolerance that bounds nothing', { 'gate.tolerances.latency_ms': { statistic: 'p50' } }, ['CM4']],
     ['calls what drifted comparable', { 'comparability.state': 'comparable' }, ['CM5']],
     ['has drift of what is the same', { 'comparability.fields.0.new': '4' }, ['CM5']],
     ['has a run without a seal', { 'sides.new.seals': [] }, ['CM5']],
     ['counts a case that is not there', { 'summary.cases': 3 }, ['CM6']],
-    ['counts breaks that no trial shows', { 'statistics.mcnemar.broke': 2 }, ['CM7']],
-    ['has a probability above 1', { 'statistics.mcnemar.p_value': 1.5 }, ['CM7']],
     ['has a mean outside of its interval', { 'statistics.metrics.0.difference.low': 200 }, ['CM7']],
     ['has a median above its 95th percentile', { 'statistics.metrics.0.new.p50': 9_999 }, ['CM7']],
     ['has more pairs than cases', { 'statistics.metrics.0.pairs': 3 }, ['CM7']],
@@ -37,6 +51,23 @@ describe('a comparison whose words do not follow from its numbers', () => {
   ];
   test.each(rows)('%s is found', async (_, changes, rules) => {
     expect([...new Set(rulesOf(await judged(comparison, exampleWith(comparison, changes))))]).toEqual(rules);
+  });
+});
+
+const BREACH = { metric: 'latency_ms', limit: 0.2, measured: 0.3, message: 'Latency is 30 % higher than before.' };
+
+describe('a comparison of an older version whose words do not follow from its numbers', () => {
+  const older = JSON.parse(readFileSync(path.join(ROOT, 'tests/corpus/comparison/example.json'), 'utf8')) as unknown;
+  const rows: [string, Record<string, unknown>, string[]][] = [
+    ['says regression by a test that shows none', { 'gate.mode': 'statistical', 'gate.breaches': [] }, ['CM3']],
+    ['has a breach of what is not bounded', { 'gate.tolerances': {} }, ['CM4']],
+    ['has a breach within its limit', { 'gate.breaches.0.measured': 1_000 }, ['CM4']],
+    ['counts breaks that no trial shows', { 'statistics.mcnemar.broke': 2 }, ['CM7']],
+    ['has a probability above 1', { 'statistics.mcnemar.p_value': 1.5 }, ['CM7']],
+  ];
+  test.each(rows)('%s is found', async (_, changes, rules) => {
+    const document = exampleWith({ ...comparison, example: older }, changes);
+    expect([...new Set(rulesOf(await judged(comparison, document)))]).toEqual(rules);
   });
 });
 

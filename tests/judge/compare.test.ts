@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { comparison } from '../../src/contracts/comparison/index.ts';
+import { comparison, type Comparison } from '../../src/contracts/comparison/index.ts';
 import { baseline as baselineContract } from '../../src/contracts/baseline/index.ts';
 import { acceptedFrom, sideFromAccepted } from '../../src/judge/baseline.ts';
 import { gateOf } from '../../src/judge/gate.ts';
@@ -15,47 +15,82 @@ const passing = (count: number): JudgedCase[] => many(count, id => judgedCase(id
 const broken = (count: number, first: number): JudgedCase[] =>
   many(count, (id, index) => (index < first ? failedCase(id) : judgedCase(id)));
 
-const statistical = gateOf({ mode: 'statistical' });
+const turned = (count: number, first: number, runs: number): JudgedCase[][] =>
+  Array.from({ length: runs }, () => broken(count, first));
 
-describe('the strict gate', () => {
-  test('passes what did not get worse', () => {
-    const { verdict, exit_code, reason } = compared(side('baseline', passing(10)), side('new', passing(10)));
-    expect({ verdict, exit_code, reason }).toEqual({
-      verdict: 'no_regression',
-      exit_code: 0,
-      reason: 'None of 10 cases regressed.',
+const repeated = (cases: JudgedCase[], runs: number): JudgedCase[][] => Array.from({ length: runs }, () => cases);
+
+const end = ({ verdict, exit_code, decision }: Comparison) => [verdict, exit_code, decision?.cause];
+
+describe('the balanced gate', () => {
+  test('passes what did not get worse, and says what it could not rule out', () => {
+    const found = compared(side('baseline', passing(10)), side('new', passing(10)));
+    expect(end(found)).toEqual(['no_regression', 0, 'not_worse']);
+    expect(found.reason).toBe('Nothing got worse. A drop of up to 25.9 points cannot be ruled out with these trials.');
+    expect(found.decision).toMatchObject({
+      cases: 10,
+      drop: 0,
+      p: 1,
+      rates: { baseline: { rate: 1, high: 1 }, new: { rate: 1 } },
+      broken: [],
+      suspects: [],
+      removed: [],
     });
   });
 
-  test('fails for one case that got worse', () => {
-    const { verdict, exit_code, reason } = compared(side('baseline', passing(10)), side('new', broken(10, 1)));
-    expect({ verdict, exit_code, reason }).toEqual({
-      verdict: 'regression',
-      exit_code: 1,
-      reason: '1 of 10 cases regressed.',
-    });
-  });
-
-  test('does not fail for a case that failed before, nor for one that is flaky', () => {
-    const { verdict, summary } = compared(
-      side('baseline', broken(10, 1), broken(10, 1)),
-      side('new', broken(10, 1), broken(10, 2)),
+  test('does not call one trial of one case a regression, and names it', () => {
+    const found = compared(side('baseline', passing(10)), side('new', broken(10, 1)));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'suspect']);
+    expect(found.reason).toBe(
+      '1 of 10 cases looks broken, and could still be chance: “case-0” (1/1 → 0/1). Ask it again on both sides, up to 5 times.',
     );
-    expect(verdict).toBe('no_regression');
-    expect(summary).toEqual({ cases: 10, regressed: 0, improved: 0, same: 9, flaky: 1, missing: 0 });
   });
 
-  test('says no regression of five missing in a hundred, and not of six', () => {
-    const without = (count: number): JudgedCase[] => passing(100).slice(count);
-    expect(compared(side('baseline', passing(100)), side('new', without(5))).verdict).toBe('no_regression');
-    const { verdict, exit_code, reason } = compared(side('baseline', passing(100)), side('new', without(6)));
-    expect({ verdict, exit_code }).toEqual({ verdict: 'not_enough_evidence', exit_code: 3 });
-    expect(reason).toBe('6 of 100 cases are missing on one side, and at most 5 % may be.');
+  test('calls a case that turned five times broken', () => {
+    const found = compared(side('baseline', ...repeated(passing(10), 5)), side('new', ...turned(10, 1, 5)));
+    expect(end(found)).toEqual(['regression', 1, 'broken']);
+    expect(found.reason).toBe('1 of 10 cases broke, beyond chance: “case-0” (5/5 → 0/5).');
+    expect(found.decision?.broken).toEqual([
+      { case_id: 'case-0', baseline: { passes: 5, trials: 5 }, new: { passes: 0, trials: 5 }, p: expect.any(Number) },
+    ]);
   });
 
-  test('does not let what is missing hide what got worse', () => {
-    const { verdict } = compared(side('baseline', passing(100)), side('new', broken(50, 1)));
-    expect(verdict).toBe('regression');
+  test('calls ten cases that pass once of three times, and did always, worse', () => {
+    const found = compared(
+      side('baseline', ...repeated(passing(10), 3)),
+      side('new', passing(10), broken(10, 10), broken(10, 10)),
+    );
+    expect(end(found).slice(0, 2)).toEqual(['regression', 1]);
+  });
+
+  test('takes a case that mended for no consolation of one that broke', () => {
+    const before = many(10, (id, index) => (index === 9 ? failedCase(id) : judgedCase(id)));
+    const found = compared(side('baseline', ...repeated(before, 5)), side('new', ...turned(10, 1, 5)));
+    expect(end(found)).toEqual(['regression', 1, 'broken']);
+  });
+
+  test('says how many more trials would settle a drop that is not shown', () => {
+    const now = side('new', broken(30, 2), passing(30), passing(30));
+    const found = compared(side('baseline', ...repeated(passing(30), 3)), now);
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'unsettled']);
+    expect(found.reason).toMatch(/About \d+ more trials? of every case on both sides would settle it/);
+    expect(found.statistics.more_trials).toBeGreaterThan(0);
+  });
+
+  test('lets five of a hundred be unanswered, and not six', () => {
+    const unanswered = (count: number): JudgedCase[] =>
+      many(100, (id, index) =>
+        index < count ? judgedCase(id, { verdict: 'error', error_class: 'missing' }) : judgedCase(id),
+      );
+    expect(compared(side('baseline', passing(100)), side('new', unanswered(5))).verdict).toBe('no_regression');
+    const found = compared(side('baseline', passing(100)), side('new', unanswered(6)));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'missing']);
+    expect(found.reason).toContain('6 of 100 cases are missing on one side, and at most 5 % may be');
+  });
+
+  test('does not let what is missing hide what broke', () => {
+    const found = compared(side('baseline', ...repeated(passing(100), 5)), side('new', ...turned(50, 9, 5)));
+    expect(end(found)).toEqual(['regression', 1, 'broken']);
   });
 
   test('asks for a baseline where there is none, with the command that makes one', () => {
@@ -66,64 +101,156 @@ describe('the strict gate', () => {
   });
 });
 
-describe('the statistical gate', () => {
-  test('passes five one-way breaks in a hundred as too few, and says how many trials would tell', () => {
-    const { verdict, exit_code, reason, statistics } = compared(
-      side('baseline', passing(100)),
-      side('new', broken(100, 5)),
-      statistical,
+describe('no green is given to', () => {
+  const again = (cases: JudgedCase[]): JudgedCase[][] => repeated(cases, 3);
+
+  test('a case that was removed, unless that is allowed', () => {
+    const before = side('baseline', ...again(passing(40)));
+    const now = side('new', ...again(passing(40).slice(1)));
+    const found = compared(before, now);
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'removed']);
+    expect(found.reason).toBe(
+      'A case of the baseline is no longer in the suite: “case-0”. --allow-removed accepts this.',
     );
-    expect({ verdict, exit_code }).toEqual({ verdict: 'not_enough_evidence', exit_code: 3 });
-    expect(reason).toBe(
-      '5 of 100 cases regressed. 5 trials passed before and fail now, and 0 the other way round, too few to tell from chance. About 1 more repetition of the suite would tell. The strict gate would stop here.',
-    );
-    expect(statistics).toMatchObject({ mcnemar: { broke: 5, mended: 0, p_value: 0.0625 }, more_trials: 1 });
+    const allowed = compared(before, now, gateOf({ allow_removed: true }));
+    expect(end(allowed).slice(0, 2)).toEqual(['no_regression', 0]);
+    expect(allowed.gate.allow_removed).toBe(true);
   });
 
-  test('fails for six', () => {
-    const { verdict, reason } = compared(side('baseline', passing(100)), side('new', broken(100, 6)), statistical);
-    expect(verdict).toBe('regression');
-    expect(reason).toBe(
-      '6 of 100 cases regressed: 6 trials passed before and fail now, and 0 the other way round, which is hardly chance (p = 0.03125).',
-    );
+  test('two sides on which everything fails', () => {
+    const found = compared(side('baseline', broken(5, 5)), side('new', broken(5, 5)));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'all_failing']);
+    expect(found.reason).toBe('All 5 cases fail on both sides, so nothing could get worse.');
   });
 
-  test('takes every repetition as a trial', () => {
-    const { verdict } = compared(
-      side('baseline', passing(50), passing(50), passing(50)),
-      side('new', broken(50, 2), broken(50, 2), broken(50, 2)),
-      statistical,
-    );
-    expect(verdict).toBe('regression');
+  test('a suite without expectations', () => {
+    const bare = many(5, id => judgedCase(id, { assertions: [] }));
+    const found = compared(side('baseline', bare), side('new', bare));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'no_expectations']);
+    expect(found.reason).toBe('No case has an expectation, so nothing was judged.');
   });
 
-  test('says so where no more got worse than better', () => {
-    const before = many(30, (id, index) => (index < 20 ? failedCase(id) : judgedCase(id)));
-    const now = many(30, (id, index) => (index === 29 ? failedCase(id) : judgedCase(id)));
-    const { exit_code, reason } = compared(side('baseline', before), side('new', now), statistical);
-    expect(exit_code).toBe(0);
-    expect(reason).toBe(
-      '1 of 30 cases regressed; 20 improved. No more got worse than better: 1 trial passed before and fails now, and 20 the other way round. The strict gate would stop here.',
+  test('an input that the agent drops each time', () => {
+    const dropping = many(21, (id, index) =>
+      index === 3 ? judgedCase(id, { verdict: 'error', error_class: 'network_error' }) : judgedCase(id),
     );
+    const found = compared(side('baseline', ...again(passing(21))), side('new', ...again(dropping)));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'suspect']);
+    expect(found.reason).toContain('“case-3” (3/3 → 0/3)');
   });
 
-  test('speaks of flaky cases without calling them regressed', () => {
-    const now = side('new', broken(20, 3), passing(20));
-    const { exit_code, reason } = compared(side('baseline', passing(20), passing(20)), now, statistical);
-    expect(exit_code).toBe(3);
-    expect(reason).toMatch(/^None of 20 cases regressed, but 3 trials passed before and fail now, .* too few to tell/);
-    expect(reason).not.toContain('strict');
+  test('sides whose answers can mostly not be read', () => {
+    const garbled = many(11, (id, index) =>
+      index < 10 ? judgedCase(id, { verdict: 'error', error_class: 'schema_mismatch' }) : judgedCase(id),
+    );
+    const found = compared(side('baseline', garbled), side('new', garbled));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'unreadable']);
+    expect(found.reason).toContain('Most answers of the baseline cannot be read');
   });
 
-  test('passes noise that goes both ways', () => {
-    const before = many(100, (id, index) => (index < 9 ? failedCase(id) : judgedCase(id)));
-    const now = many(100, (id, index) => (index >= 9 && index < 20 ? failedCase(id) : judgedCase(id)));
-    const { verdict, statistics, reason } = compared(side('baseline', before), side('new', now), statistical);
-    expect(statistics.mcnemar).toMatchObject({ broke: 11, mended: 9 });
-    expect(verdict).toBe('no_regression');
-    expect(reason).toBe(
-      '11 of 100 cases regressed; 9 improved. This could be chance: 11 trials passed before and fail now, and 9 the other way round (p = 0.8238, and the gate closes below 0.05). The strict gate would stop here.',
+  test('a target that is down', () => {
+    const down = many(10, id => judgedCase(id, { verdict: 'error', error_class: 'network_error' }));
+    expect(end(compared(side('baseline', passing(10)), side('new', down))).slice(0, 2)).toEqual([
+      'not_enough_evidence',
+      3,
+    ]);
+  });
+});
+
+describe('answers that are the same to the byte', () => {
+  const same = (count: number): JudgedCase[] => many(count, id => judgedCase(id, { answer_hash: hashOf(id) }));
+  const proven = gateOf({ mode: 'proven' });
+
+  test('prove at once that nothing got worse', () => {
+    const found = compared(side('baseline', same(5)), side('new', same(5)), proven);
+    expect(end(found)).toEqual(['no_regression', 0, 'identical']);
+    expect(found.reason).toBe('Both sides gave the same answers in every case, so nothing got worse.');
+    expect(end(compared(side('baseline', passing(5)), side('new', passing(5)), proven))[1]).toBe(3);
+  });
+
+  test('prove nothing where one of them differs, or its hash is not known', () => {
+    const [first, ...others] = same(5);
+    for (const answer_hash of [hashOf('other'), undefined]) {
+      const now = [{ ...(first as JudgedCase), answer_hash }, ...others];
+      expect(end(compared(side('baseline', same(5)), side('new', now), proven))[2]).toBe('unsettled');
+    }
+  });
+
+  test('prove nothing where a recording gave them, and count once', () => {
+    const replayed = (name: string): Side => ({
+      source: 'runs',
+      trials: [1, 2, 3].map(number =>
+        trial(`${name}_${number}`, same(30), { conditions: { 'settings.model_mode': 'replay' } }),
+      ),
+    });
+    const found = compared(replayed('baseline'), replayed('new'), proven);
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'unsettled']);
+    const fresh = compared(side('baseline', passing(30)), side('new', passing(30)), proven);
+    expect(found.decision?.high).toBe(fresh.decision?.high);
+  });
+
+  test('do not hide that everything fails', () => {
+    const failing = many(3, id => failedCase(id, 'contains', { answer_hash: hashOf(id) }));
+    expect(end(compared(side('baseline', failing), side('new', failing), proven))[2]).toBe('all_failing');
+  });
+});
+
+describe('trials that were asked again', () => {
+  const rerun = (name: string, number: number, cases: JudgedCase[]) =>
+    trial(`${name}.again-${number}`, cases, { isRerun: true });
+  const withReruns = (name: string, planned: JudgedCase[], reruns: JudgedCase[][]): Side => ({
+    source: 'runs',
+    trials: [trial(name, planned), ...reruns.map((cases, index) => rerun(name, index + 1, cases))],
+  });
+
+  test('convict a case that goes on failing, and leave the mean of the suite alone', () => {
+    const before = withReruns('baseline', passing(10), repeated([judgedCase('case-0')], 5));
+    const now = withReruns('new', broken(10, 1), repeated([failedCase('case-0')], 5));
+    const found = compared(before, now);
+    expect(end(found)).toEqual(['regression', 1, 'broken']);
+    expect(found.reason).toContain('“case-0” (6/6 → 0/6)');
+    expect(found.decision?.drop).toBe(0.1);
+    expect(found.cases.map(one => one.new.trials.length)).toEqual([6, ...Array.from({ length: 9 }, () => 1)]);
+  });
+
+  test('acquit a case that was unlucky once', () => {
+    const before = withReruns('baseline', passing(100), [[judgedCase('case-0')]]);
+    const now = withReruns('new', broken(100, 1), [[judgedCase('case-0')]]);
+    const found = compared(before, now);
+    expect(found.decision?.suspects).toEqual([]);
+    expect(found.decision?.cause).not.toBe('suspect');
+  });
+});
+
+describe('the proven gate', () => {
+  test('says no regression only where a drop beyond the margin is ruled out', () => {
+    const proven = gateOf({ mode: 'proven' });
+    const sides = (cases: number, runs: number) =>
+      [side('baseline', ...repeated(passing(cases), runs)), side('new', ...repeated(passing(cases), runs))] as const;
+    expect(end(compared(...sides(30, 1), proven))).toEqual(['not_enough_evidence', 3, 'unsettled']);
+    const found = compared(...sides(30, 4), proven);
+    expect(end(found)).toEqual(['no_regression', 0, 'safe']);
+    expect(found.reason).toMatch(/^With 95 % confidence these cases pass at most [\d.]+ points less often/);
+  });
+});
+
+describe('the strict gate', () => {
+  const strict = gateOf({ mode: 'strict' });
+
+  test('fails for one case that always passed and never does now', () => {
+    const found = compared(side('baseline', passing(10)), side('new', broken(10, 1)), strict);
+    expect(end(found)).toEqual(['regression', 1, 'broken']);
+    expect(found.reason).toBe('1 of 10 cases always passed before and never passes now: “case-0” (1/1 → 0/1).');
+  });
+
+  test('does not fail for a case that failed before, nor for one that is flaky', () => {
+    const found = compared(
+      side('baseline', broken(10, 1), broken(10, 1)),
+      side('new', broken(10, 1), broken(10, 2)),
+      strict,
     );
+    expect(end(found)).toEqual(['no_regression', 0, 'not_worse']);
+    expect(found.summary).toMatchObject({ cases: 10, regressed: 0, improved: 0, same: 9, flaky: 1, missing: 0 });
   });
 });
 
@@ -143,63 +270,80 @@ describe('tolerances', () => {
   test('that are breached are regressions, each by its name', () => {
     const gate = gateOf({
       tolerances: {
-        latency_ms: { statistic: 'p95', max_increase_ratio: 0.2 },
-        cost_usd: { statistic: 'mean', max_increase: 0.001 },
+        latency_ms: { max_increase_ratio: 0.2 },
+        cost_usd: { max_increase: 0.001 },
         score: { max_decrease: 0.05 },
       },
     });
-    const { verdict, gate: found, reason } = compared(before, side('new', measuring(121, 0.012, 0.9)), gate);
+    const { verdict, gate: found, reason } = compared(before, side('new', measuring(130, 0.012, 0.9)), gate);
     expect(verdict).toBe('regression');
-    expect(reason).toBe('3 limits of the gate were breached.');
     expect(found.breaches.map(({ metric, message }) => [metric, message])).toEqual([
-      ['latency_ms', 'p95 of latency_ms is 121, and at most 120 is allowed.'],
-      ['cost_usd', 'mean of cost_usd is 0.012, and at most 0.011 is allowed.'],
-      ['score', 'The mean score is 0.9, and at least 0.95 is asked for.'],
+      ['latency_ms', 'Latency is 30 % higher than before, and 20 % is allowed.'],
+      ['cost_usd', 'Cost is $0.002 higher than before, and $0.001 is allowed.'],
+      ['score', 'The score is 0.1 lower than before, and 0.05 is allowed.'],
     ]);
+    expect(reason).toBe(found.breaches.map(({ message }) => message).join(' '));
   });
 
   test('are kept by what is just within them', () => {
-    const gate = gateOf({
-      tolerances: { latency_ms: { statistic: 'mean', max_increase: 20 }, score: { max_decrease: 0.5 } },
-    });
+    const gate = gateOf({ tolerances: { latency_ms: { max_increase: 20 }, score: { max_decrease: 0.5 } } });
     expect(compared(before, side('new', measuring(120, 0.5, 0.5)), gate).verdict).toBe('no_regression');
   });
 
   test('of two limits hold the tighter one', () => {
-    const gate = gateOf({
-      tolerances: { latency_ms: { statistic: 'mean', max_increase: 500, max_increase_ratio: 0.1 } },
-    });
+    const gate = gateOf({ tolerances: { latency_ms: { max_increase: 500, max_increase_ratio: 0.1 } } });
     expect(compared(before, side('new', measuring(120, 0.01, 1)), gate).verdict).toBe('regression');
   });
 
+  test('are not breached by chance: noise as large as the limit settles nothing', () => {
+    const gate = gateOf({ tolerances: { latency_ms: { max_increase_ratio: 0.2 } } });
+    const noisy = many(20, (id, index) => judgedCase(id, { metrics: metrics(index % 2 === 0 ? 300 : 55, null, 1) }));
+    const { verdict, reason } = compared(before, side('new', noisy), gate);
+    expect(verdict).toBe('not_enough_evidence');
+    expect(reason).toMatch(
+      /^Latency is [\d.]+ % higher than before, and [\d.]+ % cannot be ruled out; 20 % is allowed\.$/,
+    );
+  });
+
+  test('of the 95th percentile ask whether more trials are slow', () => {
+    const gate = gateOf({ tolerances: { latency_ms: { statistic: 'p95', max_increase_ratio: 0.2 } } });
+    const now = (slow: number): JudgedCase[] =>
+      many(20, (id, index) => judgedCase(id, { metrics: metrics(index < slow ? 200 : 100, null, 1) }));
+    const slower = compared(before, side('new', now(10)), gate);
+    expect(slower.verdict).toBe('regression');
+    expect(slower.reason).toBe(
+      'Trials with latency above 1.2 × the 95th percentile of the baseline are 50 % more frequent than before, and 5 % is allowed.',
+    );
+    expect(compared(before, side('new', now(0)), gate).verdict).toBe('no_regression');
+  });
+
   test('of something that nobody measured are not enough evidence', () => {
-    const gate = gateOf({ tolerances: { cost_usd: { statistic: 'mean', max_increase: 1 } } });
+    const gate = gateOf({ tolerances: { cost_usd: { max_increase: 1 } } });
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);
     expect(verdict).toBe('not_enough_evidence');
-    expect(reason).toBe('The gate bounds cost_usd, and no case tells it on both sides.');
+    expect(reason).toBe('The gate bounds cost, and no case tells it on both sides, of at least 6.');
   });
 
   test('of something that nobody measured are told whatever else was found', () => {
     const gate = gateOf({
-      tolerances: {
-        latency_ms: { statistic: 'mean', max_increase: 1 },
-        cost_usd: { statistic: 'mean', max_increase: 1 },
-        score: { max_decrease: 0.1 },
-      },
+      tolerances: { latency_ms: { max_increase: 1 }, cost_usd: { max_increase: 1 }, score: { max_decrease: 0.1 } },
     });
     const unscored = (latency: number): JudgedCase[] =>
       many(20, id => judgedCase(id, { metrics: metrics(latency, null, null) }));
     const { verdict, reason } = compared(side('baseline', unscored(100)), side('new', unscored(200)), gate);
     expect(verdict).toBe('regression');
-    expect(reason).toBe(
-      '1 limit of the gate was breached. The gate bounds cost_usd and score, and no case tells them on both sides.',
+    expect(reason).toContain(
+      'Latency is 100 ms higher than before, and 1 ms is allowed. The gate bounds cost, and no case',
     );
+    expect(reason).toContain('The gate bounds the score, and no case tells it');
   });
 
-  test('of a baseline of zero are breached by anything more', () => {
-    const gate = gateOf({ tolerances: { cost_usd: { statistic: 'mean', max_increase_ratio: 0.5 } } });
+  test('of a baseline that cost nothing have no ratio', () => {
+    const gate = gateOf({ tolerances: { cost_usd: { max_increase_ratio: 0.5 } } });
     const free = side('baseline', measuring(100, 0, 1));
-    expect(compared(free, side('new', measuring(100, 0.01, 1)), gate).gate.breaches).toHaveLength(1);
+    expect(compared(free, side('new', measuring(100, 0.01, 1)), gate).verdict).toBe('not_enough_evidence');
+    const bounded = gateOf({ tolerances: { cost_usd: { max_increase: 0.001 } } });
+    expect(compared(free, side('new', measuring(100, 0.01, 1)), bounded).verdict).toBe('regression');
   });
 });
 
@@ -270,7 +414,7 @@ test('every comparison keeps its contract', async () => {
     [side('baseline', passing(3)), { source: 'runs', trials: [trial('new_1', mixed, { sealSha256: undefined })] }],
   ];
   for (const [before, now] of sides) {
-    for (const mode of ['strict', 'statistical'] as const) {
+    for (const mode of ['balanced', 'proven', 'strict'] as const) {
       const gate = gateOf({ mode, tolerances: { latency_ms: { statistic: 'mean', max_increase: 1 } } });
       const document = compared(before, now, gate, { artifactOf: () => answer() });
       const { violations, advice } = await judged(comparison, document, { strict: true });

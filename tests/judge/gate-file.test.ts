@@ -5,11 +5,12 @@ const read = (text: string) => readGate(Buffer.from(text));
 
 describe('a gate file', () => {
   test('is YAML or JSON, and what it leaves out has a default', () => {
-    expect(read('schema_version: gate.v1\n')).toEqual({ mode: 'strict', tolerances: {}, missingMaxRatio: 0.05 });
-    expect(read('{"schema_version":"gate.v1","mode":"statistical","missing_max_ratio":0}')).toEqual({
-      mode: 'statistical',
+    expect(read('schema_version: gate.v1\n')).toEqual({ mode: 'balanced', tolerances: {}, missing_max_ratio: 0.05 });
+    expect(read('{"schema_version":"gate.v1","mode":"proven","margin":0.1,"missing_max_ratio":0}')).toEqual({
+      mode: 'proven',
+      margin: 0.1,
       tolerances: {},
-      missingMaxRatio: 0,
+      missing_max_ratio: 0,
     });
     expect(
       read('schema_version: gate.v1\ntolerances:\n  latency_ms: { statistic: p95, max_increase_ratio: 0.2 }\n')
@@ -19,6 +20,8 @@ describe('a gate file', () => {
 
   const refused: [string, string, string][] = [
     ['of an unknown version', 'schema_version: gate.v9', 'schema_version must be "gate.v1"'],
+    ['of a mode that is gone', 'schema_version: gate.v1\nmode: statistical', 'line 2: mode must be'],
+    ['that allows every drop', 'schema_version: gate.v1\nmargin: 1', 'line 2: margin must'],
     ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'a key that this format does not know'],
     [
       'with a tolerance that bounds nothing',

@@ -62,7 +62,8 @@ test('a run becomes a trial with its seal and the conditions it was done under',
 test('two folders are judged, compared and explained', async () => {
   const comparison = await comparedFolders(...(await twoRuns(temporaryFolder())));
   expect(comparison).toMatchObject({
-    verdict: 'regression',
+    verdict: 'not_enough_evidence',
+    decision: { cause: 'suspect', suspects: [{ case_id: 'refund' }] },
     comparability: { state: 'comparable', fields: [] },
     cases: [
       {

@@ -16,7 +16,7 @@ export function judgedCase(case_id: string, over: Partial<JudgedCase> = {}): Jud
     case_sha256: hashOf(case_id),
     verdict: 'pass',
     error_class: null,
-    assertions: [],
+    assertions: [{ name: 'contains', status: 'pass', message: null, at: null }],
     output_hash: null,
     ...over,
     metrics: { latency_ms: 100, attempts: 1, cost_usd: null, tokens: null, steps: 0, score: null, ...over.metrics },
@@ -51,12 +51,12 @@ export function side(name: string, ...runs: readonly (readonly JudgedCase[])[]):
   return { source: 'runs', trials: runs.map((cases, index) => trial(`${name}_${index + 1}`, cases)) };
 }
 
-const strict = gateOf({});
+const balanced = gateOf({});
 
 export function compared(
   baseline: Side,
   candidate: Side,
-  gate: Gate = strict,
+  gate: Gate = balanced,
   options: Partial<ComparisonOptions> = {},
 ): Comparison {
   return compareSides(baseline, candidate, gate, {

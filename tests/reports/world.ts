@@ -59,7 +59,7 @@ function makeMixed(): Comparison {
   return compareSides(
     baseline,
     candidate,
-    gateOf({ tolerances: { latency_ms: { statistic: 'mean', max_increase: 10 } } }),
+    gateOf({ mode: 'strict', tolerances: { latency_ms: { max_increase: 10 } } }),
     {
       comparisonId: 'comparison_20260107_093100_7a1f00c2d3e4',
       generatedAt: '2026-01-07T09:31:00.000Z',

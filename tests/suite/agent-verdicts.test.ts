@@ -157,7 +157,7 @@ test('a side that breaks its policy has regressed, and the cause is named', asyn
   await ranSuite(cases, { ...suite, as: 'baseline' });
   const worse = { ...environment, PATH: `${worseAgent()}:${process.env['PATH']}` };
   await ranSuite(cases, { ...suite, as: 'new', environment: worse });
-  const { comparison } = await compareRuns({ baseline: 'baseline', candidate: 'new', cwd });
+  const { comparison } = await compareRuns({ baseline: 'baseline', candidate: 'new', mode: 'strict', cwd });
   expect(comparison).toMatchObject({ verdict: 'regression', summary: { regressed: 1 } });
   expect(comparison.cases[0]).toMatchObject({
     failing: [{ name: 'no_violations', message: 'violation: native_policy_block Write.' }],

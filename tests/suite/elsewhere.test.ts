@@ -85,9 +85,9 @@ test('the latest of what there is to report is a run, if it came after the last 
 test('a baseline and a gate may be named by links', async () => {
   const { cwd } = await compared(answering('all is lost'));
   await acceptBaseline('before', 'accepted.json', cwd);
-  writeFileSync(path.join(cwd, 'gate.yaml'), 'schema_version: gate.v1\nmode: statistical\n');
+  writeFileSync(path.join(cwd, 'gate.yaml'), 'schema_version: gate.v1\nmode: proven\n');
   for (const name of ['accepted.json', 'gate.yaml']) symlinkSync(name, path.join(cwd, `link-${name}`));
   const named = { baseline: 'link-accepted.json', candidate: 'new', gate: 'link-gate.yaml' };
   const { comparison } = await compareRuns({ ...named, cwd });
-  expect(comparison).toMatchObject({ sides: { baseline: { source: 'accepted' } }, gate: { mode: 'statistical' } });
+  expect(comparison).toMatchObject({ sides: { baseline: { source: 'accepted' } }, gate: { mode: 'proven' } });
 });

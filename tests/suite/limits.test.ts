@@ -79,7 +79,7 @@ describe('a limit on a run', () => {
     const { suite, proctor, place, evaluation } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--run-id', 'r1', '--max-failing', '0');
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ 1 of 2 cases fails, and none may (max_failing): b.');
+    expect(firstLine(stderr)).toBe('✗ 1 of 2 cases fails, and none may (max_failing): “b”.');
     const request: unknown = JSON.parse(
       readFileSync(path.join(place.cwd, '.proctor/runs/new/r1/evidence/request.json'), 'utf8'),
     );
@@ -113,7 +113,7 @@ describe('a limit on a run', () => {
       '0',
     );
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ 1 of 2 cases is flaky, and none may be (max_flaky): b.');
+    expect(firstLine(stderr)).toBe('✗ 1 of 2 cases is flaky, and none may be (max_flaky): “b”.');
     expect(evaluation('r1').gate).toBeUndefined();
     expect(evaluation('r1.2').gate).toMatchObject({
       earlier: {
@@ -153,7 +153,7 @@ describe('a limit on a run', () => {
     place.file('gate.yaml', 'schema_version: gate.v1\nper_suite: { refunds: { max_failing: 0 } }\n');
     const { code, stderr } = await suite('new', '--gate', 'gate.yaml');
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ Suite refunds: 1 of 2 cases fails, and none may (max_failing): b.');
+    expect(firstLine(stderr)).toBe('✗ Suite “refunds”: 1 of 2 cases fails, and none may (max_failing): “b”.');
   });
 
   test('for which nothing was measured is not met, and says what is unknown', async () => {
@@ -174,7 +174,7 @@ describe('a limit on a run', () => {
     run.kill('SIGKILL');
     await run.ended;
     const { code, stderr } = await proctor('run', 'suite', '--resume', 'r1');
-    expect(stderr).toContain('✗ 1 of 2 cases fails, and none may (max_failing): b.\n');
+    expect(stderr).toContain('✗ 1 of 2 cases fails, and none may (max_failing): “b”.\n');
     expect(code).toBe(1);
   });
 
@@ -274,7 +274,7 @@ describe('a limit on a comparison', () => {
     await suite('new');
     const { code, stdout } = await proctor('compare', '--max-failing', '0', '--out', 'compared');
     expect(code).toBe(1);
-    expect(firstLine(stdout)).toBe('✗ Limit not met  1 of 2 cases fails, and none may (max_failing): b.');
+    expect(firstLine(stdout)).toBe('✗ Limit not met  1 of 2 cases fails, and none may (max_failing): “b”.');
     const comparison = JSON.parse(readFileSync(path.join(place.cwd, 'compared/comparison.json'), 'utf8')) as Comparison;
     expect(comparison).toMatchObject({
       verdict: 'regression',

@@ -25,7 +25,11 @@ describe('suites as a library', () => {
       formats: ['html', 'junit'],
       cwd,
     });
-    expect(comparison).toMatchObject({ verdict: 'regression', sides: { baseline: { trials: 2 } } });
+    expect(comparison).toMatchObject({
+      verdict: 'not_enough_evidence',
+      decision: { cause: 'suspect' },
+      sides: { baseline: { trials: 2 } },
+    });
     expect(Object.keys(files)).toEqual(['html', 'junit']);
     const accepted = await acceptBaseline('baseline', 'proctor-baseline.json', cwd);
     expect(accepted).toMatchObject({ cases: 1, passed: 1 });

@@ -1,19 +1,12 @@
-import {
-  type CaseFinding,
-  type CaseTrials,
-  decideCases,
-  type GateDecision,
-  type GateMode,
-} from '../gate/decide/index.ts';
-import type { ComparedCase, Comparison, Decision } from './shape.ts';
-import { standingOf, type Trial } from './trial.ts';
+import { type CaseFinding, decideCases, type GateDecision, type GateMode, named } from '../gate/decide/index.ts';
+import { type Counts, countsOf } from './counts.ts';
+import { decideMetrics } from './metrics.ts';
+import type { Comparison, Decision } from './shape.ts';
 
 type GateSettings = Pick<
   Comparison['gate'],
-  'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed'
+  'tolerances' | 'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed'
 > & { readonly mode: GateMode };
-
-type Cases = readonly Pick<ComparedCase, 'case_id' | 'baseline' | 'new'>[];
 
 /** What the gate finds, and its sentence. Judging writes it, and verifying computes it again. */
 export interface Decided {
@@ -22,16 +15,21 @@ export interface Decided {
   readonly moreTrials: number | null;
 }
 
+/** What a decision follows from. */
+export type DecisionInput = Pick<Comparison, 'cases' | 'sides' | 'summary'>;
+
 /** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
-export function decideComparison(gate: GateSettings, cases: Cases, withoutExpectations: number): Decided {
-  const facts = factsOf(cases);
+export function decideComparison(gate: GateSettings, { cases, sides, summary }: DecisionInput): Decided {
+  const { baseline, new: candidate } = sides;
+  const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
   const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio } = gate;
   const given = { margin, alpha, confidence, critical, missingMaxRatio };
   const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const decided = decideCases(facts.counted, { mode, ...known });
-  const removed = gate.allow_removed ? [] : facts.removed;
-  const cause = causeOf(decided, { ...facts, removed, cases: cases.length, withoutExpectations });
-  const { cases: paired, drop, high, p, broken, suspects } = decided;
+  const decided = decideCases(counts.counted, { mode, ...known, identical: counts.isIdentical });
+  const removed = gate.allow_removed ? [] : counts.removed;
+  const withoutExpectations = summary.without_expectations ?? 0;
+  const cause = causeOf(decided, { ...counts, removed, cases: cases.length, withoutExpectations });
+  const { cases: paired, drop, high, p, detectable, rates, broken, suspects } = decided;
   return {
     decision: {
       cause,
@@ -39,11 +37,14 @@ export function decideComparison(gate: GateSettings, cases: Cases, withoutExpect
       drop,
       high,
       p,
+      detectable,
+      rates: rates && { baseline: rates.baseline, new: rates.candidate },
+      metrics: decideMetrics(gate.tolerances, cases, mode),
       broken: broken.map(findingOf),
       suspects: suspects.map(findingOf),
       removed: [...removed],
     },
-    reason: REASONS[cause]?.(removed, facts.unreadable, cases.length) ?? decided.reason,
+    reason: REASONS[cause]?.(removed, counts.unreadable, cases.length) ?? decided.reason,
     moreTrials: decided.moreTrials,
   };
 }
@@ -65,22 +66,14 @@ export const VERDICT_OF: Readonly<Record<Decision['cause'], Comparison['verdict'
   unsettled: 'not_enough_evidence',
 };
 
-interface Facts {
-  readonly counted: readonly CaseTrials[];
-  readonly removed: readonly string[];
-  /** Trials of the baseline whose answer could not be read. */
-  readonly unreadable: number;
-  /** Trials of the baseline that were answered. */
-  readonly answered: number;
-}
-
 function causeOf(
   { cause, verdict }: GateDecision,
-  facts: Facts & { readonly cases: number; readonly withoutExpectations: number },
+  facts: Counts & { readonly cases: number; readonly withoutExpectations: number },
 ): Decision['cause'] {
   const { counted, removed, unreadable, answered, cases, withoutExpectations } = facts;
+  if (verdict === 'regression') return cause;
   if (answered > 0 && unreadable > answered / 2) return 'unreadable';
-  if (verdict === 'regression' || cause === 'no_pairs') return cause;
+  if (cause === 'no_pairs') return cause;
   if (withoutExpectations > 0 && withoutExpectations === cases) return 'no_expectations';
   if (counted.every(({ baseline, candidate }) => baseline.planned.passes + candidate.planned.passes === 0))
     return 'all_failing';
@@ -88,7 +81,9 @@ function causeOf(
 }
 
 /** The sentences of causes that the gate itself does not know. */
-const REASONS: Readonly<Partial<Record<Decision['cause'], (removed: readonly string[], unreadable: number, cases: number) => string>>> = {
+const REASONS: Readonly<
+  Partial<Record<Decision['cause'], (removed: readonly string[], unreadable: number, cases: number) => string>>
+> = {
   unreadable: (_, unreadable) =>
     `Most answers of the baseline cannot be read (${unreadable} of its trials), so there is nothing to compare with.`,
   no_expectations: () => 'No case has an expectation, so nothing was judged.',
@@ -97,62 +92,6 @@ const REASONS: Readonly<Partial<Record<Decision['cause'], (removed: readonly str
   removed: removed =>
     `${removed.length === 1 ? 'A case of the baseline is' : `${removed.length} cases of the baseline are`} no longer in the suite: ${named(removed)}. --allow-removed accepts this.`,
 };
-
-function named(ids: readonly string[]): string {
-  const more = ids.length - NAMED_MAX;
-  return [...ids.slice(0, NAMED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
-}
-
-const NAMED_MAX = 5;
-
-function factsOf(cases: Cases): Facts {
-  const silent = cases.filter(isSilent);
-  // A target that answers hardly anything is down; one that drops a few inputs fails on them.
-  const isFailing = silent.length * 2 <= cases.length;
-  let unreadable = 0;
-  let answered = 0;
-  for (const { baseline } of cases) {
-    for (const trial of baseline.trials) {
-      if (standingOf(trial) !== 'missing') answered++;
-      if (trial.error_class === 'invalid_json' || trial.error_class === 'schema_mismatch') unreadable++;
-    }
-  }
-  return {
-    counted: cases.map(one => ({
-      id: one.case_id,
-      baseline: sideOf(one.baseline.trials, false),
-      candidate: sideOf(one.new.trials, isFailing && isSilent(one)),
-    })),
-    removed: cases.filter(one => one.baseline.trials.length > 0 && one.new.trials.length === 0).map(one => one.case_id),
-    unreadable,
-    answered,
-  };
-}
-
-/** The baseline answered, and the candidate broke the connection in every trial. */
-function isSilent({ baseline, new: candidate }: Cases[number]): boolean {
-  return (
-    candidate.trials.length > 0 &&
-    candidate.trials.every(isUnanswered) &&
-    baseline.trials.some(trial => standingOf(trial) !== 'missing')
-  );
-}
-
-function isUnanswered({ error_class }: Pick<Trial, 'error_class'>): boolean {
-  return error_class === 'network_error' || error_class === 'other';
-}
-
-/** Trials that say something of the agent; with `countsSilence`, those that it did not answer too. */
-function sideOf(trials: readonly Pick<Trial, 'verdict' | 'error_class'>[], countsSilence: boolean) {
-  const planned = { passes: 0, trials: 0 };
-  for (const trial of trials) {
-    const standing = standingOf(trial);
-    if (standing === 'missing' && !countsSilence) continue;
-    planned.trials++;
-    if (standing === 'passed') planned.passes++;
-  }
-  return { planned, again: { passes: 0, trials: 0 } };
-}
 
 function findingOf({ case: case_id, baseline, candidate, p }: CaseFinding): Decision['broken'][number] {
   return { case_id, baseline, new: candidate, p };

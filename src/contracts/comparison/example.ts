@@ -22,26 +22,19 @@ function told(run_id: string, over: Partial<Told> = {}): { trials: Told[] } {
   };
 }
 
-/** One case of two got worse, because a tool was asked for something else; and answers came later than the gate allows. */
+/** One case of two got worse, because a tool was asked for something else. */
 export const comparisonExample: Comparison = {
   schema_version: 'comparison.v1',
   comparison_id: 'comparison_20260107_093100_7a1f00c2d3e4',
   generated_at: '2026-01-07T09:31:00.000Z',
   verdict: 'regression',
-  reason: '1 of 2 cases regressed, and 1 limit of the gate was breached.',
+  reason: '1 of 2 cases always passed before and never passes now: “refund-small” (1/1 → 0/1).',
   exit_code: 1,
   gate: {
     mode: 'strict',
-    tolerances: { latency_ms: { statistic: 'p50', max_increase_ratio: 0.2 } },
+    tolerances: {},
     missing_max_ratio: 0.05,
-    breaches: [
-      {
-        metric: 'latency_ms',
-        limit: 1_008,
-        measured: 1_020,
-        message: 'p50 of latency_ms is 1020, and at most 1008 is allowed.',
-      },
-    ],
+    breaches: [],
   },
   comparability: {
     state: 'drift',
@@ -67,9 +60,8 @@ export const comparisonExample: Comparison = {
       cases_sha256: 'sha256:e3b1c442a8fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8aa',
     },
   },
-  summary: { cases: 2, regressed: 1, improved: 0, same: 1, flaky: 0, missing: 0 },
+  summary: { cases: 2, regressed: 1, improved: 0, same: 1, flaky: 0, missing: 0, without_expectations: 0 },
   statistics: {
-    mcnemar: { broke: 1, mended: 0, p_value: 1 },
     metrics: [
       {
         name: 'latency_ms',
@@ -79,7 +71,23 @@ export const comparisonExample: Comparison = {
         difference: { mean: 180, low: 0, high: 360 },
       },
     ],
-    more_trials: 5,
+    more_trials: null,
+  },
+  decision: {
+    cause: 'broken',
+    cases: 2,
+    drop: null,
+    high: null,
+    p: null,
+    detectable: null,
+    rates: {
+      baseline: { rate: 1, low: 0.342380227507, high: 1 },
+      new: { rate: 0.5, low: 0.094531205734, high: 0.905468794266 },
+    },
+    metrics: [],
+    broken: [{ case_id: 'refund-small', baseline: { passes: 1, trials: 1 }, new: { passes: 0, trials: 1 }, p: 0.25 }],
+    suspects: [],
+    removed: [],
   },
   cases: [
     {

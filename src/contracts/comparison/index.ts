@@ -7,7 +7,8 @@ export { SAYS_BYTES_MAX } from './case-rules.ts';
 export { checkNewSide } from './limit-rule.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
-export { type Decided, decideComparison, VERDICT_OF } from './decision.ts';
+export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';
+export { metricSentence } from './metrics.ts';
 export { EXIT_CODES } from './verdict-rule.ts';
 
 export const comparison: Contract = {

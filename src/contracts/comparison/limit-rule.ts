@@ -23,7 +23,8 @@ export function checkNewSide(
       ...(suite !== undefined && { suite }),
       ...(tags && { tags }),
       ...(severity !== undefined && { severity }),
-      tally: tallyOf(candidate.trials),
+      // Reruns were chosen by what the first trials showed, so they would move a rate.
+      tally: tallyOf(candidate.trials.filter(({ rerun }) => !rerun)),
     })),
   );
 }

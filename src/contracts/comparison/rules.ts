@@ -62,20 +62,29 @@ const CM4 = rule({
     'margin, alpha, confidence, critical and allow_removed, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
-    'measured is above limit for latency_ms and cost_usd, and below it for score',
+    'measured is what the metric got worse by, and the breaches are the regressions among the metrics of decision',
+    'without decision, which older comparisons lack: measured is above limit for latency_ms and cost_usd, and below it for score',
   ],
   fields: ['gate'],
-  *check({ gate: { tolerances, breaches } }) {
+  reads: ['decision'],
+  *check({ gate: { tolerances, breaches }, decision }) {
     yield* boundless(tolerances, 'gate.tolerances');
+    const found = decision?.metrics.filter(({ verdict }) => verdict === 'regression');
+    if (found && found.length !== breaches.length) yield must('gate.breaches', `must be ${found.length}`);
     for (const [index, { metric, limit, measured }] of breaches.entries()) {
-      if (!tolerances[metric]) yield must(`gate.breaches[${index}].metric`, 'has no tolerance that could be breached');
-      const isBeyond = metric === 'score' ? measured < limit : measured > limit;
-      if (!isBeyond) yield must(`gate.breaches[${index}].measured`, 'is within the limit');
+      const at = `gate.breaches[${index}]`;
+      if (!tolerances[metric]) yield must(`${at}.metric`, 'has no tolerance that could be breached');
+      if (found) {
+        const { metric: name, limit: bound, change } = found[index] ?? {};
+        if (metric !== name || limit !== bound || measured !== change) yield must(at, 'is not what the trials show');
+      } else if (metric === 'score' ? measured >= limit : measured <= limit) {
+        yield must(`${at}.measured`, 'is within the limit');
+      }
     }
   },
   breach: ({ gate, ...rest }) => ({
     ...rest,
-    gate: { ...gate, breaches: gate.breaches.map(breach => ({ ...breach, measured: breach.limit })) },
+    gate: { ...gate, breaches: [{ metric: 'latency_ms', limit: 1_000, measured: 900, message: 'Too slow.' }] },
   }),
 });
 

@@ -2,10 +2,12 @@ import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
 import { caseId, folderName } from '../artifacts/words.ts';
 import { caseGroupKeys, limitCheck } from '../gate/limits/shape.ts';
-import { gateKeys, gateMode, tolerances } from '../gate/shape.ts';
+import { gateKeys, tolerances } from '../gate/shape.ts';
 import { between, contentHashText, count, filledText, instant, matching, record, wordyText } from '../shape.ts';
 import { DECISION_CAUSES } from './causes.ts';
 import { trialKeys } from './trial.ts';
+
+const verdict = () => z.enum(['no_regression', 'regression', 'not_enough_evidence']);
 
 const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score']);
 
@@ -17,6 +19,8 @@ const side = record({
   environment_hash: z.nullable(contentHashText()),
   target_sha256: z.nullable(contentHashText()),
   cases_sha256: z.nullable(contentHashText()),
+  /** The model gave recorded answers, the same each time. */
+  replayed: z.optional(z.literal(true)),
 });
 
 const distribution = record({ mean: z.number(), p50: z.number(), p95: z.number() });
@@ -31,7 +35,16 @@ const metric = record({
   resampled: z.optional(count()),
 });
 
-const trials = record({ trials: z.array(record({ run_id: folderName(), ...trialKeys })) });
+const trials = record({
+  trials: z.array(
+    record({
+      run_id: folderName(),
+      ...trialKeys,
+      /** Asked again because the case looked broken. */
+      rerun: z.optional(z.literal(true)),
+    }),
+  ),
+});
 
 /** A place in a case artifact, or the case itself as it was sent. */
 const place = String.raw`(?:events\[\d{1,7}\]|proposed_actions\[\d{1,7}\]|proposed_actions|final_output|runner_failure|case)`;
@@ -79,6 +92,21 @@ const passes = record({ passes: count(), trials: count() });
 
 const finding = record({ case_id: caseId(), baseline: passes, new: passes, p: between(0, 1) });
 
+/** The mean pass rate over cases, with its 95 % interval. */
+const passRate = record({ rate: between(0, 1), low: between(0, 1), high: between(0, 1) });
+
+/** Whether a bound on time, cost or score is kept. Up is worse in `change`, `low` and `high`. */
+const metricFinding = record({
+  metric: metricName(),
+  bounds: z.enum(['ratio', 'difference', 'p95', 'score']),
+  limit: z.number(),
+  verdict: verdict(),
+  cases: count(),
+  change: z.nullable(z.number()),
+  low: z.nullable(z.number()),
+  high: z.nullable(z.number()),
+});
+
 /** What the trials show, by the tests of the gate. */
 const decision = record({
   cause: z.enum(DECISION_CAUSES),
@@ -87,6 +115,10 @@ const decision = record({
   drop: z.nullable(between(-1, 1)),
   high: z.nullable(between(-1, 1)),
   p: z.nullable(between(0, 1)),
+  /** The drop that a comparison of this size would show in four of five times. */
+  detectable: z.nullable(between(0, 1)),
+  rates: z.nullable(record({ baseline: passRate, new: passRate })),
+  metrics: z.array(metricFinding),
   broken: z.array(finding),
   suspects: z.array(finding),
   removed: z.array(caseId()),
@@ -96,12 +128,12 @@ export const comparisonShape = record({
   schema_version: z.literal('comparison.v1'),
   comparison_id: nameText(),
   generated_at: instant(),
-  verdict: z.enum(['no_regression', 'regression', 'not_enough_evidence']),
+  verdict: verdict(),
   reason: wordyText(),
   exit_code: z.literal([0, 1, 3]),
   gate: record({
     /** `statistical` stands only in comparisons that older versions made. */
-    mode: z.union([gateMode(), z.literal('statistical')]),
+    mode: z.enum(['strict', 'statistical', 'balanced', 'proven']),
     tolerances,
     ...gateKeys,
     breaches: z.array(record({ metric: metricName(), limit: z.number(), measured: z.number(), message: wordyText() })),

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { milliseconds } from '../artifacts/words.ts';
-import { between, record } from '../shape.ts';
+import { between, contentHashText, record } from '../shape.ts';
 
 /** Why a case has no verdict of its own: the classes of a failed attempt, or nothing at all that could be read. */
 const troubleClass = () =>
@@ -11,6 +11,8 @@ export const trialKeys = {
   verdict: z.enum(['pass', 'fail', 'error']),
   error_class: z.nullable(troubleClass()),
   output_hash: z.nullable(z.string()),
+  /** Of everything in the answer but its ids and times; absent where it was not taken. */
+  answer_hash: z.optional(contentHashText()),
   latency_ms: z.nullable(milliseconds()),
   cost_usd: z.nullable(z.number().check(z.gte(0))),
   score: z.nullable(between(0, 1)),

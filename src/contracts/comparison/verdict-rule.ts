@@ -19,7 +19,7 @@ export const CM3 = rule({
     'verdict is regression where a limit on the new side is not met, whatever else was found',
     'else it is not_enough_evidence where the sides are not comparable, or one of them has no trial',
     'else it is regression where there is a breach',
-    'else it is the verdict that the cause of decision leads to',
+    'else it is the verdict that the cause of decision leads to, and not no_regression where a metric of decision is not settled',
     'without decision, which older comparisons lack: regression where mode is strict and a case has regressed, or mode is statistical, more broke than mended, and p_value is below 0.05',
     'it is not no_regression where a greater share of the cases is missing than missing_max_ratio, or 0.05, allows',
   ],
@@ -29,7 +29,7 @@ export const CM3 = rule({
     if (exit_code !== EXIT_CODES[verdict]) yield must('exit_code', `must be ${EXIT_CODES[verdict]} with this verdict`);
     const isHopeless =
       comparability.state === 'not_comparable' || sides.baseline.trials === 0 || sides.new.trials === 0;
-    const found = decision ? VERDICT_OF[decision.cause] : isWorse({ gate, summary, statistics }) ? 'regression' : undefined;
+    const found = foundIn(decision) ?? (isWorse({ gate, summary, statistics }) ? 'regression' : undefined);
     const isBroken = gate.checks?.some(({ is_met }) => !is_met) === true;
     const isRegression = isBroken || (!isHopeless && (gate.breaches.length > 0 || found === 'regression'));
     const isThin = summary.missing > (gate.missing_max_ratio ?? MISSING_MAX_RATIO) * summary.cases;
@@ -46,6 +46,13 @@ export const CM3 = rule({
   breach: comparison => ({ ...comparison, verdict: 'no_regression', exit_code: 0 }),
 });
 
+function foundIn(decision: Decision | undefined): Comparison['verdict'] | undefined {
+  if (!decision) return undefined;
+  const found = VERDICT_OF[decision.cause];
+  const isOpen = decision.metrics.some(({ verdict }) => verdict === 'not_enough_evidence');
+  return found === 'no_regression' && isOpen ? 'not_enough_evidence' : found;
+}
+
 /** How older versions decided. */
 function isWorse({ gate, summary, statistics }: Pick<Comparison, 'gate' | 'summary' | 'statistics'>): boolean {
   if (gate.mode === 'strict') return summary.regressed > 0;
@@ -58,21 +65,21 @@ export const CM11 = rule({
   title: 'Decision Follows From Trials',
   why: 'The verifier decides again from the same trials, so a changed number cannot carry a verdict.',
   asks: [
-    'decision, if present, has cause, cases, drop, high, p, broken, suspects and removed',
+    'decision, if present, has cause, cases, drop, high, p, detectable, rates, metrics, broken, suspects and removed',
     'each is what the gate computes from the trials of the cases and from its own settings',
-    'drop, high and p are null where no case has trials on both sides, or mode is strict',
+    'drop, high, p and detectable are null where no case has trials on both sides, or mode is strict',
     'mode is not statistical where decision is present',
   ],
   fields: ['decision'],
-  reads: ['gate', 'cases[].baseline', 'cases[].new', 'summary.without_expectations'],
-  *check({ decision, gate, cases, summary }) {
+  reads: ['gate', 'cases[].baseline', 'cases[].new', 'sides', 'summary.without_expectations'],
+  *check({ decision, gate, cases, sides, summary }) {
     if (!decision) return;
     const { mode } = gate;
     if (mode === 'statistical') {
       yield must('gate.mode', 'must be balanced, proven or strict');
       return;
     }
-    const again = decideComparison({ ...gate, mode }, cases, summary.without_expectations ?? 0).decision;
+    const again = decideComparison({ ...gate, mode }, { cases, sides, summary }).decision;
     for (const key of Object.keys(again) as (keyof Decision)[]) {
       if (!isSame(decision[key], again[key])) yield must(`decision.${key}`, 'is not what the trials show');
     }

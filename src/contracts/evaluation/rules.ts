@@ -63,8 +63,9 @@ const EV4 = rule({
     'no case_id stands twice, and upper and lower case are the same',
     'case_sha256 is the content hash of id, input, expected and metadata of the case',
     'output_hash is a string of at most 200 characters, or null',
+    'answer_hash, if present, is the content hash of output, events and actions, without their ids and times',
   ],
-  fields: ['cases', 'cases[].case_id', 'cases[].case_sha256', 'cases[].output_hash'],
+  fields: ['cases', 'cases[].case_id', 'cases[].case_sha256', 'cases[].output_hash', 'cases[].answer_hash'],
   *check({ cases }) {
     const repeated = firstRepeated(cases.map(({ case_id }) => case_id.toLowerCase()));
     if (repeated !== undefined) yield must(`cases[${repeated}].case_id`, 'is that of an earlier case');

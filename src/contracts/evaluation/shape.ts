@@ -40,6 +40,8 @@ const judgedCase = record({
   assertions: z.array(assertion),
   metrics,
   output_hash: z.nullable(matching(/^[^]{0,200}$/u, 'a string of at most 200 characters')),
+  /** Of output, events and actions without their ids and times. Absent where there is no answer. */
+  answer_hash: z.optional(contentHashText()),
 });
 
 const sums = {

@@ -49,9 +49,9 @@ export function isAllFailing(cases: readonly JudgedCase[]): boolean {
 }
 
 /** A judged case as one trial. */
-export function trialOf({ verdict, error_class, output_hash, metrics }: JudgedCase): Trial {
+export function trialOf({ verdict, error_class, output_hash, answer_hash, metrics }: JudgedCase): Trial {
   const { latency_ms, cost_usd, score } = metrics;
-  return { verdict, error_class, output_hash, latency_ms, cost_usd, score };
+  return { verdict, error_class, output_hash, ...(answer_hash && { answer_hash }), latency_ms, cost_usd, score };
 }
 
 function isJudged({ status }: Assertion): boolean {

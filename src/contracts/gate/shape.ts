@@ -7,7 +7,7 @@ const atLeastNothing = () => z.number().check(z.gte(0));
 
 /** How much more of something is still allowed. */
 const increase = record({
-  statistic: z.enum(['mean', 'p50', 'p95']),
+  statistic: z.optional(z.enum(['mean', 'p50', 'p95'])),
   max_increase_ratio: z.optional(atLeastNothing()),
   max_increase: z.optional(atLeastNothing()),
 });
@@ -18,7 +18,7 @@ export const tolerances = record({
   score: z.optional(record({ max_decrease: between(0, 1) })),
 });
 
-export const gateMode = () => z.enum(['balanced', 'proven', 'strict']);
+export const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
 
 /** A number between 0 and 1, and neither of them. */
 const share = () => z.number().check(z.gt(0), z.lt(1));

@@ -47,7 +47,7 @@ describe('a single case', () => {
     expect(few).toMatchObject({ verdict: 'not_enough_evidence', exitCode: 3, suspects: [{ case: 'case-0' }] });
     const enough = decideCases(casesOf('9/9 0/9', ...many(99, '3/3 3/3')));
     expect(enough).toMatchObject({ verdict: 'regression', exitCode: 1, broken: [{ case: 'case-0' }] });
-    expect(enough.reason).toBe('1 of 100 cases broke, beyond chance: case-0 (9/9 → 0/9).');
+    expect(enough.reason).toBe('1 of 100 cases broke, beyond chance: “case-0” (9/9 → 0/9).');
   });
 
   test('with many trials is judged by mid-p', () => {
@@ -114,7 +114,7 @@ describe('the suite', () => {
     expect(decideCases(cases).verdict).toBe('no_regression');
     expect(decideCases(cases, { missingMaxRatio: 0.03 })).toMatchObject({ cause: 'missing', exitCode: 3 });
     expect(decideCases(cases, { critical: ['case-99'] }).reason).toBe(
-      'A critical case is missing on one side: case-99.',
+      'A critical case is missing on one side: “case-99”.',
     );
   });
 
@@ -129,7 +129,7 @@ describe('the strict mode', () => {
   test('fails for any case that always passed and now always fails', () => {
     expect(decideCases(casesOf('1/1 0/1', ...many(99, '1/1 1/1')), { mode: 'strict' })).toMatchObject({
       verdict: 'regression',
-      reason: '1 of 100 cases always passed before and never passes now: case-0 (1/1 → 0/1).',
+      reason: '1 of 100 cases always passed before and never passes now: “case-0” (1/1 → 0/1).',
     });
   });
 

@@ -54,13 +54,13 @@ describe('a limit on counts', () => {
     expect(checked({ [limit]: measured }, cases)).toMatchObject({ limit, measured, is_met: true });
     const broken = checked({ [limit]: measured - 1 }, cases);
     expect(broken).toMatchObject({ measured, allowed: measured - 1, is_met: false });
-    expect(broken.message).toContain(`(${limit}): ${names.join(', ')}.`);
+    expect(broken.message).toContain(`(${limit}): ${names.map(name => `“${name}”`).join(', ')}.`);
   });
 
   test('names at most five cases', () => {
     const cases = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`case-${index}`, [FAIL]]));
     expect(checked({ max_failing: 0 }, cases).message).toBe(
-      '8 of 8 cases fail, and none may (max_failing): case-0, case-1, case-2, case-3, case-4, 3 more.',
+      '8 of 8 cases fail, and none may (max_failing): “case-0”, “case-1”, “case-2”, “case-3”, “case-4”, 3 more.',
     );
   });
 });
@@ -142,7 +142,7 @@ describe('a limit for which nothing was measured is not met, and says what is no
       counted({ a: [PASS] }, { tags: ['billing'] }),
     );
     expect(check).toMatchObject({ of: 'tag', name: 'biling', measured: null, is_met: false });
-    expect(check?.message).toBe('Tag biling: max_failing cannot be judged: no case has this tag.');
+    expect(check?.message).toBe('Tag “biling”: max_failing cannot be judged: no case has this tag.');
   });
 });
 
@@ -169,7 +169,7 @@ test('limits per suite, tag and severity count their own cases only, in an order
     'severity low true',
   ]);
   expect(unmetText(checks)).toBe(
-    'Suite refunds: 1 of 1 case fails, and none may (max_failing): a. 3 more limits are not met.',
+    'Suite “refunds”: 1 of 1 case fails, and none may (max_failing): “a”. 3 more limits are not met.',
   );
   expect(unmetText(checks.filter(({ is_met }) => is_met))).toBeUndefined();
 });

@@ -1,6 +1,9 @@
 export type { Count } from './case-test.ts';
 export { type AgainOptions, askAgain, casesToAskAgain } from './again.ts';
-export { type CaseMeasure, decideMetric, type MetricDecision, type MetricOptions } from './metric.ts';
+export type { PassRate } from './pass-rate.ts';
+export { named } from './sentence.ts';
+export { readSuite } from './suite-test.ts';
+export { type CaseMeasure, decideMetric, METRIC_CASES_MIN, type MetricDecision, type MetricOptions } from './metric.ts';
 export { type CaseTrials, countTrials, type GateTrial, type SideTrials } from './trials.ts';
 export {
   type CaseFinding,

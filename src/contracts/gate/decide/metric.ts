@@ -7,8 +7,11 @@ export interface CaseMeasure {
 }
 
 export interface MetricOptions {
-  /** `ratio`: more is worse, and `limit` 0.2 allows a fifth more. `score`: less is worse, and `limit` is in its unit. */
-  readonly kind: 'ratio' | 'score';
+  /**
+   * `ratio`: more is worse, and `limit` 0.2 allows a fifth more. `difference`: more is worse, and `limit` is in the unit of
+   * the metric. `score`: the same, and less is worse.
+   */
+  readonly kind: 'ratio' | 'difference' | 'score';
   readonly limit: number;
   /** How sure "within the limit" must be: 0.95. */
   readonly confidence?: number;
@@ -36,7 +39,7 @@ export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOpt
     if (change !== undefined) changes.push(change);
   }
   const cases = changes.length;
-  if (cases < CASES_MIN) return { verdict: 'not_enough_evidence', cases, change: null, low: null, high: null };
+  if (cases < METRIC_CASES_MIN) return { verdict: 'not_enough_evidence', cases, change: null, low: null, high: null };
   const mean = changes.reduce((sum, change) => sum + change, 0) / cases;
   const squares = changes.reduce((sum, change) => sum + (change - mean) ** 2, 0);
   const error = Math.sqrt(squares / (cases * (cases - 1)));
@@ -55,11 +58,12 @@ export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOpt
 }
 
 /** Fewer cases say nothing of their spread. */
-const CASES_MIN = 6;
+export const METRIC_CASES_MIN = 6;
 
 function changeOf({ baseline, candidate }: CaseMeasure, kind: MetricOptions['kind']): number | undefined {
   if (baseline.length === 0 || candidate.length === 0) return undefined;
   if (kind === 'score') return meanOf(baseline) - meanOf(candidate);
+  if (kind === 'difference') return meanOf(candidate) - meanOf(baseline);
   // A ratio of nothing is unknown.
   if (![...baseline, ...candidate].every(value => value > 0)) return undefined;
   return meanOf(candidate.map(Math.log)) - meanOf(baseline.map(Math.log));

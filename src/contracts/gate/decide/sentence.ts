@@ -47,10 +47,15 @@ function someOf(found: readonly CaseFinding[], cases: number): string {
 
 /** The first few, and how many more there are. */
 function listed(found: readonly CaseFinding[]): string {
-  return named(found.map(one => `${one.case} (${share(one.baseline)} → ${share(one.candidate)})`));
+  return firstOf(found.map(one => `“${one.case}” (${share(one.baseline)} → ${share(one.candidate)})`));
 }
 
-function named(names: readonly string[]): string {
+/** Names in quotes, the first few of them. */
+export function named(names: readonly string[]): string {
+  return firstOf(names.map(name => `“${name}”`));
+}
+
+function firstOf(names: readonly string[]): string {
   const more = names.length - LISTED_MAX;
   return [...names.slice(0, LISTED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }

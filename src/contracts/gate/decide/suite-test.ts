@@ -15,6 +15,8 @@ export interface SuiteReading {
   readonly p: number;
   /** The largest drop that the trials do not rule out. */
   readonly high: number;
+  /** The drop that as many trials as these would show in four of five times. */
+  readonly detectable: number;
   /** How many more trials of every case would settle it in four of five times; null beyond 1,000. */
   readonly moreTrials: number | null;
 }
@@ -38,6 +40,9 @@ export function readSuite(pairs: readonly CasePair[], levels: SuiteLevels): Suit
     drop,
     p: drop > 0 ? rounded(permutationP(pairs)) : 1,
     high: rounded(upperBound(drop, spread, levels)),
+    detectable: rounded(
+      Math.min(1, (normalQuantile(levelFor(levels.worse, levels.looks)) + POWER) * Math.sqrt(spread.atLeast)),
+    ),
     moreTrials: moreTrials(drop, spread, levels),
   };
 }

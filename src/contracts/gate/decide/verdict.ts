@@ -1,4 +1,5 @@
 import { caseP, type Count, rejectionLimit } from './case-test.ts';
+import { type PassRate, passRate } from './pass-rate.ts';
 import { isVaried, levelFor, LOOKS_MAX, readSuite, type SuiteReading } from './suite-test.ts';
 import { reasonFor } from './sentence.ts';
 import { allOf, type CaseTrials, countTrials, type GateTrial } from './trials.ts';
@@ -58,6 +59,10 @@ export interface GateDecision {
   readonly high: number | null;
   /** How likely the drop is if nothing has changed; null without cases. */
   readonly p: number | null;
+  /** The drop that a comparison with as many trials would show in four of five times; null without cases. */
+  readonly detectable: number | null;
+  /** How often the cases of each side pass, over planned trials; null without cases. */
+  readonly rates: { readonly baseline: PassRate; readonly candidate: PassRate } | null;
   /** About how many more trials of every case on both sides would settle it; null where it is settled, or never would be. */
   readonly moreTrials: number | null;
 }
@@ -95,6 +100,8 @@ export function decideCases(cases: readonly CaseTrials[], options: GateOptions =
     drop: suite?.drop ?? null,
     high: suite?.high ?? null,
     p: suite?.p ?? null,
+    detectable: suite?.detectable ?? null,
+    rates: both.length === 0 ? null : ratesOf(both),
     moreTrials: isOpen ? (suite?.moreTrials ?? null) : null,
   };
 }
@@ -145,7 +152,8 @@ function causeOf({ rules, total, cases, broken, suspects, missing, suite }: Foun
   const isSafe = suite !== undefined && suite.high <= rules.margin;
   const level = levelFor(rules.alpha / 2, rules.looks);
   if (broken.length > 0) return 'broken';
-  if (suite && suite.drop > 0 && suite.p <= level && !isSafe) return 'worse';
+  // Below the level and not at it: a single case that went from 3/3 to 0/3 lies exactly there, and is a matter of its own test.
+  if (suite && suite.drop > 0 && suite.p < level && !isSafe) return 'worse';
   if (missing.length > rules.missingMaxRatio * total || missing.some(id => rules.critical.has(id))) return 'missing';
   if (suspects.length > 0) return 'suspect';
   if (rules.identical) return 'identical';
@@ -188,6 +196,13 @@ function levelsOf({ margin, alpha, confidence, looks }: Rules) {
 /** Trials that were asked again cannot make a pair: without planned ones the case was never part of the suite. */
 export function isPaired({ baseline, candidate }: CaseTrials): boolean {
   return baseline.planned.trials > 0 && candidate.planned.trials > 0;
+}
+
+function ratesOf(cases: readonly CaseTrials[]) {
+  return {
+    baseline: passRate(cases.map(({ baseline }) => baseline.planned)),
+    candidate: passRate(cases.map(({ candidate }) => candidate.planned)),
+  };
 }
 
 function plannedOf({ baseline, candidate }: CaseTrials) {

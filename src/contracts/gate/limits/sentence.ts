@@ -1,3 +1,4 @@
+import { named } from '../decide/index.ts';
 import type { CountedCase, Group } from './check.ts';
 import type { LimitCheck, LimitName } from './shape.ts';
 
@@ -11,7 +12,7 @@ interface Found {
 /** A limit in a sentence: what was measured, and what is allowed. */
 export function measuredText(group: Group, limit: LimitName, { value, allowed, counted }: Found): string {
   const text = WORDS[limit]({ value, allowed, cases: group.cases.length });
-  const names = counted.length > 0 && value > allowed ? `: ${named(counted)}` : '';
+  const names = counted.length > 0 && value > allowed ? `: ${named(counted.map(({ case_id }) => case_id))}` : '';
   return `${prefix(group)}${text} (${limit})${names}.`;
 }
 
@@ -46,7 +47,7 @@ const WORDS: Readonly<Record<LimitName, (told: Told) => string>> = {
 };
 
 function prefix({ of, name }: Group): string {
-  return name === null ? '' : `${of[0]?.toUpperCase()}${of.slice(1)} ${name}: `;
+  return name === null ? '' : `${of[0]?.toUpperCase()}${of.slice(1)} “${name}”: `;
 }
 
 function shareOf({ value, cases }: Told): string {
@@ -56,14 +57,6 @@ function shareOf({ value, cases }: Told): string {
 function atMost({ allowed }: Told): string {
   return allowed === 0 ? 'none' : `at most ${allowed}`;
 }
-
-function named(cases: readonly CountedCase[]): string {
-  const more = cases.length - NAMED_MAX;
-  const ids = cases.slice(0, NAMED_MAX).map(({ case_id }) => case_id);
-  return [...ids, ...(more > 0 ? [`${more} more`] : [])].join(', ');
-}
-
-const NAMED_MAX = 5;
 
 /** Rounded down, so that a rate below its limit does not look like it. */
 function percent(share: number): string {

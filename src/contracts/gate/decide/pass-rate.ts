@@ -1,0 +1,28 @@
+import type { Count } from './case-test.ts';
+import { normalQuantile } from './distributions.ts';
+
+/** How often cases pass, and between which bounds that lies for cases like these. */
+export interface PassRate {
+  readonly rate: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * The mean pass rate over cases with its 95 % interval (Wilson's). A case counts once however often it was tried, because
+ * trials of one case are alike.
+ */
+export function passRate(cases: readonly Count[]): PassRate {
+  const n = cases.length;
+  const rate = cases.reduce((sum, { passes, trials }) => sum + passes / trials, 0) / n;
+  const middle = (rate + Z ** 2 / (2 * n)) / (1 + Z ** 2 / n);
+  const reach = (Z * Math.sqrt((rate * (1 - rate)) / n + (Z / (2 * n)) ** 2)) / (1 + Z ** 2 / n);
+  return { rate: rounded(rate), low: rounded(Math.max(0, middle - reach)), high: rounded(Math.min(1, middle + reach)) };
+}
+
+const Z = normalQuantile(0.025);
+
+/** The last digits depend on the order of the cases. */
+function rounded(value: number): number {
+  return Math.round(value * 1e12) / 1e12;
+}
