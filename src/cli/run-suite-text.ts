@@ -47,48 +47,46 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
 
 /** The same for people: whether it may pass, then each run. */
 export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
-  const { version, runs, keyId } = result;
-  const lines = runs.flatMap(run => {
-    const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
-    const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
-    return [
-      `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
-      ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
-      ...troubles
-        .slice(0, 3)
-        .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
-      ...judgedLines(run, paint),
-      isOpen
-        ? `  resume    proctor run suite --resume ${wordFor(place)}`
-        : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
-      ...(isOpen
-        ? []
-        : [
-            paint(
-              'faint',
-              `            ${sealedText(keyId)} · proctor show ${wordFor(place)} · proctor compare · proctor report`,
-            ),
-          ]),
-    ];
-  });
+  const lines = result.runs.flatMap(run => runLines(run, result, paint));
   return `${[...gateLines(result, paint), ...lines].join('\n')}\n`;
+}
+
+function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
+  const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
+  const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+  return [
+    `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
+    ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
+    ...troubles
+      .slice(0, 3)
+      .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
+    ...judgedLines(run, paint),
+    isOpen
+      ? `  resume    proctor run suite --resume ${wordFor(place)}`
+      : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
+    ...(isOpen
+      ? []
+      : [
+          paint(
+            'faint',
+            `            ${sealedText(keyId)} · proctor show ${wordFor(place)} · proctor compare · proctor report`,
+          ),
+        ]),
+  ];
 }
 
 /** What makes a run fail, though every case was answered; and that limits are met, where there are any. */
 function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint): string[] {
   const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
   const isOver = runs.every(({ isOpen }) => !isOpen);
-  return [
+  const bad = [
     ...(isAllFailing ? ['Every case that was judged fails.'] : []),
     ...(checks === null && isOver ? [NOT_CHECKED] : []),
     ...unmet.map(({ message }) => printable(message)),
-  ]
-    .map(line => `${paint('bad', '✗')} ${line}`)
-    .concat(
-      checks !== null && checks.length > 0 && unmet.length === 0
-        ? [`${paint('good', '✓')} ${checks.length === 1 ? 'The limit is' : `All ${checks.length} limits are`} met.`]
-        : [],
-    );
+  ].map(line => `${paint('bad', '✗')} ${line}`);
+  if (!checks || checks.length === 0 || unmet.length > 0) return bad;
+  const all = checks.length === 1 ? 'The limit is' : `All ${checks.length} limits are`;
+  return [...bad, `${paint('good', '✓')} ${all} met.`];
 }
 
 const NOT_CHECKED = 'The limits cannot be judged, because not every repetition was judged here.';

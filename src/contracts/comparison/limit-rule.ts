@@ -2,6 +2,7 @@ import { checkFindings } from '../evaluation/gate-rule.ts';
 import {
   type AskedLimits,
   checkLimits,
+  type CountedCase,
   LIMIT_ASKS,
   type LimitCheck,
   limitFindings,
@@ -10,23 +11,17 @@ import {
 import { rulesFor } from '../rule.ts';
 import type { ComparedCase, Comparison } from './shape.ts';
 
+type NewSide = Pick<ComparedCase, 'case_id' | 'suite' | 'tags' | 'severity' | 'new'>;
+
 /** Checks the limits of a gate on the new side alone. A case that only the baseline has is not one of its cases. */
-export function checkNewSide(
-  asked: AskedLimits,
-  cases: readonly Pick<ComparedCase, 'case_id' | 'suite' | 'tags' | 'severity' | 'new'>[],
-): LimitCheck[] {
-  const known = cases.filter(one => one.new.trials.length > 0);
-  return checkLimits(
-    asked,
-    known.map(({ case_id, suite, tags, severity, new: candidate }) => ({
-      case_id,
-      ...(suite !== undefined && { suite }),
-      ...(tags && { tags }),
-      ...(severity !== undefined && { severity }),
-      // Reruns were chosen by what the first trials showed, so they would move a rate.
-      tally: tallyOf(candidate.trials.filter(({ rerun }) => !rerun)),
-    })),
-  );
+export function checkNewSide(asked: AskedLimits, cases: readonly NewSide[]): LimitCheck[] {
+  return checkLimits(asked, cases.filter(one => one.new.trials.length > 0).map(countedCase));
+}
+
+/** Reruns were chosen by what the first trials showed, so they would move a rate. */
+function countedCase({ case_id, suite, tags, severity, new: candidate }: NewSide): CountedCase {
+  const tally = tallyOf(candidate.trials.filter(({ rerun }) => !rerun));
+  return { case_id, suite, tags, severity, tally };
 }
 
 const rule = rulesFor<Comparison>();

@@ -29,7 +29,7 @@ const CHECK_BROKE: Trial = { ...PASS, verdict: 'error', error_class: 'other', sc
 type Cases = Readonly<Record<string, readonly Trial[]>>;
 
 function counted(cases: Cases, group: object = {}) {
-  return Object.entries(cases).map(([case_id, trials]) => ({ case_id, ...group, tally: tallyOf(trials) }));
+  return Object.entries(cases).map(([case_id, trials]) => Object.assign({ case_id, tally: tallyOf(trials) }, group));
 }
 
 /** The one check of one limit on all cases. */
@@ -131,7 +131,7 @@ describe('a limit for which nothing was measured is not met, and says what is no
     ['max_cost_usd', { a: [{ ...PASS, cost_usd: null }] }, 'no answer says what it cost'],
     ['max_latency_ms', { a: [TIMEOUT] }, 'no answer was timed'],
   ] as const)('%s', (limit, cases, why) => {
-    const check = checked({ [limit]: 1 }, cases as Cases);
+    const check = checked({ [limit]: 1 }, cases);
     expect(check).toMatchObject({ measured: null, is_met: false });
     expect(check.message).toContain(`${limit} cannot be judged: ${why}`);
   });

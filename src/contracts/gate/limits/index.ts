@@ -1,4 +1,4 @@
-export { checkLimits, hasLimits, limitsIn } from './check.ts';
+export { checkLimits, type CountedCase, hasLimits, limitsIn } from './check.ts';
 export { LIMIT_ASKS, limitFindings, soundLimits } from './findings.ts';
 export { checkRun } from './judged.ts';
 export {
