@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import { type Comparison, comparison as comparisonContract } from '../../src/contracts/comparison/index.ts';
 import { type Evaluation, evaluation as contract } from '../../src/contracts/evaluation/index.ts';
 import { Place, until } from '../runs-support.ts';
-import { judged, type Ran } from '../support.ts';
+import { judged, type Ran, rulesOf } from '../support.ts';
 import { Agent, answersWell, answerTo, hangs, json } from './agent.ts';
 
 type Behaviours = NonNullable<ConstructorParameters<typeof Agent>[0]>;
@@ -190,8 +190,7 @@ describe('a limit on a run', () => {
       { ...gate, checks: [] },
       { ...gate, earlier: { run_ids: ['r0'], seals: [told.seal_sha256], cases: [] } },
     ]) {
-      const { violations } = await judged(contract, { ...told, gate: forged });
-      expect(new Set(violations.map(({ rule_id }) => rule_id))).toEqual(new Set(['EV8']));
+      expect(new Set(rulesOf(await judged(contract, { ...told, gate: forged })))).toEqual(new Set(['EV8']));
     }
   });
 
@@ -283,6 +282,15 @@ describe('a limit on a comparison', () => {
     });
     expect((await proctor('verify', 'compared')).code).toBe(0);
     expect((await proctor('compare', '--max-failing', '1')).code).not.toBe(1);
+    const { gate } = comparison;
+    const met = gate.checks?.map(check => ({ ...check, is_met: true }));
+    for (const [forged, rules] of [
+      [{ ...comparison, verdict: 'no_regression', exit_code: 0 }, ['CM3']],
+      [{ ...comparison, verdict: 'no_regression', exit_code: 0, gate: { ...gate, checks: met } }, ['CM13']],
+      [{ ...comparison, verdict: 'no_regression', exit_code: 0, gate: { ...gate, checks: [] } }, ['CM13']],
+    ] as const) {
+      expect(rulesOf(await judged(comparisonContract, forged))).toEqual(rules);
+    }
   });
 
   test('holds without a baseline, and where the sides cannot be compared', async () => {
