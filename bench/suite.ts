@@ -39,7 +39,7 @@ const ROLES: Readonly<Record<string, (...args: string[]) => Promise<void> | void
         baseline: baseline,
         candidate: candidate,
         cwd: cwd,
-        again: true,
+        rejudge: true,
       });
     }),
 };

@@ -1,16 +1,21 @@
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
+import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
+import type { Comparison } from '../contracts/comparison/index.ts';
+import type { AgainOptions } from '../tool/ask-again.ts';
 import { compareRuns } from '../tool/compare.ts';
 import type { Format } from '../tool/formats.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
-import { type LimitFlags, limitsOf } from './limit-flags.ts';
+import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
+import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
+import { counted } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export interface CompareFlags extends LimitFlags {
@@ -18,7 +23,18 @@ export interface CompareFlags extends LimitFlags {
   readonly allowRemoved?: true;
   readonly format?: readonly Format[];
   readonly out?: string;
+  readonly rejudge?: true;
   readonly again?: true;
+  readonly againTrials?: number;
+  readonly againTime?: number;
+  readonly againCost?: number;
+  readonly baseUrl?: string;
+  readonly baselineUrl?: string;
+  readonly script?: string;
+  readonly baselineScript?: string;
+  readonly policy?: string;
+  readonly dir?: string;
+  readonly header?: readonly string[];
   readonly key?: string;
   readonly json?: true;
 }
@@ -37,7 +53,8 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       ...(limits && { limits }),
       ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.out !== undefined && { out: flags.out }),
-      ...(flags.again && { again: true }),
+      ...(flags.rejudge && { rejudge: true }),
+      ...againOf(flags),
       ...(flags.key !== undefined && { key: flags.key }),
       signal: interrupt.signal,
     });
@@ -50,6 +67,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       stdout.write(judgementLine(judgements, paintFor(1)));
       stdout.write(await terminalText({ comparison }, paintFor(1)));
       if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
+      stdout.write(againText(comparison, baseline, candidate));
       for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
     }
     await addStepSummary({ comparison, folders: { baseline: [], new: [] } });
@@ -65,6 +83,53 @@ const MAKE_ONE = `
     proctor run suite CASES --base-url URL --as baseline
     proctor baseline accept baseline
 `;
+
+/** Whom to ask again, and within which budget. */
+function againOf(flags: CompareFlags): { again?: AgainOptions } {
+  const { again, againTrials, againTime, againCost, baseUrl, baselineUrl, script, baselineScript, policy, dir } = flags;
+  const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
+  const targets = { baseUrl, baselineUrl, script, baselineScript, policy, dir };
+  const said = Object.entries({ ...given, ...targets }).filter(([, value]) => value !== undefined);
+  if (!again) {
+    if (said.length === 0 && flags.header === undefined) return {};
+    throw new Fault('usage', 'A target and a budget are of use only where cases are asked again: --again.');
+  }
+  const paint = paintFor(2);
+  return {
+    again: {
+      ...Object.fromEntries(said),
+      headers: (flags.header ?? []).map(headerOf),
+      variable: name => process.env[name],
+      environment: process.env,
+      onRound: ({ round, cases, sides }) =>
+        stderr.write(
+          `  asking again  round ${round}: ${counted(cases, 'case')}, ${sides === 'both' ? 'both sides' : 'the new side'}\n`,
+        ),
+      onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
+    },
+  };
+}
+
+/** What was asked again, or the command that would ask. */
+function againText({ decision, again }: Comparison, baseline: string, candidate: string): string {
+  if (again) {
+    const sides = again.sides === 'both' ? 'both sides' : 'the new side only';
+    const trials =
+      again.trials === 0 ? 'No case was asked again' : `${counted(again.trials, 'trial')} asked again on ${sides}`;
+    return `\n  ${trials}; ${STOPPED[again.stopped]}.\n`;
+  }
+  if (decision?.cause !== 'suspect') return '';
+  return `\n  To ask suspects again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
+}
+
+const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], string>> = {
+  settled: 'none is left that more trials would settle',
+  trials: 'the next round would exceed the budget of trials (--again-trials)',
+  time: 'the time for it is up (--again-time)',
+  cost: 'the budget is used up (--again-cost)',
+  cost_unknown: 'a case did not tell its cost, so a budget in dollars cannot be kept (--again-cost)',
+  cancelled: 'it was cancelled',
+};
 
 /** The name of a mode, or the file of a gate. */
 function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {

@@ -87,7 +87,22 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
   addLimitFlags(compare)
     .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
     .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
-    .option('--again', 'judge the runs again, whatever evaluation lies in their folders')
+    .option('--again', 'ask cases that look broken again, on both sides where the baseline can be asked')
+    .option(
+      '--again-trials <count>',
+      'with --again: at most so many cases, each side counted (default: 200)',
+      atLeastOne,
+    )
+    .option('--again-time <time>', 'with --again: no round begins after this time (default: 10m)', duration)
+    .option('--again-cost <usd>', 'with --again: no round begins after so many US dollars', dollars)
+    .option('--base-url <url>', 'with --again: where the new version answers, if not where its runs asked')
+    .option('--baseline-url <url>', 'with --again: where the version of the baseline answers')
+    .option('--script <file>', 'with --again: the script that the new runs asked')
+    .option('--baseline-script <file>', 'with --again: the script that the runs of the baseline asked')
+    .option('--policy <file>', 'with --again: the policy file of the agent that the new runs asked')
+    .option('--dir <folder>', 'with --again: the folder that this agent works on clones of (default: .)')
+    .option('--header <header>', "with --again: a header that the runs sent, as 'NAME: env:VARIABLE'", collect)
+    .option('--rejudge', 'judge the runs again, whatever evaluation lies in their folders')
     .option(
       '--key <file>',
       'the public key that an accepted baseline must be signed with (default: that of this place)',
@@ -150,6 +165,7 @@ Exit codes:
 
 Examples:
   proctor compare                                         the newest baseline and the newest new run
+  proctor compare --again --baseline-url http://old:8080  ask suspects again, on both sides
   proctor compare proctor-baseline.json latest --format junit,md`;
 
 const RESEND_EXITS = `

@@ -20,14 +20,9 @@ export type Gate = Omit<GateFile, 'schema_version' | 'mode' | 'tolerances' | 'mi
 };
 
 /** A gate out of what its file says, and of what the file leaves open. */
-export function gateOf({
-  schema_version: _,
-  mode = 'balanced',
-  tolerances = {},
-  missing_max_ratio = MISSING_MAX_RATIO,
-  ...others
-}: Partial<GateFile>): Gate {
-  return { mode, tolerances, missing_max_ratio, ...others };
+export function gateOf(file: Partial<GateFile>): Gate {
+  const { schema_version: _version, mode, tolerances = {}, missing_max_ratio = MISSING_MAX_RATIO, ...others } = file;
+  return { mode: mode ?? 'balanced', tolerances, missing_max_ratio, ...others };
 }
 
 export type Measured = Pick<Comparison, 'summary' | 'sides' | 'cases'> & { readonly comparability: Comparability };

@@ -10,6 +10,7 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
   const suite = readSuite(folder);
   return {
     runId: suite.run.run_id,
+    ...(suite.request.rerun && { isRerun: true }),
     folder,
     sealSha256: suite.sealSha256,
     evaluation,

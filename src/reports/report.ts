@@ -151,6 +151,6 @@ export function causesNote({ sides, cases }: Comparison): string | undefined {
   return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 
-export function probability(p: number): string {
+function probability(p: number): string {
   return p < 0.0001 ? 'less than 0.0001' : figure(p);
 }

@@ -6,6 +6,7 @@ import { makeFolders, modesIn } from '../base/private.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Side } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
+import type { AgainOptions } from './ask-again.ts';
 import type { Format } from './formats.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
 import { writeReports } from './report.ts';
@@ -22,7 +23,10 @@ export interface CompareOptions extends GateSettings {
   readonly formats?: readonly Format[];
   /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
   readonly out?: string;
-  readonly again?: boolean;
+  /** Judges the runs again, whatever evaluation lies in their folders. */
+  readonly rejudge?: boolean;
+  /** Asks cases that look broken again before it decides. */
+  readonly again?: AgainOptions;
   /** The file of the public key that a baseline must be signed with; else that of this place, if it has a key. */
   readonly key?: string;
   /** The file of the key that the comparison is signed with; else that of `.proctor`, if it has one. */
@@ -45,17 +49,23 @@ export interface Compared {
 /** Says whether a new side is worse than its baseline, and writes down why. */
 export async function compareRuns(options: CompareOptions): Promise<Compared> {
   checkCompareOptions(options);
-  const { cwd = process.cwd(), formats = ['html'], signal, again } = options;
+  const { cwd = process.cwd(), formats = ['html'], signal, rejudge } = options;
   const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const gate = await gateFor(options, cwd);
   const signer = await signerAt(cwd, options.signingKey);
   const key = await checkerAt(cwd, options);
-  const judge: Judge = { home, key, ...(signal && { signal }), ...(again !== undefined && { again }) };
-  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge);
-  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge);
-  checkApart(baseline, candidate);
-  const comparison = await compared(baseline, candidate, gate);
+  const judge: Judge = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
+  const first = await bothSides(options, cwd, judge);
+  const { baseline, candidate, told, again } = options.again
+    ? await (await import('./ask-again.ts')).askSuspects(first, options.again, {
+        gate,
+        judge,
+        cwd,
+        signingKey: options.signingKey,
+      })
+    : { ...first, told: [], again: undefined };
+  const comparison = { ...(await compared(baseline, candidate, gate)), ...(again && { again }) };
   if (options.out === undefined) makeHome(home);
   const folder =
     options.out === undefined
@@ -75,7 +85,14 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const reports = Object.values(files).map(file => path.basename(file));
   const restsOn = [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')];
   sealComparison(folder, comparison, reports, restsOn, signer);
-  return { comparison, folder, files, judgements: [...toldBefore, ...told], keyId: signer?.keyId ?? null };
+  return { comparison, folder, files, judgements: [...first.judgements, ...told], keyId: signer?.keyId ?? null };
+}
+
+async function bothSides(options: CompareOptions, cwd: string, judge: Judge) {
+  const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge);
+  const { side: candidate, told } = await sideOf(options.candidate, cwd, judge);
+  checkApart(baseline, candidate);
+  return { baseline, candidate, judgements: [...toldBefore, ...told] };
 }
 
 function makeFolder(folder: string): void {

@@ -218,7 +218,8 @@ async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer
   }
 }
 
-async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
+/** What a suite is run with, as its plan keeps it. */
+export async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
   const { AGENT_CLOCKS, DEFAULT_SETTINGS } = await import('../run/suite/settings.ts');
   const settings =
     options.agent === undefined

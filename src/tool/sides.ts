@@ -5,7 +5,7 @@ import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import { repetitionId } from '../contracts/suite/index.ts';
+import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { Side } from '../judge/compare-input.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
@@ -75,18 +75,30 @@ export async function suiteFolder(word: string, home: string): Promise<string | 
 async function repetitionsOf(place: RunPlace | undefined): Promise<string[]> {
   if (!place) return [];
   const { readSuite } = await import('../evidence/suite-folder.ts');
-  const { of, total } = readSuite(place.folder).request.repetition;
+  const { repetition, rerun } = readSuite(place.folder).request;
   const beside = path.dirname(place.folder);
+  const first = path.join(beside, rerun?.of ?? repetition.of);
+  const { of, total } = rerun && existsSync(first) ? readSuite(first).request.repetition : repetition;
   const folders = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
-  const there = folders.filter(folder => existsSync(folder));
+  const there = [...folders.filter(folder => existsSync(folder)), ...(await rerunsOf(of, beside))];
   // A folder that was copied out of its place may have another name, and no repetition beside it.
   return there.includes(place.folder) ? there : [place.folder];
 }
 
+/** The rounds in which cases were asked again. One that was interrupted does not count until it is resumed. */
+async function rerunsOf(of: string, beside: string): Promise<string[]> {
+  const { isSealed } = await import('../evidence/recover.ts');
+  const rounds = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
+  return rounds.filter(folder => existsSync(folder) && isSealed(folder));
+}
+
+/** Asking cases of an old run again does not make it the newest. */
+const RERUN = /\.a\d+$/;
+
 /** The run of a suite that a word means; undefined if there is none of that side yet. */
 async function suitePlace(word: string, home: string): Promise<RunPlace | undefined> {
   const { byAge, findRun, listRuns } = await import('../evidence/runs.ts');
-  const suites = listRuns(home).filter(({ lane }) => lane === 'baseline' || lane === 'new');
+  const suites = listRuns(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new']), byAge);
   const latest = suites.at(-1);

@@ -16,7 +16,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} is a text.`);
   }
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
-  checkLimits(options.limits);
+  checkLimits(options?.limits);
   if (!['live', 'record', 'replay'].includes(modelMode))
     throw new Fault('usage', 'modelMode is "live", "record" or "replay".');
   if (!Array.isArray(headers) || !headers.every(isHeader)) {
@@ -39,7 +39,7 @@ const LIMITS_TEXT =
 /** The same for a comparison. */
 export function checkCompareOptions(options: CompareOptions): void {
   refuseUnknown('compareRuns', options, COMPARE_OPTIONS);
-  checkLimits(options.limits);
+  checkLimits(options?.limits);
   for (const side of ['baseline', 'candidate'] as const) {
     if (typeof options?.[side] === 'string') continue;
     throw new Fault(
@@ -112,6 +112,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   limits: true,
   formats: true,
   out: true,
+  rejudge: true,
   again: true,
   key: true,
   signingKey: true,

@@ -148,7 +148,7 @@ test('readers write into no run and no comparison, and compare only into its own
   const old = here.comparison;
   const comparison = digest(old);
   for (const args of [
-    ['compare', 'before', 'after', '--again'],
+    ['compare', 'before', 'after', '--rejudge'],
     ['compare', 'proctor-baseline.json', 'after'],
     ['report', 'after'],
     ['report', path.basename(old)],

@@ -11,8 +11,6 @@ export function milliseconds(value: number): string {
 
 export const dollars = (value: number): string => `$${SHORT.format(value)}`;
 
-export const probability = (value: number): string => (value < 0.0001 ? 'less than 0.0001' : SHORT.format(value));
-
 export const score = (value: number): string => SHORT.format(value);
 
 export function change(from: number | null, to: number | null): string | null {

@@ -11,6 +11,9 @@ export const CM9 = rule({
   asks: [
     'baseline and new of a case have trials, a list; each has run_id, which is among the run_ids of its side',
     'a trial has verdict, pass, fail or error, and output_hash, latency_ms, cost_usd and score, or null',
+    'rerun, if present, is true: the trial was asked again; answer_hash, if present, is a content hash',
+    'again, if present, has sides, both or new, rounds, trials, cost_usd or null, stopped, max_trials, max_ms and perhaps max_cost_usd',
+    'again has no more trials than max_trials, and no more than there are trials with rerun',
     'error_class is null where verdict is not error, and else a class, or null where a check could not be made',
     'passed is verdict pass; failed is fail, or error by timeout, http_error, invalid_json or schema_mismatch',
     'any other error says nothing, and a side that says nothing is missing: side_missing is baseline, new or both',
@@ -18,9 +21,11 @@ export const CM9 = rule({
     'else regressed where passed became failed, improved where failed became passed, and same where neither did',
     'side_missing is there only where change is missing',
   ],
-  fields: ['cases[].change', 'cases[].side_missing', 'cases[].baseline', 'cases[].new'],
+  fields: ['cases[].change', 'cases[].side_missing', 'cases[].baseline', 'cases[].new', 'again'],
   reads: ['sides'],
-  *check({ cases, sides }) {
+  *check({ cases, sides, again }) {
+    if (again && (again.trials > again.max_trials || again.trials > rerunsIn(cases)))
+      yield must('again.trials', 'are more than were allowed or asked');
     const runs = { baseline: new Set(sides.baseline.run_ids), new: new Set(sides.new.run_ids) };
     for (const [index, one] of cases.entries()) {
       const at = `cases[${index}]`;
@@ -43,6 +48,11 @@ export const CM9 = rule({
     cases: cases.map(one => (one.change === 'same' ? { ...one, side_missing: 'new' } : one)),
   }),
 });
+
+function rerunsIn(cases: Comparison['cases']): number {
+  const trials = cases.flatMap(({ baseline, new: candidate }) => [...baseline.trials, ...candidate.trials]);
+  return trials.filter(({ rerun }) => rerun).length;
+}
 
 export const CM10 = rule({
   id: 'CM10',

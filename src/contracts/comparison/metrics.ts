@@ -14,11 +14,11 @@ type MetricFinding = Decision['metrics'][number];
 
 /** What the gate bounds of time, cost and score, and whether the trials keep it. */
 export function decideMetrics(tolerances: Tolerances, cases: TriedCases, mode: GateMode): MetricFinding[] {
-  return boundsIn(tolerances).map(bound => {
-    const measures = cases.map(one => measureOf(one, bound.metric));
-    const { bounds: kind, limit } = bound;
-    const found = kind === 'p95' ? decideTail(measures, limit) : decideMetric(measures, { kind, limit });
-    return { ...bound, ...found, verdict: settled(found, mode) };
+  return boundsIn(tolerances).map(({ metric, bounds, limit }) => {
+    const measures = cases.map(one => measureOf(one, metric));
+    const found = bounds === 'p95' ? decideTail(measures, limit) : decideMetric(measures, { kind: bounds, limit });
+    const { cases: counted, change, low, high } = found;
+    return { metric, bounds, limit, verdict: settled(found, mode), cases: counted, change, low, high };
   });
 }
 

@@ -124,6 +124,21 @@ const decision = record({
   removed: z.array(caseId()),
 });
 
+/** How suspects were asked again before this verdict. */
+const again = record({
+  sides: z.enum(['both', 'new']),
+  rounds: count(),
+  /** Cases that were asked, each side counted. */
+  trials: count(),
+  /** What the trials cost by their own account; null where one did not say. */
+  cost_usd: z.nullable(z.number().check(z.gte(0))),
+  /** Why it ended: nobody was left to ask, or the budget was used up. */
+  stopped: z.enum(['settled', 'trials', 'time', 'cost', 'cost_unknown', 'cancelled']),
+  max_trials: count(),
+  max_ms: count(),
+  max_cost_usd: z.optional(z.number().check(z.gte(0))),
+});
+
 export const comparisonShape = record({
   schema_version: z.literal('comparison.v1'),
   comparison_id: nameText(),
@@ -162,6 +177,7 @@ export const comparisonShape = record({
     more_trials: z.nullable(count()),
   }),
   decision: z.optional(decision),
+  again: z.optional(again),
   cases: z.array(compared),
 });
 

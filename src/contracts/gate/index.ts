@@ -26,10 +26,11 @@ const rules = [
       'alpha, if present, is the share of unchanged suites that may raise an alarm, above 0 and below 1; 0.05 if absent',
       'confidence, if present, is how sure "at most the margin" must be, above 0 and below 1; 0.95 if absent',
       'critical, if present, is a list of case ids that must not be missing and are judged by themselves',
+      'again, if present, may have max_trials, from 1 to 100,000, max_minutes, above 0 and up to 1,440, and max_cost_usd, from 0 up',
       'allow_removed, if present, is true where cases may be removed from the suite; false if absent',
       'missing_max_ratio, if present, is a number from 0 to 1, the share of cases that may be missing; 0.05 if absent',
     ],
-    fields: ['mode', 'margin', 'alpha', 'confidence', 'critical', 'allow_removed', 'missing_max_ratio'],
+    fields: ['mode', 'margin', 'alpha', 'confidence', 'critical', 'again', 'allow_removed', 'missing_max_ratio'],
     breach: gate => ({ ...gate, missing_max_ratio: 5 }),
   }),
   rule({

@@ -18,7 +18,7 @@ export const tolerances = record({
   score: z.optional(record({ max_decrease: between(0, 1) })),
 });
 
-export const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
+const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
 
 /** A number between 0 and 1, and neither of them. */
 const share = () => z.number().check(z.gt(0), z.lt(1));
@@ -29,6 +29,14 @@ export const gateKeys = {
   alpha: z.optional(share()),
   confidence: z.optional(share()),
   critical: z.optional(z.array(caseId())),
+  /** What asking suspects again may take. */
+  again: z.optional(
+    record({
+      max_trials: z.optional(z.int().check(z.gte(1), z.lte(100_000))),
+      max_minutes: z.optional(z.number().check(z.gt(0), z.lte(1_440))),
+      max_cost_usd: z.optional(atLeastNothing()),
+    }),
+  ),
   allow_removed: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
   ...limitKeys,

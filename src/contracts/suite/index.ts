@@ -1,5 +1,13 @@
 export { cases } from './cases.ts';
 export { type Expected, EXPECTATIONS, NOT_JUDGED, OF_AGENT_RUNS } from './expected.ts';
 export { groupOf } from './group.ts';
-export { repetitionId, type SuiteRequest, suiteRequest, type SuiteTarget, targetName } from './request.ts';
+export {
+  repetitionId,
+  rerunId,
+  ROUNDS_MAX,
+  type SuiteRequest,
+  suiteRequest,
+  type SuiteTarget,
+  targetName,
+} from './request.ts';
 export { type SuiteCase, suiteCase } from './suite-case.ts';

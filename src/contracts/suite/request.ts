@@ -5,7 +5,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { askedLimits } from '../gate/limits/shape.ts';
 import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
 import { must, rulesFor } from '../rule.ts';
-import { contentHashText, count, filledText, matching, record } from '../shape.ts';
+import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
 const headerName = () => matching(/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'the name of a header in lower case');
 
@@ -47,6 +47,11 @@ const target = z.union([
 
 const REPETITIONS_MAX = 1_000;
 
+/** More rounds than any case needs until it is settled. */
+export const ROUNDS_MAX = 100;
+
+const passes = record({ passes: count(), trials: count() });
+
 const suiteRequestShape = record({
   schema_version: z.literal('suite-request.v1'),
   run_id: folderName(),
@@ -71,6 +76,16 @@ const suiteRequestShape = record({
   secret_names: z.array(filledText()),
   /** Another machine or user began the run, and so many cases were answered there. Absent for a run that was begun here. */
   begun_elsewhere: z.optional(record({ cases_done: count() })),
+  /** Cases that looked broken were asked once more. Absent for a run that was planned. */
+  rerun: z.optional(
+    record({
+      /** The first of the runs that this one belongs to. */
+      of: folderName(),
+      round: positive().check(z.lte(ROUNDS_MAX)),
+      /** Why each case was asked: what its trials showed before, and how likely that is if nothing had changed. */
+      cases: z.array(record({ case_id: caseId(), baseline: passes, new: passes, p: between(0, 1) })),
+    }),
+  ),
   /** Well-known credentials are stored as they were answered. Absent where they are masked. */
   keep_credentials: z.optional(z.literal(true)),
   /** The limits that the run must keep to. */
@@ -101,13 +116,22 @@ const rules = [
       'repetition has of, the run_id of the first one, number and total, whole numbers from 1 up',
       'number is not more than total, and total not more than 1,000',
       'run_id is that of the first repetition, and from the second one on a dot and its number follow',
+      'rerun, if present, has of, a run of the same side, round, from 1 to 100, and cases, those that only names',
+      'each case of rerun has case_id, baseline and new, its passes and trials until then, and p, from 0 to 1',
+      'run_id of a rerun is of, a dot, the letter a and the round',
       'begun_elsewhere, if present, has cases_done, the number of cases that were answered before the run was resumed here',
     ],
-    fields: ['run_id', 'kind', 'version', 'repetition', 'begun_elsewhere'],
-    *check({ run_id, repetition: { of, number, total } }) {
+    fields: ['run_id', 'kind', 'version', 'repetition', 'rerun', 'begun_elsewhere'],
+    reads: ['only'],
+    *check({ run_id, repetition: { of, number, total }, rerun, only }) {
       if (number > total) yield must('repetition.number', `must be at most ${total}, the total`);
       const id = repetitionId(of, number);
       if (run_id !== id) yield must('run_id', 'is not that of the repetition it says it is');
+      if (rerun) {
+        if (run_id !== rerunId(rerun.of, rerun.round)) yield must('run_id', 'is not that of the round it says it is');
+        const asked = rerun.cases.map(({ case_id }) => case_id);
+        if (asked.join() !== (only ?? []).join()) yield must('rerun.cases', 'must be those that only names');
+      }
     },
     breach: request => ({ ...request, repetition: { ...request.repetition, number: 9 } }),
   }),
@@ -173,6 +197,11 @@ const rules = [
 /** The run id of a repetition: the first gives it, the others add their number. */
 export function repetitionId(of: string, number: number): string {
   return number === 1 ? of : `${of}.${number}`;
+}
+
+/** The run id of a round in which cases of a run were asked again. */
+export function rerunId(of: string, round: number): string {
+  return `${of}.a${round}`;
 }
 
 /** Whom a run asked, as run.json and every failure name it. */

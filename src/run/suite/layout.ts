@@ -7,7 +7,7 @@ import { printable } from '../../base/printable.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { CASES } from '../../evidence/suite-folder.ts';
+import { CASES, suiteCases } from '../../evidence/suite-folder.ts';
 import type { AssetNote } from '../../evidence/suite-run.ts';
 import { type WrittenCases, writeCases } from './case-list.ts';
 import { readCases } from './cases-file.ts';
@@ -28,13 +28,32 @@ export function layOutCases(
   folder: string,
   kind?: SuiteTarget['kind'],
 ): LaidOut {
+  return layOut(keep => readCases(file, keep, kind), { beside: path.dirname(file), only, folder });
+}
+
+/** Writes some cases of an earlier run into the folder of another one, as they were sent. */
+export function layOutAgain(from: string, only: readonly string[], folder: string): LaidOut {
+  const read = (keep: (one: SuiteCase) => void): void => {
+    for (const one of suiteCases(from)) keep(one);
+  };
+  return layOut(read, { beside: from, only, folder });
+}
+
+interface Where {
+  /** Where the paths of scripts begin. */
+  readonly beside: string;
+  readonly only: readonly string[] | null;
+  readonly folder: string;
+}
+
+function layOut(read: (keep: (one: SuiteCase) => void) => void, { beside, only, folder }: Where): LaidOut {
   const wanted = only && new Set(only);
   const scripts = new Map<string, AssetNote>();
   /** Some of those that were not chosen, one of which may have been meant. */
   const others: string[] = [];
   let idBytes = 0;
   const cases = writeCases(path.join(folder, CASES), take => {
-    const keep = (one: SuiteCase): void => {
+    read(one => {
       if (wanted && !wanted.delete(one.id)) {
         if (others.length < OTHERS_MAX) others.push(one.id);
         return;
@@ -42,9 +61,8 @@ export function layOutCases(
       idBytes += one.id.length + 3;
       if (idBytes > ID_BYTES_MAX)
         throw new Fault('too_many_cases', 'These are too many cases for one run. Split the suite.');
-      take(withStoredScript(one, path.dirname(file), folder, scripts));
-    };
-    readCases(file, keep, kind);
+      take(withStoredScript(one, beside, folder, scripts));
+    });
   });
   const [missing] = wanted ?? [];
   if (missing !== undefined) {

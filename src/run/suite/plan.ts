@@ -16,6 +16,8 @@ export interface SuiteOrder {
   readonly version: SuiteRequest['version'];
   readonly target: SuiteTarget;
   readonly only: readonly string[] | null;
+  /** Why these cases are asked again. */
+  readonly rerun?: NonNullable<SuiteRequest['rerun']>;
   readonly settings: SuiteSettings;
   readonly secretNames: readonly string[];
   readonly keepCredentials?: boolean;
@@ -48,6 +50,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       only: only && [...only],
       settings: settingsNote(settings),
       secret_names: [...secretNames].sort(),
+      ...(order.rerun && { rerun: order.rerun }),
       ...(order.keepCredentials && { keep_credentials: true as const }),
       ...(order.gate && { gate: order.gate }),
     },

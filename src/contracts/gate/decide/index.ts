@@ -9,6 +9,7 @@ export {
   type CaseFinding,
   decideCases,
   decideTrials,
+  findingsOf,
   type GateCause,
   type GateDecision,
   type GateMode,

@@ -215,6 +215,11 @@ export function findingOf({ id, baseline, candidate }: CaseTrials): CaseFinding 
   return { case: id, baseline: before, candidate: now, p: caseP(before, now) };
 }
 
+/** What each case shows, the least likely first. */
+export function findingsOf(cases: readonly CaseTrials[]): CaseFinding[] {
+  return ranked(cases.map(findingOf));
+}
+
 function findings(cases: readonly CaseTrials[], { alpha, critical }: Rules) {
   const all = cases.map(findingOf);
   const limits = [false, true].map(isCritical => {

@@ -1,0 +1,206 @@
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { contentHash } from '../base/hash.ts';
+import { printable } from '../base/printable.ts';
+import type { Comparison } from '../contracts/comparison/index.ts';
+import { rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
+import type { Side, TrialOfSide } from '../judge/compare-input.ts';
+import type { Gate } from '../judge/gate.ts';
+import type { AskedCase } from '../judge/suspects.ts';
+import { type AgainTargets, type Askable, askableSide, canAskBaseline } from './again-targets.ts';
+import { type Judge, judgedRun, type Told } from './judged.ts';
+import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
+
+/** Whom to ask again, and what that may take. */
+export interface AgainOptions extends AgainTargets {
+  /** Cases that may be asked, each side counted: 200, or what the gate file says. */
+  readonly maxTrials?: number;
+  /** How long the rounds may take together: 10 minutes, or what the gate file says. */
+  readonly maxMs?: number;
+  /** What they may cost, by their own account. A case that does not tell its cost then ends it. */
+  readonly maxCostUsd?: number;
+  readonly onRound?: (round: {
+    readonly round: number;
+    readonly cases: number;
+    readonly sides: 'both' | 'new';
+  }) => void;
+  readonly onProgress?: RunSuiteOptions['onProgress'];
+  readonly onWarning?: RunSuiteOptions['onWarning'];
+}
+
+export interface AskedAgain {
+  readonly baseline: Side;
+  readonly candidate: Side;
+  readonly told: readonly Told[];
+  readonly again: NonNullable<Comparison['again']>;
+}
+
+/** What asking again happens with. */
+interface Around {
+  readonly gate: Gate;
+  readonly judge: Judge;
+  readonly cwd: string;
+  readonly signingKey: string | undefined;
+}
+
+/**
+ * Asks cases that look broken again, one trial a side in each round, until none is left that more trials would settle or
+ * the budget is used up. Each round is a run of its own beside the first one, and its request says why it was made.
+ */
+export async function askSuspects(
+  first: { readonly baseline: Side; readonly candidate: Side },
+  options: AgainOptions,
+  around: Around,
+): Promise<AskedAgain> {
+  const { casesToAsk } = await import('../judge/suspects.ts');
+  const budget = new Budget(options, around.gate.again);
+  let { baseline, candidate } = first;
+  let sides: 'both' | 'new' = canAskBaseline(baseline, candidate, options) ? 'both' : 'new';
+  const told: Told[] = [];
+  let rounds = 0;
+  let stopped: AskedAgain['again']['stopped'] = 'settled';
+  for (;;) {
+    const cases = casesToAsk(baseline, candidate, around.gate, sides);
+    if (cases.length === 0) break;
+    const trouble = around.judge.signal?.aborted
+      ? 'cancelled'
+      : budget.trouble(cases.length * (sides === 'both' ? 2 : 1));
+    if (trouble) {
+      stopped = trouble;
+      break;
+    }
+    rounds++;
+    options.onRound?.({ round: rounds, cases: cases.length, sides });
+    const ask = async (side: Side, version: 'baseline' | 'new'): Promise<Side> => {
+      const asked = await askRound(await askableSide(side, version, options), cases, options, around);
+      told.push(asked.told);
+      budget.spend(asked.trial, cases.length);
+      return { ...side, trials: [...side.trials, asked.trial] };
+    };
+    if (sides === 'both') baseline = await ask(baseline, 'baseline');
+    candidate = await ask(candidate, 'new');
+    // A baseline that is gone has nothing more to say; the new side goes on alone.
+    if (sides === 'both' && isSilent(baseline.trials.at(-1))) sides = 'new';
+  }
+  return { baseline, candidate, told, again: { sides, rounds, stopped, ...budget.account() } };
+}
+
+function isSilent(trial: TrialOfSide | undefined): boolean {
+  return trial?.evaluation.cases.every(({ error_class }) => error_class === 'network_error') === true;
+}
+
+/** What was used up of what may be. */
+class Budget {
+  readonly #maxTrials: number;
+  readonly #maxMs: number;
+  readonly #maxCostUsd: number | undefined;
+  readonly #began = systemClock.now();
+  #trials = 0;
+  #costUsd: number | null = 0;
+
+  constructor({ maxTrials, maxMs, maxCostUsd }: AgainOptions, file: Gate['again'] = {}) {
+    this.#maxTrials = maxTrials ?? file.max_trials ?? TRIALS_MAX;
+    this.#maxMs = Math.round(maxMs ?? (file.max_minutes ?? MINUTES_MAX) * 60_000);
+    this.#maxCostUsd = maxCostUsd ?? file.max_cost_usd;
+  }
+
+  /** Why no further round may begin. */
+  trouble(trials: number): AskedAgain['again']['stopped'] | undefined {
+    if (this.#trials + trials > this.#maxTrials) return 'trials';
+    if (systemClock.now() - this.#began >= this.#maxMs) return 'time';
+    if (this.#maxCostUsd === undefined) return undefined;
+    if (this.#costUsd === null) return 'cost_unknown';
+    return this.#costUsd >= this.#maxCostUsd ? 'cost' : undefined;
+  }
+
+  spend({ evaluation }: TrialOfSide, trials: number): void {
+    this.#trials += trials;
+    for (const { metrics } of evaluation.cases) {
+      this.#costUsd = this.#costUsd === null || metrics.cost_usd === null ? null : this.#costUsd + metrics.cost_usd;
+    }
+  }
+
+  account() {
+    return {
+      trials: this.#trials,
+      cost_usd: this.#costUsd,
+      max_trials: this.#maxTrials,
+      max_ms: this.#maxMs,
+      ...(this.#maxCostUsd !== undefined && { max_cost_usd: this.#maxCostUsd }),
+    };
+  }
+}
+
+const TRIALS_MAX = 200;
+const MINUTES_MAX = 10;
+
+/** Asks cases of one side once more, and judges the answers. */
+async function askRound(
+  { folder, request, options }: Askable,
+  cases: readonly AskedCase[],
+  { onProgress, onWarning }: AgainOptions,
+  { judge, cwd, signingKey }: Around,
+): Promise<{ readonly trial: TrialOfSide; readonly told: Told }> {
+  const [{ layOutSuite, placeFor }, { layOutAgain }, { suitePlan }, { trialFrom }, { signerAt }] = await Promise.all([
+    import('../run/suite/suite.ts'),
+    import('../run/suite/layout.ts'),
+    import('../run/suite/plan.ts'),
+    import('../judge/side.ts'),
+    import('./keys.ts'),
+  ]);
+  const only = cases.map(({ case_id }) => case_id);
+  const { of } = request.repetition;
+  const out = path.dirname(path.dirname(folder));
+  const round = await nextRound(of, path.dirname(folder));
+  const runId = rerunId(of, round);
+  const place = placeFor(out, request.version, runId);
+  const order = {
+    ...(await orderOf({ ...options, out, runId, only }, judge.home, cwd)),
+    casesPath: path.posix.join(path.basename(folder), 'assets/cases.ndjson'),
+    rerun: { of, round, cases: [...cases] },
+  };
+  if (request.target.kind !== 'http' && contentHash(order.target) !== request.target_sha256)
+    throw new Fault('target_changed', `The ${request.target.kind} is not the one that the runs of this side asked.`);
+  layOutSuite({
+    place,
+    write: into => layOutAgain(folder, only, into),
+    planOf: written => suitePlan(order, 1, written),
+  });
+  const { runs } = await runAll([place], {
+    ...options,
+    home: judge.home,
+    signer: await signerAt(cwd, signingKey),
+    ...(judge.signal && { signal: judge.signal }),
+    ...(onProgress && { onProgress }),
+    ...(onWarning && { onWarning }),
+  });
+  if (runs[0]?.isOpen)
+    throw new Fault('cancelled', `Asking again was stopped. proctor run suite --resume ${runId} goes on with it.`);
+  const judged = await judgedRun(place.folder, judge, 'anew');
+  return { trial: trialFrom(place.folder, judged.evaluation, judged.seal), told: judged.told };
+}
+
+/** The first round that nobody began. One that was interrupted is gone on with first, so that nothing is asked twice. */
+async function nextRound(of: string, beside: string): Promise<number> {
+  const [{ existsSync }, { isSealed }, { removeUnbegunSuite }] = await Promise.all([
+    import('node:fs'),
+    import('../evidence/recover.ts'),
+    import('./recover.ts'),
+  ]);
+  for (let round = 1; round <= ROUNDS_MAX; round++) {
+    const id = rerunId(of, round);
+    const folder = path.join(beside, id);
+    await removeUnbegunSuite(folder);
+    if (!existsSync(folder)) return round;
+    if (isSealed(folder)) continue;
+    throw new Fault(
+      'suite_open',
+      `An earlier round was interrupted. Go on with it first: proctor run suite --resume ${printable(id)}`,
+    );
+  }
+  throw new Fault(
+    'too_many_rounds',
+    `These cases were asked again ${ROUNDS_MAX} times. Run the suite again with --repeat.`,
+  );
+}
