@@ -81,7 +81,7 @@ const TROUBLE: Readonly<Record<string, string>> = {
   check: 'A check of the case could not be made.',
 };
 
-export const VERDICTS = {
+const VERDICTS = {
   no_regression: 'No regression',
   regression: 'Regression',
   not_enough_evidence: 'Not enough evidence',

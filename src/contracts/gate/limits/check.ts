@@ -56,7 +56,7 @@ function* groupsOf(asked: AskedLimits, cases: readonly CountedCase[]): Generator
 }
 
 /** What is measured for a limit: a number, or null with the reason why there is none; and the cases that it counts. */
-export type Measured =
+type Measured =
   | { readonly value: number; readonly counted: readonly CountedCase[] }
   | { readonly value: null; readonly why: string };
 
