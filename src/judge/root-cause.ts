@@ -1,9 +1,10 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { ComparedCase, Comparison, Divergence } from '../contracts/comparison/index.ts';
-import { SAYS_BYTES_MAX } from '../contracts/comparison/index.ts';
-import { clip } from '../base/clip.ts';
 import type { JudgedCase } from './compare-input.ts';
-import { type Difference, firstDifference } from './divergence.ts';
+import { leading, WEIGHT } from './difference.ts';
+import { differencesOf } from './divergence.ts';
+import { byDrift, explained } from './explained.ts';
+import { type Failed, failedOf, failingNames, isEffort, isNamedBy } from './failing.ts';
 import { runDifference } from './run-difference.ts';
 
 /** Everything that is known of one case on both sides, and of the sides themselves. */
@@ -24,7 +25,7 @@ export function rootCause(scene: Scene): Divergence | null {
   const doubt = DOUBTS[scene.change];
   if (!cause || doubt === undefined) return cause;
   // What differs in a case that did not get worse explains nothing, and is told all the same.
-  return cause.cites.some(cite => cite.startsWith('comparability.')) || cause.cites.length === 0
+  return cause.baseline_at === null && cause.new_at === null
     ? null
     : { ...cause, confidence: 'low', says: `${cause.says.slice(0, cause.says.indexOf('. ') + 1)} ${doubt}` };
 }
@@ -35,19 +36,26 @@ const DOUBTS: Readonly<Partial<Record<ComparedCase['change'], string>>> = {
 };
 
 function firstCause({ judged, artifacts, drift }: Scene): Divergence | null {
-  const failing = failingNames(judged.candidate);
+  const failed = failedOf(judged.candidate);
+  const names = failingNames(failed);
   const { baseline, candidate } = artifacts;
-  // What a run is denied or changes is named before the steps that led to it, if it is what fails.
-  const known =
-    baseline && candidate
-      ? (runDifference(baseline, candidate, failing) ?? firstDifference(baseline, candidate))
-      : undefined;
+  const lead = baseline && candidate && leadOf(baseline, candidate, failed);
+  const known = lead?.difference;
   const isOtherCase =
     judged.baseline && judged.candidate && judged.baseline.case_sha256 !== judged.candidate.case_sha256;
-  if (isOtherCase) return otherCase(Boolean(baseline && candidate && !known));
-  if (known) return { ...placed(known), ...sureness(known, failing, judged.candidate) };
+  if (isOtherCase)
+    return otherCase(Boolean(baseline && candidate && (known?.weight ?? WEIGHT.passing) === WEIGHT.passing));
   if (!baseline || !candidate) return byHashes(judged, candidate);
-  return sameSteps(drift, failing);
+  const isAside =
+    !known || known.weight === WEIGHT.passing || (known.kind === 'output' && names.length > 0 && names.every(isEffort));
+  const surroundings = isAside ? byDrift(drift, names, known) : null;
+  return surroundings ?? (lead ? explained(lead, failed, drift) : null);
+}
+
+function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: Failed): ReturnType<typeof leading> {
+  // What a run is denied or changes is named before the steps that led to it, if it is what fails.
+  const ofRun = runDifference(baseline, candidate, failingNames(failed));
+  return leading(ofRun ? [ofRun] : differencesOf(baseline, candidate), isNamedBy(failed));
 }
 
 function otherCase(isSameAnswer: boolean): Divergence {
@@ -62,50 +70,6 @@ function otherCase(isSameAnswer: boolean): Divergence {
     confidence: isSameAnswer ? 'high' : 'medium',
     cites: ['baseline:case', 'new:case'],
   };
-}
-
-function placed({ kind, baselineAt, newAt }: Difference): Omit<Divergence, 'says' | 'confidence'> {
-  const cites = [
-    ...(baselineAt === null ? [] : [`baseline:${baselineAt}`]),
-    ...(newAt === null ? [] : [`new:${newAt}`]),
-  ];
-  return { kind, baseline_at: baselineAt, new_at: newAt, cites };
-}
-
-/** How sure it is that the first difference explains what fails, and why. */
-function sureness(
-  { kind, says, newAt, plainly }: Difference,
-  failing: readonly string[],
-  judged: JudgedCase | undefined,
-): Pick<Divergence, 'says' | 'confidence'> {
-  const failed = judged?.assertions.filter(({ status }) => status === 'fail') ?? [];
-  const about = failed.find(({ name, at }) => ABOUT[kind]?.test(name) || (at !== null && at === newAt));
-  if (plainly !== undefined) return told(says, 'high', plainly);
-  if (about) return told(says, 'high', `Very likely the cause, because what fails (${about.name}) is about it.`);
-  if (failing.length > 0)
-    return told(says, 'medium', `Likely the cause, because what fails (${failing.join(', ')}) may follow from it.`);
-  return told(says, 'low', 'Perhaps the cause: it is the first difference, and nothing says what fails.');
-}
-
-function told(
-  says: string,
-  confidence: Divergence['confidence'],
-  why: string,
-): Pick<Divergence, 'says' | 'confidence'> {
-  return { says: clip(`${says}. ${why}`, SAYS_BYTES_MAX).text, confidence };
-}
-
-/** Expectations that speak of what a kind of difference is about. */
-const ABOUT: Readonly<Partial<Record<Divergence['kind'], RegExp>>> = {
-  tool_choice: /^(?:tool_|action_required)/,
-  tool_arguments: /^(?:tool_|action_required)/,
-  retrieval: /^retrieval_required$/,
-  output: /^(?:not_)?(?:contains|equals|regex|json_)|^must_|^script$|^evidence_/,
-};
-
-function failingNames(judged: JudgedCase | undefined): string[] {
-  const names = new Set(judged?.assertions.filter(({ status }) => status === 'fail').map(({ name }) => name));
-  return [...names].slice(0, 3);
 }
 
 /** One side is known by its hashes alone. */
@@ -131,33 +95,5 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
     says: 'The output has another hash than before. Only a guess, because the events of one side are not at hand.',
     confidence: 'low',
     cites,
-  };
-}
-
-/** Agents that did the same and were judged differently: what is left are the surroundings, and time. */
-function sameSteps(drift: Scene['drift'], failing: readonly string[]): Divergence | null {
-  const isSurrounding = ({ field }: Scene['drift'][number]): boolean =>
-    field === 'environment_hash' || field.startsWith('policy.');
-  const index = drift.findIndex(field => field.field.startsWith('policy.'));
-  const at = index >= 0 ? index : drift.findIndex(isSurrounding);
-  const field = drift[at];
-  if (field) {
-    return {
-      kind: field.field === 'environment_hash' ? 'environment' : 'policy',
-      baseline_at: null,
-      new_at: null,
-      says: `Events and output are the same, but ${field.field} differs between the two sides. Only a possible cause, because nothing in the events points to it.`,
-      confidence: 'low',
-      cites: [`comparability.fields[${at}]`],
-    };
-  }
-  if (!failing.some(name => /^max_(?:latency|cost)/.test(name))) return null;
-  return {
-    kind: 'environment',
-    baseline_at: null,
-    new_at: null,
-    says: `Events and output are the same, and only time or cost differs (${failing.join(', ')}). Only a possible cause: load or prices, because nothing in the events points to anything.`,
-    confidence: 'low',
-    cites: [],
   };
 }

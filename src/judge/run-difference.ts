@@ -1,8 +1,8 @@
 import type { AgentRunNote, CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { OF_AGENT_RUNS } from '../contracts/suite/index.ts';
 import { endingText, violationText } from './agent-run.ts';
-import type { Difference } from './divergence.ts';
-import { quotedList } from './steps.ts';
+import { type Difference, WEIGHT } from './difference.ts';
+import { quotedList } from './quoted.ts';
 
 /** What differs between the runs of two agents' programs that a failing expectation is about. */
 export function runDifference(
@@ -19,7 +19,7 @@ export function runDifference(
     if (!difference) continue;
     const newAt = candidate.runner_failure ? 'runner_failure' : null;
     const plainly = `Certain, because what fails (${name}) asks for it.`;
-    return { ...difference, baselineAt: null, newAt, plainly };
+    return { ...difference, baselineAt: null, newAt, plainly, order: 0, weight: WEIGHT.otherwise, isMet: true };
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ import { printable } from '../base/printable.ts';
 import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
-import type { Difference } from '../judge/divergence.ts';
+import type { Difference } from '../judge/difference.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { Header } from './run-suite.ts';

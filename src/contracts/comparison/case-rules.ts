@@ -1,5 +1,5 @@
 import { must, rulesFor } from '../rule.ts';
-import type { Comparison } from './shape.ts';
+import type { Comparison, Divergence } from './shape.ts';
 import { changeOf, standingOf } from './trial.ts';
 
 const rule = rulesFor<Comparison>();
@@ -61,11 +61,12 @@ export const CM10 = rule({
   asks: [
     'failing is a list, empty where no trial of new failed; each has name, and message and at, or null',
     'divergence is null or has kind, baseline_at, new_at, says, confidence and cites',
-    'kind is environment, policy, input, tool_choice, tool_arguments, tool_result, retrieval, output or runner',
+    'kind is environment, policy, model, input, tool_choice, tool_arguments, tool_result, retrieval, output, runner, tool_order, tool_concurrency, tool_duplicate or tool_retry',
+    'tool_order, tool_concurrency, tool_duplicate and tool_retry are about calls that both sides made, and are never high',
     'confidence is high, medium or low; says is not blank and has at most 1,000 bytes',
     'baseline_at and new_at are null, or events[0], proposed_actions[0], proposed_actions, final_output, runner_failure or case',
     'cites is a list of such places, each after baseline: or new:, or of comparability.fields[0] and so on',
-    'baseline_at and new_at, unless null, are among the cites; a field that is cited exists',
+    'baseline_at and new_at, unless null, are among the cites; a field that is cited exists; model cites a field',
   ],
   fields: ['cases[].failing', 'cases[].divergence'],
   reads: ['cases[].new', 'comparability'],
@@ -76,7 +77,10 @@ export const CM10 = rule({
         yield must(`${at}.failing`, 'must be empty where no trial of new failed');
       }
       if (!divergence) continue;
-      const { cites, baseline_at, new_at, says } = divergence;
+      const { kind, confidence, cites, baseline_at, new_at, says } = divergence;
+      if (confidence === 'high' && OF_COMMON_CALLS.has(kind)) {
+        yield must(`${at}.divergence.confidence`, `must not be "high" for ${kind}`);
+      }
       if (Buffer.byteLength(says) > SAYS_BYTES_MAX) {
         yield must(`${at}.divergence.says`, `must have at most ${SAYS_BYTES_MAX} bytes`);
       }
@@ -85,6 +89,9 @@ export const CM10 = rule({
       }
       if (new_at !== null && !cites.includes(`new:${new_at}`)) {
         yield must(`${at}.divergence.new_at`, 'must be among the cites');
+      }
+      if (kind === 'model' && !cites.some(cite => cite.startsWith('comparability.'))) {
+        yield must(`${at}.divergence.cites`, 'must name the field that differs for model');
       }
       for (const [number, cite] of cites.entries()) {
         const field = /^comparability\.fields\[(\d+)\]$/.exec(cite)?.[1];
@@ -99,5 +106,12 @@ export const CM10 = rule({
     cases: cases.map(one => (one.divergence ? { ...one, divergence: { ...one.divergence, cites: [] } } : one)),
   }),
 });
+
+const OF_COMMON_CALLS: ReadonlySet<Divergence['kind']> = new Set([
+  'tool_order',
+  'tool_concurrency',
+  'tool_duplicate',
+  'tool_retry',
+]);
 
 export const SAYS_BYTES_MAX = 1_000;

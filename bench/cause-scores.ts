@@ -1,0 +1,32 @@
+/** How often the cause that is named is the one that was planted. */
+import type { Divergence } from '../src/contracts/comparison/index.ts';
+import { rootCause, type Scene } from '../src/judge/root-cause.ts';
+import { type Cause, CAUSES, pairsWith } from './cause-pairs.ts';
+
+export interface Score {
+  readonly planted: Cause;
+  readonly scene: Scene;
+  readonly named: Divergence | null;
+}
+
+/** `count` pairs of every cause. */
+export function scoresOf(seed: number, count: number): Score[] {
+  return CAUSES.flatMap(planted =>
+    [...pairsWith(planted, count, seed)].map(scene => ({ planted, scene, named: rootCause(scene) })),
+  );
+}
+
+/** How many of those that are named `isNamed` are right; null where there is none. */
+export function precisionOf(scores: readonly Score[], isNamed: (named: Divergence) => boolean): number | null {
+  const told = scores.filter(({ named }) => named !== null && isNamed(named));
+  return told.length === 0 ? null : told.filter(isRight).length / told.length;
+}
+
+export function recallOf(scores: readonly Score[], cause: Cause): number {
+  const planted = scores.filter(score => score.planted === cause);
+  return planted.filter(isRight).length / planted.length;
+}
+
+export function isRight({ planted, named }: Score): boolean {
+  return named?.kind === planted;
+}
