@@ -15,7 +15,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, Tone } from './page-data.ts';
-import { causesNote, decisionNote, failuresOf, VERDICTS } from './report.ts';
+import { breachMessages, causesNote, decisionNote, failuresOf, verdictWord } from './report.ts';
 import type { ReportInput } from './report-input.ts';
 
 /** Both sides of a comparison, regressions first. */
@@ -82,7 +82,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
     proctor_version: VERSION,
     style_mark: styleMark(comparison_id, generated_at),
     tone: TONES[verdict],
-    word: VERDICTS[verdict],
+    word: verdictWord(comparison),
     sentence: reason,
     counts: [
       { label: 'Regressed', value: summary.regressed, filter: 'change', of: 'regressed' },
@@ -93,7 +93,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
     ],
     cases: comparison.cases.length,
     comparison: {
-      gate: { mode: gate.mode, breaches: gate.breaches.map(({ message }) => ({ message })) },
+      gate: { mode: gate.mode, breaches: breachMessages(comparison).map(message => ({ message })) },
       comparability,
       sides: {
         baseline: { ...sides.baseline, target: targets?.baseline ?? null },

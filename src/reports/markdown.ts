@@ -3,6 +3,7 @@ import { code, prose } from './markdown-text.ts';
 import { changedCases, changeLines } from './changes.ts';
 import { driftOf } from './drift.ts';
 import {
+  breachMessages,
   causesNote,
   change,
   concernOf,
@@ -16,17 +17,19 @@ import {
   repetitionNote,
   type Report,
   troublesOf,
-  VERDICTS,
+  unmetMessages,
+  verdictWord,
 } from './report.ts';
 
 /** What a pull request shows: the verdict first, regressions in a table, the rest folded. Never more than 60 kB. */
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases }, repetition }) => {
+  ofRun: ({ run, evaluation: { summary, cases, gate }, repetition }) => {
     const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
-    const mark = passed === total ? '✅' : '❌';
+    const unmet = unmetMessages(gate?.checks);
+    const mark = unmet.length > 0 || passed < total ? '❌' : unjudged === total ? '❔' : '✅';
     const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
     return [
       bounded([
@@ -35,6 +38,8 @@ export const markdown: Report = {
           lines: [
             `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
+            ...unmet.map(message => `- gate: ${prose(message)}`),
+            ...(unmet.length > 0 ? [''] : []),
             ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
@@ -95,15 +100,15 @@ function* sections(comparison: Comparison): Generator<Section> {
 const MARKS = { no_regression: '✅', regression: '❌', not_enough_evidence: '❔' } as const;
 
 function headline(comparison: Comparison): string[] {
-  const { verdict, reason, gate } = comparison;
+  const { verdict, reason } = comparison;
   const note = causesNote(comparison);
   const remarks = [
-    ...gate.breaches.flatMap(({ message }) => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
+    ...breachMessages(comparison).flatMap(message => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
     ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
     ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
   ];
   return [
-    `## ${MARKS[verdict]} ${VERDICTS[verdict]}`,
+    `## ${MARKS[verdict]} ${verdictWord(comparison)}`,
     '',
     prose(reason),
     '',
