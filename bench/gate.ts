@@ -43,7 +43,31 @@ const LIMITS: readonly (readonly [
   worst: (rates: Rates) => number,
 ])[] = [...(['proven', 'balanced'] as const).flatMap(mode => common(mode)), ...proven(), ...balanced()];
 
-printRows('gate', [...LIMITS.map(limitRow), speed()]);
+printRows('gate', [...LIMITS.map(limitRow), speed()], {
+  repetitions: REPETITIONS,
+  characteristics: characteristics(),
+});
+
+/** What docs/gate.svg shows: each cell as the worst of the random suites has it. */
+function characteristics(): object[] {
+  return (['balanced', 'proven'] as const).flatMap(mode =>
+    SIZES.flatMap(n =>
+      TRIALS.map(k => {
+        const ratesAt = (truth: Truth): Rates[] => cells(mode, truth, [n], [k], RANDOM).map(ratesOf);
+        const [same, dropped] = [ratesAt('same'), ratesAt('drop 20')];
+        return {
+          mode,
+          cases: n,
+          trials: k,
+          false_alarm: Math.max(...same.map(found)),
+          clears_unchanged: Math.min(...same.map(cleared)),
+          finds_drop_of_20: Math.min(...dropped.map(found)),
+          clears_drop_of_20: Math.max(...dropped.map(cleared)),
+        };
+      }),
+    ),
+  );
+}
 
 function common(mode: GateMode): (typeof LIMITS)[number][] {
   const at = (truth: Truth, sizes = SIZES, trials = TRIALS, suites = RANDOM): Cell[] =>

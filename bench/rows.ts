@@ -11,8 +11,8 @@ export interface Row {
   readonly detail: string;
 }
 
-/** Shows and keeps the rows of a benchmark, which fails if one of them does not keep its bound. */
-export function printRows(benchmark: string, rows: readonly Row[]): void {
+/** Shows and keeps the rows of a benchmark, which fails if one of them does not keep its bound. `more` is kept beside them. */
+export function printRows(benchmark: string, rows: readonly Row[], more: object = {}): void {
   console.table(
     Object.fromEntries(
       rows.map(({ what, ratio, bound, holds, detail }) => [
@@ -24,7 +24,7 @@ export function printRows(benchmark: string, rows: readonly Row[]): void {
   const folder = path.join(process.cwd(), 'bench', 'results');
   mkdirSync(folder, { recursive: true });
   const results = { node: process.version, rows };
-  writeAtomic(path.join(folder, `${benchmark}.json`), `${JSON.stringify(results, null, 2)}\n`);
+  writeAtomic(path.join(folder, `${benchmark}.json`), `${JSON.stringify({ ...results, ...more }, null, 2)}\n`);
   console.log(JSON.stringify(results));
   if (rows.some(({ holds }) => !holds)) process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 /**
- * Writes docs/contracts/, a page and a JSON Schema per contract and an index, the table of limits in docs/sandboxes.md and
- * the table of acts in docs/agents.md.
+ * Writes docs/contracts/, a page and a JSON Schema per contract and an index, the table of limits in docs/sandboxes.md,
+ * the table of acts in docs/agents.md, and the picture docs/gate.svg.
  * `--check` only says whether they are true.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { writeAtomic } from '../src/base/atomic.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { withActsTable } from './acts-table.ts';
 import { contractPages } from './contract-pages.ts';
+import { gatePicture } from './gate-picture.ts';
 import { withLimitsTable } from './limits-table.ts';
 
 const folder = path.join(process.cwd(), 'docs', 'contracts');
@@ -47,3 +48,10 @@ if (isCheck && agentsNow !== agentsPage) {
   console.error('The table of acts in docs/agents.md is not that of tests/agents/acts.json; npm run docs writes it.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(agents, agentsNow);
+
+const pictureFile = path.join(process.cwd(), 'docs', 'gate.svg');
+const picture = gatePicture(process.cwd());
+if (isCheck && readFileSync(pictureFile, 'utf8') !== picture) {
+  console.error('docs/gate.svg is not that of bench/results/gate.json; npm run docs writes it.');
+  process.exitCode = 1;
+} else if (!isCheck) writeAtomic(pictureFile, picture, 0o666);

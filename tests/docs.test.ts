@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ACTIVE_FILES } from '../src/policy/active-files.ts';
 import { withActsTable } from '../scripts/acts-table.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
+import { gatePicture } from '../scripts/gate-picture.ts';
 import { withLimitsTable } from '../scripts/limits-table.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
@@ -26,6 +27,10 @@ test('the table of limits in docs/sandboxes.md is that of src/policy/limits.ts (
 
 test('the table of acts in docs/agents.md is what the tests found (npm run docs writes it)', () => {
   expect(withActsTable(read('docs/agents.md'), ROOT)).toBe(read('docs/agents.md'));
+});
+
+test('docs/gate.svg shows what bench/results/gate.json measured (npm run docs writes it)', () => {
+  expect(gatePicture(ROOT)).toBe(read('docs/gate.svg'));
 });
 
 describe.each([

@@ -9,6 +9,7 @@ import type { Format } from '../tool/formats.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
+import { gateOf } from './gate-word.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
@@ -127,16 +128,6 @@ const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], stri
   cost_unknown: 'a case did not tell its cost, so a budget in dollars cannot be kept (--again-cost)',
   cancelled: 'it was cancelled',
 };
-
-/** The name of a mode, or the file of a gate. */
-function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {
-  if (word === undefined) return {};
-  return MODES.has(word) ? { mode: word as Mode } : { gate: word };
-}
-
-type Mode = 'balanced' | 'proven' | 'strict';
-
-const MODES: ReadonlySet<string> = new Set<Mode>(['balanced', 'proven', 'strict']);
 
 export interface ReportFlags {
   readonly format?: readonly Format[];

@@ -152,6 +152,7 @@ Examples:
   proctor reproduce latest                  does the same come out again, byte for byte?
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor compare                           is the newest run of the side new worse than the baseline?
+  proctor gate before.xml after.xml         are results of another tool worse than before?
   proctor show latest                       what it did, within which bounds, and what it left
   proctor verify latest                     whether the evidence of it may be believed
   proctor pack latest                       one file of it, to send or to keep

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { addAgentCommand } from './agent-commands.ts';
+import { addGateCommand } from './gate-command.ts';
 import { addIntentCommands } from './intent-commands.ts';
 import type { RunScriptFlags } from './run-script.ts';
 import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
@@ -47,6 +48,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
   addIntentCommands(run, program, ended);
   addSuiteCommand(run, ended);
   addCompareCommands(program, ended);
+  addGateCommand(program, ended);
 
   program
     .command('show')

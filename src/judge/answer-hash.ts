@@ -1,4 +1,4 @@
-import { contentHash } from '../base/hash.ts';
+import { bytesHash } from '../base/hash.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 
 /**
@@ -14,14 +14,16 @@ export function hashOfAnswer({ final_output, events = [], proposed_actions = [],
     names.set(id, name);
     return name;
   };
-  return contentHash({
-    output: final_output.content,
-    events: events.map(event => withoutTimes(event, named)),
-    actions: proposed_actions.map(({ evidence_refs, ...action }) => ({
-      ...withoutTimes(action, named),
-      refs: evidence_refs.map(ref => withoutTimes(ref, named)),
-    })),
-  });
+  // Artifacts are stored in canonical form, so the same answer has its keys in the same order.
+  const text = JSON.stringify([
+    final_output.content,
+    events.map(event => withoutTimes(event, named)),
+    proposed_actions.map(({ evidence_refs, ...action }) => [
+      withoutTimes(action, named),
+      evidence_refs.map(ref => withoutTimes(ref, named)),
+    ]),
+  ]);
+  return bytesHash(text);
 }
 
 /** What is said in a file without a hash is not known here. */

@@ -1,7 +1,9 @@
 import {
+  type ComparedSide,
   type Comparison,
   decideComparison,
   type Decision,
+  type DecisionInput,
   EXIT_CODES,
   metricSentence,
   VERDICT_OF,
@@ -23,9 +25,13 @@ export function gateOf(file: Partial<GateFile>): Gate {
   return { mode: mode ?? 'balanced', tolerances, missing_max_ratio, ...others };
 }
 
-export type Measured = Pick<Comparison, 'summary' | 'sides' | 'cases'> & { readonly comparability: Comparability };
+export interface Measured extends DecisionInput {
+  readonly sides: Readonly<Record<'baseline' | 'new', Pick<ComparedSide, 'trials' | 'replayed'>>>;
+  readonly comparability: Pick<Comparability, 'why'>;
+}
 
-export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate' | 'decision'> & {
+export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate'> & {
+  readonly decision: Decision;
   readonly moreTrials: number | null;
 };
 

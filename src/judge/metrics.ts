@@ -1,5 +1,5 @@
 import type { MetricComparison, Trial } from '../contracts/comparison/index.ts';
-import { bootstrap, meanOf, percentile } from './statistics.ts';
+import { meanInterval, meanOf, percentile } from './statistics.ts';
 
 const METRICS = ['latency_ms', 'cost_usd', 'score'] as const;
 
@@ -27,14 +27,12 @@ export class Metrics {
 function compared({ name, baseline, candidate }: Values): MetricComparison {
   const pairs = baseline.length;
   const differences = Float64Array.from(candidate, (value, index) => value - (baseline[index] as number));
-  const { mean, low, high, drawn } = bootstrap(differences);
   return {
     name,
     pairs,
     baseline: distribution(baseline),
     new: distribution(candidate),
-    difference: { mean, low, high },
-    ...(drawn < pairs && { resampled: drawn }),
+    difference: meanInterval(differences),
   };
 }
 

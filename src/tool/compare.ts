@@ -2,14 +2,13 @@ import path from 'node:path';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
-import { printable } from '../base/printable.ts';
 import { makeFolders, modesIn } from '../base/private.ts';
-import { meant, readRegular } from '../base/regular.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Side } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
 import type { AgainOptions } from './ask-again.ts';
 import type { Format } from './formats.ts';
+import { gateFor } from './gate-settings.ts';
 import { writeReports } from './report.ts';
 import type { Judge, Told } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
@@ -141,17 +140,3 @@ function checkApart(baseline: Side, candidate: Side): void {
 function foldersOf({ trials }: Side): (string | undefined)[] {
   return trials.map(({ folder }) => folder);
 }
-
-async function gateFor({ gate: file, mode, allowRemoved }: CompareOptions, cwd: string): Promise<Gate> {
-  const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
-  const flags = { ...(mode && { mode }), ...(allowRemoved && { allow_removed: true }) };
-  if (file === undefined) return gateOf(flags);
-  const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
-  if (!bytes) {
-    const name = printable(path.basename(file));
-    throw new Fault('no_gate', `"${name}" is not balanced, proven or strict, and not a gate file of at most 1 MiB.`);
-  }
-  return { ...readGate(bytes), ...flags };
-}
-
-const GATE_BYTES_MAX = 1024 * 1024;

@@ -2,9 +2,14 @@ import type { CaseTrials } from '../gate/decide/index.ts';
 import type { ComparedCase } from './shape.ts';
 import { standingOf } from './trial.ts';
 
-type Told = ComparedCase['new']['trials'][number];
+type Told = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>>;
 
-export type TriedCases = readonly Pick<ComparedCase, 'case_id' | 'baseline' | 'new'>[];
+interface ToldSide {
+  readonly trials: readonly Told[];
+}
+
+/** Cases with their trials: those of a comparison, or of results that another tool wrote. */
+export type TriedCases = readonly { readonly case_id: string; readonly baseline: ToldSide; readonly new: ToldSide }[];
 
 /** What the trials of a comparison come to, as the gate counts them. */
 export interface Counts {

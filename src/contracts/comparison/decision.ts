@@ -1,11 +1,18 @@
-import { type CaseFinding, decideCases, type GateDecision, type GateMode, named } from '../gate/decide/index.ts';
-import { type Counts, countsOf } from './counts.ts';
+import {
+  type CaseFinding,
+  type CaseTrials,
+  decideCases,
+  type GateDecision,
+  type GateMode,
+  named,
+} from '../gate/decide/index.ts';
+import { type Counts, countsOf, type TriedCases } from './counts.ts';
 import { decideMetrics } from './metrics.ts';
-import type { Comparison, Decision } from './shape.ts';
+import type { ComparedSide, Comparison, Decision } from './shape.ts';
 
 type GateSettings = Pick<
   Comparison['gate'],
-  'tolerances' | 'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed'
+  'tolerances' | 'margin' | 'alpha' | 'confidence' | 'critical' | 'missing_max_ratio' | 'allow_removed' | 'looks'
 > & { readonly mode: GateMode };
 
 /** What the gate finds, and its sentence. Judging writes it, and verifying computes it again. */
@@ -16,19 +23,24 @@ export interface Decided {
 }
 
 /** What a decision follows from. */
-export type DecisionInput = Pick<Comparison, 'cases' | 'sides' | 'summary'>;
+export interface DecisionInput {
+  readonly cases: TriedCases;
+  readonly sides: Readonly<Record<'baseline' | 'new', Pick<ComparedSide, 'replayed'>>>;
+  readonly summary: Pick<Comparison['summary'], 'without_expectations'>;
+}
 
 /** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
 export function decideComparison(gate: GateSettings, { cases, sides, summary }: DecisionInput): Decided {
   const { baseline, new: candidate } = sides;
   const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
-  const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio } = gate;
-  const given = { margin, alpha, confidence, critical, missingMaxRatio };
+  const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio, looks } = gate;
+  const given = { margin, alpha, confidence, critical, missingMaxRatio, looks };
   const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const decided = decideCases(counts.counted, { mode, ...known, identical: counts.isIdentical });
+  const counted = gate.allow_removed ? withoutRemoved(counts, critical) : counts.counted;
+  const decided = decideCases(counted, { mode, ...known, identical: counts.isIdentical });
   const removed = gate.allow_removed ? [] : counts.removed;
   const withoutExpectations = summary.without_expectations ?? 0;
-  const cause = causeOf(decided, { ...counts, removed, cases: cases.length, withoutExpectations });
+  const cause = causeOf(decided, { ...counts, counted, removed, cases: cases.length, withoutExpectations });
   const { cases: paired, drop, high, p, detectable, rates, broken, suspects } = decided;
   return {
     decision: {
@@ -47,6 +59,12 @@ export function decideComparison(gate: GateSettings, { cases, sides, summary }: 
     reason: REASONS[cause]?.(removed, counts.unreadable, cases.length) ?? decided.reason,
     moreTrials: decided.moreTrials,
   };
+}
+
+/** Cases that may be gone are not missing, except critical ones. */
+function withoutRemoved({ counted, removed }: Counts, critical: readonly string[] = []): readonly CaseTrials[] {
+  const gone = new Set(removed.filter(id => !critical.includes(id)));
+  return counted.filter(({ id }) => !gone.has(id));
 }
 
 /** The verdict that each cause leads to. */

@@ -24,7 +24,7 @@ export const comparison: Contract = {
   beyond: [
     'whether the runs that it names were judged as it says',
     'whether the first difference is the cause',
-    'whether the intervals were drawn as they should be',
+    'whether the intervals of the metrics are those of their pairs',
   ],
   bytesMax: 256 * MIB,
   example: comparisonExample,

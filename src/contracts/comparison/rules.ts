@@ -58,7 +58,7 @@ const CM4 = rule({
   why: 'A gate that fails names what was too much, and how much would not have been.',
   asks: [
     'gate has mode, balanced, proven or strict, tolerances as in a gate file, and breaches, a list; older comparisons may say statistical',
-    'margin, alpha, confidence, critical and allow_removed, if present, are as in a gate file',
+    'margin, alpha, confidence, critical, allow_removed and looks, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
     'measured is what the metric got worse by, and the breaches are the regressions among the metrics of decision',

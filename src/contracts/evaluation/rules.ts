@@ -62,7 +62,7 @@ const EV4 = rule({
     'no case_id stands twice, and upper and lower case are the same',
     'case_sha256 is the content hash of id, input, expected and metadata of the case',
     'output_hash is a string of at most 200 characters, or null',
-    'answer_hash, if present, is the content hash of output, events and actions, without their ids and times',
+    'answer_hash, if present, is a SHA-256 over output, events and actions, without their ids and times',
   ],
   fields: ['cases', 'cases[].case_id', 'cases[].case_sha256', 'cases[].output_hash', 'cases[].answer_hash'],
   *check({ cases }) {

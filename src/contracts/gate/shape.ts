@@ -38,6 +38,7 @@ export const gateKeys = {
   ),
   allow_removed: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
+  looks: z.optional(z.int().check(z.gte(1), z.lte(5))),
 };
 
 export const gateShape = record({

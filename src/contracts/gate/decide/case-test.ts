@@ -29,7 +29,10 @@ function fisherMidP(baseline: Count, candidate: Count): number {
 }
 
 const tables = new Map<number, Float64Array>();
-const TABLES_MAX = 200;
+let cellsKept = 0;
+
+/** 32 MB: every pair of up to 50 trials a side, because in a suite of any tool each case may have its own number of them. */
+const CELLS_KEPT_MAX = 4_000_000;
 
 /** The p of every outcome of two numbers of trials, at `passes before × (trials now + 1) + passes now`. */
 function tableFor(nB: number, nC: number): Float64Array {
@@ -37,7 +40,11 @@ function tableFor(nB: number, nC: number): Float64Array {
   const known = tables.get(key);
   if (known) return known;
   const made = makeTable(nB, nC);
-  if (tables.size >= TABLES_MAX) tables.clear();
+  if (cellsKept + made.length > CELLS_KEPT_MAX) {
+    tables.clear();
+    cellsKept = 0;
+  }
+  cellsKept += made.length;
   tables.set(key, made);
   return made;
 }

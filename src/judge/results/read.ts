@@ -1,0 +1,34 @@
+import { readJson } from '../../base/json.ts';
+import { isObject } from '../../contracts/kind.ts';
+import { plainText } from '../../run/written/plain-text.ts';
+import { ctrfRows } from './ctrf.ts';
+import { junitRows } from './junit.ts';
+import { type ResultRow, ResultTrouble } from './row.ts';
+import { csvRows, jsonLinesRows } from './table.ts';
+
+export type ResultFormat = 'csv' | 'jsonl' | 'junit' | 'ctrf';
+
+export interface ReadResults {
+  readonly format: ResultFormat;
+  /** Lazy: what is wrong further down is thrown when it is reached. */
+  readonly rows: Iterable<ResultRow>;
+}
+
+/** Reads results of any tool. The format is found by content, because tools name their files as they like. */
+export function readResults(bytes: Buffer): ReadResults {
+  const text = plainText(bytes);
+  if (typeof text !== 'string') throw new ResultTrouble(text.line, text.says);
+  const start = text.trimStart();
+  if (start.startsWith('<')) return { format: 'junit', rows: junitRows(text.startsWith('<') ? text : start) };
+  if (start.startsWith('[')) throw new ResultTrouble(1, 'The file is a JSON list; write one object per line instead');
+  if (!start.startsWith('{')) return { format: 'csv', rows: csvRows(text) };
+  const [first = ''] = start.split('\n', 1);
+  const line = readJson(Buffer.from(first), { bytesMax: FILE_BYTES_MAX });
+  const isLines = line.ok && !(isObject(line.value) && 'results' in line.value);
+  if (isLines) return { format: 'jsonl', rows: jsonLinesRows(text) };
+  const whole = readJson(Buffer.from(start), { bytesMax: FILE_BYTES_MAX });
+  if (!whole.ok) throw new ResultTrouble(undefined, whole.refusal.message.replace(/\.$/, ''));
+  return { format: 'ctrf', rows: ctrfRows(whole.value) };
+}
+
+export const FILE_BYTES_MAX = 64 * 1024 * 1024;

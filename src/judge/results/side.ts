@@ -1,0 +1,69 @@
+import { type Metric, type ResultRow, ResultTrouble } from './row.ts';
+
+/** A trial as a comparison counts it. */
+interface ResultTrial extends Readonly<Record<Metric, number | null>> {
+  readonly verdict: 'pass' | 'fail';
+  readonly error_class: null;
+  readonly rerun?: true;
+}
+
+/** What one side shows of a case. */
+export interface ResultCase {
+  readonly trials: ResultTrial[];
+  /** How often it was listed and not tried. */
+  skipped: number;
+}
+
+/** The results of one side, gathered from one file or from many. */
+export class ResultSide {
+  readonly cases = new Map<string, ResultCase>();
+  trials = 0;
+
+  /** Adds the rows of a file. With `isRerun`, all of them were asked again. */
+  add(rows: Iterable<ResultRow>, isRerun: boolean): void {
+    const numbered = new Set<string>();
+    for (const row of rows) {
+      if (row.trial !== undefined) {
+        const key = `${row.trial} ${row.rerun} ${row.case}`;
+        if (numbered.has(key)) throw new ResultTrouble(row.line, 'This trial of this case stands in the file already');
+        numbered.add(key);
+      }
+      this.#take(row, isRerun || row.rerun);
+    }
+  }
+
+  #take({ case: name, pass, metrics, line }: ResultRow, isRerun: boolean): void {
+    if (Buffer.byteLength(name) > NAME_BYTES_MAX)
+      throw new ResultTrouble(line, `The name of a case is longer than ${NAME_BYTES_MAX} bytes`);
+    const one = this.#caseOf(name, line);
+    if (pass === null) {
+      one.skipped++;
+      return;
+    }
+    if (++this.trials > TRIALS_MAX)
+      throw new ResultTrouble(line, `The side has more than ${TRIALS_MAX.toLocaleString('en-US')} trials`);
+    one.trials.push({
+      verdict: pass ? 'pass' : 'fail',
+      error_class: null,
+      ...NOT_MEASURED,
+      ...metrics,
+      ...(isRerun && { rerun: true }),
+    });
+  }
+
+  #caseOf(name: string, line: number): ResultCase {
+    const known = this.cases.get(name);
+    if (known) return known;
+    if (this.cases.size === CASES_MAX)
+      throw new ResultTrouble(line, `The side has more than ${CASES_MAX.toLocaleString('en-US')} cases`);
+    const made = { trials: [], skipped: 0 };
+    this.cases.set(name, made);
+    return made;
+  }
+}
+
+const NAME_BYTES_MAX = 1_024;
+const CASES_MAX = 100_000;
+const TRIALS_MAX = 1_000_000;
+
+const NOT_MEASURED: Readonly<Record<Metric, null>> = { latency_ms: null, cost_usd: null, score: null };

@@ -1,0 +1,106 @@
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type { Gate } from '../judge/gate.ts';
+import { type GatedResults, gateResults } from '../judge/gate-results.ts';
+import { gateFor, type GateSettings } from './gate-settings.ts';
+import { refuseUnknown } from './options.ts';
+import { readSide, type ReadSide, type ResultFile } from './result-files.ts';
+
+export interface GateOptions extends GateSettings {
+  /** A file of results, a folder of them, or several with commas between. */
+  readonly baseline: string;
+  readonly candidate: string;
+  readonly margin?: number;
+  readonly alpha?: number;
+  readonly confidence?: number;
+  readonly critical?: readonly string[];
+  readonly looks?: number;
+  readonly cwd?: string;
+}
+
+/** The verdict on results of any tool, and what it rests on. */
+export interface Gated extends GatedResults {
+  readonly sides: { readonly baseline: GatedSide; readonly new: GatedSide };
+  readonly notes: readonly string[];
+}
+
+export interface GatedSide {
+  readonly files: readonly ResultFile[];
+  readonly cases: number;
+  readonly trials: number;
+}
+
+/** Says whether new results are worse than those of a baseline. It reads files, and writes none. */
+export async function gate(options: GateOptions): Promise<Gated> {
+  checkOptions(options);
+  const { cwd = process.cwd(), margin, alpha, confidence, critical, looks } = options;
+  const given = { margin, alpha, confidence, critical, looks };
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const settings: Gate = { ...(await gateFor(options, cwd)), ...said };
+  const baseline = readSide(options.baseline, cwd);
+  const candidate = readSide(options.candidate, cwd);
+  if (baseline.paths.some(file => candidate.paths.includes(file)))
+    throw new Fault('same_file', 'A file is on both sides. Results are never worse than themselves.');
+  const results = gateResults(baseline.side, candidate.side, settings);
+  return {
+    ...results,
+    sides: { baseline: summaryOf(baseline), new: summaryOf(candidate) },
+    notes: [
+      ...namesNote(results, baseline, candidate),
+      ...copiesNote(baseline, 'baseline'),
+      ...copiesNote(candidate, 'new'),
+    ],
+  };
+}
+
+function summaryOf({ side, files }: ReadSide): GatedSide {
+  return { files, cases: side.cases.size, trials: side.trials };
+}
+
+/** Two tools, or two versions of one, may name the same case differently. */
+function namesNote({ decision }: GatedResults, ...sides: readonly [ReadSide, ReadSide]): string[] {
+  const [before, now] = sides.map(({ side }) => side.cases.keys().next().value);
+  if (decision.cause !== 'no_pairs' || before === undefined || now === undefined) return [];
+  return [
+    `Cases are matched by name. The baseline begins with "${printable(before)}", the new results with "${printable(now)}".`,
+  ];
+}
+
+function copiesNote({ copies }: ReadSide, side: 'baseline' | 'new'): string[] {
+  if (copies === 0) return [];
+  const files = copies === 1 ? 'A file' : `${copies} files`;
+  return [
+    `${files} of the ${side} side ${copies === 1 ? 'is a copy' : 'are copies'} of another one. A copy is not a trial.`,
+  ];
+}
+
+function checkOptions(options: GateOptions): void {
+  refuseUnknown('gate', options, OPTIONS);
+  for (const side of ['baseline', 'candidate'] as const) {
+    if (typeof options?.[side] !== 'string') throw new Fault('usage', `gate needs ${side}: a file of results.`);
+  }
+  for (const name of ['margin', 'alpha', 'confidence'] as const) {
+    const value = options[name];
+    if (value !== undefined && !(value > 0 && value < 1))
+      throw new Fault('usage', `${name} must be a number between 0 and 1, such as 0.05.`);
+  }
+  const { looks = 1 } = options;
+  if (!Number.isInteger(looks) || looks < 1 || looks > LOOKS_MAX)
+    throw new Fault('usage', `looks must be a whole number from 1 to ${LOOKS_MAX}.`);
+}
+
+const LOOKS_MAX = 5;
+
+const OPTIONS: Record<keyof GateOptions, true> = {
+  baseline: true,
+  candidate: true,
+  gate: true,
+  mode: true,
+  allowRemoved: true,
+  margin: true,
+  alpha: true,
+  confidence: true,
+  critical: true,
+  looks: true,
+  cwd: true,
+};

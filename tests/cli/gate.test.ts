@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { proctor, ROOT, temporaryFolder } from '../support.ts';
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const cwd = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(cwd, name)), { recursive: true });
+    writeFileSync(path.join(cwd, name), text);
+  }
+  return cwd;
+}
+
+/** A table of cases, and of those that fail in every trial. */
+function table(cases: number, trials: number, failing: readonly number[] = []): string {
+  const rows = Array.from({ length: cases * trials }, (_, at) => {
+    const one = at % cases;
+    return `case-${one},${Math.floor(at / cases)},${failing.includes(one) ? 0 : 1}`;
+  });
+  return `case,trial,pass\n${rows.join('\n')}\n`;
+}
+
+function junit(cases: number, failing: readonly number[] = [], skipped: readonly number[] = []): string {
+  const all = Array.from({ length: cases }, (_, at) => {
+    const body = failing.includes(at) ? '<failure/>' : skipped.includes(at) ? '<skipped/>' : '';
+    return `<testcase classname="pay" name="case ${at}" time="0.0${at + 1}">${body}</testcase>`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites><testsuite name="s">${all.join('\n')}</testsuite></testsuites>\n`;
+}
+
+function ctrf(cases: number, failing: readonly number[] = []): string {
+  const tests = Array.from({ length: cases }, (_, at) => ({
+    name: `case ${at}`,
+    suite: 'pay',
+    status: failing.includes(at) ? 'failed' : 'passed',
+    duration: at,
+  }));
+  return JSON.stringify({ reportFormat: 'CTRF', specVersion: '1.0.0', results: { tool: { name: 't' }, tests } });
+}
+
+const gate = (cwd: string, ...words: string[]) => proctor(['gate', ...words], { cwd });
+
+test('says the verdict first, then counts, what was ruled out and what would settle it', () => {
+  const cwd = folderWith({ 'before.csv': table(30, 1), 'after.csv': table(30, 1, [7]) });
+  const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
+  expect(code).toBe(3);
+  expect(stdout).toBe(
+    [
+      '? Not enough evidence  1 of 30 cases looks broken, and could still be chance: “case-7” (1/1 → 0/1). Ask it again on both sides, up to 6 times.',
+      '',
+      '  suspect    case-7  1/1 → 0/1  (p = 0.25 if it has not changed)',
+      '  measured   30 cases pass 3.3 points less often than before (p = 0.25 if nothing has changed)',
+      '  ruled out  a drop of more than 10.1 points, with 95 % confidence',
+      '  to settle  one more trial on both sides, marked as rerun, of case-7',
+      '  baseline   30 trials of 30 cases (before.csv, CSV)',
+      '  new        30 trials of 30 cases (after.csv, CSV)',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('ends with 0, 1 and 3 for no regression, a regression and too little evidence', () => {
+  const cwd = folderWith({
+    'before.csv': table(30, 6),
+    'same.csv': table(30, 6),
+    'broken.csv': table(30, 6, [7]),
+    'once.csv': table(10, 1),
+    'again.csv': table(10, 1),
+  });
+  expect(gate(cwd, 'before.csv', 'same.csv')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^✓ No regression {2}/),
+  });
+  const broken = gate(cwd, 'before.csv', 'broken.csv');
+  expect(broken).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^✗ Regression {2}1 of 30 cases broke, beyond chance: “case-7” \(6\/6 → 0\/6\)\./),
+  });
+  expect(broken.stdout).toContain('\n  broken     case-7  6/6 → 0/6  (p < 0.001 if it has not changed)\n');
+  expect(gate(cwd, 'once.csv', 'again.csv').code).toBe(0);
+  const proven = gate(cwd, 'once.csv', 'again.csv', '--gate', 'proven');
+  expect(proven).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/\n {2}to settle {2}about \d+ more trials of all 10 cases on both sides\n/),
+  });
+});
+
+test('takes a JUnit or CTRF file per trial, from folders and from lists', () => {
+  const before = Object.fromEntries([1, 2, 3, 4, 5, 6].map(trial => [`before/${trial}.xml`, junit(9)]));
+  const after = Object.fromEntries([1, 2, 3, 4, 5, 6].map(trial => [`after/${trial}.json`, ctrf(9, [4])]));
+  const cwd = folderWith({ ...before, ...after, 'after/notes.txt': 'not a result' });
+  const found = gate(cwd, 'before', 'after/', '--json');
+  expect(found.code).toBe(1);
+  expect(JSON.parse(found.stdout)).toMatchObject({
+    verdict: 'regression',
+    exit_code: 1,
+    decision: {
+      broken: [{ case_id: 'pay > case 4', baseline: { passes: 6, trials: 6 }, new: { passes: 0, trials: 6 } }],
+    },
+    sides: { baseline: { cases: 9, trials: 54 }, new: { cases: 9, trials: 54, files: { length: 6 } } },
+    notes: [
+      '5 files of the baseline side are copies of another one. A copy is not a trial.',
+      '5 files of the new side are copies of another one. A copy is not a trial.',
+    ],
+  });
+  expect(JSON.parse(gate(cwd, 'before/1.xml,before/2.xml', 'after/1.json', '--json').stdout)).toMatchObject({
+    sides: { baseline: { trials: 18 }, new: { trials: 9 } },
+  });
+});
+
+test('counts files named *.rerun.* for their cases alone', () => {
+  const one = '<testsuite><testcase classname="pay" name="case 4"/></testsuite>';
+  const failed = '<testsuite><testcase classname="pay" name="case 4"><error/></testcase></testsuite>';
+  const reruns = [1, 2, 3, 4, 5].flatMap(at => [
+    [`before/${at}.rerun.xml`, one],
+    [`after/${at}.rerun.xml`, failed],
+  ]);
+  const cwd = folderWith({ 'before/0.xml': junit(40), 'after/0.xml': junit(40, [4]), ...Object.fromEntries(reruns) });
+  const { code, stdout } = gate(cwd, 'before', 'after');
+  expect(code).toBe(1);
+  expect(stdout).toContain('pay > case 4  6/6 → 0/6');
+  expect(stdout).toContain('40 cases pass 2.5 points less often');
+});
+
+test('closes on a test that is skipped now, until that is allowed', () => {
+  const cwd = folderWith({ 'before.xml': junit(10), 'after.xml': junit(10, [], [3]) });
+  const closed = gate(cwd, 'before.xml', 'after.xml');
+  expect(closed.code).toBe(3);
+  expect(closed.stdout).toContain('\n  skipped    pay > case 3\n');
+  expect(gate(cwd, 'before.xml', 'after.xml', '--allow-removed').code).toBe(0);
+  expect(gate(cwd, 'before.xml', 'after.xml', '--allow-removed', '--critical', 'pay > case 3').code).toBe(3);
+});
+
+test('keeps the tolerances of a gate file, and flags before the file', () => {
+  const rows = (latency: number): string =>
+    Array.from({ length: 8 }, (_, at) => JSON.stringify({ case: `c${at}`, pass: true, latency_ms: latency + at })).join(
+      '\n',
+    );
+  const cwd = folderWith({
+    'before.jsonl': rows(100),
+    'after.jsonl': rows(160),
+    'gate.yaml':
+      'schema_version: gate.v1\nmode: proven\nmargin: 0.4\ntolerances:\n  latency_ms: { statistic: mean, max_increase_ratio: 0.2 }\n',
+    'wide.yaml': 'schema_version: gate.v1\nmode: proven\nmargin: 0.4\n',
+  });
+  const slow = gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'gate.yaml');
+  expect(slow).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^✗ Regression {2}Latency is 58 % higher than before, and 20 % is allowed\.\n/),
+  });
+  expect(gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'wide.yaml').code).toBe(0);
+  expect(gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'wide.yaml', '--margin', '0.05').code).toBe(3);
+});
+
+test('names the cases of both sides where none has a partner', () => {
+  const cwd = folderWith({ 'before.csv': 'case,pass\na,1\n', 'after.csv': 'case,pass\n"b\u001b[2J",1\n' });
+  const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
+  expect(code).toBe(3);
+  expect(stdout).toContain('The baseline begins with "a", the new results with "b\\u{1b}[2J".');
+  expect(stdout).not.toContain('\u001b');
+});
+
+test.each([
+  [['before.csv', 'before.csv'], 'A file is on both sides. Results are never worse than themselves.'],
+  [['before.csv', 'link.csv'], 'A file is on both sides. Results are never worse than themselves.'],
+  [['before.csv,before.csv', 'bad.csv'], 'before.csv is named twice on one side.'],
+  [['before.csv', 'nothing.csv'], 'There is no file or folder nothing.csv.'],
+  [['before.csv', 'empty'], 'The folder empty has no file that ends in .xml, .json, .jsonl, .ndjson, .csv.'],
+  [
+    ['before.csv', 'bad.csv'],
+    'bad.csv, line 3: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty.',
+  ],
+  [['before.csv', 'pipe.csv'], 'pipe.csv cannot be read: it is not a file of at most 64 MiB.'],
+  [['before.csv', 'large.csv'], 'large.csv cannot be read: it is not a file of at most 64 MiB.'],
+  [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and entities of their own are not read.'],
+  [
+    ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
+    '"nothing.yaml" is not balanced, proven or strict, and not a gate file of at most 1 MiB.',
+  ],
+  [
+    ['before.csv', 'after.csv', '--critical', 'case-11'],
+    'The critical case "case-11" is in the results of neither side. Did you mean "case-1"?',
+  ],
+  [['before.csv', 'after.csv', '--looks', '6'], 'looks must be a whole number from 1 to 5.'],
+])('refuses %j with 2', (words, says) => {
+  const lol =
+    '<?xml version="1.0"?>\n<!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>\n<testsuite name="&lol2;"/>';
+  const files = {
+    'before.csv': table(9, 1),
+    'after.csv': table(9, 2),
+    'bad.csv': 'case,pass\na,1\nb,s3cret\n',
+    'lol.xml': lol,
+  };
+  const cwd = folderWith(files);
+  mkdirSync(path.join(cwd, 'empty'));
+  execFileSync('mkfifo', [path.join(cwd, 'pipe.csv')]);
+  writeFileSync(path.join(cwd, 'large.csv'), '');
+  truncateSync(path.join(cwd, 'large.csv'), 64 * 1024 * 1024 + 1);
+  symlinkSync('before.csv', path.join(cwd, 'link.csv'));
+  const { code, stdout, stderr } = gate(cwd, ...words);
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${says}\n` });
+  expect(JSON.parse(gate(cwd, ...words, '--json').stdout)).toMatchObject({ ok: false, error: { message: says } });
+});
+
+test('writes nothing', () => {
+  const cwd = folderWith({ 'before.csv': table(9, 1), 'after.csv': table(9, 2) });
+  gate(cwd, 'before.csv', 'after.csv');
+  expect(readdirSync(cwd).sort()).toEqual(['after.csv', 'before.csv']);
+});
+
+test('docs/ci.md shows what its example prints', () => {
+  const page = readFileSync(path.join(ROOT, 'docs', 'ci.md'), 'utf8');
+  const [, script = '', shown] =
+    /<!-- gate example: run by tests -->\n```sh\n(.*?)```\n\n```text\n(.*?)```/s.exec(page) ?? [];
+  const lines = script.trim().split('\n');
+  const cwd = temporaryFolder();
+  for (const line of lines.slice(0, -1)) execFileSync('sh', ['-c', line], { cwd });
+  expect(lines.at(-1)).toBe('proctor gate before.csv after.csv');
+  expect(gate(cwd, 'before.csv', 'after.csv')).toEqual({ code: 3, stdout: shown, stderr: '' });
+});
