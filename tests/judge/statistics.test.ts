@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { meanInterval } from '../../src/judge/statistics.ts';
+import { meanInterval, percentile } from '../../src/judge/statistics.ts';
 
 describe('the interval of a mean', () => {
   test('holds the mean', () => {
@@ -25,4 +25,10 @@ describe('the interval of a mean', () => {
     expect(high - mean).toBeCloseTo(2.7764451 * Math.sqrt(0.5), 5);
     expect(mean - low).toBeCloseTo(high - mean, 12);
   });
+});
+
+test('percentiles lie between neighbours in proportion', () => {
+  const sorted = Float64Array.of(10, 20, 30, 40);
+  expect([0, 0.5, 0.95, 1].map(share => percentile(sorted, share))).toEqual([10, 25, 38.5, 40]);
+  expect(percentile(Float64Array.of(7), 0.95)).toBe(7);
 });
