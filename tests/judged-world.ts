@@ -39,7 +39,7 @@ export function makeJudgedPlace(): Place {
 const STEPS: readonly (readonly [args: string[], code: number])[] = [
   [['keys', 'new'], 0],
   [['run', 'suite', 'cases.json', '--script', 'good.sh', '--as', 'baseline', '--run-id', 'before'], 0],
-  [['run', 'suite', 'cases.json', '--script', 'bad.sh', '--as', 'new', '--run-id', 'after'], 0],
+  [['run', 'suite', 'cases.json', '--script', 'bad.sh', '--as', 'new', '--run-id', 'after'], 1],
   [['baseline', 'accept', 'before'], 0],
   [['compare', 'before', 'after', '--gate', 'strict'], 1],
 ];

@@ -5,7 +5,7 @@ import { canonicalize } from '../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../src/base/hash.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { Signer } from '../src/contracts/seal/index.ts';
-import { type SuiteCase, type SuiteTarget, targetName } from '../src/contracts/suite/index.ts';
+import { type SuiteCase, type SuiteRequest, type SuiteTarget, targetName } from '../src/contracts/suite/index.ts';
 import { finish } from '../src/evidence/finish.ts';
 import { storedFiles } from '../src/evidence/sealed-files.ts';
 
@@ -23,6 +23,8 @@ export interface WorldSuite {
   readonly runId?: string;
   readonly repetition?: { readonly of: string; readonly number: number; readonly total: number };
   readonly target?: SuiteTarget;
+  /** The limits that the run was asked to keep to. */
+  readonly gate?: SuiteRequest['gate'];
   readonly cases: readonly WorldCase[];
   readonly signer?: Signer | undefined;
 }
@@ -125,7 +127,7 @@ function manifestOf(sent: string): object {
 
 function requestOf(
   runId: string,
-  { version = 'baseline', cases, repetition }: WorldSuite,
+  { version = 'baseline', cases, repetition, gate }: WorldSuite,
   target: SuiteTarget,
   sent: string,
 ): object {
@@ -150,5 +152,6 @@ function requestOf(
       breaker_failures: 20,
     },
     secret_names: [],
+    ...(gate && { gate }),
   };
 }

@@ -13,12 +13,13 @@ import { gateOf } from './gate-word.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
+import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { counted } from './units.ts';
 import { namedKey } from './variables.ts';
 
-export interface CompareFlags {
+export interface CompareFlags extends LimitFlags {
   readonly gate?: string;
   readonly allowRemoved?: true;
   readonly allowWeakened?: true;
@@ -44,12 +45,14 @@ export async function compareCommand(baseline: string, candidate: string, flags:
   const interrupt = interruptions();
   try {
     const formats = flags.format ?? ['html'];
+    const limits = limitsOf(flags);
     const { comparison, folder, files, judgements, keyId } = await compareRuns({
       ...namedKey(),
       baseline,
       candidate,
       formats: formats.filter(format => format !== 'terminal'),
       ...gateOf(flags.gate),
+      ...(limits && { limits }),
       ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.allowWeakened && { allowWeakened: true }),
       ...(flags.out !== undefined && { out: flags.out }),

@@ -1,25 +1,22 @@
-import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { printable, printableJson } from '../base/printable.ts';
+import { printableJson } from '../base/printable.ts';
 import type { Named } from '../tool/adopt-suite.ts';
 import { resumeSuite } from '../tool/resume-suite.ts';
-import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../tool/run-suite.ts';
+import { runSuite, type RunSuiteOptions } from '../tool/run-suite.ts';
 import { closeLauncher } from '../tool/run-script.ts';
 import { headerOf } from './headers.ts';
+import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { interruptions } from './interruptions.ts';
 import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
-import { type Paint, paintFor } from './paint.ts';
+import { paintFor } from './paint.ts';
 import { ProgressLine, watchedColumns } from './progress.ts';
-import { sealedText } from './run-text.ts';
 import { exitOfStopped } from './refusal.ts';
-import { wordFor } from './show-suite.ts';
-import { counted, durationText } from './units.ts';
+import { exitOf, suiteRunJson, suiteRunText } from './run-suite-text.ts';
 import { namedKey, variables } from './variables.ts';
 
-type JudgedRun = SuiteRunResult['runs'][number];
-
-export interface RunSuiteFlags {
+export interface RunSuiteFlags extends LimitFlags {
+  readonly gate?: string;
   readonly baseUrl?: string;
   readonly script?: string;
   readonly agent?: string;
@@ -84,10 +81,9 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
             variable: name => process.env[name],
           });
     progress.end();
-    if (flags.json) stdout.write(`${printableJson(asJson(result, interrupt.name()))}\n`);
-    else stderr.write(summary(result, paint));
-    const isWhole = result.runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
-    return interrupt.exit() ?? (isWhole ? 0 : 1);
+    if (flags.json) stdout.write(`${printableJson(suiteRunJson(result, interrupt.name()))}\n`);
+    else stderr.write(suiteRunText(result, paint));
+    return interrupt.exit() ?? exitOf(result);
   } catch (error) {
     progress.end();
     return exitOfStopped(error, interrupt.exit(), flags.json === true);
@@ -181,6 +177,8 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     idleMs: flags.idleTimeout,
     retries: flags.retries,
     repeat: flags.repeat,
+    gate: flags.gate,
+    limits: limitsOf(flags),
     bodyBytesMax: flags.maxBody,
     keepCredentials: flags.keepCredentials,
     provenance: flags.provenance && Object.fromEntries(flags.provenance.map(pairIn)),
@@ -196,85 +194,4 @@ function pairIn(text: string): [name: string, value: string] {
 
 function defined(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-function asJson({ version, runs, keyId }: SuiteRunResult, stoppedBy: string | undefined): object {
-  const [first] = runs;
-  const isStopped = runs.some(({ isOpen, judged }) => isOpen || judged === undefined);
-  return {
-    kind: 'suite',
-    run_id: first?.place.id ?? null,
-    version,
-    folder: first ? path.relative(process.cwd(), first.place.folder) : null,
-    ending: isStopped
-      ? { how: 'killed', by: 'cancel', signal: stoppedBy }
-      : { how: 'exited', code: runs.every(({ failed }) => failed === 0) ? 0 : 1 },
-    status: isStopped ? 'interrupted' : 'completed',
-    key_id: keyId,
-    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, notPassed }) => ({
-      run_id: place.id,
-      folder: path.relative(process.cwd(), place.folder),
-      cases_total: total,
-      cases_completed: ok,
-      cases_failed: failed,
-      gave_up: gaveUp,
-      finished: !isOpen,
-      duration_ms: durationMs,
-      judged: judged ?? null,
-      not_passed: notPassed,
-    })),
-  };
-}
-
-function summary({ version, runs, keyId }: SuiteRunResult, paint: Paint): string {
-  const lines = runs.flatMap(run => {
-    const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
-    const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
-    return [
-      `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
-      ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
-      ...troubles
-        .slice(0, 3)
-        .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
-      ...judgedLines(run, paint),
-      isOpen
-        ? `  resume    proctor run suite --resume ${wordFor(place)}`
-        : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
-      ...(isOpen
-        ? []
-        : [
-            paint(
-              'faint',
-              `            ${sealedText(keyId)} · proctor show ${wordFor(place)} · proctor compare · proctor report`,
-            ),
-          ]),
-    ];
-  });
-  return `${lines.join('\n')}\n`;
-}
-
-/** That every case was answered is not yet good news. */
-function headline({ isOpen, failed, notPassed }: JudgedRun, paint: Paint): string {
-  if (isOpen) return `${paint('note', '…')} ${paint('strong', 'interrupted')}`;
-  if (failed > 0) return `${paint('bad', '✗')} ${paint('strong', 'not all answered')}`;
-  if (notPassed.length > 0) return `${paint('note', '!')} ${paint('strong', 'all answered, not all passed')}`;
-  return `${paint('good', '✓')} ${paint('strong', 'all answered')}`;
-}
-
-function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Paint): string[] {
-  if (!judged) return isOpen ? [] : [`  judged    not yet: proctor report ${wordFor(place)} does it`];
-  const { total, passed, failed, errors, unjudged } = judged;
-  const parts = [
-    `${passed} of ${total} passed`,
-    ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
-    ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
-  ];
-  const proof = unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : '';
-  const more = failed + errors - notPassed.length;
-  return [
-    `  judged    ${parts.join(', ')}${proof}`,
-    ...(notPassed.length > 0
-      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
-      : []),
-  ];
 }

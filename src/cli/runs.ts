@@ -53,7 +53,9 @@ const STATUS_WIDTH = 'killed timeout'.length;
 const STYLES: Readonly<Record<string, 'good' | 'note'>> = {
   succeeded: 'good',
   accepted: 'good',
-  answered: 'good',
+  passed: 'good',
+  answered: 'note',
+  'not all passed': 'note',
   completed: 'good',
   running: 'note',
   unfinished: 'note',

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { printable } from '../base/printable.ts';
+import { isAllFailing } from '../contracts/evaluation/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { ShownSuite } from '../tool/show-suite.ts';
 import { foreignResume } from '../tool/suite-words.ts';
@@ -21,6 +22,7 @@ export function suiteJson(shown: ShownSuite): object {
     run,
     request,
     judged: evaluation?.summary,
+    ...(evaluation?.gate && { checks: evaluation.gate.checks }),
     judgement: judgement ? judgementJson(judgement) : null,
     ...(done !== undefined && { progress: { done, total: request?.cases.count } }),
   };
@@ -34,9 +36,13 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
   const { target, settings, cases, version, repetition } = request;
   const { cases_completed: ok = 0, cases_failed: failed = 0, duration_ms: took } = run?.stats ?? {};
   const isOpen = life !== 'finished';
-  const mark = isOpen ? paint('note', '…') : failed > 0 ? paint('bad', '✗') : paint('good', '✓');
   const lines = [
-    `${mark} ${paint('strong', isOpen ? stateOf(life) : `${ok} of ${counted(cases.count, 'case')} answered`)}  ${version}`,
+    ...(isOpen
+      ? [`${paint('note', '…')} ${paint('strong', stateOf(life))}  ${version}`]
+      : [
+          `${markOf(failed, evaluation, paint)} ${paint('strong', answeredText(ok, cases.count, evaluation))}  ${version}`,
+        ]),
+    ...limitLines(evaluation, paint),
     `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
     `  target    ${printable(whomText(target))}`,
     ...elsewhereLines(request, paint),
@@ -49,6 +55,30 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     ...whatNext(shown, paint),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** What a person sees first follows what was judged, and not only that there were answers. */
+function markOf(unanswered: number, evaluation: ShownSuite['evaluation'], paint: Paint): string {
+  if (unanswered > 0) return paint('bad', '✗');
+  if (!evaluation) return paint('note', '!');
+  const { summary, cases, gate } = evaluation;
+  if (isAllFailing(cases) || gate?.checks.some(({ is_met }) => !is_met)) return paint('bad', '✗');
+  return summary.passed < summary.total || summary.unjudged === summary.total ? paint('note', '!') : paint('good', '✓');
+}
+
+function answeredText(ok: number, total: number, evaluation: ShownSuite['evaluation']): string {
+  const answered = `${ok} of ${counted(total, 'case')} answered`;
+  if (!evaluation) return `${answered}, not judged`;
+  const { passed, unjudged } = evaluation.summary;
+  return `${answered}, ${passed - unjudged} passed`;
+}
+
+/** Limits that are not met stand first; those that are met are counted. */
+function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
+  const checks = evaluation?.gate?.checks ?? [];
+  const unmet = checks.filter(({ is_met }) => !is_met);
+  if (checks.length > 0 && unmet.length === 0) return [`  limits    all ${checks.length} met`];
+  return unmet.map(({ message }) => `  ${paint('bad', 'limit')}     ${printable(message)}`);
 }
 
 /** Answers that came before the run was taken over are another machine's word. */

@@ -1,13 +1,25 @@
 import { type Command, Option } from 'commander';
 import { formats } from './formats.ts';
+import { addLimitFlags } from './limit-flags.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
 import { atLeastOne, collect, cpus, dollars, duration, size, wholeNumber } from './units.ts';
 
 /** The commands that run suites. */
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
-  run
+  addLimitFlags(suiteCommand(run))
+    .option('--gate <file>', 'a gate file, of which the limits on the new side count')
+    .option('--json', 'answer with one JSON document')
+    .addHelpText('after', EXITS)
+    .action(async (cases: string | undefined, flags: RunSuiteFlags) => {
+      const { runSuiteCommand } = await import('./run-suite.ts');
+      ended(await runSuiteCommand(cases, flags));
+    });
+}
+
+function suiteCommand(run: Command): Command {
+  return run
     .command('suite')
-    .description('Send every case of a suite to an agent, and leave an artifact of each answer.')
+    .description('Send every case of a suite to an agent, leave an artifact of each answer, and judge it.')
     .argument('[cases]', 'the cases: a .yaml, .json, .jsonl or .csv file')
     .option('--base-url <url>', 'the agent: cases go to URL/run-case')
     .option('--script <file>', 'a script that answers in its place, in a sandbox: input/case.json to output/reply.json')
@@ -58,18 +70,12 @@ export function addSuiteCommand(run: Command, ended: (code: number) => void): vo
       new Option('--isolation <level>', 'with --script: at least this much').choices(['strict', 'standard', 'none']),
     )
     .option('--memory <size>', 'with --script: memory of all its processes (default: 1g)', size)
-    .option('--cpus <count>', 'with --script or --agent: processors that each attempt may use at once', cpus)
-    .option('--json', 'answer with one JSON document')
-    .addHelpText('after', EXITS)
-    .action(async (cases: string | undefined, flags: RunSuiteFlags) => {
-      const { runSuiteCommand } = await import('./run-suite.ts');
-      ended(await runSuiteCommand(cases, flags));
-    });
+    .option('--cpus <count>', 'with --script or --agent: processors that each attempt may use at once', cpus);
 }
 
 /** The commands that say what came out of suites. */
 export function addCompareCommands(program: Command, ended: (code: number) => void): void {
-  program
+  const compare = program
     .command('compare')
     .description('Say whether the new version is worse than the baseline, which cases broke, and why.')
     .argument(
@@ -83,7 +89,8 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
       'balanced (default), proven (rules out a drop beyond the margin), strict (any case that broke), or a file',
     )
     .option('--allow-removed', 'accept that cases of the baseline are no longer in the suite')
-    .option('--allow-weakened', 'accept that cases ask less than in the baseline')
+    .option('--allow-weakened', 'accept that cases ask less than in the baseline');
+  addLimitFlags(compare)
     .option('--format <formats>', 'reports to write: html (default), junit, md, json, with commas between', formats)
     .option('--out <folder>', 'where they go (default: .proctor/comparisons/<id>)')
     .option('--again', 'ask cases that look broken again, on both sides where the baseline can be asked')
@@ -160,7 +167,7 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
 const COMPARE_EXITS = `
 Exit codes:
   0  no regression
-  1  a regression
+  1  a regression, or a limit on the new side that is not met
   2  could not be compared as asked, or a fault of Proctor or the machine
   3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
 
@@ -177,13 +184,13 @@ Exit codes:
 
 const EXITS = `
 Exit codes:
-  0  every case was answered
-  1  some case was not: see its artifact
+  0  every case was answered, and every limit is met
+  1  a case was not answered, a limit is not met, or every case that was judged fails
   2  could not be run as asked, or a fault of Proctor or the machine
   130, 143  interrupted; --resume goes on
 
 Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
-  proctor run suite cases.yaml --script agent.py --as new
+  proctor run suite cases.yaml --script agent.py --as new --max-failing 0
   proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;

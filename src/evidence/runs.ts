@@ -118,11 +118,6 @@ export function listRuns(home: string): RunPlace[] {
   );
 }
 
-/** Whether a place is one of a home, and not merely a path that somebody gave. */
-export function isAtHome(home: string, { folder }: RunPlace): boolean {
-  return listRuns(home).some(place => place.folder === folder);
-}
-
 /** A name that only a run of ours has: see `newRunId`. */
 export const RUN_ID =
   /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.a?\d+)?)$/;

@@ -1,6 +1,7 @@
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
+import type { CaseGroup } from '../contracts/gate/limits/index.ts';
 
 export type { JudgedCase };
 
@@ -51,8 +52,7 @@ export type ArtifactReader = (trial: TrialOfSide, caseId: string) => CaseArtifac
 /** How a case as it was sent is read, when it is needed. */
 export type CaseReader = (trial: TrialOfSide, caseId: string) => SuiteCase | undefined;
 
-/** What people call a case. */
-export interface CaseName {
+/** What people call a case, and what it belongs to. */
+export interface CaseName extends Omit<CaseGroup, 'case_id'> {
   readonly title?: string | undefined;
-  readonly suite?: string | undefined;
 }

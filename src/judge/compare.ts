@@ -144,14 +144,14 @@ function explainer(
   };
   return pair => {
     const { caseId, change, judged } = pair;
-    const { title, suite } = names?.get(caseId) ?? {};
+    const { title, ...group } = names?.get(caseId) ?? {};
     const failed = pair.candidate.findIndex(trial => standingOf(trial) === 'failed');
     const assertions = judged.candidate[failed]?.assertions ?? [];
     const changed = changeIn(pair, baseline, candidate, caseOf);
     return {
       case_id: caseId,
       title: title ?? null,
-      ...(suite !== undefined && { suite }),
+      ...group,
       ...change,
       ...(changed && { changed }),
       baseline: { trials: [...pair.baseline] },

@@ -17,6 +17,7 @@ import type { RunCheck } from './check.ts';
 import { Effort, STEPS_HERE_MAX } from './effort.ts';
 import { judgeCase } from './judge-case.ts';
 import { Provenance } from './provenance.ts';
+import { type Earlier, judgeLimits } from './run-limits.ts';
 
 /** Who judges, beside the documents. */
 export interface Judging {
@@ -24,13 +25,18 @@ export interface Judging {
   readonly runCheck: RunCheck;
   /** Judges cases whose patterns take long. Without it, such expectations are not judged. */
   readonly judgeApart?: JudgeApart;
+  /** What the repetitions before this run came to; asked only for the last one, and where there are limits. */
+  readonly earlier?: () => Earlier | undefined;
   readonly clock?: Clock;
   /** Stops the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
 /** Judges every case of a sealed run by what lies in its folder, one artifact at a time. Writes nothing. */
-export async function evaluateSuite(folder: string, { clock = systemClock, ...judging }: Judging): Promise<Evaluation> {
+export async function evaluateSuite(
+  folder: string,
+  { clock = systemClock, earlier = () => undefined, ...judging }: Judging,
+): Promise<Evaluation> {
   const suite = readSuite(folder);
   const { run, sealSha256 } = suite;
   if (sealSha256 === undefined) {
@@ -40,6 +46,7 @@ export async function evaluateSuite(folder: string, { clock = systemClock, ...ju
   const said = new Provenance();
   const cases = await judgeAll(suite, judging, said);
   const provenance = said.seen();
+  const gate = judgeLimits(suite, cases, earlier);
   return {
     schema_version: 'evaluation.v1',
     run_id: run.run_id,
@@ -49,6 +56,7 @@ export async function evaluateSuite(folder: string, { clock = systemClock, ...ju
     seal_sha256: sealSha256,
     cases_sha256,
     summary: summaryOf(cases),
+    ...(gate && { gate }),
     cases,
     ...(provenance && { provenance }),
   };
@@ -69,7 +77,7 @@ export function isSealedSo(evaluation: Evaluation, { statement: { predicate, sub
 
 async function judgeAll(
   suite: SuiteFolder,
-  { runCheck, judgeApart, signal }: Omit<Judging, 'clock'>,
+  { runCheck, judgeApart, signal }: Omit<Judging, 'clock' | 'earlier'>,
   said: Provenance,
 ): Promise<JudgedCase[]> {
   const { folder, run } = suite;

@@ -1,5 +1,6 @@
 import {
   type ComparedSide,
+  checkNewSide,
   type Comparison,
   decideComparison,
   type Decision,
@@ -9,6 +10,7 @@ import {
   VERDICT_OF,
 } from '../contracts/comparison/index.ts';
 import type { GateMode } from '../contracts/gate/decide/index.ts';
+import { unmetText } from '../contracts/gate/limits/index.ts';
 import { type GateFile, MISSING_MAX_RATIO, type Tolerances } from '../contracts/gate/index.ts';
 import type { Comparability } from './comparability.ts';
 
@@ -36,23 +38,28 @@ export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate
 };
 
 /**
- * The verdict. Sides that cannot be compared are not judged. A regression that was found stands whatever else is missing.
- * No regression is said only of sides that show enough of it.
+ * The verdict. A limit on the new side comes first, because it holds whatever the baseline is. Sides that cannot be
+ * compared are not judged beyond it. A regression that was found stands whatever else is missing. No regression is said
+ * only of sides that show enough of it.
  */
 export function decide(gate: Gate, { comparability, ...measured }: Measured): Ruling {
   const { decision, reason, moreTrials } = decideComparison(gate, measured);
   const breaches = breachesOf(decision);
+  const checks = checkNewSide(gate, measured.cases);
   const as = (verdict: Comparison['verdict'], because: string): Ruling => ({
     verdict,
     reason: because,
     exit_code: EXIT_CODES[verdict],
-    gate: { ...gate, breaches },
+    gate: { ...gate, breaches, ...(checks.length > 0 && { checks }) },
     decision,
     moreTrials,
   });
-  if (measured.sides.baseline.trials === 0) return as('not_enough_evidence', NO_BASELINE);
-  if (comparability.why !== null) return as('not_enough_evidence', comparability.why);
   const found = VERDICT_OF[decision.cause];
+  const hopeless = measured.sides.baseline.trials === 0 ? NO_BASELINE : comparability.why;
+  const unmet = unmetText(checks);
+  if (unmet !== undefined)
+    return as('regression', hopeless === null && found === 'regression' ? `${unmet} ${reason}` : unmet);
+  if (hopeless !== null) return as('not_enough_evidence', hopeless);
   const open = decision.metrics
     .filter(({ verdict }) => verdict === 'not_enough_evidence')
     .map(finding => metricSentence(finding) ?? '');

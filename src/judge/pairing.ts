@@ -1,4 +1,5 @@
 import { changeOf, type ComparedCase, standingOf, type Trial } from '../contracts/comparison/index.ts';
+import { trialOf as judgedTrial } from '../contracts/evaluation/index.ts';
 import type { JudgedCase, Side } from './compare-input.ts';
 
 type Told = ComparedCase['new']['trials'][number];
@@ -50,19 +51,7 @@ function toldOf({ trials }: Side, judged: readonly (JudgedCase | undefined)[]): 
 }
 
 export function trialOf(one: JudgedCase | undefined): Trial {
-  if (!one) return NOT_THERE;
-  const { verdict, error_class, output_hash, answer_hash, metrics, failure } = one;
-  const { latency_ms, cost_usd, score } = metrics;
-  return {
-    verdict,
-    error_class,
-    output_hash,
-    ...(answer_hash && { answer_hash }),
-    latency_ms,
-    cost_usd,
-    score,
-    ...(failure && { failure }),
-  };
+  return one ? judgedTrial(one) : NOT_THERE;
 }
 
 const NOT_THERE: Trial = {

@@ -3,7 +3,7 @@ import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } 
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';
-import type { SuiteTarget } from '../contracts/suite/index.ts';
+import { groupOf, type SuiteTarget } from '../contracts/suite/index.ts';
 import type { ArtifactReader, CaseName, CaseReader, Conditions, Judged, TrialOfSide } from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
@@ -32,7 +32,7 @@ const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 /** What people call the cases of a run. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   const names = new Map<string, CaseName>();
-  for (const { id, title, suite } of suiteCases(folder)) names.set(id, { title, suite });
+  for (const one of suiteCases(folder)) names.set(one.id, { title: one.title, ...groupOf(one) });
   return names;
 }
 

@@ -86,7 +86,8 @@ function otherAttempts(was: Call, is: Call, names: Names): Told {
 
 function hasChanged(was: Reply | null, is: Reply | null): boolean {
   if (!was || !is) return was !== is;
-  return was.status !== is.status || lasting(was.payload) !== lasting(is.payload);
+  if (was.status !== is.status) return true;
+  return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
 }
 
 /** Two steps of one kind, and calls of one tool, that did not ask the same. */

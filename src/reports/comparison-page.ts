@@ -16,7 +16,7 @@ import {
 } from './page.ts';
 import { pageGrounds } from './page-grounds.ts';
 import type { PageHead, Tone } from './page-data.ts';
-import { causesNote, failuresOf, VERDICTS } from './report.ts';
+import { breachMessages, causesNote, failuresOf, verdictWord } from './report.ts';
 import type { ReportInput } from './report-input.ts';
 import { byFinding, findingsOf } from './tally.ts';
 
@@ -88,7 +88,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
     proctor_version: VERSION,
     style_mark: styleMark(comparison_id, generated_at),
     tone: TONES[verdict],
-    word: VERDICTS[verdict],
+    word: verdictWord(comparison),
     sentence: reason,
     counts: [
       { label: 'Regressed', value: summary.regressed, filter: 'change', of: 'regressed' },
@@ -99,7 +99,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
     ],
     cases: comparison.cases.length,
     comparison: {
-      gate: { mode: gate.mode, breaches: gate.breaches.map(({ message }) => ({ message })) },
+      gate: { mode: gate.mode, breaches: breachMessages(comparison).map(message => ({ message })) },
       comparability,
       sides: {
         baseline: { ...sides.baseline, target: targets?.baseline ?? null },

@@ -4,13 +4,14 @@ import type { ComparedCase } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { JudgedCase } from '../contracts/evaluation/index.ts';
 import { changeLines } from './changes.ts';
+import type { LimitCheck } from '../contracts/gate/limits/index.ts';
 import { concernOf, failuresOf, type Report, troublesOf } from './report.ts';
 
 /** JUnit XML, as most services for continuous integration read it: a testsuite per suite, a testcase per case. */
 export const junit: Report = {
   file: 'junit.xml',
-  ofComparison: ({ cases }) => documentOf(cases, ({ suite }) => suite ?? 'proctor', rowOfComparison),
-  ofRun: ({ evaluation }) => documentOf(evaluation.cases, () => 'proctor', rowOfRun),
+  ofComparison: ({ cases, gate }) => documentOf(cases, ({ suite }) => suite ?? 'proctor', rowOfComparison, gate.checks),
+  ofRun: ({ evaluation: { cases, gate } }) => documentOf(cases, () => 'proctor', rowOfRun, gate?.checks),
 };
 
 interface Row {
@@ -74,11 +75,18 @@ function rowOfRun(one: JudgedCase): Row {
     : { ...row, outcome: 'error', type: error_class ?? 'check' };
 }
 
+/** A limit on the new side is a test of its own, because it may fail where every case is as it was. */
+function rowOfCheck({ of, name, limit, is_met, message }: LimitCheck): Row {
+  const row = { name: name === null ? limit : `${of} ${name}: ${limit}`, latencyMs: null, type: limit };
+  return { ...row, outcome: is_met ? 'passed' : 'failure', lines: is_met ? [] : [message] };
+}
+
 /** In pieces, a case each, because a hundred thousand of them need not be in memory at once. Counts come first. */
 function* documentOf<Case>(
   cases: readonly Case[],
   suiteOf: (one: Case) => string,
   rowOf: (one: Case) => Row,
+  checks: readonly LimitCheck[] = [],
 ): Generator<string> {
   const suites = new Map<string, { readonly cases: Case[]; readonly counts: Counts }>();
   const all = new Counts();
@@ -91,7 +99,18 @@ function* documentOf<Case>(
     suite.counts.add(row);
     all.add(row);
   }
+  const limits = checks.map(rowOfCheck);
+  const limitCounts = new Counts();
+  for (const row of limits) {
+    limitCounts.add(row);
+    all.add(row);
+  }
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="proctor" ${all.attributes()}>\n`;
+  if (limits.length > 0) {
+    yield `  <testsuite name="${LIMITS}" ${limitCounts.attributes()}>\n`;
+    for (const row of limits) yield testcase(row, LIMITS);
+    yield '  </testsuite>\n';
+  }
   for (const [name, { cases, counts }] of suites) {
     yield `  <testsuite name="${xml(name)}" ${counts.attributes()}>\n`;
     for (const one of cases) yield testcase(rowOf(one), name);
@@ -99,6 +118,8 @@ function* documentOf<Case>(
   }
   yield '</testsuites>\n';
 }
+
+const LIMITS = 'proctor limits';
 
 class Counts {
   #tests = 0;

@@ -4,6 +4,7 @@ import { changedCases, changeLines } from './changes.ts';
 import { driftOf } from './drift.ts';
 import { explanationOf } from './explanation.ts';
 import {
+  breachMessages,
   causesNote,
   change,
   concernOf,
@@ -17,7 +18,8 @@ import {
   type Report,
   trialsNote,
   troublesOf,
-  VERDICTS,
+  unmetMessages,
+  verdictWord,
 } from './report.ts';
 import { byFinding, findingsOf, markedTally, tallyOf } from './tally.ts';
 
@@ -25,10 +27,11 @@ import { byFinding, findingsOf, markedTally, tallyOf } from './tally.ts';
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases }, repetition }) => {
+  ofRun: ({ run, evaluation: { summary, cases, gate }, repetition }) => {
     const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
-    const mark = passed === total ? '✅' : '❌';
+    const unmet = unmetMessages(gate?.checks);
+    const mark = unmet.length > 0 || passed < total ? '❌' : unjudged === total ? '❔' : '✅';
     const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
     return [
       bounded([
@@ -37,6 +40,8 @@ export const markdown: Report = {
           lines: [
             `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
+            ...unmet.map(message => `- gate: ${prose(message)}`),
+            ...(unmet.length > 0 ? [''] : []),
             ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
@@ -103,16 +108,16 @@ function* sections(comparison: Comparison): Generator<Section> {
 const MARKS = { no_regression: '✅', regression: '❌', not_enough_evidence: '❔' } as const;
 
 function headline(comparison: Comparison): string[] {
-  const { verdict, reason, gate } = comparison;
+  const { verdict, reason } = comparison;
   const note = causesNote(comparison);
   const remarks = [
     ...(explanationOf(comparison)?.notes ?? []).map(({ label, says }) => `- **${label}:** ${prose(says)}`),
-    ...gate.breaches.flatMap(({ message }) => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
+    ...breachMessages(comparison).flatMap(message => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
     ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
     ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
   ];
   return [
-    `## ${MARKS[verdict]} ${VERDICTS[verdict]}`,
+    `## ${MARKS[verdict]} ${verdictWord(comparison)}`,
     '',
     prose(reason),
     '',

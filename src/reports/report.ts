@@ -1,11 +1,13 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
+import type { LimitCheck } from '../contracts/gate/limits/index.ts';
 import {
   type ComparedCase,
   type Comparison,
   type MetricComparison,
   standingOf,
+  VERDICT_OF,
 } from '../contracts/comparison/index.ts';
 
 /** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
@@ -19,7 +21,7 @@ export interface Report {
 /** A run of a suite with what judging says of it: run.json and evaluation.json. */
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
-  readonly evaluation: Pick<Evaluation, 'summary' | 'cases'>;
+  readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate'>;
   readonly repetition?: Repetition | undefined;
 }
 
@@ -93,11 +95,28 @@ const TROUBLE: Readonly<Record<string, string>> = {
   check: 'A check of the case could not be made.',
 };
 
-export const VERDICTS = {
+const VERDICTS = {
   no_regression: 'No regression',
   regression: 'Regression',
   not_enough_evidence: 'Not enough evidence',
 } as const;
+
+/** The verdict in a word or two. A limit that is not met says nothing of the baseline. */
+export function verdictWord({ verdict, gate, decision }: Comparison): string {
+  const isUnmet = gate.checks?.some(({ is_met }) => !is_met) === true;
+  const isRegression = decision !== undefined && VERDICT_OF[decision.cause] === 'regression';
+  return isUnmet && !isRegression ? 'Limit not met' : VERDICTS[verdict];
+}
+
+/** What the gate found beyond its limits, a sentence each: those of the new side alone first. */
+export function breachMessages({ gate }: Pick<Comparison, 'gate'>): string[] {
+  return [...unmetMessages(gate.checks), ...gate.breaches.map(({ message }) => message)];
+}
+
+/** The limits that are not met. */
+export function unmetMessages(checks: readonly LimitCheck[] = []): string[] {
+  return checks.filter(({ is_met }) => !is_met).map(({ message }) => message);
+}
 
 export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;

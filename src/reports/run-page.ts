@@ -1,5 +1,6 @@
 import { VERSION } from '../base/version.ts';
-import type { JudgedCase } from '../contracts/evaluation/index.ts';
+import { type JudgedCase, trialOf } from '../contracts/evaluation/index.ts';
+import { unmetText } from '../contracts/gate/limits/index.ts';
 import { caseJson } from './case-json.ts';
 import {
   costOf,
@@ -36,7 +37,7 @@ export function runPage(input: RunReportInput): Page {
     head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
     *rows() {
       for (const one of cases) {
-        const trials = [trialOf(run.run_id, one)];
+        const trials = [told(run.run_id, one)];
         yield [
           one.case_id,
           titleText(asked.get(one.case_id)?.title),
@@ -58,7 +59,7 @@ export function runPage(input: RunReportInput): Page {
       ({ verdict }) => verdict === 'pass',
       one =>
         caseJson(onlySide, one.case_id, {
-          trials: { baseline: [], new: [trialOf(run.run_id, one)] },
+          trials: { baseline: [], new: [told(run.run_id, one)] },
           assertions: one.assertions,
           divergence: null,
           changes: [],
@@ -69,14 +70,14 @@ export function runPage(input: RunReportInput): Page {
 
 const ORDER: readonly JudgedCase['verdict'][] = ['fail', 'error', 'pass'];
 
-function trialOf(run_id: string, { verdict, error_class, output_hash, metrics }: JudgedCase): PageTrial {
-  const { latency_ms, cost_usd, score } = metrics;
-  return { run_id, verdict, error_class, output_hash, latency_ms, cost_usd, score };
+function told(run_id: string, one: JudgedCase): PageTrial {
+  return { run_id, ...trialOf(one) };
 }
 
 function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
-  const tone: Tone = total === 0 ? 'unsure' : failed + errors === 0 ? 'good' : 'bad';
+  const unmet = unmetText(evaluation.gate?.checks ?? []);
+  const tone: Tone = unmet !== undefined || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
   const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
   return {
     kind: 'run',
@@ -85,9 +86,16 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
     proctor_version: VERSION,
     style_mark: styleMark(run.run_id, run.generated_at),
     tone,
-    word: { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
-    sentence:
+    word:
+      unmet !== undefined
+        ? 'Limit not met'
+        : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
+    sentence: [
+      unmet,
       total === 0 ? 'The run has no case.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
+    ]
+      .filter(Boolean)
+      .join(' '),
     counts: [
       { label: 'Passed', value: passed, filter: 'verdict', of: 'pass' },
       { label: 'Failed', value: failed, filter: 'verdict', of: 'fail' },

@@ -5,6 +5,7 @@ import { changedCases, changeLines } from './changes.ts';
 import { driftOf } from './drift.ts';
 import { explanationOf } from './explanation.ts';
 import {
+  breachMessages,
   causesNote,
   change,
   concernOf,
@@ -18,7 +19,8 @@ import {
   type Report,
   trialsNote,
   troublesOf,
-  VERDICTS,
+  unmetMessages,
+  verdictWord,
 } from './report.ts';
 import { byFinding, type Findings, findingsOf, isRepeated, markedTally } from './tally.ts';
 
@@ -49,12 +51,14 @@ export function terminalReport(paint: Paint): Report {
       yield '\n';
       yield* sums(comparison);
     },
-    *ofRun({ run, evaluation: { summary, cases }, repetition }) {
+    *ofRun({ run, evaluation: { summary, cases, gate }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
-      const isGood = passed === total;
-      const mark = paint(isGood ? 'good' : 'bad', isGood ? '✓' : '✗');
+      const unmet = unmetMessages(gate?.checks);
+      const style = unmet.length > 0 || passed < total ? 'bad' : unjudged === total ? 'note' : 'good';
+      const mark = paint(style, RUN_MARKS[style]);
       const judged = unjudged > 0 ? `, ${unjudged} with nothing that could be judged` : '';
       yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
+      for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
       const note = repetitionNote(repetition);
       if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
@@ -78,15 +82,16 @@ const LINES_MAX = 5;
 const SAID_BYTES_MAX = 300;
 const INDENT = ' '.repeat(13);
 
+const RUN_MARKS = { good: '✓', bad: '✗', note: '?' } as const;
 const STYLES = { no_regression: 'good', regression: 'bad', not_enough_evidence: 'note' } as const;
 const MARKS = { no_regression: '✓', regression: '✗', not_enough_evidence: '?' } as const;
 
 function* headline(comparison: Comparison, paint: Paint): Generator<string> {
-  const { verdict, reason, gate } = comparison;
+  const { verdict, reason } = comparison;
   const style = STYLES[verdict];
-  yield `${paint(style, `${MARKS[verdict]} ${VERDICTS[verdict]}`)}  ${said(reason)}\n`;
+  yield `${paint(style, `${MARKS[verdict]} ${verdictWord(comparison)}`)}  ${said(reason)}\n`;
   yield* grounds(comparison, paint);
-  for (const { message } of gate.breaches)
+  for (const message of breachMessages(comparison))
     if (!reason.includes(message)) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
   for (const { of, changes, note } of driftOf(comparison).slice(0, DRIFT_MAX)) {
     const told = changes.map(({ name, baseline, new: now }) => `${name} ${baseline} → ${now}`.trim()).join(', ');

@@ -45,13 +45,15 @@ export async function adopt(
   home: string,
   cwd: string,
 ): Promise<void> {
-  const [{ adoptSuite }, { suitePlan }, { DEFAULT_SETTINGS, settingsFrom }, { repositoryAt }] = await Promise.all([
-    import('../evidence/suite-adopt.ts'),
-    import('../run/suite/plan.ts'),
-    import('../run/suite/settings.ts'),
-    import('../execute/repository.ts'),
-  ]);
-  const { version, repetition, only, cases } = before.request;
+  const [{ soundLimits }, { adoptSuite }, { suitePlan }, { DEFAULT_SETTINGS, settingsFrom }, { repositoryAt }] =
+    await Promise.all([
+      import('../contracts/gate/limits/index.ts'),
+      import('../evidence/suite-adopt.ts'),
+      import('../run/suite/plan.ts'),
+      import('../run/suite/settings.ts'),
+      import('../execute/repository.ts'),
+    ]);
+  const { version, repetition, only, cases, gate } = before.request;
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = named;
   const whom = await whomToAsk({ ...named, cases: before.casesPath, as: version }, settings, home, cwd);
@@ -66,6 +68,7 @@ export async function adopt(
     outDir: inFolder(path.dirname(home), path.dirname(path.dirname(place.folder))),
     repository: await repositoryAt(cwd),
     headers: headers.map(({ name, env }) => ({ name, env })),
+    gate: soundLimits(gate),
     ...whom,
   };
   adoptSuite(place.folder, done => {

@@ -8,25 +8,18 @@ import type { Side } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
 import type { AgainOptions } from './ask-again.ts';
 import type { Format } from './formats.ts';
-import { gateFor } from './gate-settings.ts';
+import { gateFor, type GateSettings } from './gate-settings.ts';
 import { writeReports } from './report.ts';
 import type { Judge, Told } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
 import { sideOf } from './sides.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
-export interface CompareOptions {
+export interface CompareOptions extends GateSettings {
   /** A run, `baseline`, or the file of an accepted baseline. */
   readonly baseline: string;
   /** A run, or `new`. */
   readonly candidate: string;
-  /** The file of a gate. */
-  readonly gate?: string;
-  readonly mode?: Gate['mode'];
-  /** Cases of the baseline may be gone from the suite. */
-  readonly allowRemoved?: boolean;
-  /** Cases may ask less than in the baseline. */
-  readonly allowWeakened?: boolean;
   readonly formats?: readonly Format[];
   /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
   readonly out?: string;

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
+import type { AskedLimits, Limits } from '../contracts/gate/limits/index.ts';
 import type { Gate } from '../judge/gate.ts';
 
 /** What a command says of its gate. */
@@ -13,24 +14,39 @@ export interface GateSettings {
   readonly allowRemoved?: boolean;
   /** Cases may ask less than in the baseline. */
   readonly allowWeakened?: boolean;
+  /** Limits on all cases of the new side. Each takes the place of the same limit of the file. */
+  readonly limits?: Limits;
 }
 
 /** The gate of a file, and what was said beside it. */
 export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate> {
-  const { gate: file, mode, allowRemoved, allowWeakened } = settings;
+  const { gate: file, mode, allowRemoved, allowWeakened, limits } = settings;
   const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
   const flags = {
     ...(mode && { mode }),
     ...(allowRemoved && { allow_removed: true }),
     ...(allowWeakened && { allow_weakened: true }),
   };
-  if (file === undefined) return gateOf(flags);
+  if (file === undefined) return gateOf({ ...flags, ...limitsOver(undefined, limits) });
   const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {
     const name = printable(path.basename(file));
     throw new Fault('no_gate', `"${name}" is not balanced, proven or strict, and not a gate file of at most 1 MiB.`);
   }
-  return { ...readGate(bytes), ...flags };
+  const gate = readGate(bytes);
+  return { ...gate, ...flags, ...limitsOver(gate.limits, limits) };
+}
+
+/** The limits that a run must keep to; undefined where there are none. */
+export async function limitsFor(settings: GateSettings, cwd: string): Promise<AskedLimits | undefined> {
+  if (settings.gate === undefined && settings.limits === undefined) return undefined;
+  const { hasLimits, limitsIn } = await import('../contracts/gate/limits/index.ts');
+  const asked = limitsIn(await gateFor(settings, cwd));
+  return hasLimits(asked) ? asked : undefined;
+}
+
+function limitsOver(file: Limits | undefined, flags: Limits | undefined): { readonly limits?: Limits } {
+  return file || flags ? { limits: { ...file, ...flags } } : {};
 }
 
 const GATE_BYTES_MAX = 1024 * 1024;

@@ -6,7 +6,7 @@ import { gateFor, type GateSettings } from './gate-settings.ts';
 import { refuseUnknown } from './options.ts';
 import { readSide, type ReadSide, type ResultFile } from './result-files.ts';
 
-export interface GateOptions extends Omit<GateSettings, 'allowWeakened'> {
+export interface GateOptions extends Omit<GateSettings, 'allowWeakened' | 'limits'> {
   /** A file of results, a folder of them, or several with commas between. */
   readonly baseline: string;
   readonly candidate: string;

@@ -6,6 +6,7 @@ import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
 import type { SealState, Untrusted } from '../evidence/judgement.ts';
 import type { RunCheck } from '../judge/check.ts';
+import type { Earlier } from '../judge/run-limits.ts';
 import { withThread } from './judge-thread.ts';
 
 /** Who judges: where runs of checks lie while they last, and who stops them. */
@@ -61,7 +62,11 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
   }
   const { hasChecks } = whole ?? (await wholeRun(folder));
   const judging = await checksOf(judge, 'throw');
-  const evaluation = await withThread(judge.signal, judgeApart => evaluateSuite(folder, { ...judging, judgeApart }));
+  // The earlier repetitions may lie elsewhere by now; the seal covers what was found in them.
+  const earlier = () => (ours && (evaluationIn(ours, contract) as Partial<Evaluation>).gate?.earlier) || undefined;
+  const evaluation = await withThread(judge.signal, judgeApart =>
+    evaluateSuite(folder, { ...judging, judgeApart, earlier }),
+  );
   const { run_id: id } = evaluation;
   if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again') };
   if (isSealedSo(evaluation, ours.seal)) return asSealed(evaluation, ours.seal.sha256);
@@ -130,9 +135,34 @@ async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }
 export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer | undefined): Promise<Evaluation> {
   const { evaluateSuite, writeEvaluation } = await import('../judge/evaluate.ts');
   const judging = await checksOf(judge, 'tell');
-  const evaluation = await withThread(judge.signal, judgeApart => evaluateSuite(folder, { ...judging, judgeApart }));
+  const before = await earlierRepetitions(folder, judge);
+  const evaluation = await withThread(judge.signal, judgeApart =>
+    evaluateSuite(folder, { ...judging, judgeApart, earlier: () => before }),
+  );
   writeEvaluation(folder, evaluation, signer);
   return evaluation;
+}
+
+/** What the repetitions before a run came to, where it must keep to limits; undefined if one of them cannot be judged. */
+async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier | undefined> {
+  const [{ readSuite }, { repetitionId }, { earlierFrom }] = await Promise.all([
+    import('../evidence/suite-folder.ts'),
+    import('../contracts/suite/index.ts'),
+    import('../judge/run-limits.ts'),
+  ]);
+  const { gate, repetition } = readSuite(folder).request;
+  if (!gate || repetition.total === 1 || repetition.number < repetition.total) return undefined;
+  const evaluations: Evaluation[] = [];
+  for (let number = 1; number < repetition.total; number++) {
+    const place = path.join(path.dirname(folder), repetitionId(repetition.of, number));
+    try {
+      evaluations.push((await judgedRun(place, judge, 'as sealed')).evaluation);
+    } catch (error) {
+      if (error instanceof Fault && error.code !== 'cancelled') return undefined;
+      throw error;
+    }
+  }
+  return earlierFrom(evaluations);
 }
 
 async function checksOf(

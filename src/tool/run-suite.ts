@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
+import type { LimitCheck, Limits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
@@ -15,6 +16,7 @@ import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { limitsFor } from './gate-settings.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
@@ -46,6 +48,10 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   /** The ids of the cases to run. */
   readonly only?: readonly string[];
   readonly repeat?: number;
+  /** The file of a gate, of which the limits on the new side count. */
+  readonly gate?: string;
+  /** Limits on all cases. Each takes the place of the same limit of the file. */
+  readonly limits?: Limits;
   /** Headers of every request. Their values are masked wherever they would be stored. */
   readonly headers?: readonly Header[];
   /** More values to mask, by the names of their variables; a script sees them, too. */
@@ -80,6 +86,10 @@ export interface SuiteRunResult {
   readonly kind: 'suite';
   readonly version: 'baseline' | 'new';
   readonly runs: readonly JudgedAnswer[];
+  /** Every case that was judged fails. */
+  readonly isAllFailing: boolean;
+  /** Every limit that the run must keep to, with what was measured; null where there are limits and nothing was judged. */
+  readonly checks: readonly LimitCheck[] | null;
   /** The key that the seals were signed with, or null. */
   readonly keyId: string | null;
 }
@@ -150,6 +160,7 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   const { RUN_ID } = await import('../evidence/runs.ts');
   const { judgeOwnRun } = await import('./judged.ts');
   const runs: JudgedAnswer[] = [];
+  const evaluations: Evaluation[] = [];
   const signal = going.signal ?? new AbortController().signal;
   for (const place of places) {
     // Of a name that a person gave, another run may stand anywhere in it.
@@ -172,13 +183,22 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
     const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
+    if (evaluation) evaluations.push(evaluation);
     runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
     // Whoever stops it between two repetitions is told of the one that is still to come, which asks nothing any more.
     if (answer.isOpen) break;
   }
-  const version = runs[0]?.plan.request.version;
+  const { version, gate } = runs[0]?.plan.request ?? {};
   if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
-  return { kind: 'suite', version, runs, keyId: going.signer?.keyId ?? null };
+  const { isAllFailing } = await import('../contracts/evaluation/index.ts');
+  return {
+    kind: 'suite',
+    version,
+    runs,
+    isAllFailing: isAllFailing(evaluations.flatMap(({ cases }) => cases)),
+    checks: gate ? (evaluations.at(-1)?.gate?.checks ?? null) : [],
+    keyId: going.signer?.keyId ?? null,
+  };
 }
 
 /** Whoever stops a suite while it is judged has its answers all the same, and may judge them later. */
@@ -225,6 +245,7 @@ export async function orderOf(options: RunSuiteOptions, home: string, cwd: strin
       options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
     repository: await repositoryAt(cwd),
     headers: headers.map(({ name, env }) => ({ name, env })),
+    gate: await limitsFor(options, cwd),
     ...named,
   };
 }

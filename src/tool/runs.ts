@@ -1,6 +1,8 @@
 import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
+import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
@@ -17,6 +19,8 @@ export interface Listed {
   readonly status: string;
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
+  /** How many cases of a suite passed and failed, where it was judged. */
+  readonly judged?: Evaluation['summary'];
   /** Cases of a suite that is not finished. */
   readonly progress?: { readonly done: number; readonly total: number };
   /** It was interrupted, and completed later; and what is not known of it. */
@@ -129,16 +133,30 @@ async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
   const run = readRun(folder);
   if (life !== 'finished') return openSuite(place, life);
   const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};
+  const { evaluationSumsIn } = await import('../evidence/evaluation-sums.ts');
+  const sums = evaluationSumsIn(folder);
+  const counts = sums && `, ${sums.summary.passed - sums.summary.unjudged} passed, ${sums.summary.failed} failed`;
   return {
     id: run?.run_id ?? id,
     kind: lane,
     folder,
     startedAt: run && instantText(Date.parse(run.generated_at) - (durationMs ?? 0)),
-    status: run ? (ok === total ? 'answered' : 'in part') : 'unreadable',
-    subject: run && `${lane}, ${ok} of ${total} cases, ${run.base_url}`,
+    status: !run ? 'unreadable' : ok < total ? 'in part' : judgedStatus(sums),
+    subject: run && `${lane}, ${ok} of ${total} cases${counts ?? ''}, ${run.base_url}`,
+    ...(sums && { judged: sums.summary }),
     durationMs,
     ...(run && run.run_id !== id && { renamed: true }),
   };
+}
+
+/** That every case was answered is good news only where they passed. */
+function judgedStatus(sums: EvaluationSums | undefined): string {
+  if (!sums) return 'answered';
+  const { total, passed, failed, unjudged } = sums.summary;
+  if (sums.gate?.checks.some(({ is_met }) => !is_met)) return 'limit not met';
+  if (failed > 0 && passed === unjudged) return 'none passed';
+  if (passed < total) return 'not all passed';
+  return unjudged === total ? 'answered' : 'passed';
 }
 
 /** A suite that is running, or was interrupted: how far it has come, by its journal. */

@@ -1,6 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { formOf } from '../contracts/form.ts';
 import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
+import { askedLimits } from '../contracts/gate/limits/shape.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
@@ -17,6 +18,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   }
   checkProvenance(options.provenance ?? {});
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
+  checkLimits(options?.limits);
   if (!['live', 'record', 'replay'].includes(modelMode))
     throw new Fault('usage', 'modelMode is "live", "record" or "replay".');
   if (!Array.isArray(headers) || !headers.every(isHeader)) {
@@ -37,9 +39,19 @@ function checkProvenance(provenance: object): void {
   );
 }
 
+/** Limits come from a file, where their contract is checked, or from a program. */
+function checkLimits(limits: unknown): void {
+  if (limits === undefined || formOf(askedLimits).fits({ limits })) return;
+  throw new Fault('usage', `limits is an object with ${LIMITS_TEXT}.`);
+}
+
+const LIMITS_TEXT =
+  'min_pass_rate, a number from 0 to 1, the counts max_failing, max_flaky, max_unjudged and max_missing, max_cost_usd or max_latency_ms';
+
 /** The same for a comparison. */
 export function checkCompareOptions(options: CompareOptions): void {
   refuseUnknown('compareRuns', options, COMPARE_OPTIONS);
+  checkLimits(options?.limits);
   for (const side of ['baseline', 'candidate'] as const) {
     if (typeof options?.[side] === 'string') continue;
     throw new Fault(
@@ -80,6 +92,8 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   runId: true,
   only: true,
   repeat: true,
+  gate: true,
+  limits: true,
   headers: true,
   secrets: true,
   keepCredentials: true,
@@ -109,6 +123,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   mode: true,
   allowRemoved: true,
   allowWeakened: true,
+  limits: true,
   formats: true,
   out: true,
   rejudge: true,

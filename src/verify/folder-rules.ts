@@ -92,6 +92,7 @@ export const FD = {
       'an evaluation lies in evaluation.json, at the top of the folder of its run or in its evidence/',
       'seal_sha256 is the hash of evidence/seal.json, and cases_sha256 that of assets/cases.ndjson',
       'run_id and version are those of run.json',
+      'gate has the limits that evidence/request.json asks for, over all repetitions of the suite; it is there if there is one repetition and limits',
       'of an agent: run_id is that of evidence/outcome.json, and seq of a flag is that of a line of the transcript',
     ],
   },

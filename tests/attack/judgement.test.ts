@@ -71,7 +71,7 @@ describe('an evaluation with a check that is a script', () => {
     const { code, stdout } = here.proctor('compare', 'before', 'after');
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✗/);
-    expect(here.proctor('show', 'after').stdout).toMatch(/^✓ 1 of 1 case answered/);
+    expect(here.proctor('show', 'after').stdout).toMatch(/^✗ 1 of 1 case answered, 0 passed/);
     expect(here.proctor('verify', '.proctor', ...KEY).code).toBe(0);
     const [comparison] = readdirSync(path.join(here.cwd, '.proctor', 'comparisons')).slice(-1) as [string];
     const folder = path.join(here.cwd, '.proctor', 'comparisons', comparison);

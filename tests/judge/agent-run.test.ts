@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { agentRunExample, type CaseArtifact, caseFailureExample } from '../../src/contracts/artifacts/index.ts';
-import { evaluation as contract, type JudgedCase } from '../../src/contracts/evaluation/index.ts';
+import { type Evaluation, evaluation as contract, type JudgedCase } from '../../src/contracts/evaluation/index.ts';
 import type { SuiteCase } from '../../src/contracts/suite/index.ts';
 import { Answer } from '../../src/judge/answer.ts';
 import { Effort } from '../../src/judge/effort.ts';
@@ -100,8 +100,9 @@ test('no name that an agent can choose breaks the evaluation', async () => {
       const artifact = { ...answered('x'), ...run };
       const one = judgedCase(artifact, { changed_only: ['no-such'], not_changed: ['**'] });
       const summary = { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 };
+      const { gate: _gate, ...example } = contract.example as Evaluation;
       const { outcome, violations: found } = await documentJudged(contract, {
-        ...(contract.example as object),
+        ...example,
         summary,
         cases: [one],
       });

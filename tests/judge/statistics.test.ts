@@ -26,3 +26,9 @@ describe('the interval of a mean', () => {
     expect(mean - low).toBeCloseTo(high - mean, 12);
   });
 });
+
+test('percentiles lie between neighbours in proportion', () => {
+  const sorted = Float64Array.of(10, 20, 30, 40);
+  expect([0, 0.5, 0.95, 1].map(share => percentile(sorted, share))).toEqual([10, 25, 38.5, 40]);
+  expect(percentile(Float64Array.of(7), 0.95)).toBe(7);
+});

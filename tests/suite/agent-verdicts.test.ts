@@ -208,8 +208,8 @@ test('on the command line, violations are told as a user would read them', () =>
   writeFileSync(path.join(cwd, 'cases.yaml'), `- id: denied\n  input: { user: "${DENIED}" }\n`);
   const flags = ['--agent', 'claude', '--model', 'a-model', '--max-turns', '9', '--max-cost', '0.50'];
   const run = proctor(['run', 'suite', 'cases.yaml', ...flags, '--as', 'baseline'], { cwd, env: environment });
-  expect(run.code, run.stderr).toBe(0);
-  expect(run.stderr).toContain('all answered, not all passed');
+  expect(run.code, run.stderr).toBe(1);
+  expect(run.stderr).toContain('all answered, none passed');
   const { stdout } = proctor(['show', 'latest'], { cwd });
   expect(stdout).toContain('policy read-only, model a-model, at most 9 turns, at most 0.5 USD, ');
   expect(stdout).toContain('fail   denied  violation: native_policy_block Write.');

@@ -187,7 +187,7 @@ test('on the command line it is a flag as any other', () => {
   const args = ['run', 'suite', 'cases.yaml', '--agent', 'claude', '--policy', 'read-only', '--as', 'baseline'];
   const { code, stderr } = proctor(args, { cwd, env: environment });
   expect(code, stderr).toBe(0);
-  expect(stderr).toMatch(/all answered {2}baseline {2}1 of 1 case/);
+  expect(stderr).toMatch(/all answered, nothing judged {2}baseline {2}1 of 1 case/);
   expect(proctor(['show', 'latest'], { cwd }).stdout).toContain('the agent claude 2.1.325, policy read-only, ');
   expect(proctor(['list'], { cwd }).stdout).toContain('agent:claude');
 });

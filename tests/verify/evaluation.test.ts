@@ -45,6 +45,53 @@ describe('the evaluation of a run', () => {
     expect((await brokenIn(folder)).filter(byTheSeal)).toEqual([`FD10 evaluation.json#${at}`]);
   });
 
+  describe('with limits', () => {
+    beforeEach(async () => {
+      folder = await suiteFolder(temporaryFolder(), {
+        cases: [{ id: 'one', expected: { contains: 'no such words' } }],
+        gate: { limits: { max_failing: 0 } },
+      });
+      evaluation = await evaluateSuite(folder, { runCheck: noCheck });
+    });
+
+    test('is what judging the run gives', async () => {
+      expect(evaluation.gate?.checks).toMatchObject([{ limit: 'max_failing', measured: 1, is_met: false }]);
+      writeEvaluation(folder, evaluation, undefined);
+      expect(await brokenIn(folder)).toEqual([]);
+    });
+
+    test('that were not asked for breaks FD10', async () => {
+      const [check] = evaluation.gate?.checks ?? [];
+      const message = '1 of 1 case fails, and at most 1 may (max_failing).';
+      const gate = { limits: { max_failing: 1 }, checks: [{ ...check, allowed: 1, is_met: true, message }] };
+      writeEvaluation(folder, { ...evaluation, gate } as Evaluation, undefined);
+      expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#gate']);
+    });
+
+    test('that were left out breaks FD10', async () => {
+      const { gate: _gate, ...others } = evaluation;
+      writeEvaluation(folder, others, undefined);
+      expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#gate']);
+    });
+
+    test('over runs that are not its repetitions breaks FD10', async () => {
+      const tally = {
+        passed: 0,
+        failed: 1,
+        unjudged: 0,
+        missing: 0,
+        timed: 0,
+        latency_ms: 0,
+        priced: 0,
+        unpriced: 0,
+        cost_usd: 0,
+      };
+      const earlier = { run_ids: ['other'], seals: [other], cases: [{ case_id: 'one', tally }] };
+      writeEvaluation(folder, { ...evaluation, gate: { ...evaluation.gate, earlier } } as Evaluation, undefined);
+      expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#gate']);
+    });
+  });
+
   test('that was moved to another run is found there', async () => {
     const elsewhere = await suiteFolder(temporaryFolder(), { version: 'new', cases: [{ id: 'other' }] });
     writeEvaluation(elsewhere, evaluation, undefined);

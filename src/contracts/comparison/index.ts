@@ -12,6 +12,7 @@ export {
   DIFFERENCES_MAX,
   isWeakened,
 } from './changed.ts';
+export { checkNewSide } from './limit-rule.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';

@@ -5,6 +5,7 @@ import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
 import { CM12 } from './changed.ts';
+import { CM13 } from './limit-rule.ts';
 import type { Comparison } from './shape.ts';
 import { discordantIn } from './trial.ts';
 import { CM3, CM11 } from './verdict-rule.ts';
@@ -215,4 +216,4 @@ const CM8 = rule({
   }),
 });
 
-export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11, CM12];
+export const comparisonRules = [CM1, CM2, CM3, CM4, CM5, CM6, CM7, CM8, CM9, CM10, CM11, CM12, CM13];

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
 import { caseId, folderName } from '../artifacts/words.ts';
+import { caseGroupKeys, limitCheck } from '../gate/limits/shape.ts';
 import { gateKeys, tolerances } from '../gate/shape.ts';
 import { between, contentHashText, count, filledText, instant, matching, record, wordyText } from '../shape.ts';
 import { DECISION_CAUSES } from './causes.ts';
@@ -86,7 +87,7 @@ const divergence = record({
 const compared = record({
   case_id: caseId(),
   title: z.nullable(z.string()),
-  suite: z.optional(z.string()),
+  ...caseGroupKeys,
   change: z.enum(['regressed', 'improved', 'same', 'flaky', 'missing']),
   side_missing: z.optional(z.enum(['baseline', 'new', 'both'])),
   /** Present where the case itself is not what it was in the baseline. */
@@ -162,6 +163,8 @@ export const comparisonShape = record({
     tolerances,
     ...gateKeys,
     breaches: z.array(record({ metric: metricName(), limit: z.number(), measured: z.number(), message: wordyText() })),
+    /** The limits on the new side alone, each with what was measured. */
+    checks: z.optional(z.array(limitCheck)),
   }),
   comparability: record({
     state: z.enum(['comparable', 'drift', 'not_comparable']),

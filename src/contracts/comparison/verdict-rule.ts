@@ -16,7 +16,8 @@ export const CM3 = rule({
   why: 'Readers can trust a gate without trusting its author: its verdict follows from what it shows.',
   asks: [
     'verdict is no_regression with exit_code 0, regression with 1, or not_enough_evidence with 3; reason is not blank',
-    'verdict is not_enough_evidence where the sides are not comparable, or one of them has no trial',
+    'verdict is regression where a limit on the new side is not met, whatever else was found',
+    'else it is not_enough_evidence where the sides are not comparable, or one of them has no trial',
     'else it is regression where there is a breach',
     'else it is the verdict that the cause of decision leads to, and not no_regression where a metric of decision is not settled',
     'without decision, which older comparisons lack: regression where mode is strict and a case has regressed, or mode is statistical, more broke than mended, and p_value is below 0.05',
@@ -29,9 +30,10 @@ export const CM3 = rule({
     const isHopeless =
       comparability.state === 'not_comparable' || sides.baseline.trials === 0 || sides.new.trials === 0;
     const found = foundIn(decision) ?? (isWorse({ gate, summary, statistics }) ? 'regression' : undefined);
-    const isRegression = !isHopeless && (gate.breaches.length > 0 || found === 'regression');
+    const isBroken = gate.checks?.some(({ is_met }) => !is_met) === true;
+    const isRegression = isBroken || (!isHopeless && (gate.breaches.length > 0 || found === 'regression'));
     const isThin = summary.missing > (gate.missing_max_ratio ?? MISSING_MAX_RATIO) * summary.cases;
-    if (isHopeless && verdict !== 'not_enough_evidence') {
+    if (isHopeless && !isBroken && verdict !== 'not_enough_evidence') {
       yield must('verdict', 'must be "not_enough_evidence" where the sides cannot be compared');
     } else if (isRegression !== (verdict === 'regression')) {
       yield must('verdict', `must ${isRegression ? '' : 'not '}be "regression" by what the gate found`);

@@ -4,7 +4,7 @@ import { type Evaluation, evaluationShape } from './shape.ts';
 
 export { MESSAGE_BYTES_MAX } from './rules.ts';
 export type { Assertion, Evaluation, JudgedCase } from './shape.ts';
-export { scoreOf, summaryOf, verdictOf } from './sums.ts';
+export { isAllFailing, scoreOf, summaryOf, trialOf, verdictOf } from './sums.ts';
 
 const example: Evaluation = {
   schema_version: 'evaluation.v1',
@@ -15,6 +15,20 @@ const example: Evaluation = {
   seal_sha256: 'sha256:a1b2c442a8fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8aa',
   cases_sha256: 'sha256:e3b1c442a8fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8aa',
   summary: { total: 3, passed: 1, failed: 1, errors: 1, unjudged: 0 },
+  gate: {
+    limits: { min_pass_rate: 0.5 },
+    checks: [
+      {
+        of: 'all',
+        name: null,
+        limit: 'min_pass_rate',
+        allowed: 0.5,
+        measured: 1 / 3,
+        is_met: false,
+        message: '33.33 % of the trials pass, and at least 50 % must (min_pass_rate).',
+      },
+    ],
+  },
   cases: [
     {
       case_id: 'refund-small',

@@ -4,6 +4,7 @@ import { ASKS } from '../artifacts/words.ts';
 import { firstRepeated } from '../lists.ts';
 import { PROVENANCE_ASKS } from '../provenance.ts';
 import { must, rulesFor } from '../rule.ts';
+import { EV8 } from './gate-rule.ts';
 import type { Evaluation } from './shape.ts';
 import { scoreOf, summaryOf, verdictOf } from './sums.ts';
 
@@ -175,8 +176,8 @@ const EV7 = rule({
   }),
 });
 
-const EV8 = rule({
-  id: 'EV8',
+const EV9 = rule({
+  id: 'EV9',
   title: 'Provenance Told',
   why: 'Two runs of two models are two agents, and a reader who compares them must know.',
   asks: [
@@ -193,4 +194,4 @@ const EV8 = rule({
   breach: evaluation => ({ ...evaluation, provenance: { model: [] } }),
 });
 
-export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7, EV8];
+export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7, EV8, EV9];

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { caseId, errorClass, failedAttempt, folderName, milliseconds, side } from '../artifacts/words.ts';
 import { seenProvenance } from '../provenance.ts';
 import { between, contentHashText, count, instant, matching, record, semver } from '../shape.ts';
+import { judgedLimits } from '../gate/limits/shape.ts';
 import { EXPECTATIONS } from '../suite/index.ts';
 
 const assertion = record({
@@ -46,6 +47,15 @@ const judgedCase = record({
   answer_hash: z.optional(contentHashText()),
 });
 
+const sums = {
+  summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
+  /** Only where the run was asked to keep to limits; of a suite that was repeated, in the last repetition. */
+  gate: z.optional(judgedLimits),
+};
+
+/** What an evaluation comes to, without its cases. */
+export const evaluationSums = record(sums);
+
 export const evaluationShape = record({
   schema_version: z.literal('evaluation.v1'),
   run_id: folderName(),
@@ -54,7 +64,7 @@ export const evaluationShape = record({
   judge_version: semver(),
   seal_sha256: contentHashText(),
   cases_sha256: contentHashText(),
-  summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
+  ...sums,
   cases: z.array(judgedCase),
   /** What the answers say of the agent that gave them. Absent where none says anything. */
   provenance: z.optional(seenProvenance),

@@ -1,3 +1,5 @@
+import type { Trial } from '../comparison/trial.ts';
+import { countsAs } from '../gate/limits/tally.ts';
 import type { Assertion, Evaluation, JudgedCase } from './shape.ts';
 
 /** What a verdict and a score follow from. */
@@ -38,6 +40,27 @@ export function verdictOf({
 }: Pick<Judged, 'error_class' | 'assertions'>): JudgedCase['verdict'] {
   if (error_class !== null) return 'error';
   return assertions.some(({ status }) => status === 'fail') ? 'fail' : 'pass';
+}
+
+/** Whether cases were judged, and none of them passed. */
+export function isAllFailing(cases: readonly JudgedCase[]): boolean {
+  const counts = new Set(cases.map(one => countsAs(trialOf(one))));
+  return counts.has('failed') && !counts.has('passed');
+}
+
+/** A judged case as one trial. */
+export function trialOf({ verdict, error_class, output_hash, answer_hash, metrics, failure }: JudgedCase): Trial {
+  const { latency_ms, cost_usd, score } = metrics;
+  return {
+    verdict,
+    error_class,
+    output_hash,
+    ...(answer_hash && { answer_hash }),
+    latency_ms,
+    cost_usd,
+    score,
+    ...(failure && { failure }),
+  };
 }
 
 function isJudged({ status }: Assertion): boolean {

@@ -1,5 +1,6 @@
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor } from '../rule.ts';
+import { LIMIT_ASKS, limitFindings } from './limits/index.ts';
 import { type GateFile, gateShape, type Tolerances } from './shape.ts';
 
 export { type GateFile, MISSING_MAX_RATIO, type Tolerances } from './shape.ts';
@@ -62,6 +63,20 @@ const rules = [
     },
     breach: gate => ({ ...gate, tolerances: { latency_ms: { statistic: 'p95' } } }),
   }),
+  rule({
+    id: 'GT4',
+    title: 'Limits Bound Something',
+    why: 'A limit holds for the new side alone, so a suite that has always failed does not pass for being unchanged.',
+    asks: [
+      ...LIMIT_ASKS,
+      'a limit that is broken, or for which nothing was measured, closes the gate before anything else is asked',
+    ],
+    fields: ['limits', 'per_suite', 'per_tag', 'per_severity'],
+    *check(gate) {
+      yield* limitFindings(gate, '');
+    },
+    breach: gate => ({ ...gate, per_tag: { billing: {} } }),
+  }),
 ];
 
 /** Tolerances that allow any increase. */
@@ -84,13 +99,16 @@ const example: GateFile = {
     score: { max_decrease: 0.02 },
   },
   missing_max_ratio: 0.05,
+  limits: { min_pass_rate: 0.9, max_missing: 0 },
+  per_tag: { billing: { max_failing: 0 } },
 };
 
 export const gate: Contract = {
   name: 'gate',
   title: 'Gate',
-  tells: 'What makes a comparison fail: how it is decided, and how much slower, dearer or worse may still pass.',
-  source: 'Proctor, compare',
+  tells:
+    'What makes a comparison or a run fail: how it is decided, how much slower, dearer or worse may still pass, and limits on the new side alone.',
+  source: 'Proctor, compare and run suite',
   version: { field: 'schema_version', value: 'gate.v1' },
   shape: gateShape,
   rules,

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { caseId } from '../artifacts/words.ts';
 import { between, record } from '../shape.ts';
+import { limitKeys } from './limits/shape.ts';
 
 const atLeastNothing = () => z.number().check(z.gte(0));
 
@@ -40,6 +41,7 @@ export const gateKeys = {
   allow_weakened: z.optional(z.boolean()),
   missing_max_ratio: z.optional(between(0, 1)),
   looks: z.optional(z.int().check(z.gte(1), z.lte(5))),
+  ...limitKeys,
 };
 
 export const gateShape = record({

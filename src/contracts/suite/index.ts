@@ -1,5 +1,6 @@
 export { cases } from './cases.ts';
 export { type Expected, EXPECTATIONS, NOT_JUDGED, OF_AGENT_RUNS } from './expected.ts';
+export { groupOf } from './group.ts';
 export {
   askedAt,
   caseUrl,

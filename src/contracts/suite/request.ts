@@ -3,6 +3,8 @@ import { contentHash } from '../../base/hash.ts';
 import { ASKS as ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
+import { askedLimits } from '../gate/limits/shape.ts';
+import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
 import { must, rulesFor } from '../rule.ts';
 import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
@@ -89,6 +91,8 @@ const suiteRequestShape = record({
   ),
   /** Well-known credentials are stored as they were answered. Absent where they are masked. */
   keep_credentials: z.optional(z.literal(true)),
+  /** The limits that the run must keep to. */
+  gate: z.optional(askedLimits),
 });
 
 export type SuiteRequest = z.infer<typeof suiteRequestShape>;
@@ -181,6 +185,17 @@ const rules = [
     fields: ['settings', 'secret_names', 'keep_credentials'],
     breach: request => ({ ...request, settings: { ...request.settings, concurrency: 0 } }),
   }),
+  rule({
+    id: 'SU6',
+    title: 'Limits Asked',
+    why: 'A limit that is written down before the first case is sent cannot be moved after the last one.',
+    asks: ['gate, if present, has limits as in a gate file', ...LIMIT_ASKS],
+    fields: ['gate'],
+    *check({ gate }) {
+      if (gate) yield* limitFindings(gate, 'gate');
+    },
+    breach: request => ({ ...request, gate: { limits: {} } }),
+  }),
 ];
 
 /** The run id of a repetition: the first gives it, the others add their number. */
@@ -242,6 +257,7 @@ const example: SuiteRequest = {
     breaker_failures: 20,
   },
   secret_names: ['AGENT_TOKEN'],
+  gate: { limits: { max_failing: 0 } },
 };
 
 export const suiteRequest: Contract = {

@@ -1,4 +1,5 @@
 import { contentHash } from '../../base/hash.ts';
+import type { AskedLimits } from '../../contracts/gate/limits/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { repetitionId, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite-run.ts';
@@ -21,6 +22,8 @@ export interface SuiteOrder {
   readonly secretNames: readonly string[];
   readonly keepCredentials?: boolean;
   readonly provenance?: NonNullable<SuiteRequest['provenance']>;
+  /** The limits that the run must keep to. */
+  readonly gate?: AskedLimits | undefined;
   readonly casesPath: string;
   readonly outDir: string;
   readonly repository: SuitePlan['repository'];
@@ -51,6 +54,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       ...(order.provenance && { provenance: order.provenance }),
       ...(order.rerun && { rerun: order.rerun }),
       ...(order.keepCredentials && { keep_credentials: true as const }),
+      ...(order.gate && { gate: order.gate }),
     },
     runner: runnerOf(order),
     casesPath: order.casesPath,

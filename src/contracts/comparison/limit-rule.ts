@@ -1,0 +1,58 @@
+import { checkFindings } from '../evaluation/gate-rule.ts';
+import {
+  type AskedLimits,
+  checkLimits,
+  type CountedCase,
+  type CountedTrial,
+  LIMIT_ASKS,
+  type LimitCheck,
+  limitFindings,
+  tallyOf,
+} from '../gate/limits/index.ts';
+import { rulesFor } from '../rule.ts';
+import type { ComparedCase, Comparison } from './shape.ts';
+
+type NewSide = Readonly<Pick<ComparedCase, 'case_id' | 'suite' | 'tags' | 'severity'>> & {
+  readonly new: { readonly trials: readonly (CountedTrial & { readonly rerun?: true | undefined })[] };
+};
+
+/** Checks the limits of a gate on the new side alone. A case that only the baseline has is not one of its cases. */
+export function checkNewSide(asked: AskedLimits, cases: readonly NewSide[]): LimitCheck[] {
+  return checkLimits(asked, cases.filter(one => one.new.trials.length > 0).map(countedCase));
+}
+
+/** Reruns were chosen by what the first trials showed, so they would move a rate. */
+function countedCase({ case_id, suite, tags, severity, new: candidate }: NewSide): CountedCase {
+  const tally = tallyOf(candidate.trials.filter(({ rerun }) => !rerun));
+  return { case_id, suite, tags, severity, tally };
+}
+
+const rule = rulesFor<Comparison>();
+
+export const CM13 = rule({
+  id: 'CM13',
+  title: 'Limits Checked',
+  why: 'A limit on the new side holds whatever the baseline does, so the verifier checks it again.',
+  asks: [
+    ...LIMIT_ASKS,
+    'checks has one entry for each limit, and may be absent where there is none',
+    'a check has of, name, limit, allowed, measured, is_met and message; each is what the trials of the new side show',
+    'measured is null where nothing was measured, and then is_met is false',
+    'tags of a case, if present, is a list of strings; severity, if present, is a string',
+  ],
+  fields: [
+    'gate.limits',
+    'gate.per_suite',
+    'gate.per_tag',
+    'gate.per_severity',
+    'gate.checks',
+    'cases[].tags',
+    'cases[].severity',
+  ],
+  reads: ['cases[].suite', 'cases[].new'],
+  *check({ gate, cases }) {
+    yield* limitFindings(gate, 'gate');
+    yield* checkFindings(gate.checks ?? [], checkNewSide(gate, cases), 'gate.checks');
+  },
+  breach: ({ gate, ...rest }) => ({ ...rest, gate: { ...gate, limits: { max_failing: 0 } } }),
+});

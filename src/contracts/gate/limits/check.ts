@@ -1,0 +1,146 @@
+import { measuredText, unknownText } from './sentence.ts';
+import type { AskedLimits, CaseGroup, LimitCheck, LimitName, Limits, Tally } from './shape.ts';
+
+/** A case with what its trials came to. */
+export interface CountedCase extends CaseGroup {
+  readonly tally: Tally;
+}
+
+/** Compares what was measured with every limit: those of all cases first, then per suite, tag and severity. */
+export function checkLimits(asked: AskedLimits, cases: readonly CountedCase[]): LimitCheck[] {
+  return [...groupsOf(asked, cases)].flatMap(group =>
+    LIMIT_NAMES.flatMap(limit => {
+      const allowed = group.limits[limit];
+      return allowed === undefined ? [] : [checkOf(group, limit, allowed)];
+    }),
+  );
+}
+
+/** Whether there is anything to check. */
+export function hasLimits(asked: AskedLimits): boolean {
+  return [asked.limits, asked.per_suite, asked.per_tag, asked.per_severity].some(
+    part => part !== undefined && Object.keys(part).length > 0,
+  );
+}
+
+/** The limits among the keys of a gate. */
+export function limitsIn({ limits, per_suite, per_tag, per_severity }: AskedLimits): AskedLimits {
+  return {
+    ...(limits && { limits }),
+    ...(per_suite && { per_suite }),
+    ...(per_tag && { per_tag }),
+    ...(per_severity && { per_severity }),
+  };
+}
+
+/** The cases that limits are for. */
+export interface Group {
+  readonly of: LimitCheck['of'];
+  readonly name: string | null;
+  readonly limits: Limits;
+  readonly cases: readonly CountedCase[];
+}
+
+function* groupsOf(asked: AskedLimits, cases: readonly CountedCase[]): Generator<Group> {
+  if (asked.limits) yield { of: 'all', name: null, limits: asked.limits, cases };
+  for (const [of, groups, isIn] of [
+    ['suite', asked.per_suite, (one: CaseGroup, name: string) => one.suite === name],
+    ['tag', asked.per_tag, (one: CaseGroup, name: string) => one.tags?.includes(name) === true],
+    ['severity', asked.per_severity, (one: CaseGroup, name: string) => one.severity === name],
+  ] as const) {
+    // In one order, whatever order the keys of a document have.
+    for (const [name, limits] of Object.entries(groups ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+      yield { of, name, limits, cases: cases.filter(one => isIn(one, name)) };
+    }
+  }
+}
+
+/** What is measured for a limit: a number, or null with the reason why there is none; and the cases that it counts. */
+type Measured =
+  | { readonly value: number; readonly counted: readonly CountedCase[] }
+  | { readonly value: null; readonly why: string };
+
+function checkOf(group: Group, limit: LimitName, allowed: number): LimitCheck {
+  const measured = group.cases.length === 0 ? unknown(NO_CASE[group.of]) : MEASURES[limit](group.cases, allowed);
+  const { of, name } = group;
+  if (measured.value === null) {
+    return {
+      of,
+      name,
+      limit,
+      allowed,
+      measured: null,
+      is_met: false,
+      message: unknownText(group, limit, measured.why),
+    };
+  }
+  const { value } = measured;
+  const is_met = limit === 'min_pass_rate' ? value >= allowed : value <= allowed;
+  const message = measuredText(group, limit, { value, allowed, counted: measured.counted });
+  return { of, name, limit, allowed, measured: value, is_met, message };
+}
+
+/** A limit for cases that do not exist is a slip of the pen, and would always hold. */
+const NO_CASE: Readonly<Record<LimitCheck['of'], string>> = {
+  all: 'there is no case',
+  suite: 'no case belongs to this suite',
+  tag: 'no case has this tag',
+  severity: 'no case has this severity',
+};
+
+const NOT_JUDGED = 'no case was judged';
+
+const MEASURES: Readonly<Record<LimitName, (cases: readonly CountedCase[], allowed: number) => Measured>> = {
+  min_pass_rate: cases => {
+    if (!cases.some(({ tally }) => tally.passed + tally.failed > 0)) return unknown(NOT_JUDGED);
+    // A missing trial has not passed. An unjudged one says nothing, and max_unjudged limits it.
+    const rates = cases.flatMap(({ tally: { passed, failed, missing } }) =>
+      passed + failed + missing === 0 ? [] : [passed / (passed + failed + missing)],
+    );
+    return { value: sumOf(rates) / rates.length, counted: [] };
+  },
+  max_failing: cases =>
+    cases.some(({ tally }) => tally.passed + tally.failed > 0)
+      ? countOf(cases, ({ passed, failed }) => failed > 0 && passed === 0)
+      : unknown(NOT_JUDGED),
+  max_flaky: cases =>
+    cases.some(({ tally }) => tally.passed + tally.failed > 1)
+      ? countOf(cases, ({ passed, failed }) => failed > 0 && passed > 0)
+      : unknown('no case was judged twice. --repeat 3 runs the suite three times'),
+  max_unjudged: cases =>
+    cases.some(({ tally }) => tally.passed + tally.failed + tally.unjudged > 0)
+      ? countOf(cases, ({ unjudged }) => unjudged > 0)
+      : unknown('no case was answered'),
+  max_missing: cases => countOf(cases, ({ missing }) => missing > 0),
+  max_cost_usd: (cases, allowed) => {
+    const sum = sumOf(cases.map(({ tally }) => tally.cost_usd));
+    const unpriced = sumOf(cases.map(({ tally }) => tally.unpriced));
+    if (!cases.some(({ tally }) => tally.priced > 0)) return unknown('no answer says what it cost');
+    if (unpriced > 0 && sum <= allowed)
+      return unknown(
+        unpriced === 1 ? '1 answer does not say what it cost' : `${unpriced} answers do not say what they cost`,
+      );
+    return { value: sum, counted: [] };
+  },
+  max_latency_ms: cases => {
+    const means = cases.flatMap(({ tally }) => (tally.timed === 0 ? [] : [tally.latency_ms / tally.timed]));
+    if (means.length === 0) return unknown('no answer was timed');
+    const sorted = Float64Array.from(means).sort();
+    return { value: sorted[Math.ceil(0.95 * sorted.length) - 1] as number, counted: [] };
+  },
+};
+
+const LIMIT_NAMES = Object.keys(MEASURES) as readonly LimitName[];
+
+function countOf(cases: readonly CountedCase[], isCounted: (tally: Tally) => boolean): Measured {
+  const counted = cases.filter(({ tally }) => isCounted(tally));
+  return { value: counted.length, counted };
+}
+
+function unknown(why: string): Measured {
+  return { value: null, why };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,69 @@
+import { named } from '../decide/index.ts';
+import type { CountedCase, Group } from './check.ts';
+import type { LimitCheck, LimitName } from './shape.ts';
+
+interface Found {
+  readonly value: number;
+  readonly allowed: number;
+  /** The cases that make up the value, where it is a count. */
+  readonly counted: readonly CountedCase[];
+}
+
+/** A limit in a sentence: what was measured, and what is allowed. */
+export function measuredText(group: Group, limit: LimitName, { value, allowed, counted }: Found): string {
+  const text = WORDS[limit]({ value, allowed, cases: group.cases.length });
+  const names = counted.length > 0 && value > allowed ? `: ${named(counted.map(({ case_id }) => case_id))}` : '';
+  return `${prefix(group)}${text} (${limit})${names}.`;
+}
+
+/** The same for what is not known. */
+export function unknownText(group: Group, limit: LimitName, why: string): string {
+  return `${prefix(group)}${limit} cannot be judged: ${why}.`;
+}
+
+/** The limits that are not met: the first in its own words, the others counted. Undefined where all are met. */
+export function unmetText(checks: readonly LimitCheck[]): string | undefined {
+  const [first, ...others] = checks.filter(({ is_met }) => !is_met);
+  if (!first || others.length === 0) return first?.message;
+  return `${first.message} ${others.length === 1 ? '1 more limit is' : `${others.length} more limits are`} not met.`;
+}
+
+interface Told {
+  readonly value: number;
+  readonly allowed: number;
+  readonly cases: number;
+}
+
+const WORDS: Readonly<Record<LimitName, (told: Told) => string>> = {
+  min_pass_rate: ({ value, allowed }) => `${percent(value)} of the trials pass, and at least ${percent(allowed)} must`,
+  max_failing: told => `${shareOf(told)} ${told.value === 1 ? 'fails' : 'fail'}, and ${atMost(told)} may`,
+  max_flaky: told => `${shareOf(told)} ${told.value === 1 ? 'is' : 'are'} flaky, and ${atMost(told)} may be`,
+  max_unjudged: told => `${shareOf(told)} ${told.value === 1 ? 'is' : 'are'} not judged, and ${atMost(told)} may be`,
+  max_missing: told => `${shareOf(told)} ${told.value === 1 ? 'lacks' : 'lack'} an answer, and ${atMost(told)} may`,
+  max_cost_usd: ({ value, allowed }) =>
+    `The cost is ${figure(value)} USD, and at most ${figure(allowed)} USD is allowed`,
+  max_latency_ms: ({ value, allowed }) =>
+    `p95 of the latency is ${figure(value)} ms, and at most ${figure(allowed)} ms is allowed`,
+};
+
+function prefix({ of, name }: Group): string {
+  return name === null ? '' : `${of[0]?.toUpperCase()}${of.slice(1)} “${name}”: `;
+}
+
+function shareOf({ value, cases }: Told): string {
+  return `${value} of ${cases} ${cases === 1 ? 'case' : 'cases'}`;
+}
+
+function atMost({ allowed }: Told): string {
+  return allowed === 0 ? 'none' : `at most ${allowed}`;
+}
+
+/** Rounded down, so that a rate below its limit does not look like it. */
+function percent(share: number): string {
+  return `${Math.floor(1e4 * share + 1e-6) / 100} %`;
+}
+
+/** Four digits that mean something, as few as are needed. */
+function figure(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}

@@ -1,0 +1,45 @@
+import { standingOf, type Trial } from '../../comparison/trial.ts';
+import type { Tally } from './shape.ts';
+
+/** What is counted of a trial. Results of other tools have no hash of an output. */
+export type CountedTrial = Pick<Trial, 'verdict' | 'error_class' | 'latency_ms' | 'cost_usd' | 'score'> &
+  Partial<Pick<Trial, 'output_hash'>>;
+
+/** What a trial counts as. Unlike a verdict, it tells an answer that was judged from one that was not. */
+export function countsAs(trial: CountedTrial): 'passed' | 'failed' | 'unjudged' | 'missing' {
+  const standing = standingOf(trial);
+  if (standing === 'passed') return trial.score === null ? 'unjudged' : 'passed';
+  if (standing === 'failed') return 'failed';
+  const isAnswered = (trial.output_hash ?? null) !== null || trial.latency_ms !== null;
+  return isAnswered ? 'unjudged' : 'missing';
+}
+
+export function tallyOf(trials: Iterable<CountedTrial>, before: Tally = NOTHING): Tally {
+  const tally = { ...before };
+  for (const trial of trials) {
+    const counted = countsAs(trial);
+    tally[counted]++;
+    if (trial.latency_ms !== null) {
+      tally.timed++;
+      tally.latency_ms += trial.latency_ms;
+    }
+    if (trial.cost_usd !== null) {
+      tally.priced++;
+      tally.cost_usd += trial.cost_usd;
+      // An agent that gave no answer cannot tell what it cost.
+    } else if (trial.verdict !== 'error') tally.unpriced++;
+  }
+  return tally;
+}
+
+const NOTHING: Tally = {
+  passed: 0,
+  failed: 0,
+  unjudged: 0,
+  missing: 0,
+  timed: 0,
+  latency_ms: 0,
+  priced: 0,
+  unpriced: 0,
+  cost_usd: 0,
+};

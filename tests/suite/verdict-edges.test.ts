@@ -1,0 +1,127 @@
+import { onTestFinished, describe, expect, test } from 'vitest';
+import { Place } from '../runs-support.ts';
+import type { Ran } from '../support.ts';
+import { Agent, answersWell, answerTo, json } from './agent.ts';
+
+/** The edge cases in which a gate is easily wrong, each through the command line, with its exit code and first line. */
+
+type Behaviour = typeof answersWell;
+
+const answering =
+  (content: string): Behaviour =>
+  (seen, response) =>
+    json(response, answerTo(seen, { final_output: { content_type: 'text', content } }));
+
+/** Good as long as it is asked fewer times than this. */
+const goodFor =
+  (times: number): Behaviour =>
+  (seen, response, count) =>
+    answering(count <= times ? 'all is well' : 'all is lost')(seen, response, count);
+
+const one = (id: string, expected: object = { contains: 'well' }) => ({ id, input: { user: id }, expected });
+const many = (count: number) => Array.from({ length: count }, (_, index) => one(`case-${index}`));
+
+interface Sides {
+  readonly before?: readonly object[];
+  readonly now?: readonly object[];
+  readonly old?: Behaviour;
+  readonly fresh?: (id: string) => Behaviour;
+  readonly repeat?: number;
+}
+
+/** A baseline and a new side, and the command line where they lie. */
+async function sides({ before = many(10), now = before, old = answering('all is well'), ...more }: Sides) {
+  const { fresh = () => old, repeat = 1 } = more;
+  const place = new Place();
+  onTestFinished(() => place.remove());
+  // The agents live in this process, so nothing here may wait for a command without letting them answer.
+  const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
+  const ids = (cases: readonly object[]) => cases.map(({ id }: { id?: string }) => id as string);
+  const run = async (side: 'baseline' | 'new', cases: readonly object[], behaviour: (id: string) => Behaviour) => {
+    place.file(`${side}.json`, JSON.stringify(cases));
+    const agent = new Agent(Object.fromEntries(ids(cases).map(id => [id, behaviour(id)])));
+    const url = await agent.start();
+    const words = ['--base-url', url, '--as', side, '--repeat', String(repeat), '--retries', '0'];
+    return proctor('run', 'suite', `${side}.json`, ...words);
+  };
+  await run('baseline', before, () => old);
+  const ran = await run('new', now, fresh);
+  const compare = (...args: string[]) => proctor('compare', 'baseline', 'new', ...args);
+  return { ran, compare };
+}
+
+const firstLine = ({ stdout }: Ran): string => stdout.split('\n', 1)[0] ?? '';
+
+describe('never green without a reason:', () => {
+  test('a case that was deleted', async () => {
+    const { compare } = await sides({ now: many(10).slice(1) });
+    const found = await compare();
+    expect([found.code, firstLine(found)]).toEqual([
+      3,
+      '? Not enough evidence  A case of the baseline is no longer in the suite: “case-0”. --allow-removed accepts this.',
+    ]);
+    expect((await compare('--allow-removed')).code).toBe(0);
+  });
+
+  test('a case that lost its expectation', async () => {
+    const { compare } = await sides({ now: [one('case-0', {}), ...many(10).slice(1)] });
+    const found = await compare();
+    expect(found.code).toBe(3);
+    expect(firstLine(found)).toContain('“case-0”');
+    expect(found.stdout).toContain('contains');
+    expect((await compare('--allow-weakened')).code).toBe(0);
+  });
+
+  test('all cases failing on both sides', async () => {
+    const { compare } = await sides({ old: answering('all is lost') });
+    const found = await compare();
+    expect(found.code).toBe(3);
+    expect(firstLine(found)).toContain('All 10 cases fail on both sides');
+  });
+
+  test('no expectation at all', async () => {
+    const { compare } = await sides({ before: many(10).map(({ id, input }) => ({ id, input })) });
+    const found = await compare();
+    expect([found.code, firstLine(found)]).toEqual([
+      3,
+      '? Not enough evidence  No case has an expectation, so nothing was judged.',
+    ]);
+  });
+
+  test('an input that crashes the agent each time: a suspect, and a regression once it was asked again', async () => {
+    const drops: Behaviour = (_seen, response) => response.destroy();
+    const { compare } = await sides({
+      before: many(21),
+      repeat: 3,
+      fresh: id => (id === 'case-3' ? drops : answering('all is well')),
+    });
+    const found = await compare();
+    expect(found.code).toBe(3);
+    expect(firstLine(found)).toContain('“case-3” (3/3 → 0/3)');
+    expect(found.stdout).toContain('--again');
+    const again = await compare('--again');
+    expect(again.code).toBe(1);
+    expect(firstLine(again)).toContain('broke, beyond chance: “case-3”');
+  });
+});
+
+test('ten cases that pass once in three trials, and always did before, are a regression', async () => {
+  const { compare } = await sides({ repeat: 3, fresh: () => goodFor(1) });
+  const found = await compare();
+  expect([found.code, firstLine(found).startsWith('✗ Regression')]).toEqual([1, true]);
+});
+
+test('identical sides are no regression, and proof of it', async () => {
+  const { compare } = await sides({});
+  expect((await compare()).code).toBe(0);
+  const proven = await compare('--gate', 'proven');
+  expect([proven.code, firstLine(proven)]).toEqual([
+    0,
+    '✓ No regression  Both sides gave the same answers in every case, so nothing got worse.',
+  ]);
+});
+
+test('one run in which everything fails ends with 1', async () => {
+  const { ran } = await sides({ fresh: () => answering('all is lost') });
+  expect([ran.code, ran.stderr.split('\n', 1)[0]]).toEqual([1, '✗ Every case that was judged fails.']);
+});
