@@ -8,13 +8,14 @@ import { OWN_FILE } from './private.ts';
  * Writes a whole file or none of it: a reader sees the old bytes or the new ones, never a part, also after a power cut.
  * Only its owner can read it, unless `mode` says more, of which the umask takes its part.
  */
-export function writeAtomic(file: string, bytes: string | Uint8Array, mode = OWN_FILE): void {
+export function writeAtomic(file: string, bytes: string | Uint8Array | Generator<string>, mode = OWN_FILE): void {
   const folder = path.dirname(file);
   const temporary = temporaryBeside(file);
   try {
     const fd = openSync(temporary, 'wx', mode);
     try {
-      writeFileSync(fd, bytes);
+      if (typeof bytes === 'string' || bytes instanceof Uint8Array) writeFileSync(fd, bytes);
+      else for (const piece of bytes) writeFileSync(fd, piece);
       fsyncSync(fd);
     } finally {
       closeSync(fd);

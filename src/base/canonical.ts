@@ -10,6 +10,35 @@ export function canonicalize(value: unknown): string {
 }
 
 /**
+ * The same text in pieces, for a document whose lists are long: as a whole it would take several times its size while it
+ * is put together.
+ */
+export function* canonicalPieces(object: object): Generator<string> {
+  let text = '{';
+  let isFirst = true;
+  for (const key of sortedKeys(object)) {
+    const value = (object as Record<string, unknown>)[key];
+    text += `${isFirst ? '' : ','}${writeString(key)}:`;
+    isFirst = false;
+    if (!Array.isArray(value)) {
+      text += write(value, 1);
+      continue;
+    }
+    text += '[';
+    for (const [index, one] of value.entries()) {
+      text += `${index > 0 ? ',' : ''}${write(one, 2)}`;
+      if (text.length < PIECE_UNITS) continue;
+      yield text;
+      text = '';
+    }
+    text += ']';
+  }
+  yield `${text}}`;
+}
+
+const PIECE_UNITS = 65_536;
+
+/**
  * The members of an object, each written canonically, in canonical order. Several hashes over parts of one document
  * then cost one walk.
  */

@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
-import { canonicalize } from '../base/canonical.ts';
+import { canonicalPieces } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
 import { readJson } from '../base/json.ts';
@@ -20,7 +20,7 @@ const COMPARISON = 'comparison.json';
 /** Writes a comparison. It has no seal until its reports are there, too. */
 export function writeComparison(folder: string, comparison: Comparison): void {
   rmSync(path.join(folder, sealFileOf(COMPARISON)), { force: true });
-  writeAtomic(path.join(folder, COMPARISON), canonicalize(comparison), modesIn(folder).file);
+  writeAtomic(path.join(folder, COMPARISON), canonicalPieces(comparison), modesIn(folder).file);
 }
 
 /** Seals a comparison together with the reports beside it. */

@@ -15,9 +15,13 @@ export interface CommonCases {
   readonly askedOtherwise: number;
 }
 
-/** Whether two sides may be held against each other, and what else than the agent differs between them. */
-export function comparabilityOf(baseline: Side, candidate: Side, cases: CommonCases): Comparability {
-  const fields = driftOf(baseline, candidate);
+/** Whether two sides may be held against each other. */
+export function comparabilityOf(
+  baseline: Side,
+  candidate: Side,
+  fields: Comparability['fields'],
+  cases: CommonCases,
+): Comparability {
   const why = obstacle(baseline, candidate, cases);
   if (why !== null) return { state: 'not_comparable', fields, why };
   return { state: fields.length > 0 ? 'drift' : 'comparable', fields, why };
@@ -39,7 +43,8 @@ function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: C
   return null;
 }
 
-function driftOf(baseline: Side, candidate: Side): Comparability['fields'] {
+/** What else than the agent differs between two sides. */
+export function driftOf(baseline: Side, candidate: Side): Comparability['fields'] {
   const fields: Comparability['fields'] = [];
   const differ = (field: string, was: string | null, is: string | null): void => {
     if (was !== is) fields.push({ field, baseline: was, new: is });

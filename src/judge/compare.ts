@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts';
 import type { CaseChange, ComparedCase, ComparedSide, Comparison } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import { caseChange } from './case-change.ts';
-import { agreed, comparabilityOf } from './comparability.ts';
+import { agreed, comparabilityOf, driftOf } from './comparability.ts';
 import type { ArtifactReader, CaseName, CaseReader, JudgedCase, Side } from './compare-input.ts';
 import { decide, type Gate } from './gate.ts';
 import { Metrics } from './metrics.ts';
@@ -28,14 +28,20 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
       'There is no run of the new side. proctor run suite CASES --base-url URL --as new makes one.',
     );
   }
-  const pairs = [...pairsOf(baseline, candidate)];
-  const comparability = comparabilityOf(baseline, candidate, commonCases(pairs));
-  const { state, fields } = comparability;
+  const fields = driftOf(baseline, candidate);
   const explain = explainer(baseline, candidate, fields, options);
-  const cases = pairs.map(explain);
+  const cases: ComparedCase[] = [];
+  const sums = new Sums();
+  // A pair holds everything that judging said. Of a hundred thousand of them, one is held at a time.
+  for (const pair of pairsOf(baseline, candidate)) {
+    sums.add(pair);
+    cases.push(explain(pair));
+  }
+  const comparability = comparabilityOf(baseline, candidate, fields, sums);
+  const { state } = comparability;
   const measured = {
     sides: { baseline: sideOf(baseline), new: sideOf(candidate) },
-    summary: summaryOf(pairs),
+    summary: sums.summary(),
     cases,
   };
   const { moreTrials, ...ruling } = decide(gate, { ...measured, comparability });
@@ -46,42 +52,41 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
     ...ruling,
     comparability: { state, fields },
     ...measured,
-    statistics: { metrics: metricsOf(pairs), more_trials: moreTrials },
+    statistics: { metrics: sums.metrics.compared(), more_trials: moreTrials },
   };
 }
 
-function summaryOf(pairs: readonly Pair[]): Comparison['summary'] {
-  const summary = { cases: pairs.length, regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
-  let without_expectations = 0;
-  for (const { change, judged } of pairs) {
-    summary[change.change]++;
-    const known = judged.candidate.filter(one => one !== undefined);
-    if (known.length > 0 && known.every(isUnjudged)) without_expectations++;
+/** What pairs come to together. */
+class Sums {
+  readonly metrics = new Metrics();
+  readonly #changes = { regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
+  #cases = 0;
+  #withoutExpectations = 0;
+  /** Cases that both sides know. */
+  common = 0;
+  /** Those of them that are not the same case any more. */
+  askedOtherwise = 0;
+
+  add(pair: Pair): void {
+    this.#cases++;
+    this.#changes[pair.change.change]++;
+    const known = pair.judged.candidate.filter(one => one !== undefined);
+    if (known.length > 0 && known.every(isUnjudged)) this.#withoutExpectations++;
+    this.metrics.add(pair.baseline, pair.candidate);
+    const { before, now } = firstKnown(pair);
+    if (before < 0 || now < 0) return;
+    this.common++;
+    if (isOtherCase(pair)) this.askedOtherwise++;
   }
-  return { ...summary, without_expectations };
+
+  summary(): Comparison['summary'] {
+    return { cases: this.#cases, ...this.#changes, without_expectations: this.#withoutExpectations };
+  }
 }
 
 /** It was answered, and nothing was expected of the answer. */
 function isUnjudged({ verdict, assertions }: JudgedCase): boolean {
   return verdict === 'pass' && assertions.length === 0;
-}
-
-function metricsOf(pairs: readonly Pair[]): Comparison['statistics']['metrics'] {
-  const metrics = new Metrics();
-  for (const { baseline, candidate } of pairs) metrics.add(baseline, candidate);
-  return metrics.compared();
-}
-
-function commonCases(pairs: readonly Pair[]): { common: number; askedOtherwise: number } {
-  let common = 0;
-  let askedOtherwise = 0;
-  for (const pair of pairs) {
-    const { before, now } = firstKnown(pair);
-    if (before < 0 || now < 0) continue;
-    common++;
-    if (isOtherCase(pair)) askedOtherwise++;
-  }
-  return { common, askedOtherwise };
 }
 
 /** On each side, the number of the first trial that knows the case, or -1. */
@@ -148,20 +153,21 @@ function explainer(
     const failed = pair.candidate.findIndex(trial => standingOf(trial) === 'failed');
     const assertions = judged.candidate[failed]?.assertions ?? [];
     const changed = changeIn(pair, baseline, candidate, caseOf);
-    return {
+    const compared: ComparedCase = {
       case_id: caseId,
       title: title ?? null,
-      ...group,
-      ...change,
-      ...(changed && { changed }),
-      baseline: { trials: [...pair.baseline] },
-      new: { trials: [...pair.candidate] },
+      change: change.change,
+      baseline: { trials: pair.baseline },
+      new: { trials: pair.candidate },
       failing: assertions
         .filter(({ status }) => status === 'fail')
         .slice(0, FAILING_MAX)
         .map(({ name, message, at }) => ({ name, message, at })),
       divergence: failed < 0 ? null : divergenceOf(pair, failed),
     };
+    if (change.side_missing) compared.side_missing = change.side_missing;
+    if (changed) compared.changed = changed;
+    return Object.assign(compared, group);
   };
 }
 

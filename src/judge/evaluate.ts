@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
-import { canonicalize } from '../base/canonical.ts';
+import { canonicalize, canonicalPieces } from '../base/canonical.ts';
 import { type Clock, instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
-import { bytesHash, type ContentHash } from '../base/hash.ts';
+import type { ContentHash } from '../base/hash.ts';
 import { VERSION } from '../base/version.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { evaluation as contract, type Evaluation, type JudgedCase, summaryOf } from '../contracts/evaluation/index.ts';
@@ -71,8 +72,9 @@ export function writeEvaluation(folder: string, evaluation: Evaluation, signer: 
 
 /** Whether a sealed evaluation is the one that judging the run again has given, apart from the time. */
 export function isSealedSo(evaluation: Evaluation, { statement: { predicate, subject } }: JudgementSeal): boolean {
-  const again = canonicalize({ ...evaluation, generated_at: predicate.sealed_at });
-  return `sha256:${subject[0]?.digest.sha256}` === bytesHash(again);
+  const again = createHash('sha256');
+  for (const piece of canonicalPieces({ ...evaluation, generated_at: predicate.sealed_at })) again.update(piece);
+  return subject[0]?.digest.sha256 === again.digest('hex');
 }
 
 async function judgeAll(

@@ -7,8 +7,8 @@ type Told = ComparedCase['new']['trials'][number];
 /** A case with its trials on both sides, in the order of the runs. */
 export interface Pair {
   readonly caseId: string;
-  readonly baseline: readonly Told[];
-  readonly candidate: readonly Told[];
+  readonly baseline: Told[];
+  readonly candidate: Told[];
   /** The same, as judging told them; undefined where a run does not know the case. */
   readonly judged: {
     readonly baseline: readonly (JudgedCase | undefined)[];
@@ -43,11 +43,18 @@ function casesById({ evaluation }: Side['trials'][number]): ReadonlyMap<string, 
 /** One entry per run, but for reruns, which ask some cases only; none at all where no run of the side knows the case. */
 function toldOf({ trials }: Side, judged: readonly (JudgedCase | undefined)[]): Told[] {
   if (judged.every(one => one === undefined)) return [];
-  return judged.flatMap((one, index) => {
-    const { runId: run_id = '', isRerun = false } = trials[index] ?? {};
-    if (!one && isRerun) return [];
-    return [{ run_id, ...trialOf(one), ...(isRerun && { rerun: true as const }) }];
-  });
+  if (!trials.some(({ isRerun }) => isRerun)) return judged.map((one, index) => toldTrial(trials[index], one));
+  return judged.flatMap((one, index) => (!one && trials[index]?.isRerun ? [] : [toldTrial(trials[index], one)]));
+}
+
+/** Written key by key: objects that are spread together take twice the memory, and there are very many of them. */
+function toldTrial(trial: Side['trials'][number] | undefined, one: JudgedCase | undefined): Told {
+  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = trialOf(one);
+  const told: Told = { run_id: trial?.runId ?? '', verdict, error_class, output_hash, latency_ms, cost_usd, score };
+  if (answer_hash) told.answer_hash = answer_hash;
+  if (failure) told.failure = failure;
+  if (trial?.isRerun) told.rerun = true;
+  return told;
 }
 
 export function trialOf(one: JudgedCase | undefined): Trial {

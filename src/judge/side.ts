@@ -4,7 +4,15 @@ import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';
 import { groupOf, type SuiteTarget } from '../contracts/suite/index.ts';
-import type { ArtifactReader, CaseName, CaseReader, Conditions, Judged, TrialOfSide } from './compare-input.ts';
+import type {
+  ArtifactReader,
+  CaseName,
+  CaseReader,
+  Conditions,
+  Judged,
+  JudgedCase,
+  TrialOfSide,
+} from './compare-input.ts';
 
 /** A run of a suite and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
@@ -14,7 +22,7 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     ...(suite.request.rerun && { isRerun: true }),
     folder,
     sealSha256: suite.sealSha256,
-    evaluation,
+    evaluation: { cases: evaluation.cases.map(leanCase) },
     evaluationSeal,
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
@@ -25,6 +33,14 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     },
   };
 }
+
+/** Which expectations held is not asked again, so cases share one list of them. */
+function leanCase({ assertions, ...one }: JudgedCase): JudgedCase {
+  const isGood = assertions.length > 0 && assertions.every(({ status }) => status === 'pass');
+  return { ...one, assertions: isGood ? HELD : assertions };
+}
+
+const HELD: JudgedCase['assertions'] = [{ name: 'contains', status: 'pass', message: null, at: null }];
 
 /** What does not look like a hash is not known, whoever wrote it. */
 const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;

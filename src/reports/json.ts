@@ -1,9 +1,12 @@
-import { canonicalize } from '../base/canonical.ts';
+import { canonicalize, canonicalPieces } from '../base/canonical.ts';
 import type { Report } from './report.ts';
 
 /** The documents themselves, in canonical form. */
 export const json: Report = {
   file: 'report.json',
-  ofComparison: comparison => [canonicalize(comparison), '\n'],
+  *ofComparison(comparison) {
+    yield* canonicalPieces(comparison);
+    yield '\n';
+  },
   ofRun: ({ evaluation }) => [canonicalize(evaluation), '\n'],
 };

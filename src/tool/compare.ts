@@ -56,40 +56,38 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const signer = await signerAt(cwd, options.signingKey);
   const key = await checkerAt(cwd, options);
   const judge: Judge = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
-  const first = await bothSides(options, cwd, judge);
-  const { baseline, candidate, told, again } = options.again
-    ? await (await import('./ask-again.ts')).askSuspects(first, options.again, {
-        gate,
-        judge,
-        cwd,
-        signingKey: options.signingKey,
-      })
-    : { ...first, told: [], again: undefined };
-  const comparison = { ...(await compared(baseline, candidate, gate)), ...(again && { again }) };
+  const { comparison, input, restsOn, judgements } = await judgedSides(options, gate, judge, cwd);
   if (options.out === undefined) makeHome(home);
   const folder =
     options.out === undefined
       ? path.join(home, 'comparisons', comparison.comparison_id)
       : path.resolve(cwd, options.out);
   makeFolder(folder);
-  const [{ sealComparison, writeComparison }, { foundationsOf }] = await Promise.all([
-    import('../evidence/comparison-files.ts'),
-    import('../judge/foundations.ts'),
-  ]);
+  const { sealComparison, writeComparison } = await import('../evidence/comparison-files.ts');
   writeComparison(folder, comparison);
-  const files = await writeReports(
-    folder,
-    {
-      comparison,
+  const files = await writeReports(folder, { comparison, ...input }, formats);
+  const reports = Object.values(files).map(file => path.basename(file));
+  sealComparison(folder, comparison, reports, restsOn, signer);
+  return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
+}
+
+/** Judges both sides and compares them. What judging said of every case is let go before reports are written. */
+async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cwd: string) {
+  const { signingKey } = options;
+  const first = await bothSides(options, cwd, judge);
+  const { baseline, candidate, told, again } = options.again
+    ? await (await import('./ask-again.ts')).askSuspects(first, options.again, { gate, judge, cwd, signingKey })
+    : { ...first, told: [], again: undefined };
+  const { foundationsOf } = await import('../judge/foundations.ts');
+  return {
+    comparison: { ...(await compared(baseline, candidate, gate)), ...(again && { again }) },
+    input: {
       folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) },
       kept: baseline.trials.map(({ kept }) => kept),
     },
-    formats,
-  );
-  const reports = Object.values(files).map(file => path.basename(file));
-  const restsOn = [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')];
-  sealComparison(folder, comparison, reports, restsOn, signer);
-  return { comparison, folder, files, judgements: [...first.judgements, ...told], keyId: signer?.keyId ?? null };
+    restsOn: [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')],
+    judgements: [...first.judgements, ...told],
+  };
 }
 
 async function bothSides(options: CompareOptions, cwd: string, judge: Judge) {
