@@ -40,7 +40,7 @@ const firstLine = (why: RegExp): RegExp => new RegExp(`^! The evaluation of afte
 
 /** Neither `compare` nor `show` takes the failed case for a passed one; each says in its first line what it does not trust. */
 function expectRefuted(here: Forged, why: RegExp): void {
-  const compared = here.proctor('compare', 'before', 'after');
+  const compared = here.proctor('compare', 'before', 'after', '--gate', 'strict');
   expect(compared.code, compared.stdout + compared.stderr).toBe(1);
   expect(compared.stdout).toMatch(firstLine(why));
   const shown = here.proctor('show', 'after');
@@ -51,7 +51,9 @@ function expectRefuted(here: Forged, why: RegExp): void {
 
 /** The same of every other command that reads an evaluation, and of what programs read. */
 function expectRefutedEverywhere(here: Forged, why: RegExp): void {
-  const json = JSON.parse(here.proctor('compare', 'before', 'after', '--json').stdout) as { judgements: object[] };
+  const json = JSON.parse(here.proctor('compare', 'before', 'after', '--gate', 'strict', '--json').stdout) as {
+    judgements: object[];
+  };
   const untrusted = { id: 'after', state: expect.stringMatching(/missing|broken/), judged: 'again' };
   expect(json.judgements).toContainEqual(expect.objectContaining(untrusted));
   const told = JSON.parse(here.proctor('show', 'after', '--json').stdout) as object;
@@ -68,7 +70,7 @@ function expectRefutedEverywhere(here: Forged, why: RegExp): void {
 describe('an evaluation with a check that is a script', () => {
   test('is taken as it was sealed as long as nobody touches it, and the check does not run again', () => {
     const here = new Forged(place);
-    const { code, stdout } = here.proctor('compare', 'before', 'after');
+    const { code, stdout } = here.proctor('compare', 'before', 'after', '--gate', 'strict');
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✗/);
     expect(here.proctor('show', 'after').stdout).toMatch(/^✗ 1 of 1 case answered, 0 passed/);
@@ -130,7 +132,7 @@ describe('an evaluation with a check that is a script', () => {
   test('judges the run again if both files were removed', () => {
     const here = new Forged(place);
     for (const name of [EVALUATION, SEAL]) rmSync(path.join(here.after, name));
-    expect(here.proctor('compare', 'before', 'after').code).toBe(1);
+    expect(here.proctor('compare', 'before', 'after', '--gate', 'strict').code).toBe(1);
   });
 
   test.runIf(canLackSandbox)('refuses to compare if the check cannot be run again, instead of missing the case', () => {
@@ -148,8 +150,8 @@ test('readers write into no run and no comparison, and compare only into its own
   const old = here.comparison;
   const comparison = digest(old);
   for (const args of [
-    ['compare', 'before', 'after', '--rejudge'],
-    ['compare', 'proctor-baseline.json', 'after'],
+    ['compare', 'before', 'after', '--rejudge', '--gate', 'strict'],
+    ['compare', 'proctor-baseline.json', 'after', '--gate', 'strict'],
     ['report', 'after'],
     ['report', path.basename(old)],
     ['show', 'after'],
@@ -223,7 +225,9 @@ describe('a comparison', () => {
       folder?: string;
     };
     expect(made.folder).toBeUndefined();
-    const other = JSON.parse(here.proctor('compare', 'before', 'after', '--json').stdout) as { folder: string };
+    const other = JSON.parse(here.proctor('compare', 'before', 'after', '--gate', 'strict', '--json').stdout) as {
+      folder: string;
+    };
     copyFileSync(path.join(here.cwd, other.folder, 'comparison.seal.json'), seal);
     const { code, stderr } = here.proctor('report', old);
     expect(stderr).toContain('The comparison is not trusted: it was changed after it was sealed');
@@ -263,7 +267,7 @@ describe('an accepted baseline', () => {
   }
 
   const refused = (here: Forged, why: string): void => {
-    const { code, stdout, stderr } = here.proctor('compare', BASELINE, 'after');
+    const { code, stdout, stderr } = here.proctor('compare', BASELINE, 'after', '--gate', 'strict');
     expect(stderr).toContain(why);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(here.proctor('verify', BASELINE, ...KEY).code).toBe(3);
@@ -274,9 +278,9 @@ describe('an accepted baseline', () => {
 
   test('is compared with as long as nobody touches it, also after it was laid out by a formatter', () => {
     const here = new Forged(place);
-    expect(here.proctor('compare', BASELINE, 'after').code).toBe(1);
+    expect(here.proctor('compare', BASELINE, 'after', '--gate', 'strict').code).toBe(1);
     here.edit(path.join(here.cwd, BASELINE), text => JSON.stringify(JSON.parse(text), null, 2));
-    expect(here.proctor('compare', BASELINE, 'after').code).toBe(1);
+    expect(here.proctor('compare', BASELINE, 'after', '--gate', 'strict').code).toBe(1);
     expect(here.proctor('verify', BASELINE, ...KEY).code).toBe(0);
   });
 
@@ -320,8 +324,10 @@ describe('an accepted baseline', () => {
     cpSync(path.join(here.cwd, '.proctor', 'keys'), path.join(here.cwd, 'theirs'), { recursive: true });
     rmSync(path.join(here.cwd, '.proctor', 'keys'), { recursive: true });
     here.proctor('keys', 'new');
-    expect(here.proctor('compare', BASELINE, 'after').code).toBe(2);
-    expect(here.proctor('compare', BASELINE, 'after', '--key', 'theirs/signing.pub').code).toBe(1);
-    expect(here.proctor('compare', BASELINE, 'after', '--key', '.proctor/keys/signing.pub').code).toBe(2);
+    expect(here.proctor('compare', BASELINE, 'after', '--gate', 'strict').code).toBe(2);
+    expect(here.proctor('compare', BASELINE, 'after', '--gate', 'strict', '--key', 'theirs/signing.pub').code).toBe(1);
+    expect(
+      here.proctor('compare', BASELINE, 'after', '--gate', 'strict', '--key', '.proctor/keys/signing.pub').code,
+    ).toBe(2);
   });
 });

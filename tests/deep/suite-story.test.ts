@@ -56,9 +56,17 @@ describe('the story of a suite', () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline');
     await suite('new');
-    const { code, stdout, stderr } = await proctor('compare', 'baseline', 'new', '--format', 'html,junit,md,json');
+    const { code, stdout, stderr } = await proctor(
+      'compare',
+      'baseline',
+      'new',
+      '--gate',
+      'strict',
+      '--format',
+      'html,junit,md,json',
+    );
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗ Regression {2}1 of 3 cases regressed/);
+    expect(stdout).toMatch(/^✗ Regression {2}1 of 3 cases always passed before and never passes now: “refund”/);
     expect(stdout).toContain('orders.list');
     expect(stdout).toContain('baseline:events[0], new:events[0]');
     for (const file of ['report.html', 'junit.xml', 'report.md']) expect(stderr).toContain(file);
@@ -87,7 +95,7 @@ describe('the story of a suite', () => {
     await expectValid(path.join(place.cwd, 'proctor-baseline.json'));
     renameSync(path.join(place.cwd, '.proctor'), path.join(place.cwd, 'elsewhere'));
     await suite('new');
-    const { code, stdout } = await proctor('compare', 'proctor-baseline.json', 'latest', '--json');
+    const { code, stdout } = await proctor('compare', 'proctor-baseline.json', 'latest', '--gate', 'strict', '--json');
     expect(code).toBe(1);
     expect(JSON.parse(stdout) as Comparison).toMatchObject({
       verdict: 'regression',
@@ -221,7 +229,7 @@ describe('a gate', () => {
       evaluation,
       text.replaceAll('"fail"', '"pass"').replace('"failed":1,"passed":2', '"failed":0,"passed":3'),
     );
-    expect((await proctor('compare')).code).toBe(1);
+    expect((await proctor('compare', '--gate', 'strict')).code).toBe(1);
     const artifact = path.join(folder, 'refund.json');
     writeFileSync(artifact, readFileSync(artifact, 'utf8').replace('orders.list', 'orders.get'));
     const changed = await proctor('compare');
