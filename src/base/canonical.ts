@@ -38,6 +38,17 @@ export function* canonicalPieces(object: object): Generator<string> {
 
 const PIECE_UNITS = 65_536;
 
+/** Whether a text is the canonical one of the value that it was read as. */
+export function isCanonical(value: unknown, text: string): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return canonicalize(value) === text;
+  let at = 0;
+  for (const piece of canonicalPieces(value)) {
+    if (!text.startsWith(piece, at)) return false;
+    at += piece.length;
+  }
+  return at === text.length;
+}
+
 /**
  * The members of an object, each written canonically, in canonical order. Several hashes over parts of one document
  * then cost one walk.

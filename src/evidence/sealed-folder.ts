@@ -5,7 +5,7 @@ import { openHash } from '../base/file-hash.ts';
 import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
 import { openBelow, readRegular } from '../base/regular.ts';
-import { openSeal, seal } from '../contracts/seal/index.ts';
+import { openSeal, seal, type SealStatement } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 
 interface Sealed {
@@ -17,11 +17,8 @@ interface Sealed {
 
 /** Whether every file of a folder is the one that its seal names. Quicker than to verify it, and enough to build upon. */
 export async function sealTrouble(folder: string): Promise<Sealed> {
-  const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
-  const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
-  const opened = reading?.ok ? openSeal(reading.value) : undefined;
-  if (!opened?.ok) return { trouble: 'it has no seal that can be read', hasChecks: false };
-  const { subject } = opened.statement;
+  const subject = sealedFiles(folder);
+  if (!subject) return { trouble: 'it has no seal that can be read', hasChecks: false };
   const hasChecks = subject.some(({ name }) => name.startsWith('assets/check_'));
   let count = 0;
   for (const { name, digest, annotations } of subject) {
@@ -31,6 +28,14 @@ export async function sealTrouble(folder: string): Promise<Sealed> {
     if (++count % 256 === 0) await others();
   }
   return { trouble: undefined, hasChecks };
+}
+
+/** The files that a seal names; undefined where it cannot be read. The bytes of the seal are let go: there may be 20 MB of them. */
+function sealedFiles(folder: string): SealStatement['subject'] | undefined {
+  const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
+  const opened = reading?.ok ? openSeal(reading.value) : undefined;
+  return opened?.ok ? opened.statement.subject : undefined;
 }
 
 function isTheSame(folder: string, name: string, bytes: number, sha256: string): boolean {

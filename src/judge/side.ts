@@ -34,10 +34,29 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
   };
 }
 
-/** Which expectations held is not asked again, so cases share one list of them. */
-function leanCase({ assertions, ...one }: JudgedCase): JudgedCase {
+/**
+ * A judged case in less memory, because a comparison holds those of all runs. Which expectations held is not asked again, so
+ * cases share one list of them; texts are copied, because the parts of one that was put together stay alive beside it.
+ */
+function leanCase(one: JudgedCase): JudgedCase {
+  const { case_id, verdict, error_class, assertions, metrics, output_hash, answer_hash, failure } = one;
   const isGood = assertions.length > 0 && assertions.every(({ status }) => status === 'pass');
-  return { ...one, assertions: isGood ? HELD : assertions };
+  const lean: JudgedCase = {
+    case_id,
+    case_sha256: flat(one.case_sha256),
+    verdict,
+    error_class,
+    assertions: isGood ? HELD : assertions,
+    metrics,
+    output_hash,
+    answer_hash: answer_hash === undefined ? undefined : flat(answer_hash),
+  };
+  if (failure) lean.failure = failure;
+  return lean;
+}
+
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 const HELD: JudgedCase['assertions'] = [{ name: 'contains', status: 'pass', message: null, at: null }];

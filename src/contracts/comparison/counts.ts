@@ -39,7 +39,14 @@ export interface Replayed {
 export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
   // A target that answers hardly anything is down; one that drops a few inputs fails on them.
   const isFailing = cases.filter(isSilent).length * 2 <= cases.length;
-  const before = cases.flatMap(({ baseline }) => baseline.trials);
+  let unreadable = 0;
+  let answered = 0;
+  for (const { baseline } of cases) {
+    for (const trial of baseline.trials) {
+      if (isUnreadable(trial)) unreadable++;
+      if (standingOf(trial) !== 'missing') answered++;
+    }
+  }
   return {
     counted: cases.map(one => ({
       id: one.case_id,
@@ -47,8 +54,8 @@ export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
       candidate: sideOf(one.new.trials, { isReplayed: replayed.new, isSilenceFailure: isFailing && isSilent(one) }),
     })),
     removed: cases.filter(one => one.baseline.trials.length > 0 && one.new.trials.length === 0).map(one => one.case_id),
-    unreadable: before.filter(isUnreadable).length,
-    answered: before.filter(trial => standingOf(trial) !== 'missing').length,
+    unreadable,
+    answered,
     isIdentical: !replayed.baseline && !replayed.new && cases.every(isSameAnswer),
   };
 }
@@ -67,14 +74,12 @@ function isUnreadable({ error_class }: Told): boolean {
 }
 
 /** Hashes leave out ids and times. A trial without one was not answered, or was judged before there were any. */
-function isSameAnswer({ baseline, new: candidate }: TriedCases[number]): boolean {
-  const [first, ...others] = [...baseline.trials, ...candidate.trials];
-  return (
-    baseline.trials.length > 0 &&
-    candidate.trials.length > 0 &&
-    first?.answer_hash !== undefined &&
-    others.every(({ answer_hash }) => answer_hash === first.answer_hash)
-  );
+function isSameAnswer({ baseline, new: candidate, changed }: TriedCases[number]): boolean {
+  const hash = baseline.trials[0]?.answer_hash;
+  const isSame = ({ answer_hash }: Told): boolean => answer_hash === hash;
+  // The same answer to another question is no proof.
+  if (hash === undefined || changed || candidate.trials.length === 0) return false;
+  return baseline.trials.every(isSame) && candidate.trials.every(isSame);
 }
 
 interface SideRules {
@@ -85,14 +90,18 @@ interface SideRules {
 
 /** Trials that say something of the agent. A recording gives the same answer each time, so it counts once. */
 function sideOf(trials: readonly Told[], { isReplayed, isSilenceFailure = false }: SideRules): CaseTrials['baseline'] {
-  const counts = { planned: { passes: 0, trials: 0 }, again: { passes: 0, trials: 0 } };
+  const planned = { passes: 0, trials: 0 };
+  const again = { passes: 0, trials: 0 };
   for (const trial of trials) {
     const standing = standingOf(trial);
     if (standing === 'missing' && !isSilenceFailure) continue;
-    if (isReplayed && counts.planned.trials > 0) continue;
-    const count = trial.rerun ? counts.again : counts.planned;
+    if (isReplayed && planned.trials > 0) continue;
+    const count = trial.rerun ? again : planned;
     count.trials++;
     if (standing === 'passed') count.passes++;
   }
-  return counts;
+  return { planned, again: again.trials === 0 ? NONE : again };
 }
+
+/** Shared by all cases that were not asked again, which are nearly all. */
+const NONE = { passes: 0, trials: 0 } as const;

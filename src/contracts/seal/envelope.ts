@@ -1,6 +1,6 @@
 import path from 'node:path';
 import * as z from 'zod/mini';
-import { canonicalize } from '../../base/canonical.ts';
+import { canonicalize, isCanonical } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import { unsafePath } from '../../base/path.ts';
@@ -165,7 +165,7 @@ export function contentOf(payload: string): Content {
   if (bytes.toString('base64') !== payload) return { ok: false, message: 'is not standard base64 with padding' };
   const reading = readJson(bytes, { bytesMax: STATEMENT_BYTES_MAX });
   if (!reading.ok) return { ok: false, message: 'does not hold one JSON document' };
-  if (canonicalize(reading.value) !== reading.text) return { ok: false, message: 'does not hold canonical JSON' };
+  if (!isCanonical(reading.value, reading.text)) return { ok: false, message: 'does not hold canonical JSON' };
   return { ok: true, value: reading.value };
 }
 
