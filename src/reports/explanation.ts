@@ -28,9 +28,11 @@ export function explanationOf(comparison: Comparison): Explanation | undefined {
     { label: 'Asked again', says: askedAgain(comparison.again) },
     { label: 'To settle it', says: SETTLES[decision.cause]?.(comparison) },
   ] as const;
+  // A case of which nothing is expected passes whatever it answers.
+  const rates = decision.cause === 'no_expectations' ? null : decision.rates;
   return {
-    rates: decision.rates,
-    ratesNote: ratesNote(decision),
+    rates,
+    ratesNote: ratesNote({ ...decision, rates }),
     notes: notes.flatMap(({ label, says }) => (says === undefined ? [] : [{ label, says }])),
   };
 }

@@ -57,7 +57,10 @@ describe('evidence', () => {
     const here = place();
     here.file('s.py', SCRIPT);
     here.file('reply.py', REPLY);
-    here.file('cases.json', JSON.stringify([{ id: 'a', title: 'a', input: { user: 'x' }, expected: {} }]));
+    here.file(
+      'cases.json',
+      JSON.stringify([{ id: 'a', title: 'a', input: { user: 'x' }, expected: { not_contains: 'sorry' } }]),
+    );
     cpSync(path.join(ROOT, 'examples', 'intent', 'build-config.json'), path.join(here.cwd, 'intent.json'));
     const ran = (...args: string[]): void => {
       const { code, stdout, stderr } = under(umask, here, args);
