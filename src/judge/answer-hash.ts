@@ -16,6 +16,7 @@ export function hashOfAnswer({ final_output, events = [], proposed_actions = [],
   };
   // Artifacts are stored in canonical form, so the same answer has its keys in the same order.
   const text = JSON.stringify([
+    final_output.content_type,
     final_output.content,
     events.map(event => withoutTimes(event, named)),
     proposed_actions.map(({ evidence_refs, ...action }) => [

@@ -1,9 +1,9 @@
 import { Fault } from '../base/fault.ts';
 import type { CaseChange, ComparedCase, ComparedSide, Comparison } from '../contracts/comparison/index.ts';
-import { standingOf } from '../contracts/comparison/index.ts';
+import { isWithoutExpectations, standingOf } from '../contracts/comparison/index.ts';
 import { caseChange } from './case-change.ts';
 import { agreed, comparabilityOf, driftOf } from './comparability.ts';
-import type { ArtifactReader, CaseName, CaseReader, JudgedCase, Side } from './compare-input.ts';
+import type { ArtifactReader, CaseName, CaseReader, Side } from './compare-input.ts';
 import { decide, type Gate } from './gate.ts';
 import { Metrics } from './metrics.ts';
 import { firstTrial, type Pair, pairsOf } from './pairing.ts';
@@ -70,8 +70,7 @@ class Sums {
   add(pair: Pair): void {
     this.#cases++;
     this.#changes[pair.change.change]++;
-    const known = pair.judged.candidate.filter(one => one !== undefined);
-    if (known.length > 0 && known.every(isUnjudged)) this.#withoutExpectations++;
+    if (isWithoutExpectations(pair.candidate)) this.#withoutExpectations++;
     this.metrics.add(pair.baseline, pair.candidate);
     const { before, now } = firstKnown(pair);
     if (before < 0 || now < 0) return;
@@ -82,11 +81,6 @@ class Sums {
   summary(): Comparison['summary'] {
     return { cases: this.#cases, ...this.#changes, without_expectations: this.#withoutExpectations };
   }
-}
-
-/** It was answered, and nothing was expected of the answer. */
-function isUnjudged({ verdict, assertions }: JudgedCase): boolean {
-  return verdict === 'pass' && assertions.length === 0;
 }
 
 /** On each side, the number of the first trial that knows the case, or -1. */

@@ -23,7 +23,6 @@ export function gateResults(baseline: ResultSide, candidate: ResultSide, gate: G
   const { moreTrials, decision, ...ruling } = decide(gate, {
     cases: casesOf(baseline, candidate),
     sides: { baseline: { trials: 1 }, new: { trials: 1 } },
-    summary: {},
     comparability: { why: null },
   });
   const isOpen = ruling.verdict === 'not_enough_evidence';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { baseline } from '../../src/contracts/baseline/index.ts';
 import { check } from '../../src/contracts/check.ts';
-import { comparison } from '../../src/contracts/comparison/index.ts';
+import { type Comparison, comparison } from '../../src/contracts/comparison/index.ts';
 import { gate } from '../../src/contracts/gate/index.ts';
 import { exampleWith, judged, judgedText, ROOT, rulesOf } from '../support.ts';
 
@@ -27,6 +27,12 @@ describe('a comparison whose words do not follow from its numbers', () => {
       },
       ['CM11'],
     ],
+    ['has no decision', { decision: undefined }, ['CM11']],
+    ['has a reason that says something else', { reason: 'All is well; nothing got worse.' }, ['CM11']],
+    ['asks for trials that nobody computed', { 'statistics.more_trials': 7 }, ['CM11']],
+    ['hides that nothing was judged', { 'summary.without_expectations': 1 }, ['CM6']],
+    ['calls a planned trial a rerun', { 'cases.1.new.trials.0.rerun': true }, ['CM9', 'CM11']],
+    ['has the same run on both sides', { 'sides.new.seals': SEALS }, ['CM2']],
     ['has a breach that no metric shows', { 'gate.breaches': [BREACH] }, ['CM4']],
     ['has a tolerance that bounds nothing', { 'gate.tolerances.latency_ms': { statistic: 'p50' } }, ['CM4']],
     ['calls what drifted comparable', { 'comparability.state': 'comparable' }, ['CM5']],
@@ -53,6 +59,8 @@ describe('a comparison whose words do not follow from its numbers', () => {
     expect([...new Set(rulesOf(await judged(comparison, exampleWith(comparison, changes))))]).toEqual(rules);
   });
 });
+
+const SEALS = (comparison.example as Comparison).sides.baseline.seals;
 
 const BREACH = { metric: 'latency_ms', limit: 0.2, measured: 0.3, message: 'Latency is 30 % higher than before.' };
 

@@ -101,6 +101,15 @@ describe('the balanced gate', () => {
   });
 });
 
+const UNSCORED: JudgedCase['metrics'] = {
+  latency_ms: 100,
+  attempts: 1,
+  cost_usd: null,
+  tokens: null,
+  steps: 0,
+  score: null,
+};
+
 describe('no green is given to', () => {
   const again = (cases: JudgedCase[]): JudgedCase[][] => repeated(cases, 3);
 
@@ -124,10 +133,10 @@ describe('no green is given to', () => {
   });
 
   test('a suite without expectations', () => {
-    const bare = many(5, id => judgedCase(id, { assertions: [] }));
+    const bare = many(5, id => judgedCase(id, { assertions: [], metrics: UNSCORED }));
     const found = compared(side('baseline', bare), side('new', bare));
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'no_expectations']);
-    expect(found.reason).toBe('No case has an expectation, so nothing was judged.');
+    expect(found.reason).toBe('No case has an expectation that can be judged, so nothing was judged.');
   });
 
   test('an input that the agent drops each time', () => {
@@ -145,7 +154,58 @@ describe('no green is given to', () => {
     );
     const found = compared(side('baseline', garbled), side('new', garbled));
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'unreadable']);
-    expect(found.reason).toContain('Most answers of the baseline cannot be read');
+    expect(found.reason).toContain('Most trials of the baseline gave no answer that can be read');
+  });
+
+  test('a new side whose answers can mostly not be read, where the baseline fails as often', () => {
+    const failing = broken(11, 10);
+    const garbled = many(11, (id, index) =>
+      index < 10 ? judgedCase(id, { verdict: 'error', error_class: 'http_error' }) : judgedCase(id),
+    );
+    expect(end(compared(side('baseline', failing), side('new', garbled)))).toEqual([
+      'not_enough_evidence',
+      3,
+      'unreadable',
+    ]);
+  });
+
+  test('cases of which nothing was judged, however many: they are no trials', () => {
+    const mostly = many(100, (id, index) => judgedCase(id, index > 0 ? { assertions: [], metrics: UNSCORED } : {}));
+    const found = compared(side('baseline', mostly), side('new', mostly), gateOf({ mode: 'proven' }));
+    expect([found.exit_code, found.decision?.cases]).toEqual([3, 1]);
+    const failing = [...broken(20, 20), judgedCase('smoke', { assertions: [], metrics: UNSCORED })];
+    expect(end(compared(side('baseline', failing), side('new', failing)))[2]).toBe('all_failing');
+  });
+
+  test('cases that all fail beside one that only the new side has', () => {
+    const found = compared(side('baseline', broken(20, 20)), side('new', [...broken(20, 20), judgedCase('added')]));
+    expect(end(found)[2]).toBe('all_failing');
+  });
+
+  test('a critical case that nobody knows', () => {
+    const found = compared(side('baseline', passing(30)), side('new', passing(30)), gateOf({ critical: ['case-300'] }));
+    expect(end(found)).toEqual(['not_enough_evidence', 3, 'missing']);
+    expect(found.reason).toBe('A critical case is missing on both sides: “case-300”.');
+  });
+
+  test('a case that is cut off in two of three trials', () => {
+    const cut = judgedCase('case-3', { verdict: 'error', error_class: 'network_error' });
+    const dropping = many(21, (id, index) => (index === 3 ? cut : judgedCase(id)));
+    const found = compared(side('baseline', ...again(passing(21))), side('new', dropping, dropping, passing(21)));
+    expect(found.exit_code).toBe(3);
+  });
+
+  test('an input that the agent dropped each time, and answers wrongly when it is asked again', () => {
+    const dropping = many(21, (id, index) =>
+      index === 3 ? judgedCase(id, { verdict: 'error', error_class: 'network_error' }) : judgedCase(id),
+    );
+    const rerun = trial('new.a1', [failedCase('case-3')], { isRerun: true });
+    const now = side('new', ...again(dropping));
+    const found = compared(side('baseline', ...again(passing(21))), { ...now, trials: [...now.trials, rerun] });
+    expect(end(found).slice(0, 2)).not.toEqual(['no_regression', 0]);
+    expect([...(found.decision?.suspects ?? []), ...(found.decision?.broken ?? [])]).toMatchObject([
+      { case_id: 'case-3', new: { passes: 0, trials: 4 } },
+    ]);
   });
 
   test('a target that is down', () => {
@@ -164,7 +224,7 @@ describe('answers that are the same to the byte', () => {
   test('prove at once that nothing got worse', () => {
     const found = compared(side('baseline', same(5)), side('new', same(5)), proven);
     expect(end(found)).toEqual(['no_regression', 0, 'identical']);
-    expect(found.reason).toBe('Both sides gave the same answers in every case, so nothing got worse.');
+    expect(found.reason).toBe('Both sides gave the same answers in every case.');
     expect(end(compared(side('baseline', passing(5)), side('new', passing(5)), proven))[1]).toBe(3);
   });
 
@@ -174,6 +234,20 @@ describe('answers that are the same to the byte', () => {
       const now = [{ ...(first as JudgedCase), answer_hash }, ...others];
       expect(end(compared(side('baseline', same(5)), side('new', now), proven))[2]).toBe('unsettled');
     }
+  });
+
+  test('prove nothing where they are judged otherwise, for their time perhaps, or answer another question', () => {
+    const slow = many(10, (id, index) =>
+      index === 0
+        ? failedCase(id, 'max_latency_ms', { answer_hash: hashOf(id) })
+        : judgedCase(id, { answer_hash: hashOf(id) }),
+    );
+    const timed = compared(side('baseline', ...repeated(same(10), 3)), side('new', same(10), same(10), slow));
+    expect(timed.exit_code).toBe(3);
+    const other = many(10, (id, index) =>
+      judgedCase(id, { answer_hash: hashOf(id), ...(index < 4 && { case_sha256: hashOf(`${id} made easy`) }) }),
+    );
+    expect(end(compared(side('baseline', same(10)), side('new', other), proven))[2]).not.toBe('identical');
   });
 
   test('prove nothing where a recording gave them, and count once', () => {
@@ -197,7 +271,7 @@ describe('answers that are the same to the byte', () => {
 
 describe('trials that were asked again', () => {
   const rerun = (name: string, number: number, cases: JudgedCase[]) =>
-    trial(`${name}.again-${number}`, cases, { isRerun: true });
+    trial(`${name}.a${number}`, cases, { isRerun: true });
   const withReruns = (name: string, planned: JudgedCase[], reruns: JudgedCase[][]): Side => ({
     source: 'runs',
     trials: [trial(name, planned), ...reruns.map((cases, index) => rerun(name, index + 1, cases))],

@@ -184,11 +184,11 @@ describe('tolerances', () => {
 });
 
 test('a comparison with --allow-removed does not count removed cases as missing', () => {
-  const trials = [{ verdict: 'pass', error_class: null, latency_ms: null, cost_usd: null, score: null }] as const;
+  const trials = [{ verdict: 'pass', error_class: null, latency_ms: null, cost_usd: null, score: 1 }] as const;
   const kept = Array.from({ length: 9 }, (_, at) => ({ case_id: `c${at}`, baseline: { trials }, new: { trials } }));
   const cases = [...kept, { case_id: 'gone', baseline: { trials }, new: { trials: [] } }];
   const gate = { mode: 'balanced', missing_max_ratio: 0.05, tolerances: {} } as const;
-  const input = { cases, sides: { baseline: {}, new: {} }, summary: {} };
+  const input = { cases, sides: { baseline: {}, new: {} } };
   expect(decideComparison(gate, input).decision.cause).toBe('removed');
   expect(decideComparison({ ...gate, allow_removed: true }, input).decision.cause).toBe('not_worse');
 });

@@ -19,7 +19,15 @@ export function judgedCase(case_id: string, over: Partial<JudgedCase> = {}): Jud
     assertions: [{ name: 'contains', status: 'pass', message: null, at: null }],
     output_hash: null,
     ...over,
-    metrics: { latency_ms: 100, attempts: 1, cost_usd: null, tokens: null, steps: 0, score: null, ...over.metrics },
+    metrics: {
+      latency_ms: 100,
+      attempts: 1,
+      cost_usd: null,
+      tokens: null,
+      steps: 0,
+      score: over.verdict === 'error' ? null : over.verdict === 'fail' ? 0 : 1,
+      ...over.metrics,
+    },
   };
 }
 

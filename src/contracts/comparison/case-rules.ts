@@ -13,6 +13,8 @@ export const CM9 = rule({
     'a trial has verdict, pass, fail or error, and output_hash, latency_ms, cost_usd and score, or null',
     'a trial without an answer may have failure: status, of HTTP, and latency_ms of its last attempt, or null',
     'rerun, if present, is true: the trial was asked again; answer_hash, if present, is a content hash',
+    'run_id of a rerun ends in a dot, the letter a and its round',
+    'no run_id stands twice among the trials of a case and side, and none that was planned is left out where there are trials',
     'again, if present, has sides, both or new, rounds, trials, cost_usd or null, stopped, max_trials, max_ms and perhaps max_cost_usd',
     'again has no more trials than max_trials, and no more than there are trials with rerun',
     'error_class is null where verdict is not error, and else a class, or null where a check could not be made',
@@ -37,6 +39,8 @@ export const CM9 = rule({
           if (verdict !== 'error' && error_class !== null) yield must(`${place}.error_class`, 'belongs to an error');
         }
       }
+      for (const side of ['baseline', 'new'] as const)
+        yield* trialFindings(one[side].trials, runs[side], `${at}.${side}.trials`);
       const { change, side_missing } = changeOf(one.baseline.trials, one.new.trials);
       if (one.change !== change) yield must(`${at}.change`, `must be "${change}" by what the trials show`);
       else if (one.side_missing !== side_missing) {
@@ -49,6 +53,22 @@ export const CM9 = rule({
     cases: cases.map(one => (one.change === 'same' ? { ...one, side_missing: 'new' } : one)),
   }),
 });
+
+/** Trials that were multiplied, left out or called reruns would move a verdict. */
+function* trialFindings(trials: Comparison['cases'][number]['new']['trials'], runs: ReadonlySet<string>, at: string) {
+  const seen = new Set<string>();
+  for (const [number, { run_id, rerun }] of trials.entries()) {
+    if (seen.has(run_id)) yield must(`${at}[${number}].run_id`, 'stands here twice');
+    seen.add(run_id);
+    if (rerun && !RERUN.test(run_id)) yield must(`${at}[${number}].rerun`, 'belongs to a run that was asked again');
+  }
+  if (trials.length === 0) return;
+  for (const run of runs) {
+    if (!seen.has(run) && !RERUN.test(run)) yield must(at, 'must have a trial of each planned run');
+  }
+}
+
+const RERUN = /\.a\d+$/;
 
 function rerunsIn(cases: Comparison['cases']): number {
   const trials = cases.flatMap(({ baseline, new: candidate }) => [...baseline.trials, ...candidate.trials]);

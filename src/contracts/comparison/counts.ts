@@ -2,7 +2,10 @@ import type { CaseTrials } from '../gate/decide/index.ts';
 import type { ComparedCase } from './shape.ts';
 import { standingOf } from './trial.ts';
 
-type Told = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>>;
+type Told = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>> & {
+  /** Another tool says that it passed, and has no score. */
+  readonly isResult?: boolean;
+};
 
 interface ToldSide {
   readonly trials: readonly Told[];
@@ -19,14 +22,15 @@ export type TriedCases = readonly {
 
 /** What the trials of a comparison come to, as the gate counts them. */
 export interface Counts {
+  /** Cases that were judged on at least one side, without those that only the new side has. */
   readonly counted: readonly CaseTrials[];
   /** Cases that the new side no longer has. */
   readonly removed: readonly string[];
-  /** Trials of the baseline whose answer could not be read. */
-  readonly unreadable: number;
-  /** Trials of the baseline that were answered. */
-  readonly answered: number;
-  /** Every trial of every case gave the same answer, on both sides. */
+  /** A side of which most trials gave no answer that can be read; undefined if there is none. */
+  readonly unreadable: 'baseline' | 'new' | undefined;
+  /** Nothing was judged on the new side, because nothing is expected. */
+  readonly isUnjudged: boolean;
+  /** Every trial of every case gave the same answer with the same verdict, on both sides. */
   readonly isIdentical: boolean;
 }
 
@@ -39,46 +43,78 @@ export interface Replayed {
 export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
   // A target that answers hardly anything is down; one that drops a few inputs fails on them.
   const isFailing = cases.filter(isSilent).length * 2 <= cases.length;
-  let unreadable = 0;
-  let answered = 0;
-  for (const { baseline } of cases) {
-    for (const trial of baseline.trials) {
-      if (isUnreadable(trial)) unreadable++;
-      if (standingOf(trial) !== 'missing') answered++;
-    }
-  }
+  const judged = cases.filter(one => one.baseline.trials.length > 0 && !isUnjudgedCase(one));
   return {
-    counted: cases.map(one => ({
+    counted: judged.map(one => ({
       id: one.case_id,
       baseline: sideOf(one.baseline.trials, { isReplayed: replayed.baseline }),
       candidate: sideOf(one.new.trials, { isReplayed: replayed.new, isSilenceFailure: isFailing && isSilent(one) }),
     })),
     removed: cases.filter(one => one.baseline.trials.length > 0 && one.new.trials.length === 0).map(one => one.case_id),
-    unreadable,
-    answered,
+    unreadable: (['baseline', 'new'] as const).find(side => isMostlyUnreadable(cases, side)),
+    isUnjudged: isUnjudgedSide(cases),
     isIdentical: !replayed.baseline && !replayed.new && cases.every(isSameAnswer),
   };
 }
 
-/** The baseline answered, and the candidate broke the connection in every trial. */
+/**
+ * The baseline answered, and the new side broke the connection in its planned trials: in the only one, or in two or more.
+ * One of several may be the line's fault. What is asked again does not change what the planned trials show.
+ */
 function isSilent({ baseline, new: candidate }: TriedCases[number]): boolean {
+  const planned = candidate.trials.filter(({ rerun }) => !rerun);
+  const silent = planned.filter(isUnanswered).length;
+  const isCut = planned.some(({ error_class }) => error_class === 'network_error' || error_class === 'other');
   return (
-    candidate.trials.length > 0 &&
-    candidate.trials.every(({ error_class }) => error_class === 'network_error' || error_class === 'other') &&
-    baseline.trials.some(trial => standingOf(trial) !== 'missing')
+    isCut && silent >= Math.min(2, planned.length) && baseline.trials.some(trial => standingOf(trial) !== 'missing')
   );
 }
 
-function isUnreadable({ error_class }: Told): boolean {
-  return error_class === 'invalid_json' || error_class === 'schema_mismatch';
+function isUnanswered(trial: Told): boolean {
+  return standingOf(trial) === 'missing';
+}
+
+/** It was answered, and nothing that was expected could be judged. */
+function isUnjudged({ verdict, score, isResult }: Told): boolean {
+  return verdict === 'pass' && score === null && isResult !== true;
+}
+
+/** The case was answered, and every answer is one of which nothing was judged. */
+export function isWithoutExpectations(trials: readonly Told[]): boolean {
+  return trials.length > 0 && trials.every(isUnjudged);
+}
+
+/** One side judged nothing of it. What it lost is told as a change of the case. */
+function isUnjudgedCase({ baseline, new: candidate }: TriedCases[number]): boolean {
+  return isWithoutExpectations(baseline.trials) || isWithoutExpectations(candidate.trials);
+}
+
+function isUnjudgedSide(cases: TriedCases): boolean {
+  const trials = cases.flatMap(one => one.new.trials).filter(trial => standingOf(trial) !== 'missing');
+  return trials.length > 0 && trials.every(isUnjudged);
+}
+
+/** More than half of the trials that came to something ended in an error of the agent's own. */
+function isMostlyUnreadable(cases: TriedCases, side: 'baseline' | 'new'): boolean {
+  let ended = 0;
+  let unreadable = 0;
+  for (const one of cases) {
+    for (const trial of one[side].trials) {
+      if (standingOf(trial) === 'missing') continue;
+      ended++;
+      if (trial.verdict === 'error') unreadable++;
+    }
+  }
+  return unreadable > ended / 2;
 }
 
 /** Hashes leave out ids and times. A trial without one was not answered, or was judged before there were any. */
 function isSameAnswer({ baseline, new: candidate, changed }: TriedCases[number]): boolean {
-  const hash = baseline.trials[0]?.answer_hash;
-  const isSame = ({ answer_hash }: Told): boolean => answer_hash === hash;
-  // The same answer to another question is no proof.
-  if (hash === undefined || changed || candidate.trials.length === 0) return false;
+  const [first] = baseline.trials;
+  // The same answer to another question is no proof, and neither is one that is judged otherwise, for its time perhaps.
+  const isSame = ({ answer_hash, verdict }: Told): boolean =>
+    answer_hash === first?.answer_hash && verdict === first?.verdict;
+  if (first?.answer_hash === undefined || changed || candidate.trials.length === 0) return false;
   return baseline.trials.every(isSame) && candidate.trials.every(isSame);
 }
 
@@ -94,7 +130,7 @@ function sideOf(trials: readonly Told[], { isReplayed, isSilenceFailure = false 
   const again = { passes: 0, trials: 0 };
   for (const trial of trials) {
     const standing = standingOf(trial);
-    if (standing === 'missing' && !isSilenceFailure) continue;
+    if (isUnjudged(trial) || (standing === 'missing' && !isSilenceFailure)) continue;
     if (isReplayed && planned.trials > 0) continue;
     const count = trial.rerun ? again : planned;
     count.trials++;

@@ -5,6 +5,7 @@ import {
   firstOf,
   type GateDecision,
   type GateMode,
+  isPaired,
   named,
 } from '../gate/decide/index.ts';
 import { isWeakened } from './changed.ts';
@@ -36,11 +37,10 @@ export interface Decided {
 export interface DecisionInput {
   readonly cases: TriedCases;
   readonly sides: Readonly<Record<'baseline' | 'new', Pick<ComparedSide, 'replayed'>>>;
-  readonly summary: Pick<Comparison['summary'], 'without_expectations'>;
 }
 
 /** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
-export function decideComparison(gate: GateSettings, { cases, sides, summary }: DecisionInput): Decided {
+export function decideComparison(gate: GateSettings, { cases, sides }: DecisionInput): Decided {
   const { baseline, new: candidate } = sides;
   const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
   const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio, looks } = gate;
@@ -50,8 +50,7 @@ export function decideComparison(gate: GateSettings, { cases, sides, summary }: 
   const decided = decideCases(counted, { mode, ...settings, identical: counts.isIdentical });
   const removed = gate.allow_removed ? [] : counts.removed;
   const weakened = gate.allow_weakened ? [] : cases.filter(({ changed }) => isWeakened(changed));
-  const withoutExpectations = summary.without_expectations ?? 0;
-  const known = { ...counts, counted, removed, weakened, cases: cases.length, withoutExpectations };
+  const known = { ...counts, counted, removed, weakened };
   const cause = causeOf(decided, known);
   const { cases: paired, drop, high, p, detectable, rates, broken, suspects } = decided;
   return {
@@ -100,29 +99,33 @@ export const VERDICT_OF: Readonly<Record<Decision['cause'], Comparison['verdict'
 
 interface Known extends Counts {
   readonly weakened: TriedCases;
-  readonly cases: number;
-  readonly withoutExpectations: number;
 }
 
 function causeOf({ cause, verdict }: GateDecision, known: Known): Decision['cause'] {
-  const { counted, removed, weakened, unreadable, answered, cases, withoutExpectations } = known;
+  const { counted, removed, weakened, unreadable, isUnjudged } = known;
   if (verdict === 'regression') return cause;
-  if (answered > 0 && unreadable > answered / 2) return 'unreadable';
+  if (unreadable) return 'unreadable';
+  if (isUnjudged) return 'no_expectations';
   if (cause === 'no_pairs') return cause;
-  if (withoutExpectations > 0 && withoutExpectations === cases) return 'no_expectations';
-  if (counted.every(({ baseline, candidate }) => baseline.planned.passes + candidate.planned.passes === 0))
+  if (counted.filter(isPaired).every(({ baseline, candidate }) => passesOf(baseline) + passesOf(candidate) === 0))
     return 'all_failing';
   if (removed.length > 0) return 'removed';
   return weakened.length > 0 ? 'weakened' : cause;
 }
 
+function passesOf({ planned, again }: CaseTrials['baseline']): number {
+  return planned.passes + again.passes;
+}
+
 /** The sentences of causes that the gate itself does not know. */
 const REASONS: Readonly<Partial<Record<Decision['cause'], (known: Known) => string>>> = {
   unreadable: ({ unreadable }) =>
-    `Most answers of the baseline cannot be read (${unreadable} of its trials), so there is nothing to compare with.`,
-  no_expectations: () => 'No case has an expectation, so nothing was judged.',
-  all_failing: ({ cases }) =>
-    `${cases === 1 ? 'The only case fails' : `All ${cases} cases fail`} on both sides, so nothing could get worse.`,
+    `Most trials of the ${unreadable === 'new' ? 'new side' : 'baseline'} gave no answer that can be read, so the sides cannot be told apart.`,
+  no_expectations: () => 'No case has an expectation that can be judged, so nothing was judged.',
+  all_failing: ({ counted }) => {
+    const cases = counted.filter(isPaired).length;
+    return `${cases === 1 ? 'The only case fails' : `All ${cases} cases fail`} on both sides, so nothing could get worse.`;
+  },
   removed: ({ removed, weakened }) =>
     `${removed.length === 1 ? 'A case of the baseline is' : `${removed.length} cases of the baseline are`} no longer in the suite: ${named(removed)}. --allow-removed accepts this.${weakened.length > 0 ? ` ${weakenedText(weakened)}` : ''}`,
   weakened: ({ weakened }) => weakenedText(weakened),

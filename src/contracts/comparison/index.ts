@@ -16,7 +16,7 @@ export { checkNewSide } from './limit-rule.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';
-export { countsOf } from './counts.ts';
+export { countsOf, isWithoutExpectations } from './counts.ts';
 export { metricSentence } from './metrics.ts';
 export { EXIT_CODES } from './verdict-rule.ts';
 

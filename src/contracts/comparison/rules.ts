@@ -4,6 +4,7 @@ import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
+import { isWithoutExpectations } from './counts.ts';
 import { CM12 } from './changed.ts';
 import { CM13 } from './limit-rule.ts';
 import type { Comparison } from './shape.ts';
@@ -32,12 +33,14 @@ const CM2 = rule({
     ...NAME_ASKS.instant,
     'sides has baseline and new; each has source, runs or accepted, and run_ids, seals and trials',
     'run_ids are names of folders, as many as trials, and none stands twice; there are no more seals than trials',
+    'where there is a decision, no seal stands on both sides',
     'environment_hash, target_sha256 and cases_sha256 are content hashes, or null where not known or not all the same',
     'pack, if present, is read or missing, and source is accepted: causes rest on the pack beside the baseline',
     'new has at least one trial',
   ],
   fields: ['comparison_id', 'generated_at', 'sides'],
-  *check({ sides }) {
+  reads: ['decision'],
+  *check({ sides, decision }) {
     for (const side of ['baseline', 'new'] as const) {
       const { run_ids, seals, trials, source, pack } = sides[side];
       if (pack !== undefined && source !== 'accepted')
@@ -49,6 +52,8 @@ const CM2 = rule({
       if (seals.length > trials) yield must(`sides.${side}.seals`, 'are more than there are trials');
     }
     if (sides.new.trials === 0) yield must('sides.new.trials', 'must be at least 1');
+    const shared = decision ? sides.new.seals.findIndex(seal => sides.baseline.seals.includes(seal)) : -1;
+    if (shared >= 0) yield must(`sides.new.seals[${shared}]`, 'is that of a run of the baseline');
   },
   breach: ({ sides, ...rest }) => {
     const { run_ids, seals, ...side } = sides.new;
@@ -128,9 +133,10 @@ const CM6 = rule({
   asks: [
     'summary has cases, regressed, improved, same, flaky and missing, whole numbers from 0 up',
     'cases is the number of cases, and each other number that of the cases with that change',
+    'without_expectations, if present, is the number of cases whose trials of new all passed without a score',
   ],
   fields: ['summary'],
-  reads: ['cases[].change'],
+  reads: ['cases[].change', 'cases[].new'],
   *check({ summary, cases }) {
     if (summary.cases !== cases.length) yield must('summary.cases', `must be ${cases.length}, the number of cases`);
     const counts = { regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
@@ -138,6 +144,8 @@ const CM6 = rule({
     for (const change of ['regressed', 'improved', 'same', 'flaky', 'missing'] as const) {
       if (summary[change] !== counts[change]) yield must(`summary.${change}`, `must be ${counts[change]}`);
     }
+    const bare = cases.filter(({ new: { trials } }) => isWithoutExpectations(trials)).length;
+    if ((summary.without_expectations ?? bare) !== bare) yield must('summary.without_expectations', `must be ${bare}`);
   },
   breach: ({ summary, ...rest }) => ({ ...rest, summary: { ...summary, same: summary.same + 1 } }),
 });

@@ -69,20 +69,41 @@ export const CM11 = rule({
     'each is what the gate computes from the trials of the cases, from changed and from its own settings',
     'drop, high, p and detectable are null where no case has trials on both sides, or mode is strict',
     'mode is not statistical where decision is present',
+    'decision is present where mode is balanced or proven, and where statistics has no mcnemar',
+    'more_trials is what the gate computes, and reason begins with its sentence where nothing else decides',
   ],
   fields: ['decision'],
-  reads: ['gate', 'cases[].baseline', 'cases[].new', 'cases[].changed', 'sides', 'summary.without_expectations'],
-  *check({ decision, gate, cases, sides, summary }) {
-    if (!decision) return;
+  reads: [
+    'gate',
+    'cases[].baseline',
+    'cases[].new',
+    'cases[].changed',
+    'sides',
+    'statistics',
+    'reason',
+    'verdict',
+    'comparability',
+  ],
+  *check({ decision, gate, cases, comparability, sides, statistics, reason, verdict }) {
     const { mode } = gate;
+    if (!decision) {
+      // Older comparisons have their own statistics. Without either, nothing carries the verdict.
+      if (mode === 'balanced' || mode === 'proven' || !statistics.mcnemar) yield must('decision', 'is missing');
+      return;
+    }
     if (mode === 'statistical') {
       yield must('gate.mode', 'must be balanced, proven or strict');
       return;
     }
-    const again = decideComparison({ ...gate, mode }, { cases, sides, summary }).decision;
-    for (const key of Object.keys(again) as (keyof Decision)[]) {
-      if (!isSame(decision[key], again[key])) yield must(`decision.${key}`, 'is not what the trials show');
+    const again = decideComparison({ ...gate, mode }, { cases, sides });
+    for (const key of Object.keys(again.decision) as (keyof Decision)[]) {
+      if (!isSame(decision[key], again.decision[key])) yield must(`decision.${key}`, 'is not what the trials show');
     }
+    if (statistics.more_trials !== again.moreTrials)
+      yield must('statistics.more_trials', 'is not what the trials show');
+    const isAlone = comparability.state !== 'not_comparable' && sides.baseline.trials > 0 && gate.breaches.length === 0;
+    if (isAlone && !gate.checks?.length && VERDICT_OF[decision.cause] === verdict && !reason.startsWith(again.reason))
+      yield must('reason', 'is not the sentence of this decision');
   },
   breach: ({ decision, ...rest }) => ({ ...rest, decision: decision && { ...decision, cases: decision.cases + 1 } }),
 });

@@ -4,6 +4,8 @@ import { type Metric, type ResultRow, ResultTrouble } from './row.ts';
 interface ResultTrial extends Readonly<Record<Metric, number | null>> {
   readonly verdict: 'pass' | 'fail';
   readonly error_class: null;
+  /** Whoever wrote it has judged it, with a score or without one. */
+  readonly isResult: true;
   readonly rerun?: true;
 }
 
@@ -45,6 +47,7 @@ export class ResultSide {
     one.trials.push({
       verdict: pass ? 'pass' : 'fail',
       error_class: null,
+      isResult: true,
       ...NOT_MEASURED,
       ...metrics,
       ...(isRerun && { rerun: true }),

@@ -11,6 +11,7 @@ export {
   decideCases,
   decideTrials,
   findingsOf,
+  isPaired,
   type GateCause,
   type GateDecision,
   type GateMode,

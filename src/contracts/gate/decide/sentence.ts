@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<GateCause, (found: Found) => string>> = {
     const many = suspects.length === 1;
     return `${someOf(suspects, cases)} ${many ? 'looks' : 'look'} broken, and could still be chance: ${listed(suspects)}. Ask ${many ? 'it' : 'them'} again on both sides, up to ${counted(rounds, 'time')}.`;
   },
-  identical: () => 'Both sides gave the same answers in every case, so nothing got worse.',
+  identical: () => 'Both sides gave the same answers in every case.',
   safe: ({ suite, rules }) =>
     `With ${percent(rules.confidence)} confidence these cases pass at most ${points(suite?.high)} less often than before, and ${points(rules.margin)} are allowed. No case looks broken.`,
   not_worse: ({ suite, cases, rules }) =>

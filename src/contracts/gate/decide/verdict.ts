@@ -81,8 +81,10 @@ export function decideCases(cases: readonly CaseTrials[], options: GateOptions =
   const rules = rulesOf(options);
   const both = cases.filter(isPaired);
   const unpaired = cases.filter(one => !isPaired(one));
-  const missing = unpaired.map(({ id }) => id);
-  const missingOnBoth = new Set(unpaired.filter(isNowhere).map(({ id }) => id));
+  // A critical case that nobody knows protects nothing: its name may have a slip in it.
+  const unknown = rules.critical.size > 0 ? unknownIn(cases, rules.critical) : [];
+  const missing = [...unpaired.map(({ id }) => id), ...unknown];
+  const missingOnBoth = new Set([...unpaired.filter(isNowhere).map(({ id }) => id), ...unknown]);
   const { broken, suspects } = rules.mode === 'strict' ? strictFindings(both) : findings(both, rules);
   const suite =
     both.length === 0 || rules.mode === 'strict' ? undefined : readSuite(both.map(plannedOf), levelsOf(rules));
@@ -115,6 +117,11 @@ export function decideCases(cases: readonly CaseTrials[], options: GateOptions =
     rates: both.length === 0 ? null : ratesOf(both),
     moreTrials: isOpen ? (suite?.moreTrials ?? null) : null,
   };
+}
+
+function unknownIn(cases: readonly CaseTrials[], critical: ReadonlySet<string>): string[] {
+  const known = new Set(cases.map(({ id }) => id));
+  return [...critical].filter(id => !known.has(id));
 }
 
 export type Rules = Required<Omit<GateOptions, 'critical'>> & { readonly critical: ReadonlySet<string> };
