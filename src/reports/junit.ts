@@ -1,17 +1,21 @@
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
-import type { ComparedCase } from '../contracts/comparison/index.ts';
+import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { JudgedCase } from '../contracts/evaluation/index.ts';
 import { changeLines } from './changes.ts';
 import type { LimitCheck } from '../contracts/gate/limits/index.ts';
-import { concernOf, failuresOf, type Report, troublesOf } from './report.ts';
+import { concernOf, failuresOf, type Report, troublesOf, verdictWord } from './report.ts';
 
 /** JUnit XML, as most services for continuous integration read it: a testsuite per suite, a testcase per case. */
 export const junit: Report = {
   file: 'junit.xml',
-  ofComparison: ({ cases, gate }) => documentOf(cases, ({ suite }) => suite ?? 'proctor', rowOfComparison, gate.checks),
-  ofRun: ({ evaluation: { cases, gate } }) => documentOf(cases, () => 'proctor', rowOfRun, gate?.checks),
+  ofComparison: comparison => {
+    const { cases, gate } = comparison;
+    const own = [verdictTests(comparison), limitTests(gate.checks)];
+    return documentOf(cases, ({ suite }) => suite ?? 'proctor', rowOfComparison, own);
+  },
+  ofRun: ({ evaluation: { cases, gate } }) => documentOf(cases, () => 'proctor', rowOfRun, [limitTests(gate?.checks)]),
 };
 
 interface Row {
@@ -75,6 +79,24 @@ function rowOfRun(one: JudgedCase): Row {
     : { ...row, outcome: 'error', type: error_class ?? 'check' };
 }
 
+/** Tests that are no cases. */
+interface OwnTests {
+  readonly name: string;
+  readonly rows: readonly Row[];
+}
+
+/** A verdict that is not green fails a test, because every case may be as it was, or missing. */
+function verdictTests(comparison: Comparison): OwnTests {
+  const { verdict, reason } = comparison;
+  const outcome = ({ no_regression: 'passed', regression: 'failure', not_enough_evidence: 'error' } as const)[verdict];
+  const lines = verdict === 'no_regression' ? [] : [`${verdictWord(comparison)}: ${reason}`];
+  return { name: 'proctor verdict', rows: [{ name: 'verdict', latencyMs: null, type: verdict, outcome, lines }] };
+}
+
+function limitTests(checks: readonly LimitCheck[] = []): OwnTests {
+  return { name: 'proctor limits', rows: checks.map(rowOfCheck) };
+}
+
 /** A limit on the new side is a test of its own, because it may fail where every case is as it was. */
 function rowOfCheck({ of, name, limit, is_met, message }: LimitCheck): Row {
   const row = { name: name === null ? limit : `${of} ${name}: ${limit}`, latencyMs: null, type: limit };
@@ -86,7 +108,7 @@ function* documentOf<Case>(
   cases: readonly Case[],
   suiteOf: (one: Case) => string,
   rowOf: (one: Case) => Row,
-  checks: readonly LimitCheck[] = [],
+  own: readonly OwnTests[],
 ): Generator<string> {
   const suites = new Map<string, { readonly cases: Case[]; readonly counts: Counts }>();
   const all = new Counts();
@@ -99,16 +121,13 @@ function* documentOf<Case>(
     suite.counts.add(row);
     all.add(row);
   }
-  const limits = checks.map(rowOfCheck);
-  const limitCounts = new Counts();
-  for (const row of limits) {
-    limitCounts.add(row);
-    all.add(row);
-  }
+  for (const { rows } of own) for (const row of rows) all.add(row);
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="proctor" ${all.attributes()}>\n`;
-  if (limits.length > 0) {
-    yield `  <testsuite name="${LIMITS}" ${limitCounts.attributes()}>\n`;
-    for (const row of limits) yield testcase(row, LIMITS);
+  for (const { name, rows } of own.filter(({ rows }) => rows.length > 0)) {
+    const counts = new Counts();
+    for (const row of rows) counts.add(row);
+    yield `  <testsuite name="${name}" ${counts.attributes()}>\n`;
+    for (const row of rows) yield testcase(row, name);
     yield '  </testsuite>\n';
   }
   for (const [name, { cases, counts }] of suites) {
@@ -118,8 +137,6 @@ function* documentOf<Case>(
   }
   yield '</testsuites>\n';
 }
-
-const LIMITS = 'proctor limits';
 
 class Counts {
   #tests = 0;

@@ -31,7 +31,10 @@ export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate
   const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {
     const name = printable(path.basename(file));
-    throw new Fault('no_gate', `"${name}" is not balanced, proven or strict, and not a gate file of at most 1 MiB.`);
+    throw new Fault(
+      'no_gate',
+      `There is no gate file "${name}" of at most 1 MiB that can be read. Modes (balanced, proven, strict) are for proctor compare and proctor gate.`,
+    );
   }
   const gate = readGate(bytes);
   return { ...gate, ...flags, ...limitsOver(gate.limits, limits) };

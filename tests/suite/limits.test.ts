@@ -287,7 +287,7 @@ describe('a limit on a comparison', () => {
     for (const [forged, rules] of [
       [{ ...comparison, verdict: 'no_regression', exit_code: 0 }, ['CM3']],
       [{ ...comparison, verdict: 'no_regression', exit_code: 0, gate: { ...gate, checks: met } }, ['CM13']],
-      [{ ...comparison, verdict: 'no_regression', exit_code: 0, gate: { ...gate, checks: [] } }, ['CM13']],
+      [{ ...comparison, verdict: 'no_regression', exit_code: 0, gate: { ...gate, checks: [] } }, ['CM11', 'CM13']],
     ] as const) {
       expect(rulesOf(await judged(comparisonContract, forged))).toEqual(rules);
     }

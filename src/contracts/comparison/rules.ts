@@ -2,6 +2,7 @@ import { ASKS as NAME_ASKS } from '../agent-step/words.ts';
 import { ASKS } from '../artifacts/words.ts';
 import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
+import { mcnemar } from '../gate/decide/index.ts';
 import { must, rulesFor } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
 import { isWithoutExpectations } from './counts.ts';
@@ -156,7 +157,7 @@ const CM7 = rule({
   why: 'A number that no data could give convinces only those who do not count.',
   asks: [
     'mcnemar, which older comparisons have, has broke and mended: pairs of trials that went from good to bad, and back',
-    'p_value is a number from 0 to 1; 1 where broke equals mended, and never below 2 to the power of 1 - broke - mended',
+    'p_value is that of the exact two-sided test: 1 where broke equals mended',
     'metrics has each of latency_ms, cost_usd and score at most once, with pairs, not more than the cases',
     'mean, p50 and p95 of baseline and new are numbers, and p50 is not above p95',
     'difference has mean, which is not below low and not above high; of one pair they are equal, and no interval',
@@ -198,10 +199,9 @@ function* mcnemarFindings(
   }
   if (broke !== sum.broke) yield must('statistics.mcnemar.broke', `must be ${sum.broke}`);
   if (mended !== sum.mended) yield must('statistics.mcnemar.mended', `must be ${sum.mended}`);
-  const least = Math.min(1, 2 ** (1 - broke - mended));
-  if (p_value < least * 0.999 || (broke === mended && p_value !== 1)) {
-    yield must('statistics.mcnemar.p_value', 'is less than that many pairs can show');
-  }
+  const exact = mcnemar(broke, mended);
+  if (Math.abs(p_value - exact) > 1e-6 * Math.max(1e-6, exact))
+    yield must('statistics.mcnemar.p_value', 'is not what that many pairs show');
 }
 
 const CM8 = rule({

@@ -104,6 +104,16 @@ function logGamma(value: number): number {
   return shift + (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + series;
 }
 
+/** The exact two-sided p of so many pairs that broke and so many that mended, if both are equally likely. */
+export function mcnemar(broke: number, mended: number): number {
+  const pairs = broke + mended;
+  const atOnce = (k: number): number =>
+    Math.exp(logGamma(pairs + 1) - logGamma(k + 1) - logGamma(pairs - k + 1) - pairs * Math.LN2);
+  let tail = 0;
+  for (let k = 0; k <= Math.min(broke, mended); k++) tail += atOnce(k);
+  return broke === mended ? 1 : Math.min(1, 2 * tail);
+}
+
 /** P(X = k) for k from 0 to `draws`: X counts the passes among `draws` of `total` trials, of which `passes` passed. */
 export function hypergeometric(total: number, passes: number, draws: number): Float64Array {
   const chances = new Float64Array(draws + 1);

@@ -1,7 +1,7 @@
 export type { Count } from './case-test.ts';
 export { type AgainOptions, askAgain, casesToAskAgain } from './again.ts';
 export type { PassRate } from './pass-rate.ts';
-export { studentQuantile } from './distributions.ts';
+export { mcnemar, studentQuantile } from './distributions.ts';
 export { firstOf, named, percent, points } from './sentence.ts';
 export { readSuite } from './suite-test.ts';
 export { type CaseMeasure, decideMetric, METRIC_CASES_MIN, type MetricDecision, type MetricOptions } from './metric.ts';
