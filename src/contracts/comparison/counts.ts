@@ -84,9 +84,13 @@ export function isWithoutExpectations(trials: readonly Told[]): boolean {
   return trials.length > 0 && trials.every(isUnjudged);
 }
 
-/** One side judged nothing of it. What it lost is told as a change of the case. */
+/**
+ * The new side judged nothing of it, or the baseline did not and nothing failed since. What a case lost is told as a change of
+ * it. A failure always counts: an agent's program can break its policy in a case that expects nothing else.
+ */
 function isUnjudgedCase({ baseline, new: candidate }: TriedCases[number]): boolean {
-  return isWithoutExpectations(baseline.trials) || isWithoutExpectations(candidate.trials);
+  const hasFailed = candidate.trials.some(trial => standingOf(trial) === 'failed');
+  return isWithoutExpectations(candidate.trials) || (isWithoutExpectations(baseline.trials) && !hasFailed);
 }
 
 function isUnjudgedSide(cases: TriedCases): boolean {
@@ -130,7 +134,7 @@ function sideOf(trials: readonly Told[], { isReplayed, isSilenceFailure = false 
   const again = { passes: 0, trials: 0 };
   for (const trial of trials) {
     const standing = standingOf(trial);
-    if (isUnjudged(trial) || (standing === 'missing' && !isSilenceFailure)) continue;
+    if (standing === 'missing' && !isSilenceFailure) continue;
     if (isReplayed && planned.trials > 0) continue;
     const count = trial.rerun ? again : planned;
     count.trials++;
