@@ -3,7 +3,7 @@ import type { Tally } from './shape.ts';
 
 /** What is counted of a trial. Results of other tools have no hash of an output. */
 export type CountedTrial = Pick<Trial, 'verdict' | 'error_class' | 'latency_ms' | 'cost_usd' | 'score'> &
-  Partial<Pick<Trial, 'output_hash'>>;
+  Partial<Pick<Trial, 'output_hash' | 'failure'>>;
 
 /** What a trial counts as. Unlike a verdict, it tells an answer that was judged from one that was not. */
 export function countsAs(trial: CountedTrial): 'passed' | 'failed' | 'unjudged' | 'missing' {
