@@ -1,5 +1,6 @@
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
+import { TAIL_SHARE_MAX } from '../contracts/comparison/index.ts';
 import type { Gated, GatedSide } from '../tool/gate.ts';
 import type { Paint } from './paint.ts';
 import { counted } from './units.ts';
@@ -80,12 +81,13 @@ function* findingLines(found: readonly Finding[]): Generator<string> {
 function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
   for (const { metric, bounds, limit, verdict, cases, change, high } of metrics) {
     if (verdict !== 'no_regression' || change === null || high === null) continue;
-    const isShare = bounds === 'ratio' || bounds === 'p95';
+    const isTail = bounds === 'p95' || bounds === 'p95_difference';
+    const isShare = bounds === 'ratio' || isTail;
     const amount = (value: number): string =>
       `${Number(((isShare ? 100 : 1) * value).toPrecision(3))}${isShare ? ' %' : ''}`;
-    const what = bounds === 'p95' ? `trials beyond the p95 of ${metric}` : metric;
+    const what = isTail ? `trials beyond the p95 of ${metric}` : metric;
     const worse = metric === 'score' ? 'less' : 'more';
-    yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${counted(cases, 'case')}; the limit is ${amount(limit)}`;
+    yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${counted(cases, 'case')}; the limit is ${amount(isTail ? TAIL_SHARE_MAX : limit)}`;
   }
 }
 

@@ -9,7 +9,7 @@ import {
   DIFFERENCE_BYTES_MAX,
   DIFFERENCES_MAX,
 } from '../contracts/comparison/index.ts';
-import type { SuiteCase } from '../contracts/suite/index.ts';
+import { groupOf, type SuiteCase } from '../contracts/suite/index.ts';
 import { expectedDifferences } from './expected-change.ts';
 
 /** A difference before its values are made into short texts. */
@@ -21,16 +21,32 @@ export interface Draft {
   readonly is: unknown;
 }
 
-/** How a case differs between two suites, in input, expectations and metadata. */
-export function caseChange(was: SuiteCase, is: SuiteCase): CaseChange {
+/**
+ * How a case differs between two suites, in input, expectations and metadata. Undefined where it asks the same: only the
+ * order of a list changed, or something empty was left out.
+ */
+export function caseChange(was: SuiteCase, is: SuiteCase): CaseChange | undefined {
   const drafts = [
     ...expectedDifferences(was.expected ?? {}, is.expected ?? {}),
     ...keyDifferences('input', was.input, is.input),
-    ...keyDifferences('metadata', was.metadata ?? {}, is.metadata ?? {}),
+    ...groupDifferences(was, is),
   ].sort(byKind);
+  if (drafts.length === 0) return undefined;
   const differences = drafts.slice(0, DIFFERENCES_MAX).map(shown);
   const more = drafts.length - differences.length;
   return { differences, ...(more > 0 && { more }) };
+}
+
+/** Metadata and suite. A case that leaves a suite, a tag or a severity leaves the limits that a gate sets for it. */
+function* groupDifferences(was: SuiteCase, is: SuiteCase): Generator<Draft> {
+  const [before, now] = [groupOf(was), groupOf(is)];
+  const lost = new Set<string>();
+  if (before.tags?.some(tag => !now.tags?.includes(tag))) lost.add('metadata.tags');
+  if (before.severity !== undefined && before.severity !== now.severity) lost.add('metadata.severity');
+  for (const draft of keyDifferences('metadata', was.metadata ?? {}, is.metadata ?? {}))
+    yield lost.has(draft.at) ? { ...draft, what: 'lost' } : draft;
+  if (before.suite !== undefined && before.suite !== now.suite)
+    yield { what: 'lost', at: 'suite', was: before.suite, is: now.suite };
 }
 
 function* keyDifferences(what: 'input' | 'metadata', was: object, is: object): Generator<Draft> {
@@ -38,13 +54,15 @@ function* keyDifferences(what: 'input' | 'metadata', was: object, is: object): G
   const now = new Map<string, unknown>(Object.entries(is));
   for (const key of new Set([...before.keys(), ...now.keys()])) {
     const [old, fresh] = [before.get(key), now.get(key)];
-    if (textOf(old) !== textOf(fresh)) yield { what, at: placeOf(what, key), was: old, is: fresh };
+    if (jsonOf(old) !== jsonOf(fresh)) yield { what, at: placeOf(what, key), was: old, is: fresh };
   }
 }
 
 /** The values as short texts, without credentials, around the place where they first differ. */
 function shown({ what, at, was, is }: Draft): CaseDifference {
-  const masked = [was, is].map(value => (value === undefined ? null : masker().text(textOf(value) ?? '')));
+  // A number and its digits in a text look the same without quotes.
+  const write = textOf(was) === textOf(is) ? jsonOf : textOf;
+  const masked = [was, is].map(value => (value === undefined ? null : masker().text(write(value) ?? '')));
   const [before = null, now = null] = masked;
   const from = before === null || now === null ? 0 : firstDifference(before, now);
   return { what, at: clip(at, AT_BYTES_MAX).text, baseline: cutAt(before, from), new: cutAt(now, from) };
@@ -56,8 +74,11 @@ const AT_BYTES_MAX = 200;
 const masker = (): Masker => new Masker(maskingOf([]));
 
 function textOf(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  return typeof value === 'string' ? value : canonicalize(value);
+  return typeof value === 'string' ? value : jsonOf(value);
+}
+
+function jsonOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : canonicalize(value);
 }
 
 function firstDifference(one: string, other: string): number {

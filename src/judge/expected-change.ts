@@ -38,19 +38,17 @@ function notIn(
   others: readonly unknown[],
   implies?: (other: string, entry: string) => boolean,
 ): unknown[] {
-  const texts = others.map(textOf);
-  const known = new Set(texts);
+  const known = new Set(others.map(canonicalize));
+  const texts = others.filter(other => typeof other === 'string');
   // Each is tried with each, which long lists have no time for.
   const tried = implies && list.length * texts.length <= TRIED_MAX ? implies : undefined;
   return list.filter(entry => {
-    const text = textOf(entry);
-    return !known.has(text) && !(tried && texts.some(other => tried(other, text)));
+    if (known.has(canonicalize(entry))) return false;
+    return !(tried && typeof entry === 'string' && texts.some(other => tried(other, entry)));
   });
 }
 
 const TRIED_MAX = 10_000;
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : canonicalize(value));
 
 const listed =
   (key: keyof Expected) =>
@@ -68,7 +66,7 @@ function whole(
     const [was, is] = [valueOf(expectedBefore), valueOf(expectedNow)];
     if (was === undefined && is === undefined) return;
     if (was === undefined) yield { what: 'added', was, is };
-    else if (is === undefined || textOf(was) !== textOf(is))
+    else if (is === undefined || canonicalize(was) !== canonicalize(is))
       yield { what: is !== undefined && isTighter(was, is) ? 'tighter' : 'lost', was, is };
   };
 }
@@ -91,6 +89,9 @@ const flag: Comparer = function* (expectedBefore, expectedNow, key) {
 /** Only these files may change; without the list, all may. */
 const changedOnly: Comparer = function* ({ changed_only: before }, { changed_only: now }) {
   if (before === undefined || now === undefined) {
+    // An empty list allows no file at all.
+    if (all(before ?? ['']).length === 0) yield { what: 'lost', was: before, is: now };
+    if (all(now ?? ['']).length === 0) yield { what: 'added', was: before, is: now };
     for (const entry of all(before ?? [])) yield { what: 'lost', was: entry, is: undefined };
     for (const entry of all(now ?? [])) yield { what: 'added', was: undefined, is: entry };
     return;

@@ -21,7 +21,7 @@ export interface ReadSide {
   readonly files: readonly ResultFile[];
   /** The files themselves, to see whether both sides are the same. */
   readonly paths: readonly string[];
-  /** How many files hold the same bytes as one before them. */
+  /** How many files hold the same bytes as one before them. Their trials do not count. */
   readonly copies: number;
 }
 
@@ -37,9 +37,11 @@ export function readSide(word: string, cwd: string): ReadSide {
     if (!bytes) throw refused(`${name} cannot be read: it is not a file of at most ${FILE_BYTES_MAX / MIB} MiB.`);
     if ((bytesLeft -= bytes.length) < 0)
       throw refused(`The files of one side are larger than ${SIDE_BYTES_MAX / MIB} MiB together.`);
-    hashes.add(createHash('sha256').update(bytes).digest('hex'));
+    const hash = createHash('sha256').update(bytes).digest('hex');
     const rerun = RERUN.test(file);
-    return { name, format: formatOf(bytes, name, side, rerun), rerun };
+    const format = formatOf(bytes, name, hashes.has(hash) ? new ResultSide() : side, rerun);
+    hashes.add(hash);
+    return { name, format, rerun };
   });
   return { side, files, paths: paths.map(meant), copies: files.length - hashes.size };
 }

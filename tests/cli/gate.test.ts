@@ -88,8 +88,12 @@ test('ends with 0, 1 and 3 for no regression, a regression and too little eviden
 });
 
 test('takes a JUnit or CTRF file per trial, from folders and from lists', () => {
-  const before = Object.fromEntries([1, 2, 3, 4, 5, 6].map(trial => [`before/${trial}.xml`, junit(9)]));
-  const after = Object.fromEntries([1, 2, 3, 4, 5, 6].map(trial => [`after/${trial}.json`, ctrf(9, [4])]));
+  const before = Object.fromEntries(
+    [1, 2, 3, 4, 5, 6].map(trial => [`before/${trial}.xml`, junit(9) + '\n'.repeat(trial)]),
+  );
+  const after = Object.fromEntries(
+    [1, 2, 3, 4, 5, 6].map(trial => [`after/${trial}.json`, ctrf(9, [4]) + '\n'.repeat(trial)]),
+  );
   const cwd = folderWith({ ...before, ...after, 'after/notes.txt': 'not a result' });
   const found = gate(cwd, 'before', 'after/', '--json');
   expect(found.code).toBe(1);
@@ -100,22 +104,29 @@ test('takes a JUnit or CTRF file per trial, from folders and from lists', () => 
       broken: [{ case_id: 'pay > case 4', baseline: { passes: 6, trials: 6 }, new: { passes: 0, trials: 6 } }],
     },
     sides: { baseline: { cases: 9, trials: 54 }, new: { cases: 9, trials: 54, files: { length: 6 } } },
-    notes: [
-      '5 files of the baseline side are copies of another one. A copy is not a trial.',
-      '5 files of the new side are copies of another one. A copy is not a trial.',
-    ],
+    notes: [],
   });
   expect(JSON.parse(gate(cwd, 'before/1.xml,before/2.xml', 'after/1.json', '--json').stdout)).toMatchObject({
     sides: { baseline: { trials: 18 }, new: { trials: 9 } },
   });
 });
 
+test('does not count the trials of a file that is a copy of another one', () => {
+  const copies = Object.fromEntries([1, 2, 3, 4, 5, 6].map(trial => [`after/${trial}.xml`, junit(9)]));
+  const cwd = folderWith({ 'before/1.xml': junit(9), ...copies, 'after/7.xml': junit(9, [4]) });
+  const { stdout } = gate(cwd, 'before', 'after', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    sides: { baseline: { trials: 9 }, new: { cases: 9, trials: 18, files: { length: 7 } } },
+    notes: ['5 files of the new side are copies of another one. A copy is not a trial.'],
+  });
+});
+
 test('counts files named *.rerun.* for their cases alone', () => {
-  const one = '<testsuite><testcase classname="pay" name="case 4"/></testsuite>';
-  const failed = '<testsuite><testcase classname="pay" name="case 4"><error/></testcase></testsuite>';
+  const timed = (at: number, body: string): string =>
+    `<testsuite><testcase classname="pay" name="case 4" time="0.${at}">${body}</testcase></testsuite>`;
   const reruns = [1, 2, 3, 4, 5].flatMap(at => [
-    [`before/${at}.rerun.xml`, one],
-    [`after/${at}.rerun.xml`, failed],
+    [`before/${at}.rerun.xml`, timed(at, '')],
+    [`after/${at}.rerun.xml`, timed(at, '<error/>')],
   ]);
   const cwd = folderWith({ 'before/0.xml': junit(40), 'after/0.xml': junit(40, [4]), ...Object.fromEntries(reruns) });
   const { code, stdout } = gate(cwd, 'before', 'after');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { isWeakened } from '../../src/contracts/comparison/changed.ts';
 import type { Expected, SuiteCase } from '../../src/contracts/suite/index.ts';
 import { caseChange } from '../../src/judge/case-change.ts';
 
@@ -10,7 +11,7 @@ const caseWith = (over: Partial<SuiteCase>): SuiteCase => ({
 });
 
 const differences = (was: Partial<SuiteCase>, is: Partial<SuiteCase>) =>
-  caseChange(caseWith(was), caseWith(is)).differences ?? [];
+  caseChange(caseWith(was), caseWith(is))?.differences ?? [];
 
 const told = (was: Expected | undefined, is: Expected | undefined): string[] =>
   differences({ ...(was && { expected: was }) }, { ...(is && { expected: is }) }).map(
@@ -21,6 +22,13 @@ describe('an expectation that asks less', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is gone', { contains: 'EUR' }, undefined, ['lost contains: EUR → null']],
     ['has lost an entry', { contains: ['EUR', '19.99'] }, { contains: 'EUR' }, ['lost contains: 19.99 → null']],
+    [
+      'asks for an object in place of its text',
+      { equals: '{"a":1}' },
+      { equals: { a: 1 } },
+      ['lost equals: "{\\"a\\":1}" → {"a":1}'],
+    ],
+    ['no longer forbids every change', { changed_only: [] }, {}, ['lost changed_only: [] → null']],
     ['was replaced by another one', { equals: '42' }, { equals: '41' }, ['lost equals: 42 → 41']],
     [
       'asks for a part of the text',
@@ -129,14 +137,60 @@ describe('an expectation that asks as much or more', () => {
   });
 });
 
+describe('a case that leaves a group, which a gate may limit, is weakened', () => {
+  const rows: [string, Partial<SuiteCase>, Partial<SuiteCase>, string[]][] = [
+    [
+      'it loses a tag',
+      { metadata: { tags: ['billing', 'slow'] } },
+      { metadata: { tags: ['slow', 'new'] } },
+      ['lost metadata.tags'],
+    ],
+    ['it loses its only tag', { metadata: { tags: 'billing' } }, {}, ['lost metadata.tags']],
+    [
+      'its severity changes',
+      { metadata: { severity: 'critical' } },
+      { metadata: { severity: 'minor' } },
+      ['lost metadata.severity'],
+    ],
+    ['its suite changes', { suite: 'refunds' }, { suite: 'orders' }, ['lost suite']],
+  ];
+  test.each(rows)('where %s', (_, was, is, expected) => {
+    const change = caseChange(caseWith(was), caseWith(is));
+    expect(change?.differences?.map(({ what, at }) => `${what} ${at}`)).toEqual(expected);
+    expect(isWeakened(change)).toBe(true);
+  });
+
+  test('and one that joins a group is not', () => {
+    const was = { metadata: { tags: ['slow'] } };
+    const is = { suite: 'refunds', metadata: { tags: ['billing', 'slow'], severity: 'high' } };
+    expect(differences(was, is).map(({ what, at }) => `${what} ${at}`)).toEqual([
+      'metadata metadata.tags',
+      'metadata metadata.severity',
+    ]);
+  });
+});
+
+test.each([
+  [
+    'in the order of a list',
+    { expected: { tool_forbidden: ['a', 'b'] } },
+    { expected: { tool_forbidden: ['b', 'a'] } },
+  ],
+  ['in the form of a list', { expected: { contains: 'x' } }, { expected: { contains: ['x'] } }],
+  ['by empty expectations', { expected: {} }, {}],
+  ['by empty metadata', { metadata: {} }, {}],
+])('a case that differs only %s has not changed', (_, was, is) => {
+  expect(caseChange(caseWith(was), caseWith(is))).toBeUndefined();
+});
+
 describe('what is shown of a change', () => {
   test('names input and metadata by their keys', () => {
-    const was = { input: { user: 'a', context: { locale: 'en' } }, metadata: { severity: 'high' } };
-    const is = { input: { user: 'b' }, metadata: { severity: 'low' } };
+    const was = { input: { user: 'a', context: { locale: 'en' } }, metadata: { owner: 'Ann' } };
+    const is = { input: { user: 'b' }, metadata: { owner: 'Bob' } };
     expect(differences(was, is)).toEqual([
       { what: 'input', at: 'input.user', baseline: 'a', new: 'b' },
       { what: 'input', at: 'input.context', baseline: '{"locale":"en"}', new: null },
-      { what: 'metadata', at: 'metadata.severity', baseline: 'high', new: 'low' },
+      { what: 'metadata', at: 'metadata.owner', baseline: 'Ann', new: 'Bob' },
     ]);
   });
 
@@ -158,10 +212,11 @@ describe('what is shown of a change', () => {
 
   test('lists 20 differences, first those that ask less, and counts the others', () => {
     const contains = Array.from({ length: 30 }, (_, index) => `text ${index}`);
-    const { differences: listed, more } = caseChange(
-      caseWith({ expected: { contains, max_steps: 1 } }),
-      caseWith({ input: { user: 'Other' }, expected: { contains: [], max_steps: 2 } }),
-    );
+    const { differences: listed, more } =
+      caseChange(
+        caseWith({ expected: { contains, max_steps: 1 } }),
+        caseWith({ input: { user: 'Other' }, expected: { contains: [], max_steps: 2 } }),
+      ) ?? {};
     expect(listed).toHaveLength(20);
     expect(listed?.every(({ what }) => what === 'lost')).toBe(true);
     expect(more).toBe(12);

@@ -176,6 +176,63 @@ describe('tolerances', () => {
     expect(gateResults(measured({ score: 0.8 }), measured({ score: 0.9 }), score)).toMatchObject({ exit_code: 0 });
   });
 
+  describe('that many cases say nothing of', () => {
+    const hundred = cases(100, '1');
+    const dearer = limits({ cost_usd: { statistic: 'mean', max_increase_ratio: 0.1 } });
+    const costs = (first: number, cost_usd: number | undefined) =>
+      sideOf(hundred, name => {
+        if (Number(name.slice(1)) >= first) return { cost_usd: 0.01 };
+        return cost_usd === undefined ? {} : { cost_usd };
+      });
+
+    test.each(['balanced', 'proven', 'strict'] as const)('are open in the mode %s, and say how many', mode => {
+      const found = gateResults(costs(94, 1), costs(94, undefined), { ...dearer, mode });
+      expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, lacking: 94 }] } });
+      expect(found.reason).toBe('The gate bounds cost, and 94 of 100 cases lack it on at least one side.');
+    });
+
+    test('are open where neither side tells the cost of its answers', () => {
+      expect(gateResults(costs(94, undefined), costs(94, undefined), dearer)).toMatchObject({ exit_code: 3 });
+    });
+
+    test('are open where cases cost nothing before, because that increase has no ratio', () => {
+      const found = gateResults(costs(94, 0), costs(94, 5), dearer);
+      expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, without_ratio: 94 }] } });
+      expect(found.reason).toBe(
+        'The gate bounds cost, and 94 of 100 cases had none before, so an increase has no ratio.',
+      );
+    });
+
+    test('hold where cases cost nothing on both sides', () => {
+      expect(gateResults(costs(94, 0), costs(94, 0), dearer)).toMatchObject({
+        exit_code: 0,
+        decision: { metrics: [{ cases: 100, change: 0 }] },
+      });
+    });
+
+    test('hold where no more cases lack it than may be missing', () => {
+      const found = gateResults(costs(5, 1), costs(5, undefined), dearer);
+      expect(found).toMatchObject({ exit_code: 0 });
+      expect(found.decision.metrics[0]).not.toHaveProperty('lacking');
+      expect(gateResults(costs(6, 1), costs(6, undefined), dearer)).toMatchObject({ exit_code: 3 });
+    });
+  });
+
+  test('on the 95th percentile bound the tail, also by a step in the unit of the metric', () => {
+    const hundred = cases(100, '1');
+    const slowest = (count: number) =>
+      sideOf(hundred, name => ({ latency_ms: Number(name.slice(1)) < count ? 1_000 : 80 }));
+    const tail = limits({ latency_ms: { statistic: 'p95', max_increase: 200 } });
+    const before = () => sideOf(hundred, () => ({ latency_ms: 100 }));
+    const found = gateResults(before(), slowest(20), tail);
+    expect(found).toMatchObject({ exit_code: 1, decision: { metrics: [{ bounds: 'p95_difference', change: 0.2 }] } });
+    expect(found.reason).toBe(
+      'Trials with latency above the 95th percentile of the baseline and 200 ms on top are 20 % more frequent than before, and 5 % is allowed.',
+    );
+    expect(gateResults(before(), slowest(6), tail).exit_code).not.toBe(0);
+    expect(gateResults(before(), slowest(0), tail)).toMatchObject({ exit_code: 0 });
+  });
+
   test('leave out trials that were asked again', () => {
     const candidate = sideOf({ ...steady, c1: '1r1' }, () => ({ latency_ms: 100 }));
     candidate.add([{ case: 'c2', pass: true, rerun: true, metrics: { latency_ms: 90_000 }, line: 1 }], false);

@@ -253,6 +253,17 @@ describe('a side', () => {
     );
   });
 
+  test.each(['latency_ms', 'cost_usd', 'score'] as const)(
+    'rejects a %s beyond 1e12, whatever tool wrote it',
+    metric => {
+      const side = new ResultSide();
+      side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
+      expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
+        `${metric} must be at most 1,000,000,000,000`,
+      );
+    },
+  );
+
   test('has at most 100,000 cases, a million trials, and names of 1,024 bytes', () => {
     const many = function* (count: number, name: (at: number) => string): Generator<ResultRow> {
       for (let at = 0; at < count; at++) yield row(name(at));

@@ -62,7 +62,7 @@ export function decideComparison(gate: GateSettings, { cases, sides }: DecisionI
       p,
       detectable,
       rates: rates && { baseline: rates.baseline, new: rates.candidate },
-      metrics: decideMetrics(gate.tolerances, cases, mode),
+      metrics: decideMetrics(gate.tolerances, cases, mode, missingMaxRatio),
       broken: broken.map(findingOf),
       suspects: suspects.map(findingOf),
       removed: [...removed],

@@ -17,7 +17,7 @@ export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, Metr
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';
 export { countsOf, isWithoutExpectations } from './counts.ts';
-export { metricSentence } from './metrics.ts';
+export { metricSentence, TAIL_SHARE_MAX } from './metrics.ts';
 export { EXIT_CODES } from './verdict-rule.ts';
 
 export const comparison: Contract = {

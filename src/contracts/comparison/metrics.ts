@@ -9,17 +9,65 @@ import {
 import type { Tolerances } from '../gate/shape.ts';
 import type { TriedCases } from './counts.ts';
 import type { Decision } from './shape.ts';
+import { standingOf } from './trial.ts';
 
 type MetricFinding = Decision['metrics'][number];
 
-/** What the gate bounds of time, cost and score, and whether the trials keep it. */
-export function decideMetrics(tolerances: Tolerances, cases: TriedCases, mode: GateMode): MetricFinding[] {
-  return boundsIn(tolerances).map(({ metric, bounds, limit }) => {
-    const measures = cases.map(one => measureOf(one, metric));
-    const found = bounds === 'p95' ? decideTail(measures, limit) : decideMetric(measures, { kind: bounds, limit });
-    const { cases: counted, change, low, high } = found;
-    return { metric, bounds, limit, verdict: settled(found, mode), cases: counted, change, low, high };
+/**
+ * What the gate bounds of time, cost and score, and whether the trials keep it. A bound that too many cases say nothing of
+ * is not kept: `missingMaxRatio` is the share that may.
+ */
+export function decideMetrics(
+  tolerances: Tolerances,
+  cases: TriedCases,
+  mode: GateMode,
+  missingMaxRatio = 0.05,
+): MetricFinding[] {
+  const paired = cases.filter(isPaired);
+  return boundsIn(tolerances).map(bound => {
+    const found = decideBound(bound, cases);
+    const lacking = paired.filter(one => isLacking(one, bound.metric)).length;
+    const unknown = lacking + (found.withoutRatio ?? 0);
+    const isOpen = found.verdict !== 'regression' && unknown > missingMaxRatio * paired.length;
+    return isOpen ? openFinding(bound, found, lacking) : findingOf(bound, found, settled(found, mode));
   });
+}
+
+function decideBound(bound: Bound, cases: TriedCases): MetricDecision {
+  const { metric, bounds, limit } = bound;
+  const measures = cases.map(one => measureOf(one, metric));
+  if (bounds === 'p95' || bounds === 'p95_difference') return decideTail(measures, bound);
+  return decideMetric(measures, { kind: bounds, limit });
+}
+
+function findingOf(bound: Bound, found: MetricDecision, verdict: MetricFinding['verdict']): MetricFinding {
+  const { cases, change, low, high } = found;
+  return { ...bound, verdict, cases, change, low, high };
+}
+
+/** Too many cases say nothing of the bound. Where no case does, there is nothing to count. */
+function openFinding(bound: Bound, found: MetricDecision, lacking: number): MetricFinding {
+  const { cases, withoutRatio = 0 } = found;
+  return {
+    ...findingOf(bound, found, 'not_enough_evidence'),
+    ...(lacking > 0 && cases + withoutRatio > 0 && { lacking }),
+    ...(withoutRatio > 0 && { without_ratio: withoutRatio }),
+  };
+}
+
+/** Both sides have a trial that says something of the agent. */
+function isPaired({ baseline, new: candidate }: TriedCases[number]): boolean {
+  return [baseline, candidate].every(({ trials }) =>
+    trials.some(trial => !trial.rerun && standingOf(trial) !== 'missing'),
+  );
+}
+
+/** A case that was answered on neither side has no time or cost to lack, and one without expectations has no score. */
+function isLacking(one: TriedCases[number], metric: MetricFinding['metric']): boolean {
+  const { baseline, candidate } = measureOf(one, metric);
+  if (baseline.length > 0 || candidate.length > 0) return baseline.length === 0 || candidate.length === 0;
+  const isAnswered = [one.baseline, one.new].some(({ trials }) => trials.some(({ verdict }) => verdict !== 'error'));
+  return metric !== 'score' && isAnswered;
 }
 
 type Bound = Pick<MetricFinding, 'metric' | 'bounds' | 'limit'>;
@@ -28,8 +76,9 @@ function boundsIn(tolerances: Tolerances): Bound[] {
   const bounds: Bound[] = [];
   for (const metric of ['latency_ms', 'cost_usd'] as const) {
     const { statistic, max_increase_ratio: ratio, max_increase: step } = tolerances[metric] ?? {};
-    if (ratio !== undefined) bounds.push({ metric, bounds: statistic === 'p95' ? 'p95' : 'ratio', limit: ratio });
-    if (step !== undefined) bounds.push({ metric, bounds: 'difference', limit: step });
+    const isTail = statistic === 'p95';
+    if (ratio !== undefined) bounds.push({ metric, bounds: isTail ? 'p95' : 'ratio', limit: ratio });
+    if (step !== undefined) bounds.push({ metric, bounds: isTail ? 'p95_difference' : 'difference', limit: step });
   }
   if (tolerances.score) bounds.push({ metric: 'score', bounds: 'score', limit: tolerances.score.max_decrease });
   return bounds;
@@ -46,12 +95,13 @@ function measureOf({ baseline, new: candidate }: TriedCases[number], metric: Met
  * Whether more trials are slow, or dear, than before. A trial is if it takes more than the 95th percentile of the baseline and
  * what is allowed on top. A percentile itself has no exact test; a share of trials does.
  */
-function decideTail(measures: readonly CaseMeasure[], ratio: number): MetricDecision {
+function decideTail(measures: readonly CaseMeasure[], { bounds, limit: allowed }: Bound): MetricDecision {
   const known = measures.filter(({ baseline, candidate }) => baseline.length > 0 && candidate.length > 0);
   const cases = known.length;
   if (cases === 0) return { verdict: 'not_enough_evidence', cases, change: null, low: null, high: null };
   const sorted = Float64Array.from(known.flatMap(({ baseline }) => baseline)).sort();
-  const limit = (1 + ratio) * (sorted[Math.ceil(0.95 * sorted.length) - 1] as number);
+  const tail = sorted[Math.ceil(0.95 * sorted.length) - 1] as number;
+  const limit = bounds === 'p95' ? (1 + allowed) * tail : tail + allowed;
   const within = (values: readonly number[]) => ({
     passes: values.filter(value => value <= limit).length,
     trials: values.length,
@@ -64,7 +114,10 @@ function decideTail(measures: readonly CaseMeasure[], ratio: number): MetricDeci
   return { verdict, cases, change: drop, low: null, high };
 }
 
-const TAIL_LEVELS = { margin: 0.05, worse: 0.025, unsafe: 0.05, looks: 1 } as const;
+/** How many more trials may lie beyond a tail, as a share. */
+export const TAIL_SHARE_MAX = 0.05;
+
+const TAIL_LEVELS = { margin: TAIL_SHARE_MAX, worse: 0.025, unsafe: 0.05, looks: 1 } as const;
 
 /** Outside of `proven`, what did not get worse at all is no reason to close the gate. */
 function settled({ verdict, change }: MetricDecision, mode: GateMode): MetricDecision['verdict'] {
@@ -73,25 +126,38 @@ function settled({ verdict, change }: MetricDecision, mode: GateMode): MetricDec
 }
 
 /** A finding in a sentence; undefined where the bound is kept. */
-export function metricSentence(finding: Decision['metrics'][number]): string | undefined {
+export function metricSentence(finding: MetricFinding): string | undefined {
   const { metric, bounds, limit, verdict, cases, change, high } = finding;
   if (verdict === 'no_regression') return undefined;
+  const unknown = unknownSentence(finding);
+  if (unknown !== undefined) return unknown;
   const name = NAMES[metric];
   if (change === null || high === null) {
     const known = cases === 0 ? 'no case tells it' : `only ${cases} ${cases === 1 ? 'case tells' : 'cases tell'} it`;
     return `The gate bounds ${name}, and ${known} on both sides, of at least ${METRIC_CASES_MIN}.`;
   }
-  const amount = (value: number): string =>
-    bounds === 'ratio' || bounds === 'p95' ? percent(value) : inUnit(value, metric);
-  const [more, allowed] =
+  const isTail = bounds === 'p95' || bounds === 'p95_difference';
+  const amount = (value: number): string => (bounds === 'ratio' || isTail ? percent(value) : inUnit(value, metric));
+  const beyond =
     bounds === 'p95'
-      ? [`trials with ${name} above ${figure(1 + limit)} × the 95th percentile of the baseline`, TAIL_LEVELS.margin]
-      : [name, limit];
-  const direction = metric === 'score' ? 'lower' : bounds === 'p95' ? 'more frequent' : 'higher';
-  const verb = bounds === 'p95' ? 'are' : 'is';
-  const seen = `${capitalized(more)} ${verb} ${amount(change)} ${direction} than before`;
+      ? `${figure(1 + limit)} × the 95th percentile of the baseline`
+      : `the 95th percentile of the baseline and ${inUnit(limit, metric)} on top`;
+  const [more, allowed] = isTail ? [`trials with ${name} above ${beyond}`, TAIL_LEVELS.margin] : [name, limit];
+  const direction = metric === 'score' ? 'lower' : isTail ? 'more frequent' : 'higher';
+  const seen = `${capitalized(more)} ${isTail ? 'are' : 'is'} ${amount(change)} ${direction} than before`;
   if (verdict === 'regression') return `${seen}, and ${amount(allowed)} is allowed.`;
   return `${seen}, and ${amount(high)} cannot be ruled out; ${amount(allowed)} is allowed.`;
+}
+
+/** How many cases say nothing of a bound; undefined where few do. */
+function unknownSentence({ metric, cases, lacking = 0, without_ratio = 0 }: MetricFinding): string | undefined {
+  const total = cases + lacking + without_ratio;
+  const share = (count: number): string => `${count} of ${total} ${total === 1 ? 'case' : 'cases'}`;
+  const parts = [
+    lacking > 0 && `${share(lacking)} ${lacking === 1 ? 'lacks' : 'lack'} it on at least one side`,
+    without_ratio > 0 && `${share(without_ratio)} had none before, so an increase has no ratio`,
+  ].filter(part => part !== false);
+  return parts.length === 0 ? undefined : `The gate bounds ${NAMES[metric]}, and ${parts.join('; ')}.`;
 }
 
 const NAMES = { latency_ms: 'latency', cost_usd: 'cost', score: 'the score' } as const;

@@ -108,13 +108,16 @@ const passRate = record({ rate: between(0, 1), low: between(0, 1), high: between
 /** Whether a bound on time, cost or score is kept. Up is worse in `change`, `low` and `high`. */
 const metricFinding = record({
   metric: metricName(),
-  bounds: z.enum(['ratio', 'difference', 'p95', 'score']),
+  bounds: z.enum(['ratio', 'difference', 'p95', 'p95_difference', 'score']),
   limit: z.number(),
   verdict: verdict(),
   cases: count(),
   change: z.nullable(z.number()),
   low: z.nullable(z.number()),
   high: z.nullable(z.number()),
+  /** Cases that lack it on a side, and cases that had nothing before, so that there is no ratio. Only where too many do. */
+  lacking: z.optional(count()),
+  without_ratio: z.optional(count()),
 });
 
 /** What the trials show, by the tests of the gate. */

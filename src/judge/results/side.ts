@@ -37,6 +37,10 @@ export class ResultSide {
   #take({ case: name, pass, metrics, line }: ResultRow, isRerun: boolean): void {
     if (Buffer.byteLength(name) > NAME_BYTES_MAX)
       throw new ResultTrouble(line, `The name of a case is longer than ${NAME_BYTES_MAX} bytes`);
+    for (const [metric, value] of Object.entries(metrics)) {
+      if (Math.abs(value) > MEASURE_MAX)
+        throw new ResultTrouble(line, `${metric} must be at most ${MEASURE_MAX.toLocaleString('en-US')}`);
+    }
     const one = this.#caseOf(name, line);
     if (pass === null) {
       one.skipped++;
@@ -66,6 +70,8 @@ export class ResultSide {
 }
 
 const NAME_BYTES_MAX = 1_024;
+/** Thirty years in milliseconds. Sums of larger numbers may overflow, and then no bound holds. */
+const MEASURE_MAX = 1e12;
 const CASES_MAX = 100_000;
 const TRIALS_MAX = 1_000_000;
 

@@ -38,6 +38,18 @@ describe('a single case', () => {
     expect(caseP(one?.baseline.planned as Count, one?.candidate.planned as Count)).toBeCloseTo(p, 4);
   });
 
+  test.each([
+    ['200/200 0/1', (200 / 201) ** 200 / 201],
+    ['2500/2500 0/1', (2_500 / 2_501) ** 2_500 / 2_501],
+    ['1000/2500 0/1', 0.5],
+  ])('keeps its p at %s, however many trials one side has', (counts, least) => {
+    const [one] = casesOf(counts);
+    const p = caseP(one?.baseline.planned as Count, one?.candidate.planned as Count);
+    // Pass rates are tried in steps of 1/200.
+    expect(p).toBeGreaterThan(0.99 * least);
+    expect(p).toBeLessThanOrEqual(1);
+  });
+
   test('that loses some of its passes is neither broken nor a suspect', () => {
     expect(decideCases(casesOf('3/3 1/3', ...many(20, '3/3 3/3')))).toMatchObject({ broken: [], suspects: [] });
   });
@@ -65,6 +77,13 @@ describe('the suite', () => {
     const decision = decideCases(casesOf(...many(10, '3/3 1/3')));
     expect(decision).toMatchObject({ verdict: 'regression', broken: [] });
     expect(decision.reason).toMatch(/^The suite passes 66\.7 points less often than before\./);
+  });
+
+  test('rules out less where it may be looked at more often, also where nothing failed', () => {
+    const highAt = (looks: number): number | null => decideCases(casesOf(...many(58, '1/1 1/1')), { looks }).high;
+    expect(highAt(1)).toBeCloseTo(1 - 0.05 ** (1 / 58), 6);
+    // Pocock's limit for five looks at 5 % is z = 2.122.
+    expect(highAt(5)).toBeCloseTo(1 - 0.01692 ** (1 / 58), 4);
   });
 
   test('with one trial a side has the mid-p of McNemar', () => {

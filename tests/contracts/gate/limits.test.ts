@@ -106,6 +106,35 @@ describe('a limit on time and cost', () => {
     expect(checked({ max_cost_usd: 0.4 }, cases)).toMatchObject({ measured: 0.5, is_met: false });
   });
 
+  test.each(['invalid_json', 'schema_mismatch', 'other'] as const)(
+    'max_cost_usd is not known where an answer without a cost ended in %s',
+    error_class => {
+      const answered: Trial = { ...TIMEOUT, error_class, output_hash: error_class === 'other' ? 'a' : null };
+      expect(checked({ max_cost_usd: 5 }, { a: [PASS], b: [answered], c: [answered] })).toMatchObject({
+        measured: null,
+        is_met: false,
+        message: 'max_cost_usd cannot be judged: 2 answers do not say what they cost.',
+      });
+    },
+  );
+
+  test('max_latency_ms counts a trial that timed out with the time that it took', () => {
+    const late: Trial = { ...TIMEOUT, failure: { status: null, latency_ms: 30_000 } };
+    expect(checked({ max_latency_ms: 1_000 }, { a: [PASS], b: [late] })).toMatchObject({
+      measured: 30_000,
+      is_met: false,
+    });
+  });
+
+  test('max_latency_ms is not known where a trial timed out after an unknown time', () => {
+    expect(checked({ max_latency_ms: 1_000 }, { a: [PASS], b: [TIMEOUT] })).toMatchObject({
+      measured: null,
+      is_met: false,
+      message: 'max_latency_ms cannot be judged: 1 trial timed out and does not say how long it took.',
+    });
+    expect(checked({ max_latency_ms: 50 }, { a: [PASS], b: [TIMEOUT] })).toMatchObject({ measured: 100 });
+  });
+
   test('max_latency_ms is on the 95th percentile over cases, each with the mean of its trials', () => {
     const cases = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [

@@ -53,9 +53,9 @@ function makeTable(nB: number, nC: number): Float64Array {
   const fisher = fisherTable(nB, nC);
   const order = Array.from(fisher.keys()).sort((a, b) => (fisher[a] as number) - (fisher[b] as number));
   const worst = new Float64Array(fisher.length);
-  for (let step = 1; step < RATES; step++) {
-    const before = binomial(nB, step / RATES);
-    const now = binomial(nC, step / RATES);
+  for (const rate of ratesFor(nB + nC)) {
+    const before = binomial(nB, rate);
+    const now = binomial(nC, rate);
     let sum = 0;
     for (let at = 0; at < order.length; ) {
       // Outcomes with the same Fisher p are equally extreme.
@@ -73,7 +73,13 @@ function makeTable(nB: number, nC: number): Float64Array {
   return worst.map(p => Math.min(1, p));
 }
 
-/** Pass rates are tried in steps of 1/200. */
+/** Pass rates in steps of 1/200. Many trials also tell apart what lies closer to 0 and to 1. */
+function ratesFor(trials: number): readonly number[] {
+  const rates = Array.from({ length: RATES - 1 }, (_, index) => (index + 1) / RATES);
+  for (let step = 1; step * RATES < trials; step++) rates.push(step / trials, 1 - step / trials);
+  return rates;
+}
+
 const RATES = 200;
 
 function endOfTies(order: readonly number[], fisher: Float64Array, from: number): number {
@@ -101,15 +107,17 @@ function fisherTable(nB: number, nC: number): Float64Array {
   return table;
 }
 
-/** The chances of 0 to n passes. */
+/** The chances of 0 to n passes, at a rate above 0 and below 1. */
 function binomial(n: number, rate: number): Float64Array {
   const chances = new Float64Array(n + 1);
-  let chance = (1 - rate) ** n;
-  for (let k = 0; k <= n; k++) {
-    chances[k] = chance;
-    chance *= ((n - k) / (k + 1)) * (rate / (1 - rate));
-  }
-  return chances;
+  const odds = rate / (1 - rate);
+  // Relative to the mode, no term that matters underflows.
+  const mode = Math.min(n, Math.floor((n + 1) * rate));
+  chances[mode] = 1;
+  let sum = 1;
+  for (let k = mode; k < n; k++) sum += chances[k + 1] = (chances[k] as number) * ((n - k) / (k + 1)) * odds;
+  for (let k = mode; k > 0; k--) sum += chances[k - 1] = ((chances[k] as number) * (k / (n - k + 1))) / odds;
+  return chances.map(chance => chance / sum);
 }
 
 /**

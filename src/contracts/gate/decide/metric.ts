@@ -25,6 +25,8 @@ export interface MetricDecision {
   readonly change: number | null;
   readonly low: number | null;
   readonly high: number | null;
+  /** Cases whose ratio is unknown, because they had nothing before and have something now. Absent where there is none. */
+  readonly withoutRatio?: number;
 }
 
 /**
@@ -34,12 +36,16 @@ export interface MetricDecision {
 export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOptions): MetricDecision {
   const { kind, limit, confidence = 0.95 } = options;
   const changes: number[] = [];
+  let withoutRatio = 0;
   for (const measure of measures) {
     const change = changeOf(measure, kind);
-    if (change !== undefined) changes.push(change);
+    if (change === Number.POSITIVE_INFINITY) withoutRatio++;
+    else if (change !== undefined) changes.push(change);
   }
   const cases = changes.length;
-  if (cases < METRIC_CASES_MIN) return { verdict: 'not_enough_evidence', cases, change: null, low: null, high: null };
+  const unknown = withoutRatio > 0 ? { withoutRatio } : {};
+  if (cases < METRIC_CASES_MIN)
+    return { verdict: 'not_enough_evidence', cases, change: null, low: null, high: null, ...unknown };
   const mean = changes.reduce((sum, change) => sum + change, 0) / cases;
   const squares = changes.reduce((sum, change) => sum + (change - mean) ** 2, 0);
   const error = Math.sqrt(squares / (cases * (cases - 1)));
@@ -54,19 +60,24 @@ export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOpt
     change: shown(mean),
     low: shown(low),
     high: shown(high),
+    ...unknown,
   };
 }
 
 /** Fewer cases say nothing of their spread. */
 export const METRIC_CASES_MIN = 6;
 
+/** The change of a case, up is worse. Infinite where a ratio grew from nothing; undefined where it is unknown. */
 function changeOf({ baseline, candidate }: CaseMeasure, kind: MetricOptions['kind']): number | undefined {
   if (baseline.length === 0 || candidate.length === 0) return undefined;
   if (kind === 'score') return meanOf(baseline) - meanOf(candidate);
   if (kind === 'difference') return meanOf(candidate) - meanOf(baseline);
-  // A ratio of nothing is unknown.
-  if (![...baseline, ...candidate].every(value => value > 0)) return undefined;
-  return meanOf(candidate.map(Math.log)) - meanOf(baseline.map(Math.log));
+  if ([...baseline, ...candidate].every(value => value > 0))
+    return meanOf(candidate.map(Math.log)) - meanOf(baseline.map(Math.log));
+  // Nothing has no logarithm, so the means are compared.
+  const [before, now] = [meanOf(baseline), meanOf(candidate)];
+  if (now === 0) return before === 0 ? 0 : undefined;
+  return Math.log(now / before);
 }
 
 function meanOf(values: readonly number[]): number {

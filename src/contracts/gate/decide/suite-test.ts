@@ -170,14 +170,14 @@ function spreadOf(pairs: readonly CasePair[], drops: Float64Array, drop: number,
     atLeast: Math.max(variance, (margin * (1 - margin)) / worth),
     t: studentQuantile(unsafe, cases - 1),
     worth,
-    worthMin: Math.ceil(Math.log(levels.unsafe) / Math.log(1 - margin)),
+    worthMin: Math.ceil(Math.log(unsafe) / Math.log(1 - margin)),
     cases,
   };
 }
 
-function upperBound(drop: number, { atLeast, t, worth, worthMin }: Spread, { unsafe }: SuiteLevels): number {
+function upperBound(drop: number, { atLeast, t, worth, worthMin }: Spread, { unsafe, looks }: SuiteLevels): number {
   const high = drop + t * Math.sqrt(atLeast);
-  const none = worth < worthMin ? 1 - unsafe ** (1 / worth) : 0;
+  const none = worth < worthMin ? 1 - unsafeLevelFor(unsafe, looks) ** (1 / worth) : 0;
   return Math.min(1, Math.max(high, none));
 }
 

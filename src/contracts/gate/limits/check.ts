@@ -122,11 +122,19 @@ const MEASURES: Readonly<Record<LimitName, (cases: readonly CountedCase[], allow
       );
     return { value: sum, counted: [] };
   },
-  max_latency_ms: cases => {
+  max_latency_ms: (cases, allowed) => {
+    const untimed = sumOf(cases.map(({ tally }) => tally.untimed ?? 0));
     const means = cases.flatMap(({ tally }) => (tally.timed === 0 ? [] : [tally.latency_ms / tally.timed]));
     if (means.length === 0) return unknown('no answer was timed');
     const sorted = Float64Array.from(means).sort();
-    return { value: sorted[Math.ceil(0.95 * sorted.length) - 1] as number, counted: [] };
+    const value = sorted[Math.ceil(0.95 * sorted.length) - 1] as number;
+    if (untimed > 0 && value <= allowed)
+      return unknown(
+        untimed === 1
+          ? '1 trial timed out and does not say how long it took'
+          : `${untimed} trials timed out and do not say how long they took`,
+      );
+    return { value, counted: [] };
   },
 };
 

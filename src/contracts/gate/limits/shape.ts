@@ -53,6 +53,8 @@ const tally = record({
   /** Trials whose latency is known, and the sum over them. */
   timed: count(),
   latency_ms: milliseconds(),
+  /** Trials that timed out, and do not say after how long. Absent where there is none. */
+  untimed: z.optional(count()),
   /** Trials whose cost is known, answered ones whose cost is not, and the sum over the known. */
   priced: count(),
   unpriced: count(),

@@ -3,7 +3,7 @@ import type { Tally } from './shape.ts';
 
 /** What is counted of a trial. Results of other tools have no hash of an output. */
 export type CountedTrial = Pick<Trial, 'verdict' | 'error_class' | 'latency_ms' | 'cost_usd' | 'score'> &
-  Partial<Pick<Trial, 'output_hash'>>;
+  Partial<Pick<Trial, 'output_hash' | 'failure'>>;
 
 /** What a trial counts as. Unlike a verdict, it tells an answer that was judged from one that was not. */
 export function countsAs(trial: CountedTrial): 'passed' | 'failed' | 'unjudged' | 'missing' {
@@ -19,17 +19,29 @@ export function tallyOf(trials: Iterable<CountedTrial>, before: Tally = NOTHING)
   for (const trial of trials) {
     const counted = countsAs(trial);
     tally[counted]++;
-    if (trial.latency_ms !== null) {
+    const latency = latencyOf(trial);
+    if (latency !== null) {
       tally.timed++;
-      tally.latency_ms += trial.latency_ms;
-    }
+      tally.latency_ms += latency;
+    } else if (trial.error_class === 'timeout') tally.untimed = (tally.untimed ?? 0) + 1;
     if (trial.cost_usd !== null) {
       tally.priced++;
       tally.cost_usd += trial.cost_usd;
       // An agent that gave no answer cannot tell what it cost.
-    } else if (trial.verdict !== 'error') tally.unpriced++;
+    } else if (isAnswered(trial)) tally.unpriced++;
   }
   return tally;
+}
+
+/** A trial that timed out took at least as long as it was waited for. */
+function latencyOf({ latency_ms, error_class, failure }: CountedTrial): number | null {
+  return latency_ms ?? (error_class === 'timeout' ? (failure?.latency_ms ?? null) : null);
+}
+
+/** An answer that cannot be read, or that could not be checked, has its cost, too. */
+function isAnswered({ verdict, error_class, output_hash = null }: CountedTrial): boolean {
+  if (verdict !== 'error' || output_hash !== null) return true;
+  return error_class === 'invalid_json' || error_class === 'schema_mismatch';
 }
 
 const NOTHING: Tally = {
