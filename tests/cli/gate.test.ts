@@ -188,7 +188,7 @@ test.each([
   [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and entities of their own are not read.'],
   [
     ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
-    '"nothing.yaml" is not balanced, proven or strict, and not a gate file of at most 1 MiB.',
+    'There is no gate file "nothing.yaml" of at most 1 MiB that can be read. Modes (balanced, proven, strict) are for proctor compare and proctor gate.',
   ],
   [
     ['before.csv', 'after.csv', '--critical', 'case-11'],

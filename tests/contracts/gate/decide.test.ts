@@ -262,3 +262,11 @@ test.each([
 ])('rejects %o', (options, message) => {
   expect(() => decideCases([], options)).toThrow(new RangeError(message));
 });
+
+test('a metric whose means differ only in their last digits has not changed', () => {
+  const measures = Array.from({ length: 40 }, () => ({ baseline: [0.1], candidate: [0.1, 0.1, 0.1] }));
+  expect(decideMetric(measures, { kind: 'difference', limit: 0 })).toMatchObject({
+    verdict: 'no_regression',
+    change: 0,
+  });
+});

@@ -70,14 +70,20 @@ export const METRIC_CASES_MIN = 6;
 /** The change of a case, up is worse. Infinite where a ratio grew from nothing; undefined where it is unknown. */
 function changeOf({ baseline, candidate }: CaseMeasure, kind: MetricOptions['kind']): number | undefined {
   if (baseline.length === 0 || candidate.length === 0) return undefined;
-  if (kind === 'score') return meanOf(baseline) - meanOf(candidate);
-  if (kind === 'difference') return meanOf(candidate) - meanOf(baseline);
+  if (kind === 'score') return minus(meanOf(baseline), meanOf(candidate));
+  if (kind === 'difference') return minus(meanOf(candidate), meanOf(baseline));
   if ([...baseline, ...candidate].every(value => value > 0))
-    return meanOf(candidate.map(Math.log)) - meanOf(baseline.map(Math.log));
+    return minus(meanOf(candidate.map(Math.log)), meanOf(baseline.map(Math.log)));
   // Nothing has no logarithm, so the means are compared.
   const [before, now] = [meanOf(baseline), meanOf(candidate)];
   if (now === 0) return before === 0 ? 0 : undefined;
   return Math.log(now / before);
+}
+
+/** Means of equal numbers differ in their last digits, which would be a change without any. */
+function minus(one: number, other: number): number {
+  const difference = one - other;
+  return Math.abs(difference) <= 1e-12 * Math.max(Math.abs(one), Math.abs(other)) ? 0 : difference;
 }
 
 function meanOf(values: readonly number[]): number {
