@@ -38,16 +38,19 @@ export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'ba
     // A baseline that was gone when it was asked again has not failed.
     if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
   }
-  const missing = incomplete ?? twiceIn(trials);
+  const missing = incomplete ?? replacedIn(trials);
   return { side: { source: 'runs', trials, ...(missing !== undefined && { incomplete: missing }) }, told };
 }
 
-/** A repetition that is a copy of another one is no trial of its own. */
-function twiceIn(trials: readonly TrialOfSide[]): string | undefined {
+/** A copy of another run in the place of a repetition is no trial of its own. */
+function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
+  if (trials.length < 2) return undefined;
+  const other = trials.find(({ folder, runId }) => folder !== undefined && path.basename(folder) !== runId);
   const seals = trials.flatMap(({ sealSha256 }) => sealSha256 ?? []);
-  const [first] = trials;
-  if (!first || new Set(seals).size === seals.length) return undefined;
-  return `One run of ${printable(first.runId)} is here twice, so its trials were not all made.`;
+  if (new Set(seals).size < seals.length && !other) return 'Two runs of one side have the same seal, so one is a copy.';
+  if (!other?.folder) return undefined;
+  const [name, run] = [path.basename(other.folder), other.runId].map(printable);
+  return `The folder ${name} holds the run ${run}, so the trials may have been chosen.`;
 }
 
 /** An accepted baseline. One that is not as it was sealed, or not signed with the key that is known, is refused. */
