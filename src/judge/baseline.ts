@@ -8,13 +8,22 @@ import type { JudgedCase, KeptDocuments, Side } from './compare-input.ts';
 import { foundationsOf } from './foundations.ts';
 import { trialOf } from './pairing.ts';
 
-/** What is worth keeping of a side, as one small sealed document. A side that was not sealed is not accepted. */
+/** A side without the trials that were asked again: cases were chosen for them, so their share of failures is not the suite's. */
+export function plannedOnly(side: Side): Side {
+  return { ...side, trials: side.trials.filter(({ isRerun }) => !isRerun) };
+}
+
+/**
+ * What is worth keeping of a side, as one small sealed document. Only planned trials are accepted, and no side that was
+ * not sealed.
+ */
 export function acceptedFrom(
-  side: Side,
+  whole: Side,
   acceptedAt: string,
   signer?: Signer,
   pack?: NonNullable<Baseline['pack']>,
 ): Baseline {
+  const side = plannedOnly(whole);
   const { trials } = side;
   const seals = trials.flatMap(({ sealSha256 }) => sealSha256 ?? []);
   if (trials.length === 0) throw new Fault('nothing_to_accept', 'There is no run to accept.');

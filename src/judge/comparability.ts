@@ -32,6 +32,7 @@ function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: C
     ['baseline', baseline],
     ['new side', candidate],
   ] as const) {
+    if (side.incomplete !== undefined) return side.incomplete;
     if (side.trials.some(({ sealSha256 }) => sealSha256 === undefined)) {
       return `A run of the ${name} has no seal, so nothing shows that it is what was run.`;
     }

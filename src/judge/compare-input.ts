@@ -23,6 +23,8 @@ export interface TrialOfSide {
   readonly evaluationSeal?: string | undefined;
   readonly environmentHash: string | undefined;
   readonly targetSha256: string | undefined;
+  /** The address that it asked, without the values of its query; undefined where it asked none. */
+  readonly address?: string | undefined;
   readonly casesSha256: string | undefined;
   /** What the run was done with, by the names under which drift is told: `settings.retries`, `policy.sandbox.backend`. */
   readonly conditions: Conditions | undefined;
@@ -34,6 +36,8 @@ export type Conditions = Readonly<Record<string, string>>;
 export interface Side {
   readonly source: 'runs' | 'accepted';
   readonly trials: readonly TrialOfSide[];
+  /** Which of its trials are not here, in a sentence; undefined where all are. */
+  readonly incomplete?: string | undefined;
   /** The hash of the seal of an accepted baseline. */
   readonly baselineSeal?: string | undefined;
   /** Whether the pack that an accepted baseline names is at hand; undefined where it names none. */

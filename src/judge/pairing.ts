@@ -26,11 +26,12 @@ export function* pairsOf(baseline: Side, candidate: Side): Generator<Pair> {
     for (const { case_id } of trial.evaluation.cases) {
       if (seen.size === seen.add(case_id).size) continue;
       const judged = {
-        baseline: before.map(cases => cases.get(case_id)),
-        candidate: now.map(cases => cases.get(case_id)),
+        baseline: judgedIn(baseline, before, case_id),
+        candidate: judgedIn(candidate, now, case_id),
       };
       const was = toldOf(baseline, judged.baseline);
       const is = toldOf(candidate, judged.candidate);
+      if (was.length + is.length === 0) continue;
       yield { caseId: case_id, baseline: was, candidate: is, judged, change: changeOf(was, is) };
     }
   }
@@ -38,6 +39,18 @@ export function* pairsOf(baseline: Side, candidate: Side): Generator<Pair> {
 
 function casesById({ evaluation }: Side['trials'][number]): ReadonlyMap<string, JudgedCase> {
   return new Map(evaluation.cases.map(one => [one.case_id, one]));
+}
+
+/** What each run says of a case. A rerun that asked something else than the planned trials says nothing. */
+function judgedIn(
+  { trials }: Side,
+  runs: readonly ReadonlyMap<string, JudgedCase>[],
+  caseId: string,
+): (JudgedCase | undefined)[] {
+  const judged = runs.map(cases => cases.get(caseId));
+  if (!trials.some(({ isRerun }) => isRerun)) return judged;
+  const planned = new Set(judged.flatMap((one, index) => (one && !trials[index]?.isRerun ? [one.case_sha256] : [])));
+  return judged.map((one, index) => (one && trials[index]?.isRerun && !planned.has(one.case_sha256) ? undefined : one));
 }
 
 /** One entry per run, but for reruns, which ask some cases only; none at all where no run of the side knows the case. */

@@ -26,12 +26,18 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     evaluationSeal,
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
+    ...(suite.request.target.kind === 'http' && { address: suite.request.target.url }),
     casesSha256: suite.request.cases.sha256,
     conditions: {
       ...conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
       ...provenanceOf(suite, evaluation.provenance),
     },
   };
+}
+
+/** A round that got no answer in any case says that nobody is there, and nothing of the version that was meant. */
+export function isUnanswered({ isRerun, evaluation }: TrialOfSide): boolean {
+  return isRerun === true && evaluation.cases.every(({ error_class }) => error_class !== null);
 }
 
 /**

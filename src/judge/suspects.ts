@@ -18,7 +18,8 @@ export function casesToAsk(baseline: Side, candidate: Side, gate: Gate, sides: '
   const { counted } = countsOf(tried, { baseline: false, new: false });
   const { alpha, critical } = gate;
   const options = { ...(alpha !== undefined && { alpha }), ...(critical && { critical }) };
-  const ids = new Set(askAgain(counted, { ...options, sides: sides === 'both' ? 'both' : 'candidate' }));
+  const rounds = candidate.trials.filter(({ isRerun }) => isRerun).length;
+  const ids = new Set(askAgain(counted, { ...options, rounds, sides: sides === 'both' ? 'both' : 'candidate' }));
   return findingsOf(counted.filter(({ id }) => ids.has(id))).map(
     ({ case: case_id, baseline: was, candidate: is, p }) => ({ case_id, baseline: { ...was }, new: { ...is }, p }),
   );

@@ -41,7 +41,7 @@ export interface Askable {
 export function canAskBaseline(
   baseline: Side,
   candidate: Side,
-  { baselineUrl, baselineScript }: AgainTargets,
+  { baseUrl, baselineUrl, baselineScript }: AgainTargets,
 ): boolean {
   if (baseline.source !== 'runs') {
     if (baselineUrl !== undefined || baselineScript !== undefined)
@@ -51,10 +51,23 @@ export function canAskBaseline(
       );
     return false;
   }
-  if (baselineUrl !== undefined || baselineScript !== undefined) return true;
-  const [before] = baseline.trials;
-  const [now] = candidate.trials;
-  return before?.conditions?.['target.kind'] === 'http' && before.targetSha256 !== now?.targetSha256;
+  const recorded = baseline.trials[0]?.address;
+  if (recorded === undefined) return baselineUrl !== undefined || baselineScript !== undefined;
+  const ofNew = candidate.trials[0]?.address;
+  const isSame = ofNew !== undefined && placeOf(baselineUrl ?? recorded) === placeOf(baseUrl ?? ofNew);
+  if (isSame && baselineUrl !== undefined)
+    throw new Fault(
+      'usage',
+      'The new side is asked at the address of --baseline-url, which cannot answer for both versions. Name the address of the old version, or leave --baseline-url out.',
+    );
+  return !isSame;
+}
+
+/** Where an address leads: headers, queries and a slash at its end do not make it another one. */
+function placeOf(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const { origin, pathname } = new URL(address);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
 /** How the runs of a side are asked again, with everything that their folder does not hold. */

@@ -53,7 +53,10 @@ export async function askSuspects(
   options: AgainOptions,
   around: Around,
 ): Promise<AskedAgain> {
-  const { casesToAsk } = await import('../judge/suspects.ts');
+  const [{ casesToAsk }, { isUnanswered }] = await Promise.all([
+    import('../judge/suspects.ts'),
+    import('../judge/side.ts'),
+  ]);
   const budget = new Budget(options, around.gate.again);
   let { baseline, candidate } = first;
   let sides: 'both' | 'new' = canAskBaseline(baseline, candidate, options) ? 'both' : 'new';
@@ -72,22 +75,25 @@ export async function askSuspects(
     }
     rounds++;
     options.onRound?.({ round: rounds, cases: cases.length, sides });
-    const ask = async (side: Side, version: 'baseline' | 'new'): Promise<Side> => {
+    const ask = async (side: Side, version: 'baseline' | 'new'): Promise<TrialOfSide> => {
       const asked = await askRound(await askableSide(side, version, options), cases, options, around);
       told.push(asked.told);
       budget.spend(asked.trial, cases.length);
-      return { ...side, trials: [...side.trials, asked.trial] };
+      return asked.trial;
     };
-    if (sides === 'both') baseline = await ask(baseline, 'baseline');
-    candidate = await ask(candidate, 'new');
-    // A baseline that is gone has nothing more to say; the new side goes on alone.
-    if (sides === 'both' && isSilent(baseline.trials.at(-1))) sides = 'new';
+    if (sides === 'both') {
+      const trial = await ask(baseline, 'baseline');
+      // A baseline that is gone has not failed. Its round does not count, and the new side goes on alone.
+      if (isUnanswered(trial)) sides = 'new';
+      else baseline = withTrial(baseline, trial);
+    }
+    candidate = withTrial(candidate, await ask(candidate, 'new'));
   }
   return { baseline, candidate, told, again: { sides, rounds, stopped, ...budget.account() } };
 }
 
-function isSilent(trial: TrialOfSide | undefined): boolean {
-  return trial?.evaluation.cases.every(({ error_class }) => error_class === 'network_error') === true;
+function withTrial(side: Side, trial: TrialOfSide): Side {
+  return { ...side, trials: [...side.trials, trial] };
 }
 
 /** What was used up of what may be. */

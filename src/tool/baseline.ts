@@ -32,7 +32,7 @@ export async function acceptBaseline(
   cwd: string,
   { signingKey }: { readonly signingKey?: string } = {},
 ): Promise<Accepted> {
-  const [{ homeFrom }, { acceptedFrom }, { packOf }] = await Promise.all([
+  const [{ homeFrom }, { acceptedFrom, plannedOnly }, { packOf }] = await Promise.all([
     import('../evidence/runs.ts'),
     import('../judge/baseline.ts'),
     import('../judge/baseline-pack.ts'),
@@ -40,7 +40,8 @@ export async function acceptBaseline(
   const signer = await signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
   if (side.source === 'accepted') throw new Fault('usage', 'That is an accepted baseline already.');
-  const { bytes, note: pack } = packOf(side);
+  if (side.incomplete !== undefined) throw new Fault('incomplete', side.incomplete);
+  const { bytes, note: pack } = packOf(plannedOnly(side));
   const baseline = acceptedFrom(side, instantText(systemClock.now()), signer, pack);
   const file = path.resolve(cwd, out);
   const isNew = !existsSync(file);

@@ -53,6 +53,11 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const gate = await gateFor(options, cwd);
+  if (options.again && gate.mode === 'strict')
+    throw new Fault(
+      'usage',
+      'strict counts planned trials only, so asking again changes nothing. Leave --again out, or choose balanced or proven.',
+    );
   const signer = await signerAt(cwd, options.signingKey);
   const key = await checkerAt(cwd, options);
   const judge: Judge = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
@@ -129,9 +134,13 @@ async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Co
 /** A run that is held against itself is never worse. */
 function checkApart(baseline: Side, candidate: Side): void {
   const seals = new Set(baseline.trials.map(({ sealSha256 }) => sealSha256));
-  if (baseline.source === 'runs' && candidate.trials.some(({ sealSha256 }) => seals.has(sealSha256))) {
-    throw new Fault('same_run', 'Both sides are the same run. proctor list shows which runs there are.');
-  }
+  if (!candidate.trials.some(({ sealSha256 }) => sealSha256 !== undefined && seals.has(sealSha256))) return;
+  throw new Fault(
+    'same_run',
+    baseline.source === 'accepted'
+      ? 'The baseline was accepted from this run, so the run cannot be compared with it. Name another run.'
+      : 'Both sides are the same run. proctor list shows which runs there are.',
+  );
 }
 
 /** Where a report finds what it shows. */

@@ -8,7 +8,7 @@ import type { Checker } from '../contracts/seal/index.ts';
 import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { openPack } from '../judge/baseline-pack.ts';
-import type { Side } from '../judge/compare-input.ts';
+import type { Side, TrialOfSide } from '../judge/compare-input.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 
 /** A side, and what is told of the evaluations of its runs. */
@@ -27,16 +27,30 @@ export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'ba
   if (existsSync(file) && statSync(file).isFile()) return { side: await acceptedIn(file, judge.key), told: [] };
   // The file of a baseline that nobody has accepted yet.
   if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
-  const folders = await repetitionsOf(await suitePlace(word, judge.home, side));
-  const { trialFrom } = await import('../judge/side.ts');
-  const trials = [];
+  const { folders, incomplete } = await repetitionsOf(await suitePlace(word, judge.home, side));
+  const { isUnanswered, trialFrom } = await import('../judge/side.ts');
+  const trials: TrialOfSide[] = [];
   const told: Told[] = [];
   for (const folder of folders) {
     const judged = await judgedRun(folder, judge, 'anew');
-    trials.push(trialFrom(folder, judged.evaluation, judged.seal));
+    const trial = trialFrom(folder, judged.evaluation, judged.seal);
     told.push(judged.told);
+    // A baseline that was gone when it was asked again has not failed.
+    if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
   }
-  return { side: { source: 'runs', trials }, told };
+  const missing = incomplete ?? replacedIn(trials);
+  return { side: { source: 'runs', trials, ...(missing !== undefined && { incomplete: missing }) }, told };
+}
+
+/** A copy of another run in the place of a repetition is no trial of its own. */
+function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
+  if (trials.length < 2) return undefined;
+  const other = trials.find(({ folder, runId }) => folder !== undefined && path.basename(folder) !== runId);
+  const seals = trials.flatMap(({ sealSha256 }) => sealSha256 ?? []);
+  if (new Set(seals).size < seals.length && !other) return 'Two runs of one side have the same seal, so one is a copy.';
+  if (!other?.folder) return undefined;
+  const [name, run] = [path.basename(other.folder), other.runId].map(printable);
+  return `The folder ${name} holds the run ${run}, so the trials may have been chosen.`;
 }
 
 /** An accepted baseline. One that is not as it was sealed, or not signed with the key that is known, is refused. */
@@ -88,29 +102,72 @@ const SAY_KEY = 'If somebody else accepted it whom you trust, name their public 
 /** The folder of one run: the one that was named, or the first of the newest repetitions. */
 export async function suiteFolder(word: string, home: string): Promise<string | undefined> {
   const place = await suitePlace(word, home);
-  const [first] = await repetitionsOf(place);
+  const [first] = (await repetitionsOf(place)).folders;
   return word === 'latest' || word === 'baseline' || word === 'new' ? first : place?.folder;
 }
 
-/** The folders of a run and of its repetitions. */
-async function repetitionsOf(place: RunPlace | undefined): Promise<string[]> {
-  if (!place) return [];
-  const { readSuite } = await import('../evidence/suite-folder.ts');
-  const { repetition, rerun } = readSuite(place.folder).request;
-  const beside = path.dirname(place.folder);
-  const first = path.join(beside, rerun?.of ?? repetition.of);
-  const { of, total } = rerun && existsSync(first) ? readSuite(first).request.repetition : repetition;
-  const folders = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
-  const there = [...folders.filter(folder => existsSync(folder)), ...(await rerunsOf(of, beside))];
-  // A folder that was copied out of its place may have another name, and no repetition beside it.
-  return there.includes(place.folder) ? there : [place.folder];
+/** Folders of one side, and a sentence about those that should be there and are not. */
+interface Repetitions {
+  readonly folders: readonly string[];
+  readonly incomplete?: string | undefined;
 }
 
+/** The folders of a run, of its repetitions and of the rounds in which its cases were asked again. */
+async function repetitionsOf(place: RunPlace | undefined): Promise<Repetitions> {
+  if (!place) return { folders: [] };
+  const { readSuite } = await import('../evidence/suite-folder.ts');
+  const { repetition, rerun, version } = readSuite(place.folder).request;
+  const beside = path.dirname(place.folder);
+  const first = path.join(beside, rerun?.of ?? repetition.of);
+  if (rerun && !existsSync(first)) {
+    const [round, run] = [path.basename(place.folder), rerun.of].map(printable);
+    return { folders: [place.folder], incomplete: `${round} asked cases of ${run} again, and ${run} is not here.` };
+  }
+  const { of, total } = rerun ? readSuite(first).request.repetition : repetition;
+  const planned = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
+  const there = planned.filter(folder => existsSync(folder));
+  const reruns = await rerunsOf(of, version, beside);
+  const folders = [...there, ...reruns.folders];
+  const gone = reruns.missing;
+  if (folders.includes(place.folder)) return { folders, incomplete: notHere(of, total - there.length, total) ?? gone };
+  // A folder that was copied out of its place may have another name, and no repetition beside it.
+  const left = reruns.folders.length > 0 ? `The rounds of ${printable(of)} are not counted for its copy` : undefined;
+  return { folders: [place.folder], incomplete: notHere(of, total - 1, total) ?? (left && `${left}, ${CHOSEN}`) };
+}
+
+function notHere(of: string, missing: number, total: number): string | undefined {
+  if (missing === 0) return undefined;
+  return `${missing} of ${total} repetitions of ${printable(of)} ${missing === 1 ? 'is' : 'are'} not here, ${CHOSEN}`;
+}
+
+const CHOSEN = 'so the trials may have been chosen.';
+
 /** The rounds in which cases were asked again. One that was interrupted does not count until it is resumed. */
-async function rerunsOf(of: string, beside: string): Promise<string[]> {
-  const { isSealed } = await import('../evidence/recover.ts');
-  const rounds = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
-  return rounds.filter(folder => existsSync(folder) && isSealed(folder));
+async function rerunsOf(of: string, version: string, beside: string) {
+  const [{ isSealed }, { readSuite }] = await Promise.all([
+    import('../evidence/recover.ts'),
+    import('../evidence/suite-folder.ts'),
+  ]);
+  /** A folder of that name may hold anything, such as a copy of a run that did well. */
+  const isRound = (folder: string, round: number): boolean => {
+    if (!existsSync(folder) || !isSealed(folder)) return false;
+    try {
+      const { request, run } = readSuite(folder);
+      const isOurs = request.rerun?.of === of && request.rerun.round === round && request.version === version;
+      return isOurs && request.run_id === path.basename(folder) && run.run_id === request.run_id;
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
+    }
+  };
+  const all = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
+  const known = all.map((folder, index) => isRound(folder, index + 1));
+  const gap = known.indexOf(false);
+  const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
+  return {
+    folders: all.filter((_, index) => known[index]),
+    missing: isGap ? `Round ${gap + 1} of ${printable(of)} is not here, and a later one is, ${CHOSEN}` : undefined,
+  };
 }
 
 /** Asking cases of an old run again does not make it the newest. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { changeOf, discordantIn, standingOf } from '../../src/contracts/comparison/index.ts';
 import type { JudgedCase } from '../../src/judge/compare-input.ts';
-import { compared, failedCase, judgedCase, side } from './sides.ts';
+import { acceptedFrom, sideFromAccepted } from '../../src/judge/baseline.ts';
+import { compared, failedCase, hashOf, judgedCase, side, trial } from './sides.ts';
 
 type Word = '+' | '-' | '?';
 const TRIALS = {
@@ -84,4 +85,29 @@ test('a case that one of several runs does not know keeps its trials in the orde
     ['new_2', null],
   ]);
   expect(a?.change).toBe('regressed');
+});
+
+describe('a rerun', () => {
+  const planned = side('baseline', [judgedCase('a'), judgedCase('b')]);
+  const again = (...cases: readonly JudgedCase[]) => trial('new_1.a1', cases, { isRerun: true });
+
+  test('counts for a case only if it asked what the planned trials did', () => {
+    const { trials } = side('new', [failedCase('a'), failedCase('b')]);
+    const other = { case_sha256: hashOf('easier') };
+    const rounds = again(judgedCase('a', other), judgedCase('b'), judgedCase('never planned'));
+    const { cases } = compared(planned, { source: 'runs', trials: [...trials, rounds] });
+    expect(cases.map(({ case_id, new: { trials: told } }) => [case_id, told.map(({ verdict }) => verdict)])).toEqual([
+      ['a', ['fail']],
+      ['b', ['fail', 'pass']],
+    ]);
+  });
+
+  test('is not accepted as part of a baseline', () => {
+    const trials = [...planned.trials, again(failedCase('a'))];
+    const accepted = acceptedFrom({ source: 'runs', trials }, '2026-01-07T09:31:00.000Z');
+    expect(accepted.run_ids).toEqual(['baseline_1']);
+    expect(accepted.seals).toHaveLength(1);
+    expect(accepted.cases.a?.trials.map(({ verdict }) => verdict)).toEqual(['pass']);
+    expect(sideFromAccepted(accepted).trials).toHaveLength(1);
+  });
 });

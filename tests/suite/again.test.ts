@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { comparison as contract } from '../../src/contracts/comparison/index.ts';
 import { suiteRequest } from '../../src/contracts/suite/index.ts';
 import { acceptBaseline } from '../../src/tool/baseline.ts';
 import { compareRuns, type CompareOptions } from '../../src/tool/compare.ts';
+import type { RunSuiteOptions } from '../../src/tool/run-suite.ts';
 import { judged, temporaryFolder } from '../support.ts';
 import { Agent, type answersWell, saying } from './agent.ts';
 import { expectValid, ranSuite } from './support.ts';
@@ -21,19 +22,31 @@ const answering = (content: string): Behaviour => saying({ final_output: { conte
 const all = (behaviour: Behaviour): Record<string, Behaviour> =>
   Object.fromEntries(CASES.map(({ id }) => [id, behaviour]));
 
+interface TwoSides {
+  readonly repeat?: number;
+  readonly repeatNew?: number;
+  readonly isSameAddress?: boolean;
+  readonly old?: Behaviour;
+  /** Of the new side. */
+  readonly over?: Partial<RunSuiteOptions>;
+}
+
 /** A baseline that does well, and a new agent that behaves as told in one of ten cases. */
-async function twoSides(worse: Behaviour, { repeat = 1, isSameAddress = false } = {}) {
+async function twoSides(worse: Behaviour, options: TwoSides = {}) {
+  const { repeat = 1, repeatNew = repeat, isSameAddress = false, old = answering('all is well'), over } = options;
   const cwd = temporaryFolder();
-  const before = new Agent(all(answering('all is well')));
+  const before = new Agent(all(old));
   const address = await before.start();
   await ranSuite(CASES, { cwd, runId: 'before', repeat, retries: 0, baseUrl: address });
   const now = new Agent({ ...all(answering('all is well')), 'case-3': worse });
   if (isSameAddress) await before.stop();
   const port = isSameAddress ? Number(new URL(address).port) : 0;
-  await ranSuite(CASES, { cwd, as: 'new', runId: 'now', repeat, retries: 0, baseUrl: await now.start(port) });
+  const asked = { cwd, as: 'new', runId: 'now', repeat: repeatNew, retries: 0, ...over } as const;
+  const url = await now.start(port);
+  await ranSuite(CASES, { ...asked, baseUrl: url });
   const compare = async (again: CompareOptions['again'], over: Partial<CompareOptions> = {}) =>
     (await compareRuns({ baseline: 'baseline', candidate: 'new', cwd, ...(again && { again }), ...over })).comparison;
-  return { cwd, before, now, compare };
+  return { cwd, before, now, url, compare };
 }
 
 const requestOf = (cwd: string, side: string, id: string): unknown =>
@@ -87,14 +100,37 @@ describe('asking suspects again', () => {
   });
 
   test('asks the new side alone where both sides have one address, for it answers with one version', async () => {
-    const { cwd, compare } = await twoSides(answering('all is lost'), { isSameAddress: true, repeat: 5 });
-    // Five trials a side settle it; with three of them the new side alone is asked.
-    for (const id of ['now.2', 'now.3', 'now.4', 'now.5'])
-      rmSync(path.join(cwd, '.proctor/runs/new', id), { recursive: true });
+    // Five trials a side would settle it.
+    const sides = { isSameAddress: true, repeat: 5, repeatNew: 1 };
+    const { cwd, compare } = await twoSides(answering('all is lost'), sides);
     const found = await compare({});
     expect(found.again?.sides).toBe('new');
     expect(found).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
     expect(existsSync(path.join(cwd, '.proctor/runs/baseline/before.a1'))).toBe(false);
+  });
+
+  test('asks the new side alone where only headers or redirects tell its address from that of the baseline', async () => {
+    const header = { name: 'x-a', env: 'XA', value: 'v' };
+    for (const over of [{ redirects: true }, { headers: [header] }]) {
+      const { cwd, compare } = await twoSides(answering('all is lost'), { isSameAddress: true, repeat: 3, over });
+      const found = await compare({ headers: [header] });
+      expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new' } });
+      expect(existsSync(path.join(cwd, '.proctor/runs/baseline/before.a1'))).toBe(false);
+    }
+  });
+
+  test('refuses the address of the new side as that of the baseline', async () => {
+    const { compare, url } = await twoSides(answering('all is lost'));
+    const refused = 'The new side is asked at the address of --baseline-url';
+    await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
+    const elsewhere = 'http://127.0.0.1:1/v2';
+    await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
+  });
+
+  test('refuses to ask again for a gate that counts planned trials only', async () => {
+    const { now, compare } = await twoSides(answering('all is lost'));
+    await expect(compare({}, { mode: 'strict' })).rejects.toThrow('strict counts planned trials only');
+    expect(now.times('case-3')).toBe(1);
   });
 
   test('asks the new side alone against an accepted baseline, and refuses a target for it', async () => {
@@ -112,6 +148,33 @@ describe('asking suspects again', () => {
     await before.stop();
     const found = await compare({});
     expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new', stopped: 'settled' } });
+  });
+
+  test('does not count a baseline that answers only with errors as failing, now or later', async () => {
+    const old: Behaviour = (seen, response, times) => {
+      if (times <= 3) return answering('all is well')(seen, response, times);
+      response.writeHead(503);
+      response.end('gone');
+    };
+    const { cwd, compare } = await twoSides(answering('all is lost'), { repeat: 3, old });
+    const found = await compare({});
+    expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new', stopped: 'settled' } });
+    expect(found.sides.baseline.run_ids).toEqual(['before', 'before.2', 'before.3']);
+    expect(existsSync(path.join(cwd, '.proctor/runs/baseline/before.a1'))).toBe(true);
+    const later = await compare(undefined);
+    expect(later.sides.baseline).toEqual(found.sides.baseline);
+    expect(later).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
+  });
+
+  test('asks a case again whose round was not answered, and ends', async () => {
+    const worse: Behaviour = (seen, response, times) =>
+      times === 1 ? answering('all is lost')(seen, response, times) : response.destroy();
+    const { now, compare } = await twoSides(worse);
+    const found = await compare({});
+    expect(found).toMatchObject({ exit_code: 3, again: { stopped: 'settled' } });
+    expect(found.again?.rounds).toBeGreaterThan(1);
+    expect(found.again?.rounds).toBeLessThan(20);
+    expect(now.times('case-3')).toBe(1 + (found.again?.rounds ?? 0));
   });
 
   test('ends where its budget does, and says which', async () => {
@@ -143,5 +206,62 @@ describe('asking suspects again', () => {
     const { now, compare } = await twoSides(answering('all is well'));
     expect(await compare({})).toMatchObject({ exit_code: 0, again: { rounds: 0, trials: 0, stopped: 'settled' } });
     expect(now.times('case-3')).toBe(1);
+  });
+});
+
+describe('the trials of a side', () => {
+  const runs = (cwd: string, ...names: readonly string[]): string => path.join(cwd, '.proctor/runs/new', ...names);
+  const notComparable = (reason: string) => ({ exit_code: 3, comparability: { state: 'not_comparable' }, reason });
+
+  test('are not compared where a repetition is gone', async () => {
+    const worse: Behaviour = (seen, response, times) =>
+      answering(times === 1 ? 'all is well' : 'all is lost')(seen, response, times);
+    const { cwd, compare } = await twoSides(worse, { repeat: 3 });
+    cpSync(runs(cwd, 'now'), path.join(cwd, 'best'), { recursive: true });
+    for (const id of ['now.2', 'now.3']) rmSync(runs(cwd, id), { recursive: true });
+    const gone = notComparable('2 of 3 repetitions of now are not here, so the trials may have been chosen.');
+    expect(await compare(undefined)).toMatchObject(gone);
+    expect(await compare(undefined, { candidate: path.join(cwd, 'best') })).toMatchObject(gone);
+    await expect(acceptBaseline('now', 'accepted.json', cwd)).rejects.toThrow('2 of 3 repetitions of now');
+  });
+
+  test('are not compared where another run lies in the place of a repetition', async () => {
+    const { cwd, compare } = await twoSides(answering('all is lost'), { repeat: 2 });
+    rmSync(runs(cwd, 'now.2'), { recursive: true });
+    cpSync(runs(cwd, 'now'), runs(cwd, 'now.2'), { recursive: true });
+    expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
+      notComparable('The folder now.2 holds the run now, so the trials may have been chosen.'),
+    );
+  });
+
+  test('are not compared where a round is gone before a later one, or the rounds are left behind', async () => {
+    const { cwd, compare } = await twoSides(answering('all is lost'));
+    expect((await compare({})).again?.rounds).toBeGreaterThan(1);
+    cpSync(runs(cwd, 'now'), runs(cwd, 'copy'), { recursive: true });
+    expect(await compare(undefined, { candidate: runs(cwd, 'copy') })).toMatchObject(
+      notComparable('The rounds of now are not counted for its copy, so the trials may have been chosen.'),
+    );
+    rmSync(runs(cwd, 'now.a1'), { recursive: true });
+    expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
+      notComparable('Round 1 of now is not here, and a later one is, so the trials may have been chosen.'),
+    );
+  });
+
+  test('do not include a folder that is only called like a round', async () => {
+    const { cwd, compare } = await twoSides(answering('all is lost'));
+    const baseUrl = await new Agent(all(answering('all is well'))).start();
+    await ranSuite(CASES, { cwd, as: 'new', runId: 'now.a1', retries: 0, baseUrl });
+    cpSync(runs(cwd, 'now.a1'), runs(cwd, 'now.a2'), { recursive: true });
+    const found = await compare(undefined, { candidate: 'now' });
+    expect(found.sides.new.run_ids).toEqual(['now']);
+    expect(found).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
+  });
+
+  test('are not held against a baseline that was accepted from them', async () => {
+    const { cwd, compare } = await twoSides(answering('all is lost'));
+    await acceptBaseline('now', 'accepted.json', cwd);
+    await expect(compare(undefined, { baseline: 'accepted.json' })).rejects.toThrow(
+      'The baseline was accepted from this run',
+    );
   });
 });

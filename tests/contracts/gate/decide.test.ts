@@ -198,6 +198,12 @@ describe('trials that were asked again', () => {
     expect(askAgain(acquitted)).toEqual(['case-1']);
   });
 
+  test('are asked again of a case whose round was not answered, but not forever', () => {
+    const cases = casesOf('1/1 0/1', '1/1 0/1').map((one, index) => (index === 0 ? askedOnce(one, true, false) : one));
+    expect(askAgain(cases, { rounds: 1 })).toEqual(['case-0', 'case-1']);
+    expect(askAgain(cases, { rounds: 100 })).toEqual([]);
+  });
+
   test('can be asked of the candidate alone where the baseline has enough trials', () => {
     const cases = casesOf('5/5 0/1', ...many(99, '5/5 1/1'));
     expect(askAgain(cases, { sides: 'candidate' })).toEqual(['case-0']);

@@ -4,6 +4,8 @@ import { findingOf, type GateOptions, isPaired, rulesOf } from './verdict.ts';
 export interface AgainOptions extends GateOptions {
   /** `candidate` where the baseline cannot be asked any more. Both sides if absent. */
   readonly sides?: 'both' | 'candidate';
+  /** Rounds that were asked, answered or not; those of the case with most trials if absent. */
+  readonly rounds?: number;
 }
 
 /**
@@ -19,22 +21,24 @@ export function casesToAskAgain(
 }
 
 /** The same for cases whose trials are counted. */
-export function askAgain(cases: readonly CaseTrials[], { sides = 'both', ...options }: AgainOptions = {}): string[] {
-  const { alpha } = rulesOf(options);
+export function askAgain(cases: readonly CaseTrials[], options: AgainOptions = {}): string[] {
+  const { sides = 'both', rounds: given = 0, ...rules } = options;
+  const { alpha } = rulesOf(rules);
   const both = cases.filter(isPaired);
-  const asked = both.reduce((most, { candidate }) => Math.max(most, candidate.again.trials), 0);
+  const asked = both.reduce((most, { candidate }) => Math.max(most, candidate.again.trials), given);
   const level = alpha / (2 * both.length);
   const isOpen = (one: CaseTrials): boolean => {
-    // A case that was left out of a round has been acquitted.
-    if (one.candidate.again.trials < asked) return false;
     const rounds = sides === 'both' ? Math.ceil(-Math.log(level) / Math.log(4)) : roundsFor(one, level);
-    return asked < rounds && findingOf(one).p <= suspicion(one);
+    // A round without an answer acquits nobody, so the case is asked again, but not forever.
+    if (one.candidate.again.trials >= rounds || asked >= UNANSWERED_MAX * rounds) return false;
+    return findingOf(one).p <= suspicion(one);
   };
   return both.filter(isOpen).map(({ id }) => id);
 }
 
+/** A side with a single trial says little, whatever the other one shows: a round may have gone unanswered. */
 function suspicion({ baseline, candidate }: CaseTrials): number {
-  return allOf(baseline).trials === 1 && allOf(candidate).trials === 1 ? 1 / 4 : 1 / 8;
+  return allOf(baseline).trials === 1 || allOf(candidate).trials === 1 ? 1 / 4 : 1 / 8;
 }
 
 /** How many trials of the candidate alone would convict a case that fails them all; none if too many. */
@@ -47,3 +51,6 @@ function roundsFor({ baseline, candidate }: CaseTrials, level: number): number {
 }
 
 const ROUNDS_MAX = 50;
+
+/** A case is asked in at most so many times the rounds that would convict it. */
+const UNANSWERED_MAX = 2;
