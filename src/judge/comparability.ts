@@ -81,14 +81,19 @@ export function conditionsOf(side: Side): Conditions | undefined {
   return Object.fromEntries(names.map(name => [name, allOf(side, ({ conditions }) => conditions?.[name]) ?? '']));
 }
 
-/** What the trials of a side say, each thing once; null where none says anything. */
-function allOf({ trials }: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
-  const values = new Set(trials.flatMap(trial => valueOf(trial) ?? []));
+/** What the planned trials of a side say, each thing once; null where none says anything. Reruns ask a part of the cases. */
+function allOf(side: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
+  const values = new Set(plannedOf(side).flatMap(trial => valueOf(trial) ?? []));
   return values.size === 0 ? null : [...values].sort().join(', ');
 }
 
-/** What all trials of a side agree on; null where they do not, or do not say. */
-export function agreed({ trials }: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
+/** What all planned trials of a side agree on; null where they do not, or do not say. */
+export function agreed(side: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
+  const trials = plannedOf(side);
   const [value, other] = new Set(trials.map(valueOf));
   return other === undefined && trials.every(trial => valueOf(trial) === value) ? (value ?? null) : null;
+}
+
+function plannedOf({ trials }: Side): readonly TrialOfSide[] {
+  return trials.filter(({ isRerun }) => !isRerun);
 }
