@@ -1,7 +1,7 @@
 import { onTestFinished, describe, expect, test } from 'vitest';
 import { Place } from '../runs-support.ts';
 import type { Ran } from '../support.ts';
-import { Agent, type answersWell, answerTo, json } from './agent.ts';
+import { Agent, type answersWell, answerTo, json } from '../suite/agent.ts';
 
 /** The edge cases in which a gate is easily wrong, each through the command line, with its exit code and first line. */
 
