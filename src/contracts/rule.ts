@@ -88,6 +88,22 @@ export function rulesFor<Document>() {
   }): Rule => rule;
 }
 
+export const UNKNOWN_KEY = 'is an unknown key';
+
+export const NO_UNKNOWN_KEYS = 'should (must, when strict): no key is unknown';
+
+/** The rule that owns `schema_version`. */
+export function versionRule(id: string, title: string, version: string, what: string): Rule {
+  return {
+    id,
+    title,
+    why: `The version tells a reader which rules apply to ${what}.`,
+    asks: [`schema_version is "${version}"`, NO_UNKNOWN_KEYS],
+    fields: ['schema_version'],
+    breach: (example: object) => ({ ...example, schema_version: version.replace(/\d+$/, '9') }),
+  };
+}
+
 type Head<Path extends string> = Path extends `${infer First}.${string}`
   ? Head<First>
   : Path extends `${infer First}[]${string}`

@@ -219,7 +219,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     [['--task', 'x', '--dir', 'broken'], 'The folder to work in has a .git that git cannot read.'],
     [
       ['--task', 'x', '--policy', 'contrary.yaml'],
-      'The agent policy is not valid:\n  line 3: allowed_paths allows writing where execution_posture is "read_only".',
+      'The agent policy is not valid:\n  line 3: allowed_paths must be empty or absent because execution_posture is "read_only".',
     ],
     [
       ['--task', 'x', '--model-mode', 'replay', '--recording', 'recorded.json'],

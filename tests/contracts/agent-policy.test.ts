@@ -68,19 +68,19 @@ describe('an agent policy', () => {
     const said = (changes: Record<string, unknown>) =>
       findings(exampleWith(agentPolicy, changes)).map(({ message }) => message);
     expect(said({ extends: undefined })).toEqual([
-      'allowed_paths allows writing where execution_posture is "read_only", which it is where nothing is said.',
+      'allowed_paths must be empty or absent because execution_posture is "read_only" (the default).',
     ]);
     expect(said({ forbidden_paths: ['docs'] })).toEqual([
-      'allowed_paths[0] lies wholly inside a path of forbidden_paths.',
+      'allowed_paths[0] is entirely inside one of forbidden_paths.',
     ]);
     expect(said({ extends: 'open', forbidden_operations: ['push'] })).toEqual([
-      'forbidden_operations cannot hold "push" where network_posture is "allow": nobody can tell a push from another connection.',
+      'forbidden_operations cannot include "push" because network_posture is "allow": a push cannot be told apart from other connections.',
     ]);
     expect(said({ 'limits.timeout_ms': 200_000 })).toEqual([
-      'limits.tool_idle_timeout_ms is longer than limits.timeout_ms, and would never be reached.',
+      'limits.tool_idle_timeout_ms is longer than limits.timeout_ms, so it would never be reached.',
     ]);
     expect(said({ approval_posture: 'bounded_auto_approve' })).toEqual([
-      'approval_posture is looser than "deny_interactive", which extends: edit stands for.',
+      'approval_posture is looser than "deny_interactive", the value in the extended policy edit.',
     ]);
   });
 });

@@ -156,7 +156,7 @@ describe('a case with a response', () => {
     const { violations, advice } = judged(caseArtifact, { ...exampleCase, ...events(result) });
     expect(violations).toEqual([]);
     expect(advice).toEqual([
-      { rule_id: 'AA16', path: 'events[0].call_id', message: 'events[0].call_id is that of no tool_call.' },
+      { rule_id: 'AA16', path: 'events[0].call_id', message: 'events[0].call_id matches no tool_call.' },
     ]);
   });
 

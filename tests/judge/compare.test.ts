@@ -352,9 +352,9 @@ describe('tolerances', () => {
     const { verdict, gate: found, reason } = compared(before, side('new', measuring(130, 0.012, 0.9)), gate);
     expect(verdict).toBe('regression');
     expect(found.breaches.map(({ metric, message }) => [metric, message])).toEqual([
-      ['latency_ms', 'Latency is 30 % higher than before, and 20 % is allowed.'],
-      ['cost_usd', 'Cost is $0.002 higher than before, and $0.001 is allowed.'],
-      ['score', 'The score is 0.1 lower than before, and 0.05 is allowed.'],
+      ['latency_ms', 'Latency is 30 % higher than before; at most 20 % is allowed.'],
+      ['cost_usd', 'Cost is $0.002 higher than before; at most $0.001 is allowed.'],
+      ['score', 'The score is 0.1 lower than before; at most 0.05 is allowed.'],
     ]);
     expect(reason).toBe(found.breaches.map(({ message }) => message).join(' '));
   });
@@ -375,7 +375,7 @@ describe('tolerances', () => {
     const { verdict, reason } = compared(before, side('new', noisy), gate);
     expect(verdict).toBe('not_enough_evidence');
     expect(reason).toMatch(
-      /^Latency is [\d.]+ % higher than before, and [\d.]+ % cannot be ruled out; 20 % is allowed\.$/,
+      /^Latency is [\d.]+ % higher than before, and up to [\d.]+ % cannot be ruled out; at most 20 % is allowed\.$/,
     );
   });
 
@@ -386,7 +386,7 @@ describe('tolerances', () => {
     const slower = compared(before, side('new', now(10)), gate);
     expect(slower.verdict).toBe('regression');
     expect(slower.reason).toBe(
-      'Trials with latency above 1.2 × the 95th percentile of the baseline are 50 % more frequent than before, and 5 % is allowed.',
+      'Trials with latency above 1.2 × the baseline’s 95th percentile are 50 % more frequent than before; at most 5 % is allowed.',
     );
     expect(compared(before, side('new', now(0)), gate).verdict).toBe('no_regression');
   });
@@ -395,7 +395,7 @@ describe('tolerances', () => {
     const gate = gateOf({ tolerances: { cost_usd: { max_increase: 1 } } });
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);
     expect(verdict).toBe('not_enough_evidence');
-    expect(reason).toBe('The gate bounds cost, and no case tells it on both sides, of at least 6.');
+    expect(reason).toBe('The gate limits cost, but no case reports it on both sides; at least 6 are required.');
   });
 
   test('of something that nobody measured are told whatever else was found', () => {
@@ -407,9 +407,9 @@ describe('tolerances', () => {
     const { verdict, reason } = compared(side('baseline', unscored(100)), side('new', unscored(200)), gate);
     expect(verdict).toBe('regression');
     expect(reason).toContain(
-      'Latency is 100 ms higher than before, and 1 ms is allowed. The gate bounds cost, and no case',
+      'Latency is 100 ms higher than before; at most 1 ms is allowed. The gate limits cost, but no case',
     );
-    expect(reason).toContain('The gate bounds the score, and no case tells it');
+    expect(reason).toContain('The gate limits the score, but no case reports it');
   });
 
   test('of a baseline that cost nothing have no ratio', () => {

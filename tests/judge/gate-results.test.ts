@@ -140,7 +140,7 @@ describe('tolerances', () => {
   test('make a regression of what is beyond its limit and beyond chance', () => {
     const found = gateResults(measured({ latency_ms: 100 }), measured({ latency_ms: 130 }), slower);
     expect(found).toMatchObject({ verdict: 'regression', exit_code: 1 });
-    expect(found.reason).toBe('Latency is 30 % higher than before, and 20 % is allowed.');
+    expect(found.reason).toBe('Latency is 30 % higher than before; at most 20 % is allowed.');
     expect(gateResults(measured({ latency_ms: 100 }), measured({ latency_ms: 110 }), slower)).toMatchObject({
       exit_code: 0,
     });
@@ -151,27 +151,29 @@ describe('tolerances', () => {
     const found = gateResults(measured({ latency_ms: 100 }), candidate, slower);
     expect(found).toMatchObject({ verdict: 'not_enough_evidence', exit_code: 3 });
     expect(found.reason).toMatch(
-      /^Latency is [\d.]+ % higher than before, and [\d.]+ % cannot be ruled out; 20 % is allowed\.$/,
+      /^Latency is [\d.]+ % higher than before, and up to [\d.]+ % cannot be ruled out; at most 20 % is allowed\.$/,
     );
   });
 
   test('are open where fewer than six cases were measured', () => {
     const found = gateResults(measured({}), measured({ latency_ms: 1 }), slower);
     expect(found).toMatchObject({ exit_code: 3 });
-    expect(found.reason).toBe('The gate bounds latency, and no case tells it on both sides, of at least 6.');
+    expect(found.reason).toBe(
+      'The gate limits latency, but no case reports it on both sides; at least 6 are required.',
+    );
   });
 
   test('allow a step in the unit of the metric, and less of a score', () => {
     const step = limits({ cost_usd: { statistic: 'mean', max_increase: 0.01 } });
     expect(gateResults(measured({ cost_usd: 0.1 }), measured({ cost_usd: 0.12 }), step).reason).toBe(
-      'Cost is $0.02 higher than before, and $0.01 is allowed.',
+      'Cost is $0.02 higher than before; at most $0.01 is allowed.',
     );
     expect(gateResults(measured({ cost_usd: 0.12 }), measured({ cost_usd: 0.1 }), step)).toMatchObject({
       exit_code: 0,
     });
     const score = limits({ score: { max_decrease: 0.02 } });
     expect(gateResults(measured({ score: 0.9 }), measured({ score: 0.8 }), score).reason).toBe(
-      'The score is 0.1 lower than before, and 0.02 is allowed.',
+      'The score is 0.1 lower than before; at most 0.02 is allowed.',
     );
     expect(gateResults(measured({ score: 0.8 }), measured({ score: 0.9 }), score)).toMatchObject({ exit_code: 0 });
   });
@@ -188,7 +190,7 @@ describe('tolerances', () => {
     test.each(['balanced', 'proven', 'strict'] as const)('are open in the mode %s, and say how many', mode => {
       const found = gateResults(costs(94, 1), costs(94, undefined), { ...dearer, mode });
       expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, lacking: 94 }] } });
-      expect(found.reason).toBe('The gate bounds cost, and 94 of 100 cases lack it on at least one side.');
+      expect(found.reason).toBe('The gate limits cost, but 94 of 100 cases lack it on at least one side.');
     });
 
     test('are open where neither side tells the cost of its answers', () => {
@@ -199,7 +201,7 @@ describe('tolerances', () => {
       const found = gateResults(costs(94, 0), costs(94, 5), dearer);
       expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, without_ratio: 94 }] } });
       expect(found.reason).toBe(
-        'The gate bounds cost, and 94 of 100 cases had none before, so an increase has no ratio.',
+        'The gate limits cost, but 94 of 100 cases had a value of 0 before, so an increase has no ratio.',
       );
     });
 
@@ -227,7 +229,7 @@ describe('tolerances', () => {
     const found = gateResults(before(), slowest(20), tail);
     expect(found).toMatchObject({ exit_code: 1, decision: { metrics: [{ bounds: 'p95_difference', change: 0.2 }] } });
     expect(found.reason).toBe(
-      'Trials with latency above the 95th percentile of the baseline and 200 ms on top are 20 % more frequent than before, and 5 % is allowed.',
+      'Trials with latency above the baseline’s 95th percentile plus 200 ms are 20 % more frequent than before; at most 5 % is allowed.',
     );
     expect(gateResults(before(), slowest(6), tail).exit_code).not.toBe(0);
     expect(gateResults(before(), slowest(0), tail)).toMatchObject({ exit_code: 0 });

@@ -51,7 +51,7 @@ describe('an agent policy', () => {
     );
     expect(() => read('{\n  "name": "mine",\n  "extends": "edit",\n  "network_posture": "allow"\n}')).toThrow(
       `The agent policy is not valid:
-  line 4: network_posture is looser than "deny", which extends: edit stands for.`,
+  line 4: network_posture is looser than "deny", the value in the extended policy edit.`,
     );
     expect(() => read('name: mine\nname: yours\n')).toThrow(
       'The agent policy cannot be read, line 2: A key stands here that its object has already.',

@@ -160,8 +160,8 @@ describe('a slip is told with its line', () => {
     ['yaml', '\n- id: ../up\n- id: run\n- title: x\n- {id: true, title: 5}', [2, 3, 4, 5]],
   ])('ids that are unsafe, reserved, missing or no text, in %s', (ending, text, lines) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      `line ${lines[0]}: cases[0].id must be a case id: up to 100 letters, digits, ".", "_" or "-", the first a letter or digit`,
-      `line ${lines[1]}: cases[1].id is a name that is kept for other files`,
+      `line ${lines[0]}: cases[0].id must be a case id: up to 100 letters, digits, ".", "_" or "-", starting with a letter or digit`,
+      `line ${lines[1]}: cases[1].id is a reserved name`,
       `line ${lines[2]}: cases[2].id is missing`,
       `line ${lines[3]}: cases[3].id must be a string, is a boolean`,
       `line ${lines[3]}: cases[3].title must be a string, is a number`,

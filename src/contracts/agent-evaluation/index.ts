@@ -4,10 +4,10 @@ import { holdsSecret } from '../../base/redact.ts';
 import { ASKS, nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, versionRule } from '../rule.ts';
 import { contentHashText, count, instant, record, semver, wordyText } from '../shape.ts';
 
-/** What an agent says against what it did, each by the name under which it is told. */
+/** Contradictions between what an agent claims and what it did. */
 export const FLAGS = [
   'done_but_no_change',
   'denied_then_success',
@@ -28,7 +28,7 @@ const shape = record({
     record({
       flag: z.enum(FLAGS),
       message: wordyText(),
-      /** The line of the transcript that shows it; null where none does. */
+      /** The transcript line that shows it, if there is one. */
       seq: z.nullable(count().check(z.gte(1))),
     }),
   ),
@@ -41,24 +41,17 @@ export type Flag = AgentEvaluation['flags'][number];
 const rule = rulesFor<AgentEvaluation>();
 
 const rules = [
-  rule({
-    id: 'AE1',
-    title: 'Agent Evaluation Version Known',
-    why: 'A reader must know by which rules an evaluation was written before it believes a word of it.',
-    asks: ['schema_version is "agent-evaluation.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: evaluation => ({ ...evaluation, schema_version: 'agent-evaluation.v9' }),
-  }),
+  versionRule('AE1', 'Agent Evaluation Version Known', 'agent-evaluation.v1', 'an evaluation'),
   rule({
     id: 'AE2',
     title: 'Judged Agent Identified',
-    why: 'A doubt is worth something only for the one run that it was raised on, by a judge that is known.',
+    why: 'A flag applies only to the run that was judged, by a known judge.',
     asks: [
       'run_id is a name',
       ...ASKS.name,
-      'generated_at is an instant in UTC, seconds needed, at most three digits of fraction',
+      'generated_at is an instant in UTC, with seconds and at most three fractional digits',
       'judge_version is a semantic version',
-      'seal_sha256 is sha256: and 64 hexadecimal digits: of evidence/seal.json',
+      'seal_sha256 is sha256: and 64 hexadecimal digits: the hash of evidence/seal.json',
     ],
     fields: ['run_id', 'generated_at', 'judge_version', 'seal_sha256'],
     breach: evaluation => ({ ...evaluation, seal_sha256: 'sha256:12' }),
@@ -66,41 +59,40 @@ const rules = [
   rule({
     id: 'AE3',
     title: 'Flags Known',
-    why: 'Whoever acts upon a flag must know what it means, and must not count one doubt twice.',
+    why: 'A flag must have a known meaning, and must count only once.',
     asks: [
       'flags is a list; each entry has flag, message and seq',
       `flag is one of ${FLAGS.join(', ')}`,
-      'no flag stands twice',
+      'no flag occurs twice',
     ],
     fields: ['flags', 'flags[].flag'],
     *check({ flags }) {
       const repeated = firstRepeated(flags.map(({ flag }) => flag));
-      if (repeated !== undefined) yield must(`flags[${repeated}].flag`, 'is that of an earlier entry');
+      if (repeated !== undefined) yield must(`flags[${repeated}].flag`, 'is a duplicate');
     },
     breach: ({ flags, ...rest }) => ({ ...rest, flags: [...flags, ...flags] }),
   }),
   rule({
     id: 'AE4',
     title: 'Flags Explained',
-    why: 'A flag is a pointer, not a verdict: it leads to what was said or done, and anybody may read it.',
+    why: 'A flag is not a verdict: it points to what the agent said or did, in words that are safe to publish.',
     asks: [
-      'message is not blank, has at most 300 bytes, and holds no path of a machine and no credential',
-      'seq is the seq of a line of the transcript, from 1 up, or null',
+      'message is not blank, is at most 300 bytes, and contains no host path and no credential',
+      'seq is the seq of a transcript line, at least 1, or null',
     ],
     fields: ['flags[].message', 'flags[].seq'],
     *check({ flags }) {
       for (const [index, { message }] of flags.entries()) {
         const at = `flags[${index}].message`;
-        if (Buffer.byteLength(message) > FLAG_BYTES_MAX) yield must(at, `must have at most ${FLAG_BYTES_MAX} bytes`);
-        if (hostPathIn(message) !== undefined) yield must(at, 'holds a path of a machine');
-        if (holdsSecret(message)) yield must(at, 'holds what looks like a credential');
+        if (Buffer.byteLength(message) > FLAG_BYTES_MAX) yield must(at, `must be at most ${FLAG_BYTES_MAX} bytes`);
+        if (hostPathIn(message) !== undefined) yield must(at, 'contains a host path');
+        if (holdsSecret(message)) yield must(at, 'contains what looks like a credential');
       }
     },
     breach: ({ flags, ...rest }) => ({ ...rest, flags: flags.map(flag => ({ ...flag, seq: 0 })) }),
   }),
 ];
 
-/** What a message may have at most. */
 export const FLAG_BYTES_MAX = 300;
 
 export const agentEvaluation: Contract = {
@@ -113,9 +105,9 @@ export const agentEvaluation: Contract = {
   rules,
   unknownKeys: 'AE1',
   beyond: [
-    'whether the flags are those that the judge it names would raise',
+    'whether the named judge would raise these flags',
     'whether the agent did what it was asked to do',
-    'whether the seal and the run that it names are those it lies beside, beyond the folder it lies in',
+    'whether the named seal and run are the ones in its folder, unless the folder is verified as well',
   ],
   bytesMax: MIB,
   example: {

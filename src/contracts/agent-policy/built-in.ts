@@ -3,12 +3,12 @@ import type { AgentPolicy, BUILT_IN_NAMES, Operation } from './shape.ts';
 
 type Postures = Pick<EffectivePolicy, 'execution_posture' | 'network_posture' | 'approval_posture'>;
 
-/** A policy in which every posture is decided. */
+/** A policy with all postures set. */
 export type DecidedPolicy = AgentPolicy & Postures;
 
 /**
- * The three policies that everybody has. None has limits: those are the system's, and a caller may set them as he likes.
- * `open` does not forbid to push, because nobody can tell a push from another connection where the network is open.
+ * The built-in policies. They set no limits, so the system's defaults apply and a caller may set others. `open` does not
+ * forbid push, because a push cannot be told apart from other connections once the network is open.
  */
 export const builtInPolicies: Readonly<Record<(typeof BUILT_IN_NAMES)[number], DecidedPolicy>> = {
   'read-only': {
@@ -42,8 +42,8 @@ export function builtInPolicy(name: string): DecidedPolicy | undefined {
 }
 
 /**
- * A policy with what it extends: its own postures and paths first, lists of what is forbidden together. One that extends
- * nothing begins with the strictest postures.
+ * Merges a policy with the one it extends: its postures override, and its forbidden operations are added. A policy that
+ * extends nothing gets the strictest postures.
  */
 export function decided(policy: AgentPolicy): DecidedPolicy {
   const base: Postures & Partial<AgentPolicy> = (policy.extends && builtInPolicies[policy.extends]) ?? STRICTEST;

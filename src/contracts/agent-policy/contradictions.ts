@@ -3,38 +3,41 @@ import { type Finding, must } from '../rule.ts';
 import { decided } from './built-in.ts';
 import type { AgentPolicy } from './shape.ts';
 
-/** Two keys of one policy of which only one can be meant. Each finding names both. */
+/** Finds pairs of keys that contradict each other. Each finding names both. */
 export function* contradictions(policy: AgentPolicy): Generator<Finding> {
   const { execution_posture, network_posture, approval_posture } = decided(policy);
   const { allowed_paths, forbidden_paths = [], forbidden_operations = [], limits = {} } = policy;
-  const byDefault = policy.execution_posture || policy.extends ? '' : ', which it is where nothing is said';
+  const byDefault = policy.execution_posture || policy.extends ? '' : ' (the default)';
   if (execution_posture === 'read_only') {
     if (allowed_paths && allowed_paths.length > 0) {
-      yield must('allowed_paths', `allows writing where execution_posture is "read_only"${byDefault}`);
+      yield must('allowed_paths', `must be empty or absent because execution_posture is "read_only"${byDefault}`);
     }
     if (approval_posture === 'bounded_auto_approve') {
       yield must(
         'approval_posture',
-        `cannot be "bounded_auto_approve" where execution_posture is "read_only"${byDefault}: there is nothing to approve`,
+        `cannot be "bounded_auto_approve" because execution_posture is "read_only"${byDefault}: there is nothing to approve`,
       );
     }
   } else {
     if (allowed_paths?.length === 0) {
-      yield must('allowed_paths', 'allows nothing where execution_posture is "workspace_write"; "read_only" says so');
+      yield must(
+        'allowed_paths',
+        'allows nothing although execution_posture is "workspace_write"; use "read_only" instead',
+      );
     }
     const isForbidden = inside(forbidden_paths);
-    if (isForbidden('.')) yield must('forbidden_paths', 'leaves nothing of the paths that allowed_paths allows');
+    if (isForbidden('.')) yield must('forbidden_paths', 'forbids every path that allowed_paths allows');
     else {
       for (const [index, path] of (allowed_paths ?? []).entries()) {
-        if (isForbidden(path)) yield must(`allowed_paths[${index}]`, 'lies wholly inside a path of forbidden_paths');
+        if (isForbidden(path)) yield must(`allowed_paths[${index}]`, 'is entirely inside one of forbidden_paths');
       }
     }
   }
-  // Where what it extends forbids to push, the network is closed, and opening it is what is wrong.
+  // An extended policy that forbids push also closes the network; AP8 reports opening it.
   if (network_posture === 'allow' && forbidden_operations.includes('push')) {
     yield must(
       'forbidden_operations',
-      'cannot hold "push" where network_posture is "allow": nobody can tell a push from another connection',
+      'cannot include "push" because network_posture is "allow": a push cannot be told apart from other connections',
     );
   }
   const { timeout_ms, idle_timeout_ms, tool_idle_timeout_ms } = limits;
@@ -44,7 +47,7 @@ export function* contradictions(policy: AgentPolicy): Generator<Finding> {
     ['idle_timeout_ms', 'tool_idle_timeout_ms', idle_timeout_ms, tool_idle_timeout_ms],
   ] as const) {
     if (ms !== undefined && msMax !== undefined && ms > msMax) {
-      yield must(`limits.${shorter}`, `is longer than limits.${longer}, and would never be reached`);
+      yield must(`limits.${shorter}`, `is longer than limits.${longer}, so it would never be reached`);
     }
   }
 }

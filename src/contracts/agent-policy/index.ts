@@ -3,7 +3,7 @@ import { POSTURE_NAMES, POSTURES } from '../agent-step/policy.ts';
 import { ASKS } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { uniqueAdvice } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { builtInPolicies, builtInPolicy } from './built-in.ts';
 import { contradictions } from './contradictions.ts';
 import { type AgentPolicy, agentPolicyShape, OPERATIONS } from './shape.ts';
@@ -16,11 +16,8 @@ const rule = rulesFor<AgentPolicy>();
 const AP1 = rule({
   id: 'AP1',
   title: 'Agent Policy Version Known',
-  why: 'A key with a slip in it would bind nobody, and look as if it did.',
-  asks: [
-    'schema_version, if present, is "agent-policy.v1"; files that people write may leave it out',
-    'should (must, when strict): no key is unknown',
-  ],
+  why: 'A misspelled key enforces nothing but looks as if it did.',
+  asks: ['schema_version, if present, is "agent-policy.v1"; hand-written files may omit it', NO_UNKNOWN_KEYS],
   fields: ['schema_version'],
   breach: policy => ({ ...policy, schema_version: 'agent-policy.v9' }),
 });
@@ -28,10 +25,10 @@ const AP1 = rule({
 const AP2 = rule({
   id: 'AP2',
   title: 'Agent Policy Named',
-  why: 'A run names the policy it was bound by, and whoever reads "read-only" must be able to rely on what that is.',
+  why: 'A run records the name of its policy, and a name such as "read-only" must always mean the same policy.',
   asks: [
-    'name is lower-case letters, digits and hyphens, at most 64',
-    'name is that of a built-in policy (read-only, edit, open) only with the same content',
+    'name is 1 to 64 lower-case letters, digits and hyphens, and starts with a letter',
+    'a policy with the name of a built-in policy (read-only, edit, open) has the same content',
   ],
   fields: ['name'],
   reads: [
@@ -48,7 +45,7 @@ const AP2 = rule({
   *check(policy) {
     const builtIn = builtInPolicy(policy.name);
     if (builtIn && canonicalize({ schema_version: 'agent-policy.v1', ...policy }) !== canonicalize(builtIn)) {
-      yield must('name', 'is that of a built-in policy, whose content is another');
+      yield must('name', 'is the name of a built-in policy with different content');
     }
   },
   breach: policy => ({ ...policy, name: 'edit' }),
@@ -57,12 +54,12 @@ const AP2 = rule({
 const AP3 = rule({
   id: 'AP3',
   title: 'Agent Postures Known',
-  why: 'A posture that nobody knows is enforced by nobody.',
+  why: 'Proctor cannot enforce a posture that it does not know.',
   asks: [
     'execution_posture, if present, is read_only or workspace_write',
-    'network_posture, if present, is deny (nothing but the API of the model) or allow',
+    'network_posture, if present, is deny (only the model API is reachable) or allow',
     'approval_posture, if present, is fail_on_prompt, deny_interactive or bounded_auto_approve',
-    'what is absent is as in the policy that is extended, and the first of these words where none is',
+    'an absent posture is inherited from the extended policy, or is the first of these values',
   ],
   fields: ['execution_posture', 'network_posture', 'approval_posture'],
   breach: policy => ({ ...policy, network_posture: 'some' }),
@@ -71,12 +68,12 @@ const AP3 = rule({
 const AP4 = rule({
   id: 'AP4',
   title: 'Agent Paths Relative',
-  why: 'A path outside the work tree can neither be allowed nor kept from an agent that works in a copy.',
+  why: 'The agent works on a copy of the work tree, so a path outside it can be neither allowed nor protected.',
   asks: [
-    'allowed_paths, if present, is a list of relative paths that may be changed; the whole work tree if absent',
-    'forbidden_paths, if present, is a list of relative paths that may not be changed, whatever is allowed',
+    'allowed_paths, if present, is a list of relative paths that may change; default: the whole work tree',
+    'forbidden_paths, if present, is a list of relative paths that must not change, even if allowed_paths covers them',
     ...ASKS.relativePath,
-    'should: nothing stands twice in a list',
+    'should: a list has no duplicates',
   ],
   fields: ['allowed_paths', 'forbidden_paths'],
   *check({ allowed_paths = [], forbidden_paths = [] }) {
@@ -89,13 +86,13 @@ const AP4 = rule({
 const AP5 = rule({
   id: 'AP5',
   title: 'Agent Operations Known',
-  why: 'Only what somebody looks for afterwards can be forbidden.',
+  why: 'Proctor can forbid only operations that it can detect.',
   asks: [
     `forbidden_operations, if present, is a list of ${OPERATIONS.join(', ')}`,
-    'commit is a new commit, delete a file that is gone, force a branch that was moved back or aside',
-    'configure is a change of the configuration or the hooks of the repository, push whatever leaves it',
-    'what the policy that is extended forbids stays forbidden',
-    'should: nothing stands twice',
+    'commit is a new commit; delete is a deleted file; force is a branch that moved back or sideways',
+    'configure is a change to the configuration or hooks of the repository; push is anything that leaves it',
+    'operations that the extended policy forbids stay forbidden',
+    'should: the list has no duplicates',
   ],
   fields: ['forbidden_operations'],
   *check({ forbidden_operations = [] }) {
@@ -107,14 +104,14 @@ const AP5 = rule({
 const AP6 = rule({
   id: 'AP6',
   title: 'Agent Limits Within Bounds',
-  why: 'A policy of your own may be anything but unbounded.',
+  why: 'A custom policy may choose its limits, but not remove them.',
   asks: [
     'limits, if present, may have timeout_ms, from 1,000 to 86,400,000',
-    'limits may have idle_timeout_ms and, for silence while a tool runs, tool_idle_timeout_ms, from 100 to 86,400,000',
+    'limits may have idle_timeout_ms and tool_idle_timeout_ms (silence while a tool runs), from 100 to 86,400,000',
     'limits may have max_turns, from 1 to 10,000, and max_cost_usd, from 0.01 to 10,000',
-    'limits may have max_requests, from 1 to 1,000,000, and max_tokens, from 1 to 1,000,000,000,000, which the door counts',
+    'limits may have max_requests, from 1 to 1,000,000, and max_tokens, from 1 to 1,000,000,000,000, counted by the model proxy',
     'limits may have memory_bytes, from 16 MiB to 1 TiB, pids, from 1 to 100,000, and cpu_seconds, from 1 to 86,400',
-    'all but max_cost_usd are whole numbers',
+    'all except max_cost_usd are integers',
   ],
   fields: ['limits'],
   breach: policy => ({ ...policy, limits: { timeout_ms: 10 } }),
@@ -123,14 +120,14 @@ const AP6 = rule({
 const AP7 = rule({
   id: 'AP7',
   title: 'Agent Policy Says One Thing',
-  why: 'Of two keys that contradict each other one is not meant, and nobody can tell which.',
+  why: 'If two keys contradict each other, it is unclear which one is meant.',
   asks: [
-    'allowed_paths is absent or empty where execution_posture is read_only, and never empty where it is workspace_write',
-    'approval_posture is not bounded_auto_approve where execution_posture is read_only',
-    'allowed_paths holds no path that equals or lies below one of forbidden_paths, and forbidden_paths not everything',
-    'forbidden_operations does not hold push where network_posture is allow',
-    'idle_timeout_ms is not longer than tool_idle_timeout_ms, and neither longer than timeout_ms',
-    'keys that are absent have the values of the policy that is extended, or the strictest',
+    'allowed_paths is absent or empty if execution_posture is read_only, and not empty if it is workspace_write',
+    'approval_posture is not bounded_auto_approve if execution_posture is read_only',
+    'no path in allowed_paths is equal to or below a path in forbidden_paths, and forbidden_paths does not cover everything',
+    'forbidden_operations does not include push if network_posture is allow',
+    'idle_timeout_ms is at most tool_idle_timeout_ms, and both are at most timeout_ms',
+    'absent keys have the values of the extended policy, or the strictest ones',
   ],
   fields: [],
   reads: [
@@ -143,7 +140,7 @@ const AP7 = rule({
     'forbidden_operations',
     'limits',
   ],
-  // The name has no part in it, but a policy has one.
+  // A policy needs a name, but it does not matter here.
   check: policy => contradictions({ name: '', ...policy }),
   breach: policy => ({ ...policy, allowed_paths: ['docs/generated/api'] }),
 });
@@ -151,10 +148,10 @@ const AP7 = rule({
 const AP8 = rule({
   id: 'AP8',
   title: 'Agent Policy Only Tightened',
-  why: 'Whoever reads what a policy extends must be able to rely on it.',
+  why: 'A policy must guarantee at least what the policy it extends guarantees.',
   asks: [
     'extends, if present, is read-only, edit or open',
-    'execution_posture, network_posture and approval_posture are not looser than those of the policy that is extended',
+    'execution_posture, network_posture and approval_posture are not looser than in the extended policy',
   ],
   fields: ['extends'],
   reads: ['execution_posture', 'network_posture', 'approval_posture'],
@@ -165,7 +162,7 @@ const AP8 = rule({
       const fromStrict: readonly string[] = POSTURES[posture];
       const said = policy[posture];
       if (said !== undefined && fromStrict.indexOf(said) > fromStrict.indexOf(base[posture])) {
-        yield must(posture, `is looser than "${base[posture]}", which extends: ${base.name} stands for`);
+        yield must(posture, `is looser than "${base[posture]}", the value in the extended policy ${base.name}`);
       }
     }
   },
@@ -195,13 +192,13 @@ const example: AgentPolicy = {
 export const agentPolicy: Contract = {
   name: 'agent-policy',
   title: 'Agent policy',
-  tells: 'What an agent may do: write, reach, approve, change and use up.',
+  tells: 'What an agent may do: its permissions, network access, approvals, paths and limits.',
   source: 'Runner Contract (agent steps), sections 3 and 9',
   version: { field: 'schema_version', value: 'agent-policy.v1' },
   shape: agentPolicyShape,
   rules: [AP1, AP2, AP3, AP4, AP5, AP6, AP7, AP8],
   unknownKeys: 'AP1',
-  beyond: ['whether an agent and a sandbox on this machine can enforce it, which is judged before a run starts'],
+  beyond: ['whether an agent and a sandbox on this machine can enforce it; Proctor checks this before a run starts'],
   bytesMax: MIB,
   example,
 };

@@ -1,75 +1,74 @@
 /**
- * What an agent left of the tree it was given, found out when everything of it was dead. Complete within its bounds, so
- * that a policy can be held against all of it; documents list the beginning.
+ * The changes to the agent's work tree, recorded after all its processes ended. Complete up to the limits, so that a policy
+ * can be checked against all changes; documents list only the first ones.
  */
 export interface Changes {
-  /** A clone of a repository, or the copy of a folder that is none. */
+  /** A clone of a repository, or a copy of a folder that is not a repository. */
   readonly kind: 'clone' | 'copy';
   readonly baseSha: string;
-  /** The branch the user was on; `HEAD` where it was none. */
+  /** The user's branch, or `HEAD` if detached. */
   readonly baseRef: string;
-  /** The branch of the run. */
   readonly branch: string;
   readonly diff: WorkspaceDiff;
-  /** Against base: committed or not, staged or not, new files included. In the order of their bytes. */
+  /** Compared with base: committed or not, staged or not, including new files. Sorted by bytes. */
   readonly changed: readonly FileChange[];
-  /** New files that a .gitignore keeps out of the diff. */
+  /** New files that .gitignore excludes from the diff. */
   readonly ignored: { readonly files: number; readonly bytes: number; readonly paths: readonly string[] };
-  /** What can be reached from its refs and not from base, the newest first; null where its objects cannot be read. */
+  /** Commits reachable from its refs but not from base, newest first; null if the objects cannot be read. */
   readonly commits: {
     readonly listed: readonly Commit[];
     readonly total: number | null;
-    /** Made, and held by no ref any more; null where not all of its objects can be read. Absent: nobody looked. */
+    /** Commits that no ref holds; null if not all objects can be read. Absent if not checked. */
     readonly abandoned?: number | null;
   };
   readonly refs: readonly RefChange[];
-  /** A branch of the user's is not where it was. */
+  /** One of the user's branches moved. */
   readonly branchMoved: boolean;
-  /** The branch of the run does not hold base any more. */
+  /** The branch of the run no longer contains base. */
   readonly rewritten: boolean;
-  /** What became of `.git`: it is a folder still, or it is not there, or something else is in its place. */
+  /** Whether `.git` is still a folder, is missing, or was replaced by something else. */
   readonly gitFolder: 'kept' | 'gone' | 'replaced';
   readonly gitConfigChanged: boolean;
-  /** Programs that git would run by itself, as paths below the top of the tree. */
+  /** Hooks that git would run, as paths relative to the work tree. */
   readonly hooks: readonly string[];
-  /** Folders below the top with a `.git` of their own. Their files are in the diff like any other; that `.git` is not. */
+  /** Subfolders with their own `.git`. The diff includes their files, but not that `.git`. */
   readonly nested: readonly string[];
   readonly submodules: readonly { readonly path: string; readonly from: string | null; readonly to: string | null }[];
-  /** New or changed links that lead out of the tree. */
+  /** New or changed symlinks that point outside the work tree. */
   readonly linksOut: readonly string[];
-  /** New paths that are one with another where upper and lower case are the same. */
+  /** New paths that collide with another path on a case-insensitive file system. */
   readonly collisions: readonly string[];
-  /** What is in the tree and not in the diff, because no diff can hold it. */
+  /** Files in the work tree that a diff cannot represent. */
   readonly leftOut: readonly LeftOut[];
-  /** Changes that run by themselves where they are applied. */
+  /** Changes that would execute code automatically after `apply`. */
   readonly needsReview: readonly ReviewedPath[];
   readonly notes: readonly string[];
 }
 
 export interface ReviewedPath {
   readonly path: string;
-  /** What runs it, and when. */
+  /** What would run it, and when. */
   readonly reason: string;
 }
 
 export interface WorkspaceDiff {
-  /** Of the file that was written. */
+  /** Size of the diff file. */
   readonly bytes: number;
   readonly sha256: `sha256:${string}`;
-  /** Why it is not the whole diff; such a run cannot be applied. */
+  /** Why the diff is incomplete. Such a run cannot be applied. */
   readonly cut: { readonly bytesTotal: number; readonly why: 'bytes' | 'file_bytes' | 'entries' | 'time' } | null;
 }
 
 export interface FileChange {
   readonly path: string;
-  /** The name has bytes that a path in a document may not; they are written as `%0A`. */
+  /** The name contains bytes that are not allowed in a path; they are written as `%0A`. */
   readonly encoded?: true;
   readonly change: 'add' | 'update' | 'delete';
-  /** Of what is there now; 0 for what was deleted. */
+  /** Current size; 0 if deleted. */
   readonly bytes: number;
-  /** As git has it, 100644, 100755, 120000 or 160000: now, or before it was deleted. */
+  /** The git mode (100644, 100755, 120000 or 160000), current or before deletion. */
   readonly mode: string;
-  /** Where it was another before. */
+  /** Present if the mode changed. */
   readonly modeBefore?: string;
 }
 
@@ -79,12 +78,12 @@ export interface Commit {
 }
 
 export interface RefChange {
-  /** `HEAD`, or from `refs/` on; that of a further work tree is `worktrees/<name>/HEAD`. */
+  /** `HEAD`, a full name such as `refs/heads/main`, or `worktrees/<name>/HEAD`. */
   readonly name: string;
   readonly change: 'new' | 'moved' | 'deleted';
-  /** Where it is now; null where it is gone or names no object. */
+  /** Current target; null if the ref is gone or names no object. */
   readonly sha: string | null;
-  /** A branch of the user's, which is not the agent's to move. */
+  /** A user's branch, which the agent must not move. */
   readonly isProtected: boolean;
 }
 
@@ -94,5 +93,5 @@ export interface LeftOut {
   readonly bytes: number;
 }
 
-/** Why something of the tree is not in the diff. */
+/** Why a file is not in the diff. */
 export const LEFT_OUT = ['fifo', 'socket', 'device', 'unreadable', 'unsafe_name', 'too_large', 'in_submodule'] as const;

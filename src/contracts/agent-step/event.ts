@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { rulesFor, should } from '../rule.ts';
+import { rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
-import { AG } from './invariants.ts';
+import { AG, versionOf } from './invariants.ts';
 import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
 
 const shape = record({
@@ -22,10 +22,10 @@ const shape = record({
 
 type Event = z.infer<typeof shape>;
 
-/** The keys that make sense with some types only. */
+/** Keys that apply only to some event types. */
 type Detail = 'opcode' | 'artifact_role' | 'artifact_path' | 'runner_family' | 'next_step_id' | 'lifecycle_state';
 
-/** The known types, and the keys without which such a line says little. */
+/** The known event types, and the keys that each should have. */
 const EVENT_TYPES: ReadonlyMap<string, readonly Detail[]> = new Map([
   ['step_started', ['opcode']],
   ['step_completed', []],
@@ -44,12 +44,7 @@ const EVENT_TYPES: ReadonlyMap<string, readonly Detail[]> = new Map([
 
 const rule = rulesFor<Event>();
 
-const version = rule({
-  ...AG.AG1,
-  asks: ['schema_version is "event.v1"'],
-  fields: ['schema_version'],
-  breach: event => ({ ...event, schema_version: 'event.v9' }),
-});
+const version = versionOf('event.v1');
 
 const family = rule({
   ...AG.AG2,
@@ -67,7 +62,7 @@ const paths = rule({
 
 const roles = rule({
   ...AG.AG6,
-  asks: ['artifact_role, if present, is one of the 15 roles that a step manifest knows, such as runner_transcript'],
+  asks: ['artifact_role, if present, is one of the 15 roles of a step manifest, such as runner_transcript'],
   fields: ['artifact_role'],
   breach: event => ({ ...event, artifact_role: 'native_stream' }),
 });
@@ -87,20 +82,20 @@ const complete = rule({
     'event_type is not empty',
     'opcode, if present, is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
     'lifecycle_state, if present, is running, waiting, blocked, failed or completed',
-    'should: event_type is one of the 13 known, of a step, artifact, gate, rollback, runner, route or status',
+    'should: event_type is one of the 13 known types (of a step, artifact, gate, rollback, runner, route or status)',
     'should: step_started has opcode, and artifact_recorded has artifact_role and artifact_path',
     'should: runner_started and runner_completed have runner_family',
     'should: route_selected has next_step_id, and status_updated has lifecycle_state',
-    'should (must, when strict): no key is unknown',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['run_id', 'step_id', 'event_type', 'next_step_id', 'opcode', 'lifecycle_state'],
   reads: ['runner_family', 'artifact_role', 'artifact_path'],
   *check(event) {
     const keys = EVENT_TYPES.get(event.event_type);
-    // Readers pass over types that they do not know, so that a new one breaks none of them.
-    if (!keys) yield should('event_type', 'is a type that this contract does not know');
+    // Readers ignore unknown types, so that a new type breaks none of them.
+    if (!keys) yield should('event_type', 'is an unknown type');
     for (const key of keys ?? []) {
-      if (event[key] === undefined) yield should(key, 'should be given for this event_type');
+      if (event[key] === undefined) yield should(key, 'should be present for this event_type');
     }
   },
   breach: event => ({ ...event, step_id: null }),
@@ -123,18 +118,18 @@ const example: Event = {
 export const event: Contract = {
   name: 'event',
   title: 'Event',
-  tells: 'One thing that happened during a run; a line of events.ndjson.',
+  tells: 'One event of a run; a line of events.ndjson.',
   source: 'Runner Contract (agent steps), section 9, as lines of the run folder',
   version: { field: 'schema_version', value: 'event.v1' },
   shape,
   rules: [version, family, paths, roles, times, complete],
   unknownKeys: AG.AG14.id,
-  /** From evidence/ to the folder of the run. */
+  /** Claims are relative to the run folder; the document is in evidence/. */
   claimsFrom: 1,
   *claims({ artifact_path }: Event): Generator<Claim> {
     if (artifact_path !== undefined) yield { at: 'artifact_path', file: artifact_path };
   },
-  beyond: ['whether lines before or after it are missing', 'whether it happened at that moment'],
+  beyond: ['whether lines before or after it are missing', 'whether it happened at that time'],
   bytesMax: MIB,
   example,
 };

@@ -1,62 +1,64 @@
+import type { Rule } from '../rule.ts';
+
 /**
- * What must hold of an agent step. One invariant speaks about several documents, with other keys in each; its number
- * and its words are the same in all of them, and stand here.
+ * The invariants of an agent step. An invariant can apply to several documents, with different keys in each. Its id, title
+ * and reason are the same everywhere.
  */
 export const AG = {
   AG1: {
     id: 'AG1',
     title: 'Schema Version Known',
-    why: 'A reader must know by which rules a document was written before it believes a word of it.',
+    why: 'The version tells a reader which rules apply to a document.',
   },
   AG2: {
     id: 'AG2',
     title: 'Agent Family Known',
-    why: 'Only the adapter of its family can tell what an agent said, and only in the mode that needs no one at the keyboard.',
+    why: 'Only the adapter of a family can read its agent, and only in the mode that runs unattended.',
   },
   AG3: {
     id: 'AG3',
     title: 'Request Complete',
-    why: 'An agent that gets half a task does one that nobody gave it.',
+    why: 'An agent with an incomplete task does something that was never asked for.',
   },
   AG4: {
     id: 'AG4',
     title: 'Termination Mechanical',
-    why: 'How a step ended is one word that anyone can check, and never success where the program failed.',
+    why: 'The termination is one of a few values that anyone can check, and is never success if the program failed.',
   },
   AG5: {
     id: 'AG5',
     title: 'Paths Relative',
-    why: 'An absolute or climbing path tells how a machine is laid out and leads nowhere once the folder was copied.',
+    why: 'An absolute path, or one with .., reveals the layout of a machine and breaks once the folder is copied.',
   },
   AG6: {
     id: 'AG6',
     title: 'Roles Canonical',
-    why: 'Evidence is looked up by step and role; a role that is unknown, doubled or out of place hides it.',
+    why: 'Evidence is found by step and role; an unknown, duplicate or misplaced role hides it.',
   },
   AG7: {
     id: 'AG7',
     title: 'Required Artifacts Present',
-    why: 'A step without transcript, metadata or policy cannot be judged, however many raw captures lie beside it.',
+    why: 'A step without transcript, metadata or policy cannot be judged, even if raw captures exist.',
   },
   AG8: {
     id: 'AG8',
     title: 'Evidence Verifiable',
-    why: 'Without digest and size a file can be exchanged unseen, and a reference to no artifact proves nothing.',
+    why: 'Without a digest and size, a file can be replaced unnoticed, and a reference to no artifact proves nothing.',
   },
   AG9: {
     id: 'AG9',
     title: 'Requested, Effective and Observed Policy Apart',
-    why: 'What was wished, what was enforced and what was proved are three facts; one in the place of another hides a gap.',
+    why: 'The requested, the enforced and the proven policy are three facts; confusing them hides a gap.',
   },
   AG10: {
     id: 'AG10',
     title: 'Policy Only Tightened',
-    why: 'Whoever asks for a limit never gets a looser one.',
+    why: 'A request for a limit must never result in a looser one.',
   },
   AG11: {
     id: 'AG11',
     title: 'Violations Classified',
-    why: 'A breach of policy helps a reader who can tell its kind, its object and whether it had to end the run.',
+    why: 'A reader must know the kind of a violation, its object, and whether it had to end the run.',
   },
   AG12: {
     id: 'AG12',
@@ -66,21 +68,31 @@ export const AG = {
   AG13: {
     id: 'AG13',
     title: 'Invocation Recorded',
-    why: 'How an agent was started and what it was free to approve decide what its success is worth.',
+    why: 'How an agent was started and what it could approve determine what its success is worth.',
   },
   AG14: {
     id: 'AG14',
     title: 'Event Line Complete',
-    why: 'A line that names no run, no step or no kind cannot be put into its place again.',
+    why: 'A line without its run, step or type cannot be placed.',
   },
   AG15: {
     id: 'AG15',
     title: 'Status Complete',
-    why: 'Whoever watches must tell "not known" from "forgotten", and a run that lives from one that ended.',
+    why: 'A reader must be able to tell an unknown value from a forgotten one, and an active run from one that ended.',
   },
   AG16: {
     id: 'AG16',
     title: 'Run Identified',
-    why: 'Evidence that does not say to which run, step and work tree it belongs can be laid to any.',
+    why: 'Evidence must name its run, step and work tree, so that it cannot be attributed to others.',
   },
 } as const;
+
+/** AG1 for a document. Another rule of the document owns unknown keys. */
+export function versionOf(version: string): Rule {
+  return {
+    ...AG.AG1,
+    asks: [`schema_version is "${version}"`],
+    fields: ['schema_version'],
+    breach: (example: object) => ({ ...example, schema_version: version.replace(/\d+$/, '9') }),
+  };
+}

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { contentHashText, count, filledText, instant, matching, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
-import { liesBefore } from './times.ts';
+import { isBefore } from './times.ts';
 import { ASKS, nameText, TERMINATIONS } from './words.ts';
 
-const commit = () => matching(/^(?:[a-f0-9]{40}|[a-f0-9]{64})$/, 'the full hash of a commit');
+const commit = () => matching(/^(?:[a-f0-9]{40}|[a-f0-9]{64})$/, 'a full commit hash');
 
 const shape = record({
   schema_version: z.literal('metadata.v1'),
@@ -30,7 +30,7 @@ const shape = record({
       head_sha: z.optional(commit()),
     }),
   ),
-  /** The second hash of runner.json, over what is equal between two runs in the same surroundings. */
+  /** The environment hash of runner.json. It is equal for two runs in the same environment. */
   environment_hash: z.optional(contentHashText()),
   /** Why the run has no runner.json. */
   runner_record_absent: z.optional(wordyText()),
@@ -45,12 +45,12 @@ const version = rule({
   asks: [
     'schema_version is "metadata.v1"',
     'schema_versions, if present, is a list; each entry has name and version, not empty',
-    'schema_versions has no name twice',
+    'names in schema_versions are unique',
   ],
   fields: ['schema_version', 'schema_versions'],
   *check({ schema_versions = [] }) {
     const repeated = firstRepeated(schema_versions.map(({ name }) => name));
-    if (repeated !== undefined) yield must(`schema_versions[${repeated}].name`, 'has a version already');
+    if (repeated !== undefined) yield must(`schema_versions[${repeated}].name`, 'is a duplicate');
   },
   breach: metadata => ({ ...metadata, schema_version: 'metadata.v9' }),
 });
@@ -59,20 +59,21 @@ const termination = rule({
   ...AG.AG4,
   asks: [
     'termination, if present, is completed, error, killed_timeout, killed_idle or killed_policy',
-    'termination is there exactly where ended_at is',
+    'termination is present if and only if ended_at is',
   ],
   fields: ['termination'],
   reads: ['ended_at'],
   *check({ termination, ended_at }) {
-    if (termination !== undefined && ended_at === undefined) yield must('termination', 'needs an ended_at beside it');
-    if (termination === undefined && ended_at !== undefined) yield must('termination', 'is missing beside ended_at');
+    if (termination !== undefined && ended_at === undefined) yield must('termination', 'requires ended_at');
+    if (termination === undefined && ended_at !== undefined)
+      yield must('termination', 'is missing although ended_at is present');
   },
   breach: metadata => ({ ...metadata, termination: 'stopped' }),
 });
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['artifacts_root and, in a workspace_context, worktree_path are relative paths', ...ASKS.relativePath],
+  asks: ['artifacts_root and workspace_context.worktree_path are relative paths', ...ASKS.relativePath],
   fields: ['artifacts_root', 'workspace_context.worktree_path'],
   breach: metadata => ({ ...metadata, artifacts_root: '/home/me/runs' }),
 });
@@ -82,7 +83,7 @@ const times = rule({
   asks: ['started_at and, if present, ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
   fields: ['started_at', 'ended_at'],
   *check({ started_at, ended_at }) {
-    if (ended_at !== undefined && liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
+    if (ended_at !== undefined && isBefore(ended_at, started_at)) yield must('ended_at', 'is before started_at');
   },
   breach: metadata => ({ ...metadata, ended_at: '2026-04-03T10:14:58.119Z' }),
 });
@@ -93,16 +94,16 @@ const identified = rule({
     'run_id, entry_step and, if present, last_step_id are names',
     ...ASKS.name,
     'workflow_id is null or a string that is not empty',
-    'workflow_version is null or a whole number from 0 up',
-    'workflow_version is null exactly where workflow_id is',
+    'workflow_version is null or a non-negative integer',
+    'workflow_version is null if and only if workflow_id is',
     'workspace_context, if present, has worktree_path, branch_name, base_ref and base_sha',
     'branch_name and base_ref are not empty',
-    'branch_name differs from base_ref by more than a leading refs/heads/',
+    'branch_name differs from base_ref, ignoring a leading refs/heads/',
     'base_sha and, if present, head_sha are 40 or 64 lower-case hexadecimal digits',
     'environment_hash, if present, is sha256: and 64 lower-case hexadecimal digits',
     'runner_record_absent, if present, is not blank',
-    'environment_hash and runner_record_absent are not there both',
-    'should (must, when strict): no key is unknown',
+    'environment_hash and runner_record_absent are not both present',
+    NO_UNKNOWN_KEYS,
   ],
   fields: [
     'run_id',
@@ -116,13 +117,13 @@ const identified = rule({
   ],
   *check({ workflow_id, workflow_version, workspace_context, environment_hash, runner_record_absent }) {
     if ((workflow_id === null) !== (workflow_version === null)) {
-      yield must('workflow_version', 'must be null where workflow_id is, and only there');
+      yield must('workflow_version', 'must be null if and only if workflow_id is null');
     }
     if (workspace_context && plain(workspace_context.branch_name) === plain(workspace_context.base_ref)) {
-      yield must('workspace_context.branch_name', 'must differ from base_ref: a run works on a branch of its own');
+      yield must('workspace_context.branch_name', 'must differ from base_ref: a run uses a separate branch');
     }
     if (environment_hash !== undefined && runner_record_absent !== undefined) {
-      yield must('environment_hash', 'is taken from runner.json, and runner_record_absent says that there is none');
+      yield must('environment_hash', 'comes from runner.json, but runner_record_absent says that there is none');
     }
   },
   breach: metadata => ({ ...metadata, entry_step: 'steps/implement' }),
@@ -160,7 +161,7 @@ const example: Metadata = {
 export const metadata: Contract = {
   name: 'metadata',
   title: 'Run metadata',
-  tells: 'Which run this is: its workflow, its work tree, when it began and how it ended.',
+  tells: 'Which run this is: its workflow and work tree, and when and how it started and ended.',
   source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
   version: { field: 'schema_version', value: 'metadata.v1' },
   fileNames: ['metadata.json'],
@@ -168,7 +169,7 @@ export const metadata: Contract = {
   rules: [version, termination, paths, times, identified],
   unknownKeys: AG.AG16.id,
   programText: ['runner_record_absent', 'workspace_context.base_ref'],
-  beyond: ['whether the commits it names exist'],
+  beyond: ['whether the named commits exist'],
   bytesMax: 16 * MIB,
   example,
 };

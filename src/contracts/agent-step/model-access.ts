@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type Finding, must } from '../rule.ts';
 import { contentHashText, count, matching, record, wordyText } from '../shape.ts';
 
-/** Things of one kind that the door counted: all of them, and the first ones by their place. Never a value. */
+/** A total count and the first occurrences by location. Never contains values. */
 const tallied = () =>
   record({
     total: count(),
@@ -12,17 +12,17 @@ const tallied = () =>
 const status = () => z.nullable(count().check(z.gte(100), z.lte(599)));
 const limit = () => z.nullable(z.number().check(z.gte(0)));
 
-/** How an agent reached its model. What is optional is absent in evidence from before the door counted it. */
+/** How an agent reached its model. Optional keys are absent in older evidence. */
 export const modelAccessShape = record({
   mode: z.enum(['none', 'live', 'record', 'replay']),
   requests: count(),
   failures: count(),
   recording_sha256: z.nullable(contentHashText()),
-  /** Which request was the first that is not as it was recorded. */
+  /** The first request that differs from the recording. */
   difference: z.nullable(wordyText()),
-  /** What the model API answered last; null where it did not answer, or the agent gave up. */
+  /** The last HTTP status of the model API; null if it did not answer or the agent gave up. */
   last_status: z.optional(status()),
-  /** What the door counted, whoever inside asked. `estimated`: answers that did not say what they used. */
+  /** What the model proxy counted for all clients in the sandbox. `estimated`: answers that did not report their usage. */
   counted: z.optional(
     record({
       requests: count(),
@@ -33,12 +33,12 @@ export const modelAccessShape = record({
       estimated: count(),
     }),
   ),
-  /** What bounded it; null where nothing did. */
+  /** The limits; null for none. */
   budget: z.optional(record({ max_turns: limit(), max_requests: limit(), max_tokens: limit(), max_cost_usd: limit() })),
-  /** Requests that the door refused, and what it took out of those that it let through. */
+  /** Requests that the proxy refused, and parts that it removed from requests. */
   refused: z.optional(tallied()),
   stripped: z.optional(tallied()),
-  /** What opened the model API: a variable of the caller's environment, or the login of an agent's own program. */
+  /** The credential for the model API: an environment variable, or the login of the agent's program. */
   credential: z.optional(
     record({
       from: z.enum(['environment', 'login']),
@@ -49,10 +49,10 @@ export const modelAccessShape = record({
 
 type ModelAccess = z.infer<typeof modelAccessShape>;
 
-/** What a door counts, as far as a run that was interrupted can know it. */
+/** The proxy's counts that survive an interrupted run. */
 export type DoorCount = Pick<ModelAccess, 'requests' | 'failures' | 'last_status' | 'counted' | 'refused' | 'stripped'>;
 
-/** The shape of a count that a recovery reads. */
+/** The proxy's counts, as recovery reads them. */
 export const doorCountShape = record({
   requests: count(),
   failures: count(),
@@ -68,12 +68,12 @@ export const MODEL_ACCESS_ASKS = [
   'mode is none, live, record or replay',
   'recording_sha256 is null unless mode is record or replay',
   'difference is null unless mode is replay',
-  'requests is 0 where mode is none',
-  'last_status, if present, is null or from 100 to 599: what the model API answered last',
-  'counted, if present, has requests, input_tokens, cached_input_tokens, output_tokens, cost_usd and estimated, as the door counted them; what it cannot know is null',
-  'counted.requests, which made a model answer, are not more than requests',
-  'budget, if present, has max_turns, max_requests, max_tokens and max_cost_usd, each null where nothing bounds it',
-  'refused and stripped, if present, have total and listed: at most 100 places with what, where and count, which are together not more than total',
+  'requests is 0 if mode is none',
+  'last_status, if present, is the last HTTP status of the model API, from 100 to 599, or null',
+  'counted, if present, has requests, input_tokens, cached_input_tokens, output_tokens, cost_usd and estimated, as counted by the model proxy; unknown values are null',
+  'counted.requests, the requests that got a model answer, is at most requests',
+  'budget, if present, has max_turns, max_requests, max_tokens and max_cost_usd, each null if unlimited',
+  'refused and stripped, if present, have total and listed: at most 100 entries with what, where and count, which add up to at most total',
   'credential, if present, has from (environment or login) and name; it is absent unless mode is live or record',
 ] as const;
 
@@ -81,17 +81,17 @@ export function* doubtModelAccess(access: ModelAccess): Generator<Finding> {
   const { mode, requests, recording_sha256, difference, counted } = access;
   const isRecorded = mode === 'record' || mode === 'replay';
   if (!isRecorded && recording_sha256 !== null)
-    yield must('model_access.recording_sha256', 'must be null where nothing was recorded or replayed');
+    yield must('model_access.recording_sha256', 'must be null unless mode is "record" or "replay"');
   if (mode !== 'replay' && difference !== null)
-    yield must('model_access.difference', 'must be null where nothing was replayed');
-  if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 without a way to a model');
+    yield must('model_access.difference', 'must be null unless mode is "replay"');
+  if (mode === 'none' && requests !== 0) yield must('model_access.requests', 'must be 0 if mode is "none"');
   if (access.credential && mode !== 'live' && mode !== 'record')
-    yield must('model_access.credential', 'must be absent where no model API was opened');
+    yield must('model_access.credential', 'must be absent unless mode is "live" or "record"');
   if (counted && counted.requests > requests)
-    yield must('model_access.counted.requests', 'must not be more than all requests');
+    yield must('model_access.counted.requests', 'must not exceed model_access.requests');
   for (const name of ['refused', 'stripped'] as const) {
     const { total = 0, listed = [] } = access[name] ?? {};
     if (listed.reduce((sum, one) => sum + one.count, 0) > total)
-      yield must(`model_access.${name}.total`, 'is less than what is listed');
+      yield must(`model_access.${name}.total`, 'is less than the sum of the listed counts');
   }
 }

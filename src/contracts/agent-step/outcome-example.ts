@@ -1,7 +1,6 @@
 import type { AgentOutcome } from './outcome.ts';
 import { PROJECT_CONTEXT_EXAMPLE } from './project-context.ts';
 
-/** An agent that completed its task. */
 export const example: AgentOutcome = {
   schema_version: 'agent-outcome.v1',
   run_id: 'agent_20260403_101500_4f1c9a7be210',

@@ -1,10 +1,10 @@
-/** A tree of path segments. One that ends a root covers all that lies below it. */
+/** A tree of path segments. A root covers everything below it. */
 interface Branch {
   isRoot: boolean;
   readonly below: Map<string, Branch>;
 }
 
-/** Tells whether a path equals one of the roots or lies below it, in time that grows with the path alone. */
+/** Returns a test for whether a path is equal to or below one of the roots. Its cost depends only on the path. */
 export function inside(roots: readonly string[]): (path: string) => boolean {
   const tree: Branch = { isRoot: false, below: new Map() };
   for (const root of roots) {
@@ -27,12 +27,12 @@ export function inside(roots: readonly string[]): (path: string) => boolean {
   };
 }
 
-/** A path in the one form that all its spellings have. */
+/** Normalizes a path. */
 export function plainPath(path: string): string {
   return segmentsOf(path).join('/') || '.';
 }
 
-/** `./src/a` and `src\a` are the same path as `src/a`; `.` alone is the whole work folder. */
+/** `./src/a` and `src\a` are equal to `src/a`; `.` is the whole work tree. */
 function segmentsOf(path: string): string[] {
   return path.split(/[/\\]/).filter(segment => segment !== '.');
 }

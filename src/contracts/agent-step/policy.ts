@@ -3,7 +3,7 @@ import { type Finding, must } from '../rule.ts';
 import { filledText, record, relativePath } from '../shape.ts';
 import { inside } from './paths.ts';
 
-/** The dimensions that have one value each, from the strictest to the loosest. */
+/** The dimensions with a single value, from strictest to loosest. */
 export const POSTURES = {
   execution_posture: ['read_only', 'workspace_write'],
   network_posture: ['deny', 'allow'],
@@ -15,8 +15,8 @@ export const POSTURE_NAMES = ['execution_posture', 'network_posture', 'approval_
 export const DIMENSIONS = [...POSTURE_NAMES, 'allowed_paths', 'forbidden_paths', 'forbidden_operations'] as const;
 
 /**
- * What the caller asks. A posture that is null or absent asks for the strictest; paths that are null or absent ask for
- * the whole work folder, and an empty list allows none.
+ * The policy that the caller requests. A null or absent posture means the strictest. Null or absent allowed_paths mean the
+ * whole work tree; an empty list allows none.
  */
 export const requestedPolicyShape = record({
   execution_posture: z.optional(z.nullable(z.enum(POSTURES.execution_posture))),
@@ -28,7 +28,7 @@ export const requestedPolicyShape = record({
   policy_reference: z.optional(z.nullable(filledText())),
 });
 
-/** What was enforced. Here every dimension is decided. */
+/** The enforced policy, with all dimensions set. */
 export const effectivePolicyShape = record({
   execution_posture: z.enum(POSTURES.execution_posture),
   network_posture: z.enum(POSTURES.network_posture),
@@ -39,7 +39,6 @@ export const effectivePolicyShape = record({
   policy_reference: z.optional(z.nullable(filledText())),
 });
 
-/** What a rule asks of the keys of both. */
 export const POLICY_ASKS = [
   'execution_posture is read_only or workspace_write',
   'network_posture is deny or allow',
@@ -52,20 +51,19 @@ export const POLICY_ASKS = [
 export type RequestedPolicy = z.infer<typeof requestedPolicyShape>;
 export type EffectivePolicy = z.infer<typeof effectivePolicyShape>;
 
-/** Where the effective policy allows more than was requested. */
+/** Finds where the effective policy is looser than the requested one. */
 export function* loosened(requested: RequestedPolicy, effective: EffectivePolicy): Generator<Finding> {
   for (const dimension of POSTURE_NAMES) {
     const fromStrict: readonly string[] = POSTURES[dimension];
     const asked = requested[dimension] ?? POSTURES[dimension][0];
     if (fromStrict.indexOf(effective[dimension]) > fromStrict.indexOf(asked)) {
-      yield must(`effective.${dimension}`, 'is looser than what was requested');
+      yield must(`effective.${dimension}`, 'is looser than requested');
     }
   }
 
   const isRequested = inside(requested.allowed_paths ?? ['.']);
   for (const [index, path] of effective.allowed_paths.entries()) {
-    if (!isRequested(path))
-      yield must(`effective.allowed_paths[${index}]`, 'lies outside all paths that were requested');
+    if (!isRequested(path)) yield must(`effective.allowed_paths[${index}]`, 'is outside the requested paths');
   }
 
   const isForbidden = inside(effective.forbidden_paths);
@@ -76,7 +74,7 @@ export function* loosened(requested: RequestedPolicy, effective: EffectivePolicy
   const operations = new Set(effective.forbidden_operations);
   for (const [index, operation] of (requested.forbidden_operations ?? []).entries()) {
     if (!operations.has(operation)) {
-      yield must('effective.forbidden_operations', `must hold requested.forbidden_operations[${index}]`);
+      yield must('effective.forbidden_operations', `must include requested.forbidden_operations[${index}]`);
     }
   }
 }

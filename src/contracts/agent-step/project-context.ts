@@ -3,7 +3,7 @@ import { type Finding, must } from '../rule.ts';
 import { contentHashText, count, record, relativePath } from '../shape.ts';
 import { ASKS } from './words.ts';
 
-/** The project's instructions for agents, as files of the commit that the agent worked on. */
+/** Instruction files for agents in the commit that the agent worked on. */
 export const projectContextShape = record({
   state: z.enum(['offered', 'left_out']),
   total: count(),
@@ -12,24 +12,23 @@ export const projectContextShape = record({
 
 export type ProjectContextNote = z.infer<typeof projectContextShape>;
 
-/** How many files are listed. */
 export const CONTEXT_FILES_MAX = 200;
 
 export const PROJECT_CONTEXT_ASKS = [
   'project_context, if present, has state, total and files; each file has path, sha256 and bytes',
-  'state is offered (the program of the agent was set up to read these files) or left_out',
+  "state is offered (the agent's program was configured to read these files) or left_out",
   'path is a relative path',
   ...ASKS.relativePath,
-  `files lists all, or the first ${CONTEXT_FILES_MAX}`,
-  'total is 0 where state is left_out',
+  `files lists all files, up to ${CONTEXT_FILES_MAX}`,
+  'total is 0 if state is left_out',
 ];
 
 export function* doubtProjectContext(context: ProjectContextNote | undefined): Generator<Finding> {
   if (!context) return;
   const { state, total, files } = context;
   if (files.length !== Math.min(total, CONTEXT_FILES_MAX))
-    yield must('project_context.files', 'is not as long as its total asks for');
-  if (state === 'left_out' && total !== 0) yield must('project_context.total', 'must be 0 where it was left out');
+    yield must('project_context.files', `must list all files, up to ${CONTEXT_FILES_MAX}`);
+  if (state === 'left_out' && total !== 0) yield must('project_context.total', 'must be 0 if state is "left_out"');
 }
 
 export const PROJECT_CONTEXT_EXAMPLE: ProjectContextNote = {

@@ -1,14 +1,14 @@
-/** How much of a text of the agent's a line of the transcript holds; what is cut is still whole in the native stream. */
+/** The limit on an agent's text in a transcript line. The native stream keeps the full text. */
 export const TEXT_BYTES_MAX = 64 * 1024;
 
-/** A text of the agent's, as much of it as a line of the transcript holds. */
+/** A text, possibly truncated. */
 export interface Clipped {
   readonly text: string;
-  /** How long it was, where it was cut. */
+  /** The original length, if truncated. */
   readonly bytes_total?: number;
 }
 
-/** What a line of an agent's own stream says, in words that are the same for every agent. */
+/** An event in an agent's stream, in a form common to all agents. */
 export type AgentEvent =
   | { readonly kind: 'message'; readonly role: 'assistant' | 'user'; readonly body: Clipped }
   | { readonly kind: 'thinking'; readonly body: Clipped }
@@ -16,11 +16,10 @@ export type AgentEvent =
       readonly kind: 'tool_call';
       readonly call: string;
       readonly tool: string;
-      /** The input as JSON. */
       readonly input: Clipped;
-      /** What it runs, if it runs a command. */
+      /** The command it runs, if any. */
       readonly command?: Clipped;
-      /** The file that it is about, as the agent named it. */
+      /** The file it concerns, as named by the agent. */
       readonly path?: string;
     }
   | {
@@ -42,7 +41,7 @@ export type AgentEvent =
   | { readonly kind: 'final'; readonly ok: boolean; readonly body: Clipped | null }
   | { readonly kind: 'note'; readonly level: 'info' | 'warning' | 'error'; readonly text: string };
 
-/** What an agent says it has used. Null where it does not say. */
+/** The usage that an agent reports. Null if not reported. */
 export interface AgentUsage {
   readonly turns: number | null;
   readonly input_tokens: number | null;
@@ -51,18 +50,18 @@ export interface AgentUsage {
   readonly cost_usd: number | null;
 }
 
-/** A line of the normalised transcript. */
+/** A line of the normalized transcript. */
 export type TranscriptLine = {
   readonly schema_version: 'transcript-line.v1';
-  /** From 1, without a gap. */
+  /** Consecutive, from 1. */
   readonly seq: number;
   /** Milliseconds from the start of the agent to the arrival of the native line. */
   readonly at_ms: number;
-  /** Which line of the native stream it was made of, from 1. */
+  /** The line of the native stream that it came from, from 1. */
   readonly native_line: number;
 } & AgentEvent;
 
-/** Why a step ended as it did. */
+/** Why a step ended. */
 export const REASONS = [
   'ok',
   'auth_missing',
@@ -93,7 +92,7 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number];
 
-/** Reasons that say nothing of the agent: its model could not be asked, or the machine or the caller ended the run. */
+/** Reasons that are not the agent's fault: the model was unavailable, or the machine or the caller ended the run. */
 export const NOT_OF_THE_AGENT: ReadonlySet<Reason> = new Set<Reason>([
   'auth_missing',
   'api_error',
@@ -104,79 +103,78 @@ export const NOT_OF_THE_AGENT: ReadonlySet<Reason> = new Set<Reason>([
   'runner_failed',
 ]);
 
-/** What one line of the native stream means for whoever watches the agent. */
+/** The meaning of one line of the native stream. */
 export interface LineReading {
   readonly events: readonly AgentEvent[];
   /**
-   * `progress`: the agent got on; `alive`: it is there, and did not; `terminal`: it has said its last line; `kill`: it must
-   * not go on.
+   * `progress`: the agent made progress. `alive`: it is alive without progress. `terminal`: this was its last line. `kill`: it
+   * must be stopped.
    */
   readonly sign?: 'progress' | 'alive' | 'terminal' | 'kill';
-  /** With `kill`. */
+  /** Only with `kill`. */
   readonly reason?: Reason;
 }
 
-/** A tool call that was not allowed. */
 export interface Denial {
   readonly tool: string;
   readonly call: string | null;
   readonly reason: string;
-  /** The file it was about, as the agent named it. */
+  /** The file it concerns, as named by the agent. */
   readonly path: string | null;
-  /** It would have reached for the network. */
+  /** The call needed the network. */
   readonly isNetwork: boolean;
-  /** It asks the user, and nobody is there to answer. */
+  /** The call asks the user, but the run is unattended. */
   readonly isQuestion?: true;
-  /** The agent denied nothing: a tool failed, and its output or its path says why. */
+  /** Not reported by the agent, but inferred from the output or path of a failed tool. */
   readonly fromOutput?: true;
   readonly native_line: number;
 }
 
-/** All that the stream of an agent said, once it is over. */
+/** The result of reading the whole stream. */
 export interface AgentReading {
-  /** Its last line, if there was one: whether it tells of success, and its own word for the reason. */
+  /** The final line, if any: whether it reports success, and the agent's word for the reason. */
   readonly terminal: { readonly ok: boolean; readonly word: string } | null;
   readonly finalText: string | null;
-  /** What went wrong by the agent's own account. */
+  /** The failure that the agent reports. */
   readonly failure: { readonly reason: Reason; readonly status: number | null; readonly detail: string } | null;
   readonly denials: readonly Denial[];
-  /** How many denials there were; only the first ones are listed. */
+  /** The total number of denials; only the first ones are listed. */
   readonly denialCount: number;
   readonly usage: AgentUsage;
   readonly session: string | null;
   readonly model: string | null;
   readonly lines: {
     readonly total: number;
-    /** Of a type that nobody here knows. They are kept, and mean nothing. */
+    /** Of unknown type. Kept but ignored. */
     readonly unknown: number;
     /** Not JSON, or not UTF-8. */
     readonly broken: number;
-    /** Longer than a line may be. They are kept as far as the stream is, and mean nothing. */
+    /** Longer than the line limit. Kept as far as the stream is, but ignored. */
     readonly oversized: number;
   };
 }
 
-/** What is known when the program has ended, besides its stream. */
+/** Facts about the ended program besides its stream. */
 export interface EndFacts {
-  /** The file in which some agents leave their last message. */
+  /** The content of the file in which some agents leave their last message. */
   readonly lastMessage: string | null;
 }
 
-/** A piece of what the model answers. */
+/** A piece of a model answer. */
 export interface ModelSpeech {
-  /** With it an answer begins. */
+  /** It starts an answer. */
   readonly isFirst: boolean;
-  /** How many answers had ended when this one began, without those that broke off. */
+  /** The number of answers that completed before this one started. */
   readonly answersBefore: number;
 }
 
 /** A pure fold over the native stream of one run. */
 export interface AgentReader {
-  /** A line without its line feed; null for one that was longer than a line may be. */
+  /** A line without its line feed; null for a line above the limit. */
   line(bytes: Uint8Array | null): LineReading;
-  /** What the door heard. It has no events, and changes nothing of the reading at the end. */
+  /** Model output seen by the model proxy. It yields no events and does not affect the final reading. */
   heard(speech: ModelSpeech): LineReading;
-  /** How many tool calls the agent waits for. */
+  /** The number of pending tool calls. */
   readonly inFlight: number;
   end(facts: EndFacts): AgentReading;
 }

@@ -2,7 +2,7 @@ import { type Finding, must } from '../rule.ts';
 import { type Reason, REASONS } from './reading.ts';
 import type { Termination } from './words.ts';
 
-/** Which reasons a termination can have. An error may have any but one. */
+/** The possible reasons for each termination. `error` allows any reason but `ok`. */
 const REASONS_OF: Readonly<Record<Exclude<Termination, 'error'>, readonly Reason[]>> = {
   completed: ['ok'],
   killed_timeout: ['wall_clock'],
@@ -10,15 +10,13 @@ const REASONS_OF: Readonly<Record<Exclude<Termination, 'error'>, readonly Reason
   killed_policy: ['denied_tool', 'prompt_detected', 'forbidden_path', 'forbidden_operation', 'protected_branch'],
 };
 
-/** What a rule asks of a reason beside its termination. */
 export const REASON_ASKS = [
   `reason is one of ${REASONS.join(', ')}`,
-  'reason is ok where termination is completed, and nowhere else',
+  'reason is ok if and only if termination is completed',
   'reason is wall_clock for killed_timeout, and stalled for killed_idle',
   'reason is denied_tool, prompt_detected, forbidden_path, forbidden_operation or protected_branch for killed_policy',
 ] as const;
 
-/** Five words say how a step ended; the reason says why, and must not say the contrary. */
 export function* doubtReason(ended: {
   readonly termination: Termination;
   readonly reason?: Reason | undefined;
@@ -26,5 +24,5 @@ export function* doubtReason(ended: {
   const { termination, reason } = ended;
   if (reason === undefined) return;
   const fits = termination === 'error' ? reason !== 'ok' : REASONS_OF[termination].includes(reason);
-  if (!fits) yield must('reason', `does not explain a step that ended as ${termination}`);
+  if (!fits) yield must('reason', `does not fit the termination "${termination}"`);
 }

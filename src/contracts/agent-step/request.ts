@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
-import { AG } from './invariants.ts';
+import { AG, versionOf } from './invariants.ts';
 import { POLICY_ASKS, requestedPolicyShape } from './policy.ts';
 import { ASKS, FAMILIES } from './words.ts';
 
@@ -19,12 +19,7 @@ export type AgentRequest = z.infer<typeof shape>;
 
 const rule = rulesFor<AgentRequest>();
 
-const version = rule({
-  ...AG.AG1,
-  asks: ['schema_version is "agent-request.v1"'],
-  fields: ['schema_version'],
-  breach: request => ({ ...request, schema_version: 'agent-request.v9' }),
-});
+const version = versionOf('agent-request.v1');
 
 const family = rule({
   ...AG.AG2,
@@ -35,11 +30,7 @@ const family = rule({
 
 const complete = rule({
   ...AG.AG3,
-  asks: [
-    'rendered_task_text is not blank',
-    'prompt_reference is null or a string that is not empty',
-    'should (must, when strict): no key is unknown',
-  ],
+  asks: ['rendered_task_text is not blank', 'prompt_reference is null or a string that is not empty', NO_UNKNOWN_KEYS],
   fields: ['rendered_task_text', 'prompt_reference'],
   breach: request => ({ ...request, rendered_task_text: ' \n' }),
 });
@@ -48,7 +39,7 @@ const paths = rule({
   ...AG.AG5,
   asks: [
     'working_directory is a relative path',
-    'allowed_paths and forbidden_paths of requested_policy, if given, hold relative paths',
+    'allowed_paths and forbidden_paths of requested_policy, if present, contain relative paths',
     ...ASKS.relativePath,
   ],
   fields: ['working_directory', 'requested_policy.allowed_paths[]', 'requested_policy.forbidden_paths[]'],
@@ -58,15 +49,15 @@ const paths = rule({
 const policy = rule({
   ...AG.AG9,
   asks: [
-    'requested_policy is an object, in which every key may be null or absent',
+    'requested_policy is an object in which every key may be null or absent',
     ...POLICY_ASKS,
-    'requested_policy holds no other key',
+    'requested_policy has no other keys',
   ],
   fields: ['requested_policy'],
-  // A misspelt limit, or a flag of one agent, would be obeyed by nobody; in a request that is more than a key too many.
+  // A violation even when not strict: a misspelled limit, or a flag of one agent, would not be enforced.
   *check({ requested_policy }) {
     if (Object.keys(requested_policy).some(key => !Object.hasOwn(requestedPolicyShape.shape, key))) {
-      yield must('requested_policy', 'holds a key that is no dimension of a policy, so that nobody would enforce it');
+      yield must('requested_policy', 'has a key that is not a policy dimension, so it would not be enforced');
     }
   },
   breach: request => ({ ...request, requested_policy: 'read-only' }),
@@ -92,7 +83,7 @@ const example: AgentRequest = {
 export const agentRequest: Contract = {
   name: 'agent-request',
   title: 'Agent request',
-  tells: 'What an agent is asked to do, where, and within which limits.',
+  tells: 'The task of an agent, its working directory and its policy.',
   source: 'Runner Contract (agent steps), section 3',
   version: { field: 'schema_version', value: 'agent-request.v1' },
   shape,
@@ -100,7 +91,7 @@ export const agentRequest: Contract = {
   unknownKeys: AG.AG3.id,
   programText: ['rendered_task_text'],
   beyond: [
-    'whether the task text was rendered to its end, or still holds the blanks of a template',
+    'whether the task text is fully rendered, without template placeholders',
     'whether an adapter and a sandbox on this machine can enforce the requested policy',
   ],
   bytesMax: 16 * MIB,

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { record, relativePath } from '../shape.ts';
-import { AG } from './invariants.ts';
+import { AG, versionOf } from './invariants.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
 import { ASKS, TERMINATIONS } from './words.ts';
@@ -20,12 +20,7 @@ export type AgentResult = z.infer<typeof shape>;
 
 const rule = rulesFor<AgentResult>();
 
-const version = rule({
-  ...AG.AG1,
-  asks: ['schema_version is "agent-result.v1"'],
-  fields: ['schema_version'],
-  breach: result => ({ ...result, schema_version: 'agent-result.v9' }),
-});
+const version = versionOf('agent-result.v1');
 
 const termination = rule({
   ...AG.AG4,
@@ -45,19 +40,19 @@ const paths = rule({
 const artifacts = rule({
   ...AG.AG7,
   asks: [
-    'transcript_path and final_response_path are not null where termination is completed',
+    'transcript_path and final_response_path are not null if termination is completed',
     'final_response_path differs from transcript_path, unless both are null',
-    'should (must, when strict): no key is unknown',
+    NO_UNKNOWN_KEYS,
   ],
   fields: [],
   reads: ['termination', 'transcript_path', 'final_response_path'],
   *check({ termination, transcript_path, final_response_path }) {
     if (transcript_path !== null && transcript_path === final_response_path) {
-      yield must('final_response_path', 'must not be the transcript: neither can stand in for the other');
+      yield must('final_response_path', 'must differ from transcript_path');
     }
     if (termination !== 'completed') return;
-    if (transcript_path === null) yield must('transcript_path', 'must not be null where the agent completed');
-    if (final_response_path === null) yield must('final_response_path', 'must not be null where the agent completed');
+    if (transcript_path === null) yield must('transcript_path', 'must not be null if the agent completed');
+    if (final_response_path === null) yield must('final_response_path', 'must not be null if the agent completed');
   },
   breach: result => ({ ...result, transcript_path: null }),
 });
@@ -73,7 +68,7 @@ const example: AgentResult = {
 export const agentResult: Contract = {
   name: 'agent-result',
   title: 'Agent result',
-  tells: 'How the agent ended, and where its transcript and its last words lie.',
+  tells: 'How the agent ended, and where its transcript and final response are.',
   source: 'Runner Contract (agent steps), section 4',
   version: { field: 'schema_version', value: 'agent-result.v1' },
   shape,
@@ -85,7 +80,7 @@ export const agentResult: Contract = {
   },
   beyond: [
     'whether the agent did what it was asked to do',
-    'whether the files it names hold the transcript and the last words of this run',
+    'whether the named files contain the transcript and final response of this run',
   ],
   bytesMax: 16 * MIB,
   example,

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 import { unsafePath } from '../../base/path.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { contentHashText, count, filledText, instant, record, relativePath } from '../shape.ts';
-import { AG } from './invariants.ts';
+import { AG, versionOf } from './invariants.ts';
 import { POSTURES } from './policy.ts';
 import { REASONS } from './reading.ts';
 import { doubtReason, REASON_ASKS } from './reason.ts';
-import { liesBefore } from './times.ts';
+import { startAndEnd } from './times.ts';
 import { ASKS, FAMILIES, TERMINATIONS } from './words.ts';
 
 const shape = record({
@@ -23,7 +23,7 @@ const shape = record({
   exit_code: z.nullable(count().check(z.lte(255))),
   termination: z.enum(TERMINATIONS),
   capture_format: z.enum(['ndjson', 'text']),
-  /** What the program says of itself, and whether its flags are known here. */
+  /** The version that the program reports, and whether Proctor was tested with it. */
   agent_version: z.optional(filledText()),
   untested_version: z.optional(z.boolean()),
   program_sha256: z.optional(contentHashText()),
@@ -34,7 +34,7 @@ const shape = record({
 
 export type RunnerMetadata = z.infer<typeof shape>;
 
-/** The one way in which each family is run: headless, and by which argument its command says so. */
+/** How each family runs unattended, and the arguments that select this mode. */
 const HEADLESS = {
   claude_cli: { mode: 'claude_print', asks: ['--print', '-p'], formats: ['ndjson', 'text'] },
   codex_cli: { mode: 'codex_exec', asks: ['exec'], formats: ['ndjson'] },
@@ -42,12 +42,7 @@ const HEADLESS = {
 
 const rule = rulesFor<RunnerMetadata>();
 
-const version = rule({
-  ...AG.AG1,
-  asks: ['schema_version is "runner-metadata.v1"'],
-  fields: ['schema_version'],
-  breach: metadata => ({ ...metadata, schema_version: 'runner-metadata.v9' }),
-});
+const version = versionOf('runner-metadata.v1');
 
 const family = rule({
   ...AG.AG2,
@@ -67,15 +62,15 @@ const termination = rule({
   ...AG.AG4,
   asks: [
     'termination is completed, error, killed_timeout, killed_idle or killed_policy',
-    'exit_code is a whole number from 0 to 255, or null',
-    'exit_code is 0 where termination is completed, or null if the agent was ended after it had said that it was done',
+    'exit_code is an integer from 0 to 255, or null',
+    'if termination is completed, exit_code is 0, or null if the agent was stopped after it had reported success',
     ...REASON_ASKS,
   ],
   fields: ['termination', 'exit_code', 'reason'],
-  // Not the other way round: an agent may exit with 0 after it was stopped, or without a transcript, which is an error.
+  // The reverse does not hold: an agent can exit with 0 after it was stopped, or without a transcript, which is an error.
   *check({ termination, exit_code, reason }) {
     if (termination === 'completed' && exit_code !== 0 && exit_code !== null)
-      yield must('exit_code', 'must be 0 or null where the agent completed');
+      yield must('exit_code', 'must be 0 or null if the agent completed');
     yield* doubtReason({ termination, reason });
   },
   breach: metadata => ({ ...metadata, exit_code: 1 }),
@@ -97,28 +92,18 @@ const paths = rule({
   breach: metadata => ({ ...metadata, working_directory: 'C:\\work' }),
 });
 
-const times = rule({
-  ...AG.AG12,
-  asks: ['started_at and ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
-  fields: ['started_at', 'ended_at'],
-  *check({ started_at, ended_at }) {
-    if (liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
-  },
-  breach: metadata => ({ ...metadata, ended_at: '2026-04-03T10:14:59.999Z' }),
-});
-
 const invocation = rule({
   ...AG.AG13,
   asks: [
-    'command is a list of strings, at least one',
-    'command has, after its first entry, --print or -p for claude_cli, and exec for codex_cli',
+    'command is a list of strings, not empty',
+    'command includes, after its first entry, --print or -p for claude_cli, or exec for codex_cli',
     'prompt_reference is null or a string that is not empty',
     'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
-    'capture_format is ndjson, or for claude_cli text',
+    'capture_format is ndjson, or text for claude_cli only',
     'agent_version, session_id and model, if present, are not empty',
     'untested_version, if present, is true or false',
     'program_sha256, if present, is sha256: and 64 lower-case hexadecimal digits',
-    'should (must, when strict): no key is unknown',
+    NO_UNKNOWN_KEYS,
   ],
   fields: [
     'command',
@@ -135,10 +120,7 @@ const invocation = rule({
   *check({ command, capture_format, agent_family }) {
     const { asks, formats } = HEADLESS[agent_family];
     if (!asks.some(argument => command.includes(argument, 1))) {
-      yield must(
-        'command',
-        `must hold ${asks.map(ask => `"${ask}"`).join(' or ')}, for an agent runs headless or not at all`,
-      );
+      yield must('command', `must include ${asks.map(ask => `"${ask}"`).join(' or ')}, because agents run unattended`);
     }
     if (!formats.some(format => format === capture_format)) {
       yield must('capture_format', `must be "${formats[0]}" for this agent_family`);
@@ -171,19 +153,19 @@ const example: RunnerMetadata = {
 export const runnerMetadata: Contract = {
   name: 'runner-metadata',
   title: 'Runner metadata',
-  tells: 'How an agent was started, what it was free to approve, and how it ended.',
+  tells: 'How an agent was started, what it could approve, and how it ended.',
   source: 'Runner Contract (agent steps), sections 5 to 7',
   version: { field: 'schema_version', value: 'runner-metadata.v1' },
   fileNames: ['runner_metadata.json'],
   shape,
-  rules: [version, family, termination, paths, times, invocation],
+  rules: [version, family, termination, paths, startAndEnd, invocation],
   unknownKeys: AG.AG13.id,
-  // Arguments name files as the agent sees them, inside its sandbox.
+  // Arguments contain paths as seen inside the sandbox.
   programText: ['command', 'agent_version', 'session_id', 'model'],
   beyond: [
-    'whether this command was the one that ran',
-    'whether an argument holds the task, which agents are given on standard input',
-    'whether approval_posture is the one of the effective policy, which stands in the policy summary',
+    'whether this command actually ran',
+    'whether an argument contains the task, which belongs on standard input',
+    'whether approval_posture matches the effective policy in the policy summary',
   ],
   bytesMax: 16 * MIB,
   example,

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor, should } from '../rule.ts';
+import { must, rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
-import { AG } from './invariants.ts';
-import { liesBefore } from './times.ts';
+import { AG, versionOf } from './invariants.ts';
+import { isBefore } from './times.ts';
 import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, TERMINATIONS } from './words.ts';
 
 const shape = record({
@@ -31,12 +31,7 @@ export type Status = z.infer<typeof shape>;
 
 const rule = rulesFor<Status>();
 
-const version = rule({
-  ...AG.AG1,
-  asks: ['schema_version is "status.v1"'],
-  fields: ['schema_version'],
-  breach: status => ({ ...status, schema_version: 'status.v9' }),
-});
+const version = versionOf('status.v1');
 
 const family = rule({
   ...AG.AG2,
@@ -69,9 +64,9 @@ const times = rule({
   ],
   fields: ['started_at', 'updated_at', 'last_artifact_write'],
   *check({ started_at, updated_at, last_artifact_write }) {
-    if (liesBefore(updated_at, started_at)) yield must('updated_at', 'lies before started_at');
-    if (last_artifact_write && liesBefore(last_artifact_write, started_at)) {
-      yield must('last_artifact_write', 'lies before started_at');
+    if (isBefore(updated_at, started_at)) yield must('updated_at', 'is before started_at');
+    if (last_artifact_write && isBefore(last_artifact_write, started_at)) {
+      yield must('last_artifact_write', 'is before started_at');
     }
   },
   breach: status => ({ ...status, updated_at: '2026-04-03T10:14:58.119Z' }),
@@ -84,16 +79,16 @@ const complete = rule({
     'current_step_id, last_completed_step_id and last_route_target are names or null',
     ...ASKS.name,
     'active_opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK, STOP or null',
-    'active_attempt, if present, is a whole number from 1 up, or null',
-    'elapsed_seconds, if present, is a number from 0 up, or null',
+    'active_attempt, if present, is a positive integer or null',
+    'elapsed_seconds, if present, is a non-negative number or null',
     'blocking_reason and operator_note, if present, are strings or null',
-    'termination is null where lifecycle_state is running or waiting',
-    'termination is completed where lifecycle_state is completed',
-    'termination is neither null nor completed where lifecycle_state is failed',
-    'active_opcode is null where lifecycle_state is completed or failed',
+    'termination is null if lifecycle_state is running or waiting',
+    'termination is completed if lifecycle_state is completed',
+    'termination is neither null nor completed if lifecycle_state is failed',
+    'active_opcode is null if lifecycle_state is completed or failed',
     'active_runner_family is null unless active_opcode is RUN_AGENT',
-    'should: blocking_reason is a string that is not empty where lifecycle_state is blocked',
-    'should (must, when strict): no key is unknown',
+    'should: blocking_reason is a non-empty string if lifecycle_state is blocked',
+    NO_UNKNOWN_KEYS,
   ],
   fields: [
     'lifecycle_state',
@@ -110,18 +105,18 @@ const complete = rule({
   *check({ lifecycle_state, termination, active_opcode, active_runner_family, blocking_reason }) {
     const hasEnded = lifecycle_state === 'completed' || lifecycle_state === 'failed';
     const isAlive = lifecycle_state === 'running' || lifecycle_state === 'waiting';
-    if (isAlive && termination !== null) yield must('termination', 'must be null while the run goes on');
+    if (isAlive && termination !== null) yield must('termination', 'must be null while the run is active');
     if (hasEnded && termination === null) yield must('termination', 'must not be null once the run has ended');
     else if (hasEnded && (termination === 'completed') !== (lifecycle_state === 'completed')) {
-      yield must('lifecycle_state', 'contradicts termination: only one of them says that the run succeeded');
+      yield must('lifecycle_state', 'contradicts termination: only one of them is "completed"');
     }
 
     if (hasEnded && active_opcode !== null) yield must('active_opcode', 'must be null once the run has ended');
     if (active_runner_family !== null && active_opcode !== 'RUN_AGENT') {
-      yield must('active_runner_family', 'must be null where no RUN_AGENT step is active');
+      yield must('active_runner_family', 'must be null unless a RUN_AGENT step is active');
     }
     if (lifecycle_state === 'blocked' && !blocking_reason)
-      yield should('blocking_reason', 'should say what the run is blocked by');
+      yield should('blocking_reason', 'should say what blocks the run');
   },
   breach: status => ({ ...status, termination: 'completed' }),
 });
@@ -151,13 +146,13 @@ const example: Status = {
   elapsed_seconds: 151.88,
   last_artifact_write: '2026-04-03T10:15:00.000Z',
   blocking_reason: null,
-  operator_note: 'Started by hand before the release.',
+  operator_note: 'Started manually before the release.',
 };
 
 export const status: Contract = {
   name: 'status',
   title: 'Status',
-  tells: 'Where a run stands now, and how it ended if it did.',
+  tells: 'The current state of a run, and how it ended if it has.',
   source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
   version: { field: 'schema_version', value: 'status.v1' },
   fileNames: ['status.json'],
@@ -165,7 +160,7 @@ export const status: Contract = {
   rules: [version, family, termination, paths, times, complete, identified],
   unknownKeys: AG.AG15.id,
   programText: ['blocking_reason', 'operator_note'],
-  beyond: ['whether the program that wrote it is still alive', 'whether it is the newest'],
+  beyond: ['whether the program that wrote it is still alive', 'whether it is the latest status'],
   bytesMax: MIB,
   example,
 };

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { type Finding, must, rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { contentHashText, count, instant, matching, record, relativePath } from '../shape.ts';
-import { AG } from './invariants.ts';
-import { liesBefore } from './times.ts';
+import { AG, versionOf } from './invariants.ts';
+import { startAndEnd } from './times.ts';
 import { ASKS, nameText, OPCODE_OF, OPCODES, OUTCOMES, OUTCOMES_OF, PLURAL_ROLES, ROLES, type Role } from './words.ts';
 
 const shape = record({
@@ -21,7 +21,7 @@ const shape = record({
   artifacts: z.array(
     record({
       role: z.enum(ROLES),
-      /** Together with digest and size missing only for last words that were never said. */
+      /** path, sha256 and size_bytes are absent only for a missing final response. */
       path: z.optional(relativePath()),
       media_type: matching(/^[A-Za-z]+\/[A-Za-z0-9.+-]+(?:; ?[A-Za-z]+=[^;\s]+)*$/, 'a media type such as text/plain'),
       required: z.boolean(),
@@ -36,20 +36,15 @@ export type StepManifest = z.infer<typeof shape>;
 
 const rule = rulesFor<StepManifest>();
 
-const version = rule({
-  ...AG.AG1,
-  asks: ['schema_version is "step-manifest.v1"'],
-  fields: ['schema_version'],
-  breach: manifest => ({ ...manifest, schema_version: 'step-manifest.v9' }),
-});
+const version = versionOf('step-manifest.v1');
 
 const termination = rule({
   ...AG.AG4,
   asks: [
-    'termination of a RUN_AGENT or RUN_VALIDATION is completed, error, killed_timeout, killed_idle or killed_policy',
-    'termination of an EVALUATE is success, partial, blocked, unsafe, needs_human or error',
-    'termination of a GATE is gate_approved, gate_rejected, gate_timed_out or error',
-    'termination of a ROLLBACK is completed or error, that of a STOP completed',
+    'termination of RUN_AGENT and RUN_VALIDATION is completed, error, killed_timeout, killed_idle or killed_policy',
+    'termination of EVALUATE is success, partial, blocked, unsafe, needs_human or error',
+    'termination of GATE is gate_approved, gate_rejected, gate_timed_out or error',
+    'termination of ROLLBACK is completed or error; that of STOP is completed',
   ],
   fields: ['termination'],
   reads: ['opcode'],
@@ -75,13 +70,13 @@ const roles = rule({
   ...AG.AG6,
   asks: [
     'role of an artifact is one that its step may have',
-    'policy_summary, workspace_diff and workspace_status stand in any step',
-    'runner_transcript, runner_final_response and runner_metadata stand in a RUN_AGENT alone',
-    'validation_report, validation_stdout and validation_stderr stand in a RUN_VALIDATION alone',
-    'harness_fixture, harness_screenshot and harness_trace stand in a RUN_VALIDATION alone',
-    'planner_decision stands in an EVALUATE alone, gate_request and gate_outcome in a GATE alone',
-    'role stands only once in artifacts, unless it begins with harness_',
-    'path stands only once in artifacts',
+    'policy_summary, workspace_diff and workspace_status may occur in any step',
+    'runner_transcript, runner_final_response and runner_metadata occur only in RUN_AGENT',
+    'validation_report, validation_stdout and validation_stderr occur only in RUN_VALIDATION',
+    'harness_fixture, harness_screenshot and harness_trace occur only in RUN_VALIDATION',
+    'planner_decision occurs only in EVALUATE; gate_request and gate_outcome occur only in GATE',
+    'role is unique in artifacts unless it starts with harness_',
+    'path is unique in artifacts',
   ],
   fields: ['artifacts[].role'],
   reads: ['artifacts[].path', 'opcode'],
@@ -89,13 +84,14 @@ const roles = rule({
     const seen = { roles: new Set<Role>(), paths: new Set<string>() };
     for (const [index, { role, path }] of artifacts.entries()) {
       const owner = OPCODE_OF[role] ?? opcode;
-      if (owner !== opcode) yield must(`artifacts[${index}].role`, `belongs to a ${owner} step, and this is ${opcode}`);
+      if (owner !== opcode)
+        yield must(`artifacts[${index}].role`, `belongs to a ${owner} step, but this step is ${opcode}`);
       if (seen.roles.has(role) && !PLURAL_ROLES.has(role)) {
-        yield must(`artifacts[${index}].role`, 'stands here twice, but a step has only one');
+        yield must(`artifacts[${index}].role`, 'is a duplicate');
       }
       seen.roles.add(role);
       if (path === undefined) continue;
-      if (seen.paths.has(path)) yield must(`artifacts[${index}].path`, 'has a role already, and a file has only one');
+      if (seen.paths.has(path)) yield must(`artifacts[${index}].path`, 'is a duplicate: a file has only one role');
       seen.paths.add(path);
     }
   },
@@ -108,26 +104,29 @@ const roles = rule({
 const required = rule({
   ...AG.AG7,
   asks: [
-    'artifacts is a list, in which required and, if present, important are true or false',
-    'artifacts of a RUN_AGENT hold a runner_transcript, a runner_final_response, a runner_metadata and a policy_summary',
-    'required is true for what must be there',
-    'path is there, unless role is runner_final_response and termination is not completed',
-    'should: artifacts of a RUN_AGENT hold a workspace_diff',
+    'artifacts is a list; required and, if present, important are booleans',
+    'artifacts of RUN_AGENT include runner_transcript, runner_final_response, runner_metadata and policy_summary',
+    'required is true for these roles',
+    'path is present unless role is runner_final_response and termination is not completed',
+    'should: artifacts of RUN_AGENT include workspace_diff',
   ],
   fields: ['artifacts', 'artifacts[].required', 'artifacts[].important'],
   reads: ['opcode', 'termination', 'artifacts[].role', 'artifacts[].path'],
   *check({ artifacts, opcode, termination }) {
     for (const [index, { role, path }] of artifacts.entries()) {
       if (path !== undefined) continue;
-      // An empty transcript is a file; of last words that were never said there is none.
+      // An empty transcript is still a file, but a missing final response has none.
       if (role !== 'runner_final_response') yield must(`artifacts[${index}].path`, 'is missing');
       else if (termination === 'completed')
-        yield must(`artifacts[${index}].path`, 'is missing, and the agent completed');
+        yield must(`artifacts[${index}].path`, 'is missing although the agent completed');
     }
     if (opcode !== 'RUN_AGENT') return;
     for (const role of OF_AN_AGENT) yield* needed(role, artifacts);
     if (!artifacts.some(({ role }) => role === 'workspace_diff')) {
-      yield should('artifacts', 'should hold a workspace_diff: what an agent says is checked against what it changed');
+      yield should(
+        'artifacts',
+        'should include workspace_diff, to check what the agent claims against what it changed',
+      );
     }
   },
   breach: ({ artifacts, ...rest }) => ({
@@ -141,12 +140,12 @@ const evidence = rule({
   asks: [
     'evidence_summary has references and notes',
     'references is a list; each entry has role and path, and may have summary, all strings',
-    'references name only a role and a path that one artifact has together',
+    'each reference has the role and path of one artifact',
     'notes is a list of strings',
-    'media_type is one such as text/plain, with or without parameters',
+    'media_type is a media type such as text/plain, with or without parameters',
     'sha256 is sha256: and 64 lower-case hexadecimal digits',
-    'size_bytes is a whole number from 0 up',
-    'sha256 and size_bytes are there exactly where path is',
+    'size_bytes is a non-negative integer',
+    'sha256 and size_bytes are present if and only if path is',
   ],
   fields: ['evidence_summary', 'artifacts[].media_type', 'artifacts[].sha256', 'artifacts[].size_bytes'],
   reads: ['artifacts[].role', 'artifacts[].path'],
@@ -155,13 +154,13 @@ const evidence = rule({
       for (const key of ['sha256', 'size_bytes'] as const) {
         const isThere = artifact[key] !== undefined;
         if (isThere === (artifact.path !== undefined)) continue;
-        yield must(`artifacts[${index}].${key}`, isThere ? 'is that of no file: path is missing' : 'is missing');
+        yield must(`artifacts[${index}].${key}`, isThere ? 'must be absent without path' : 'is missing');
       }
     }
     const known = new Set(artifacts.flatMap(({ role, path }) => (path === undefined ? [] : [`${role} ${path}`])));
     for (const [index, { role, path }] of references.entries()) {
       if (!known.has(`${role} ${path}`)) {
-        yield must(`evidence_summary.references[${index}]`, 'names a role and a path that no artifact has');
+        yield must(`evidence_summary.references[${index}]`, 'does not match the role and path of any artifact');
       }
     }
   },
@@ -171,39 +170,28 @@ const evidence = rule({
   }),
 });
 
-const times = rule({
-  ...AG.AG12,
-  asks: ['started_at and ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
-  fields: ['started_at', 'ended_at'],
-  *check({ started_at, ended_at }) {
-    if (liesBefore(ended_at, started_at)) yield must('ended_at', 'lies before started_at');
-  },
-  breach: manifest => ({ ...manifest, ended_at: '2026-04-03T10:14:59.999Z' }),
-});
-
 const identified = rule({
   ...AG.AG16,
   asks: [
     'step_id is a name',
     ...ASKS.name,
     'opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
-    'should (must, when strict): no key is unknown',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['step_id', 'opcode'],
   breach: manifest => ({ ...manifest, step_id: '..' }),
 });
 
-/** What every agent leaves, however it ended. */
+/** Required for every agent step, however it ended. */
 const OF_AN_AGENT = ['runner_transcript', 'runner_final_response', 'runner_metadata', 'policy_summary'] as const;
 
-/** The role must be there, and must not be marked as one that the step could do without. */
+/** The role must exist and be marked as required. */
 function* needed(role: Role, artifacts: StepManifest['artifacts']): Generator<Finding> {
   const index = artifacts.findIndex(artifact => artifact.role === role);
-  if (index < 0) yield must('artifacts', `must hold a ${role}`);
+  if (index < 0) yield must('artifacts', `must include ${role}`);
   else if (!artifacts[index]?.required) yield must(`artifacts[${index}].required`, `must be true for ${role}`);
 }
 
-/** An agent that completed, with all that a reader may ask for. */
 const example: StepManifest = {
   schema_version: 'step-manifest.v1',
   step_id: 'implement',
@@ -272,14 +260,14 @@ const example: StepManifest = {
 export const stepManifest: Contract = {
   name: 'step-manifest',
   title: 'Step manifest',
-  tells: 'What one step did, how it ended, and which file holds the evidence of each role.',
+  tells: 'What one step did, how it ended, and which file contains the evidence of each role.',
   source: 'Runner Contract (agent steps), sections 5, 7 and 8',
   version: { field: 'schema_version', value: 'step-manifest.v1' },
   shape,
-  rules: [version, termination, paths, roles, required, evidence, times, identified],
+  rules: [version, termination, paths, roles, required, evidence, startAndEnd, identified],
   unknownKeys: AG.AG16.id,
   programText: ['evidence_summary.references[].summary', 'evidence_summary.notes'],
-  /** From evidence/steps/<step>/ to the folder of the run. */
+  /** Claims are relative to the run folder; the document is in evidence/steps/<step>/. */
   claimsFrom: 3,
   listsItsFolder: true,
   *claims({ artifacts }: StepManifest): Generator<Claim> {
@@ -289,9 +277,9 @@ export const stepManifest: Contract = {
     }
   },
   beyond: [
-    'whether the files hold what their roles promise',
+    'whether the files contain what their roles promise',
     'whether the step did more than its evidence shows',
-    'whether termination is the one that the runner metadata and the result state',
+    'whether termination matches the runner metadata and the result',
   ],
   bytesMax: 16 * MIB,
   example,

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
-import { type Finding, must, rulesFor } from '../rule.ts';
+import { type Finding, must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { between, count, filledText, record } from '../shape.ts';
 import { type AgentEvent, TEXT_BYTES_MAX } from './reading.ts';
 
@@ -53,7 +53,7 @@ const shape = record({
 
 type Line = z.infer<typeof shape>;
 
-/** What a line has besides its place: what it must have, what it may, and what of that may be null. */
+/** The keys of a kind: required, optional, and those that may be null. */
 interface Keys {
   readonly must: readonly Detail[];
   readonly may?: readonly Detail[];
@@ -99,10 +99,10 @@ const version = rule({
 const place = rule({
   id: 'TR2',
   title: 'Place Told',
-  why: 'Who doubts a line looks for what it was made of: the native line, and the moment at which that came.',
+  why: 'A reader can check a line against the native line it came from, and its time.',
   asks: [
-    'seq and native_line are whole numbers from 1 up',
-    'at_ms, from the start of the agent, is a whole number from 0 up',
+    'seq and native_line are positive integers',
+    'at_ms, the milliseconds since the agent started, is a non-negative integer',
   ],
   fields: ['seq', 'at_ms', 'native_line'],
   breach: line => ({ ...line, seq: 0 }),
@@ -111,12 +111,12 @@ const place = rule({
 const kind = rule({
   id: 'TR3',
   title: 'Kind Complete',
-  why: 'A line that lacks what its kind tells, or tells what another kind does, is understood by everyone differently.',
+  why: 'A line with missing or foreign keys for its kind is ambiguous.',
   asks: [
     'kind is message, thinking, tool_call, tool_result, file_change, denial, retry, usage, final or note',
     ...Object.entries(KEYS).map(([kind, keys]) => `${kind} has ${sentenceOf(keys)}`),
     'a line has no key of another kind',
-    'should (must, when strict): no key is unknown',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['kind'],
   reads: DETAILS,
@@ -135,10 +135,10 @@ const kind = rule({
 const texts = rule({
   id: 'TR4',
   title: 'Texts Bounded',
-  why: 'An agent says as much as it likes; a transcript that shows the head of each text, and how long it was, stays readable.',
+  why: 'Agent output has no size limit; a transcript stays readable if it keeps the start and the length of each text.',
   asks: [
-    'body, input, command and output have text, of at most 64 KiB',
-    'where a text was cut, bytes_total is how many bytes it had, more than are there',
+    'body, input, command and output have text, at most 64 KiB',
+    'bytes_total is present if text was truncated, and is the original number of bytes',
   ],
   fields: CLIPPED,
   *check(line) {
@@ -146,9 +146,9 @@ const texts = rule({
       const clipped = line[key];
       if (!clipped) continue;
       const bytes = Buffer.byteLength(clipped.text);
-      if (bytes > TEXT_BYTES_MAX) yield must(`${key}.text`, `is longer than ${TEXT_BYTES_MAX} bytes`);
+      if (bytes > TEXT_BYTES_MAX) yield must(`${key}.text`, `must be at most ${TEXT_BYTES_MAX} bytes`);
       if (clipped.bytes_total !== undefined && clipped.bytes_total <= bytes) {
-        yield must(`${key}.bytes_total`, 'must be more than the bytes that are there');
+        yield must(`${key}.bytes_total`, 'must exceed the number of bytes in text');
       }
     }
   },
@@ -158,10 +158,10 @@ const texts = rule({
 const calls = rule({
   id: 'TR5',
   title: 'Calls Named',
-  why: 'A result is worth something only beside the call that it answers.',
+  why: 'A result means something only together with its call.',
   asks: [
-    'call, tool and path are not empty, and of at most 4 KiB; call is null for a denial that belongs to no call',
-    'ok is true or false, and exit_code a whole number, or null where the agent tells none',
+    'call, tool and path are not empty and at most 4 KiB; call is null for a denial without a call',
+    'ok is a boolean; exit_code is an integer, or null if not reported',
     'change is add, update or delete',
   ],
   fields: [...NAMES, 'ok', 'exit_code', 'change'],
@@ -172,11 +172,11 @@ const calls = rule({
 const words = rule({
   id: 'TR6',
   title: 'Words Bounded',
-  why: 'Why something happened is told in a sentence; the whole of it stands in the native stream.',
+  why: 'A short reason is enough here; the native stream keeps the full text.',
   asks: [
     'role is assistant or user, and level is info, warning or error',
     'reason, message and text are strings of at most 4 KiB',
-    'attempt is a whole number from 0 up or null, and status, of an HTTP answer, is from 100 to 599 or null',
+    'attempt is a non-negative integer or null; status is an HTTP status from 100 to 599, or null',
   ],
   fields: [...SENTENCES, 'role', 'level', 'attempt', 'status'],
   check: line => overlong(line, SENTENCES),
@@ -186,10 +186,10 @@ const words = rule({
 const usage = rule({
   id: 'TR7',
   title: 'Usage Told',
-  why: 'What an agent does not tell is null; 0 would say that it used nothing.',
+  why: 'A value that the agent does not report is null; 0 would mean that it used nothing.',
   asks: [
-    'usage has turns, input_tokens, cached_input_tokens and output_tokens, whole numbers from 0 up or null',
-    'usage has cost_usd, a number from 0 up or null',
+    'usage has turns, input_tokens, cached_input_tokens and output_tokens, each a non-negative integer or null',
+    'usage has cost_usd, a non-negative number or null',
   ],
   fields: ['usage'],
   breach: line => ({ ...line, usage: { turns: -1 } }),
@@ -200,13 +200,13 @@ function* overlong<Key extends string>(
   keys: readonly Key[],
 ): Generator<Finding> {
   for (const key of keys) {
-    if (Buffer.byteLength(line[key] ?? '') > WORD_BYTES_MAX) yield must(key, `is longer than ${WORD_BYTES_MAX} bytes`);
+    if (Buffer.byteLength(line[key] ?? '') > WORD_BYTES_MAX) yield must(key, `must be at most ${WORD_BYTES_MAX} bytes`);
   }
 }
 
 const WORD_BYTES_MAX = 4096;
 
-/** What a kind has, in words. */
+/** The keys of a kind, for its ask. */
 function sentenceOf({ must: needed, may = [] }: Keys): string {
   return may.length === 0 ? listed(needed) : `${listed(needed)}, and may have ${listed(may)}`;
 }
@@ -230,14 +230,13 @@ const example: Line = {
 export const transcriptLine: Contract = {
   name: 'transcript-line',
   title: 'Transcript Line',
-  tells:
-    'One thing that an agent said or did, in words that are the same for every agent; a line of transcript.ndjson.',
+  tells: 'One action or message of an agent, in a form common to all agents; a line of transcript.ndjson.',
   source: 'Runner Contract (agent steps), section 6, as lines of the run folder',
   version: { field: 'schema_version', value: 'transcript-line.v1' },
   shape,
   rules: [version, place, kind, texts, calls, words, usage],
   unknownKeys: 'TR3',
-  /** All that is told is the agent's own word, and it may name any file. */
+  /** These keys contain the agent's words, which may name any file. */
   programText: [...CLIPPED, ...NAMES, ...SENTENCES],
   beyond: ['whether lines before or after it are missing', 'whether the agent did what it said'],
   bytesMax: MIB,

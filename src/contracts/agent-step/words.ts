@@ -4,12 +4,10 @@ export const FAMILIES = ['claude_cli', 'codex_cli'] as const;
 
 export type Family = (typeof FAMILIES)[number];
 
-/** How a program can end, whatever it was asked to do. */
 export const TERMINATIONS = ['completed', 'error', 'killed_timeout', 'killed_idle', 'killed_policy'] as const;
 
 export type Termination = (typeof TERMINATIONS)[number];
 
-/** What can go against a policy. */
 export const VIOLATION_CLASSES = [
   'native_policy_block',
   'forbidden_path',
@@ -25,14 +23,14 @@ const PLANNER_STATUSES = ['success', 'partial', 'blocked', 'unsafe', 'needs_huma
 
 const GATE_OUTCOMES = ['gate_approved', 'gate_rejected', 'gate_timed_out'] as const;
 
-/** Every word with which a step of some kind can end. */
+/** The terminations of all kinds of steps. */
 export const OUTCOMES = [...TERMINATIONS, ...PLANNER_STATUSES, ...GATE_OUTCOMES] as const;
 
 export const OPCODES = ['RUN_AGENT', 'RUN_VALIDATION', 'EVALUATE', 'GATE', 'ROLLBACK', 'STOP'] as const;
 
 export type Opcode = (typeof OPCODES)[number];
 
-/** With which words a step may end. A planner or a gate that breaks down before it decides ends in an error, too. */
+/** The terminations of each kind of step. A planner or gate that fails before it decides ends in an error. */
 export const OUTCOMES_OF: Readonly<Record<Opcode, readonly (typeof OUTCOMES)[number][]>> = {
   RUN_AGENT: TERMINATIONS,
   RUN_VALIDATION: TERMINATIONS,
@@ -42,7 +40,7 @@ export const OUTCOMES_OF: Readonly<Record<Opcode, readonly (typeof OUTCOMES)[num
   STOP: ['completed'],
 };
 
-/** The canonical roles, under which evidence is found. */
+/** The roles under which evidence is stored. */
 export const ROLES = [
   'runner_transcript',
   'runner_final_response',
@@ -63,7 +61,7 @@ export const ROLES = [
 
 export type Role = (typeof ROLES)[number];
 
-/** Roles of one kind of step: a runner never brings a decision, and a gate no transcript. Any step may have the others. */
+/** Roles that only one kind of step may have. Any step may have the others. */
 export const OPCODE_OF: Readonly<Partial<Record<Role, Opcode>>> = {
   runner_transcript: 'RUN_AGENT',
   runner_final_response: 'RUN_AGENT',
@@ -79,19 +77,19 @@ export const OPCODE_OF: Readonly<Partial<Record<Role, Opcode>>> = {
   harness_trace: 'RUN_VALIDATION',
 };
 
-/** Roles that a step may have many files of. */
+/** Roles that may have several files in one step. */
 export const PLURAL_ROLES: ReadonlySet<Role> = new Set(['harness_fixture', 'harness_screenshot', 'harness_trace']);
 
-/** The name of a run or a step. It becomes the name of a folder, so it is kept plain. */
+/** The name of a run or step, which is also a folder name. */
 export const nameText = () =>
   matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of at most 100 letters, digits, dots, dashes and underscores');
 
-/** What a rule asks of a form that many keys have, after it said which keys have it. */
+/** Asks for formats that many keys share. A rule lists its keys first. */
 export const ASKS = {
-  name: ['a name is at most 100 ASCII letters, digits, dots, dashes and underscores, first a letter or digit'],
-  instant: ['an instant is in UTC, such as 2026-01-06T12:00:00.000Z, with at most milliseconds, at a time that exists'],
+  name: ['a name is 1 to 100 ASCII letters, digits, dots, dashes and underscores, and starts with a letter or digit'],
+  instant: ['an instant is a valid time in UTC, such as 2026-01-06T12:00:00.000Z, with at most millisecond precision'],
   relativePath: [
-    'a path is not empty, and begins with no slash, backslash, drive or ~',
-    'a path has no .. and nothing empty between slashes or backslashes, and no control character',
+    'a path is not empty, and does not start with a slash, backslash, drive or ~',
+    'a path has no .., no empty segment and no control character',
   ],
 } as const;

@@ -6,14 +6,14 @@ import { firstRepeated } from '../lists.ts';
 import { type Finding, must } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, relativePath, wordyText } from '../shape.ts';
 
-/** How much of a run its case lists; `total` counts all. */
+/** The limits on listed entries. `total` counts all. */
 export const VIOLATIONS_LISTED_MAX = 100;
 export const CHANGED_LISTED_MAX = 1_000;
 
-/** What Proctor saw of the run in which an agent's program worked on a case. */
+/** What Proctor observed of the agent run that answered a case. */
 export const agentRunShape = record({
   run_id: nameText(),
-  /** Of evidence/seal.json of that run, so that it cannot be exchanged. */
+  /** The hash of the run's evidence/seal.json, which identifies the run. */
   seal_sha256: contentHashText(),
   termination: z.enum(TERMINATIONS),
   reason: z.enum(REASONS),
@@ -28,14 +28,14 @@ export const agentRunShape = record({
       }),
     ),
   }),
-  /** Reasons to look at the run, which are no verdict. */
+  /** Reasons to review the run. A flag is not a verdict. */
   flags: z.array(
     record({
       flag: matching(/^[a-z][a-z_]{0,63}$/, 'a name in lower case, such as needs_review'),
       message: wordyText(),
     }),
   ),
-  /** What became of the work tree; null where Proctor could not look. */
+  /** The changes to the work tree; null if unknown. */
   changes: z.nullable(
     record({
       files: record({
@@ -44,7 +44,7 @@ export const agentRunShape = record({
           record({
             path: relativePath(),
             change: z.enum(['add', 'update', 'delete']),
-            /** Null where the diff does not show it. */
+            /** Null if the diff does not show it. */
             added: z.nullable(count()),
             removed: z.nullable(count()),
           }),
@@ -53,7 +53,7 @@ export const agentRunShape = record({
       added: z.nullable(count()),
       removed: z.nullable(count()),
       commits: z.nullable(count()),
-      /** Of the diff in the folder of the run. */
+      /** The hash of the diff in the run folder. */
       diff_sha256: contentHashText(),
     }),
   ),
@@ -63,36 +63,36 @@ export type AgentRunNote = z.infer<typeof agentRunShape>;
 
 export const AGENT_RUN_ASKS = [
   "agent_run, if present, has run_id, the name of the agent's run, and seal_sha256, the hash of its evidence/seal.json",
-  'run_id is that of the last attempt, where it names one',
+  'run_id equals that of the last attempt, if it has one',
   `termination is ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,
   ...REASON_ASKS,
   'violations has total and listed; each entry has class and hard, and may have operation and path',
   `class is ${VIOLATION_CLASSES.slice(0, -1).join(', ')} or ${VIOLATION_CLASSES.at(-1)}`,
-  'no violation is hard where termination is completed',
-  'flags is a list; each entry has flag, a name in lower case that stands once, and message, which is not blank',
+  'no violation is hard if termination is completed',
+  'flags is a list; each entry has flag, a unique lower-case name, and message, not blank',
   'changes is null, or has files, added, removed, commits and diff_sha256',
   'files has total and listed; each entry has path, change (add, update or delete), added and removed',
-  'added, removed and commits are whole numbers from 0 up, or null where unknown',
-  'no list is longer than its total, and none shorter unless it has 1,000 files or 100 violations',
+  'added, removed and commits are non-negative integers, or null if unknown',
+  'each list has total entries, up to 1,000 files and 100 violations',
 ] as const;
 
-/** What is wrong with a run that has its shape; `attempted` is the run that the last attempt names. */
+/** Checks a run; `attempted` is the run_id of the last attempt. */
 export function* agentRunFindings(run: AgentRunNote, attempted: string | undefined): Generator<Finding> {
   const { run_id, termination, reason, violations, flags, changes } = run;
   if (attempted !== undefined && attempted !== run_id)
-    yield must('agent_run.run_id', 'is not that of the last attempt');
+    yield must('agent_run.run_id', 'differs from that of the last attempt');
   for (const { path, message } of doubtReason({ termination, reason })) yield must(`agent_run.${path}`, message);
   if (termination === 'completed' && violations.listed.some(({ hard }) => hard))
-    yield must('agent_run.violations', 'hold a hard one, and the run completed');
+    yield must('agent_run.violations', 'must not include a hard one if the run completed');
   const repeated = firstRepeated(flags.map(({ flag }) => flag));
-  if (repeated !== undefined) yield must(`agent_run.flags[${repeated}].flag`, 'is that of an earlier entry');
+  if (repeated !== undefined) yield must(`agent_run.flags[${repeated}].flag`, 'is a duplicate');
   if (violations.listed.length !== Math.min(violations.total, VIOLATIONS_LISTED_MAX))
-    yield must('agent_run.violations.listed', 'is not as long as its total asks for');
+    yield must('agent_run.violations.listed', `must list all violations, up to ${VIOLATIONS_LISTED_MAX}`);
   if (changes && changes.files.listed.length !== Math.min(changes.files.total, CHANGED_LISTED_MAX))
-    yield must('agent_run.changes.files.listed', 'is not as long as its total asks for');
+    yield must('agent_run.changes.files.listed', `must list all files, up to ${CHANGED_LISTED_MAX}`);
 }
 
-/** An agent that was denied a write, changed another file, and completed. */
+/** The agent was denied a write, changed another file, and completed. */
 export const agentRunExample: AgentRunNote = {
   run_id: 'agent_20260106_120015_4f1c9a7be210',
   seal_sha256: 'sha256:a1b2c442a8fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8aa',

@@ -4,7 +4,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA } from './invariants.ts';
+import { AA, versionOf } from './invariants.ts';
 import { ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
 
 const assetsManifestShape = record({
@@ -28,20 +28,14 @@ type AssetsManifest = z.infer<typeof assetsManifestShape>;
 const rule = rulesFor<AssetsManifest>();
 
 const rules = [
-  rule({
-    ...AA.schemaVersion,
-    asks: ['schema_version is "assets-manifest.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: manifest => ({ ...manifest, schema_version: 'assets-manifest.v2' }),
-  }),
+  versionOf('assets-manifest.v1'),
   rule({
     ...AA.portablePaths,
-    asks: ['href is a relative path', ...ASKS.portablePath, 'should: href begins with assets/'],
+    asks: ['href is a relative path', ...ASKS.portablePath, 'should: href starts with assets/'],
     fields: ['items[].href'],
     *check({ items }) {
       for (const [index, { href }] of items.entries()) {
-        if (!href.startsWith('assets/'))
-          yield should(`items[${index}].href`, 'should begin with assets/, as it does in cases');
+        if (!href.startsWith('assets/')) yield should(`items[${index}].href`, 'should start with assets/, as in cases');
       }
     },
     breach: withFirstItem({ href: 'assets/../../outside.txt' }),
@@ -60,14 +54,14 @@ const rules = [
       'items is a list',
       'asset_id is not empty',
       'kind is full_body, failure_meta, full_payload, retrieval_snippets or other',
-      'size_bytes is a whole number from 0 up',
-      'asset_id and href are those of one item only',
+      'size_bytes is a non-negative integer',
+      'asset_id and href are unique',
     ],
     fields: ['generated_at', 'items'],
     *check({ items }) {
       for (const key of ['asset_id', 'href'] as const) {
         const repeated = firstRepeated(items.map(item => item[key].replace(/(?<=^|\/)\.\//g, '')));
-        if (repeated !== undefined) yield must(`items[${repeated}].${key}`, 'is that of an earlier item');
+        if (repeated !== undefined) yield must(`items[${repeated}].${key}`, 'is a duplicate');
       }
     },
     breach: manifest => ({ ...manifest, items: manifest.items.map(item => ({ ...item, asset_id: 'asset' })) }),
@@ -116,22 +110,24 @@ const example: AssetsManifest = {
 export const assetsManifest: Contract = {
   name: 'assets-manifest',
   title: 'List of assets',
-  tells: 'Which files lie in assets/, to which case they belong, how large they are and what they hash to.',
+  tells: 'The files in assets/, with their case, size and hash.',
   source: 'Agent Artifact Contract v1, section 7.2',
   version: { field: 'schema_version', value: 'assets-manifest.v1' },
   shape: assetsManifestShape,
   rules,
   unknownKeys: AA.schemaVersion.id,
   claims: claimsOf,
-  beyond: ['whether the list is complete, beyond the folder it lies in', 'whether an asset holds what its kind says'],
-  /** The manifest lies in assets/; its hrefs, as those of the cases, begin there. */
+  beyond: [
+    'whether the list is complete, unless the folder is verified as well',
+    'whether an asset contains what its kind says',
+  ],
+  /** The manifest is in assets/, but its hrefs are relative to the run folder, like all others. */
   claimsFrom: 1,
   listsItsFolder: true,
   bytesMax: 16 * MIB,
   example,
 };
 
-/** The list itself lies in assets/, but its hrefs start, like all others, in the folder of the run. */
 function* claimsOf({ items }: AssetsManifest): Generator<Claim> {
   for (const [index, { href, size_bytes, sha256 }] of items.entries()) {
     const claim = { at: `items[${index}].href`, file: href, bytes: size_bytes };

@@ -1,6 +1,6 @@
 import type { CaseArtifact } from './case-shape.ts';
 
-/** A case whose agent answered, on the second attempt. */
+/** Answered on the second attempt. */
 export const caseExample: CaseArtifact = {
   schema_version: 'case.v1',
   case_id: 'refund-small',
@@ -78,7 +78,7 @@ export const caseExample: CaseArtifact = {
   },
 };
 
-/** A case whose agent answered with an error, and whose answer was too long to be kept whole. */
+/** Answered with an HTTP error whose body was truncated. */
 export const caseFailureExample: CaseArtifact = {
   schema_version: 'case.v1',
   case_id: 'refund-large',

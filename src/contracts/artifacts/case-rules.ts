@@ -4,25 +4,20 @@ import { caseFailureExample } from './case-examples.ts';
 import { type CaseArtifact, hrefsIn } from './case-shape.ts';
 import { contentFits, eventsOf } from './events.ts';
 import { identifiersIn, refFindings } from './evidence-refs.ts';
-import { AA } from './invariants.ts';
+import { AA, versionOf } from './invariants.ts';
 import { ASKS, pathFault } from './words.ts';
 
 const rule = rulesFor<CaseArtifact>();
 
 export const caseRules = [
-  rule({
-    ...AA.schemaVersion,
-    asks: ['schema_version is "case.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: artifact => ({ ...artifact, schema_version: 'case.v2' }),
-  }),
+  versionOf('case.v1'),
   rule({
     ...AA.portablePaths,
     asks: [
       'payload_asset_href of a tool_result and snippets_asset_href of a retrieval, if present, are links',
-      'full_body_saved_to and full_body_meta_saved_to, of a failure unless null, of an attempt if present, are links',
-      'id of evidence of kind asset is a link, if it begins with assets/',
-      'links are relative paths that begin with assets/',
+      'full_body_saved_to and full_body_meta_saved_to of a failure (unless null) or an attempt (if present) are links',
+      'id of evidence of kind asset is a link if it contains a slash or backslash',
+      'links are relative paths that start with assets/',
       ...ASKS.portablePath,
     ],
     fields: [
@@ -41,7 +36,7 @@ export const caseRules = [
       for (const { at, href } of hrefsIn(artifact)) {
         const fault = pathFault(href);
         if (fault) yield must(at, `must be a relative path, but ${fault}`);
-        else if (!href.startsWith('assets/')) yield must(at, 'must begin with assets/');
+        else if (!href.startsWith('assets/')) yield must(at, 'must start with assets/');
       }
     },
     breach: () => failedWith({ full_body_saved_to: '/etc/passwd' }),
@@ -49,8 +44,8 @@ export const caseRules = [
   rule({
     ...AA.fullBodies,
     asks: [
-      'body_snippet and full_body_saved_to are strings or null, and so is full_body_meta_saved_to, if present',
-      'full_body_saved_to is not null where body_snippet is not',
+      'body_snippet and full_body_saved_to are strings or null, and so is full_body_meta_saved_to if present',
+      'full_body_saved_to is not null if body_snippet is not null',
     ],
     fields: [
       'runner_failure.body_snippet',
@@ -59,7 +54,7 @@ export const caseRules = [
     ],
     *check({ runner_failure: failure }) {
       if (failure && failure.body_snippet !== null && failure.full_body_saved_to === null) {
-        yield must('runner_failure.full_body_saved_to', 'must name the body that body_snippet was taken from');
+        yield must('runner_failure.full_body_saved_to', 'must name the body of body_snippet');
       }
     },
     breach: () => failedWith({ full_body_saved_to: null }),
@@ -86,7 +81,7 @@ export const caseRules = [
       ...ASKS.caseId,
       'version is baseline or new',
       'workflow_id, if present, is a string',
-      'agent_fields, if present, is an object: what the agent said beyond the contract',
+      'agent_fields, if present, is an object with what the agent said beyond the contract',
     ],
     fields: ['case_id', 'version', 'workflow_id', 'agent_fields'],
     breach: artifact => ({ ...artifact, case_id: 'evaluation' }),
@@ -95,8 +90,8 @@ export const caseRules = [
     ...AA.oneVariant,
     asks: [
       'status is ok or runner_error',
-      'proposed_actions, events and final_output are all there where status is ok, else none',
-      'runner_failure is there exactly where status is runner_error',
+      'proposed_actions, events and final_output are all present if status is ok, and all absent otherwise',
+      'runner_failure is present if and only if status is runner_error',
     ],
     fields: ['status'],
     *check(artifact) {
@@ -104,8 +99,8 @@ export const caseRules = [
       for (const key of [...RESPONSE, 'runner_failure']) {
         const belongs = (key === 'runner_failure') === (status === 'runner_error');
         const isThere = Object.hasOwn(artifact, key);
-        if (belongs && !isThere) yield must(key, `is missing, and belongs to a case whose status is "${status}"`);
-        if (!belongs && isThere) yield must(key, `does not belong to a case whose status is "${status}"`);
+        if (belongs && !isThere) yield must(key, `is missing although status is "${status}"`);
+        if (!belongs && isThere) yield must(key, `must be absent if status is "${status}"`);
       }
     },
     breach: artifact => ({ ...artifact, runner_failure: caseFailureExample.runner_failure }),
@@ -114,17 +109,17 @@ export const caseRules = [
     ...AA.attempts,
     asks: [
       'attempts, if present, is a list',
-      'attempt is 1 in the first, and one more in each that follows',
+      'attempt counts from 1 without gaps',
       'started_at is an instant',
       ...ASKS.isoTime,
-      'latency_ms, if present, is a number from 0 up',
+      'latency_ms, if present, is a non-negative number',
       'outcome is ok or runner_error',
-      'error_class is there exactly where outcome is runner_error',
+      'error_class is present if and only if outcome is runner_error',
       'idempotency_key and run_id, if present, are not empty; note, if present, is a string',
-      'http_status, if present, is a whole number from 100 to 999',
-      'runner_failure.attempt is the number of attempts, where they are listed',
-      'should: outcome of the last attempt is status',
-      'should: error_class of the last attempt is runner_failure.class',
+      'http_status, if present, is an integer from 100 to 999',
+      'runner_failure.attempt is the number of attempts, if attempts is present',
+      'should: outcome of the last attempt equals status',
+      'should: error_class of the last attempt equals runner_failure.class',
     ],
     fields: ['attempts'],
     reads: ['status', 'runner_failure.attempt', 'runner_failure.class'],
@@ -134,10 +129,10 @@ export const caseRules = [
         const at = `attempts[${index}]`;
         if (attempt !== index + 1) yield must(`${at}.attempt`, `must be ${index + 1}, is ${attempt}`);
         if (outcome === 'ok' && error_class !== undefined) {
-          yield must(`${at}.error_class`, 'belongs to an attempt that failed');
+          yield must(`${at}.error_class`, 'must be absent if outcome is "ok"');
         }
         if (outcome === 'runner_error' && error_class === undefined) {
-          yield must(`${at}.error_class`, 'is missing from an attempt that failed');
+          yield must(`${at}.error_class`, 'is missing although outcome is "runner_error"');
         }
       }
       if (runner_failure && runner_failure.attempt !== attempts.length) {
@@ -149,9 +144,9 @@ export const caseRules = [
       const last = attempts.at(-1);
       const at = `attempts[${attempts.length - 1}]`;
       if (last && last.outcome !== status) {
-        yield should(`${at}.outcome`, 'is the last one and should agree with status');
+        yield should(`${at}.outcome`, 'should equal status, because it is the last attempt');
       } else if (last?.error_class && runner_failure && last.error_class !== runner_failure.class) {
-        yield should(`${at}.error_class`, 'is the last one and should agree with runner_failure.class');
+        yield should(`${at}.error_class`, 'should equal runner_failure.class, because it is the last attempt');
       }
     },
     breach: ({ attempts = [], ...artifact }) => ({ ...artifact, attempts: attempts.slice(1) }),
@@ -161,7 +156,7 @@ export const caseRules = [
     asks: [
       'final_output has content_type and content',
       'content_type is text or json',
-      'content is a string where content_type is text, and an object where it is json',
+      'content is a string if content_type is text, and an object if it is json',
       'output_hash, if present, is a string',
       'redactions_applied, if present, is a list of strings',
     ],
@@ -188,16 +183,16 @@ export const caseRules = [
     asks: [
       'evidence_refs is a list',
       'kind is tool_result, retrieval_doc, event or asset',
-      'call_id stands in a tool_result, doc_id in a retrieval_doc, id in an event or asset, and nowhere else',
+      'a tool_result has call_id, a retrieval_doc has doc_id, and an event or asset has id; none has another of these',
       'call_id, doc_id and id are not empty',
-      'call_id is that of a tool_call or tool_result among the events',
-      'doc_id is among the doc_ids of a retrieval',
-      'id of kind event is that of an event, or its place: events[0] for the first',
+      'call_id is that of a tool_call or tool_result event',
+      'doc_id is among the doc_ids of a retrieval event',
+      'id of kind event is the id or the index of an event, such as events[0]',
     ],
     fields: ['proposed_actions[].evidence_refs'],
     reads: ['events[].type', 'events[].call_id', 'events[].doc_ids', 'events[].id'],
     *check({ proposed_actions = [], events = [] }) {
-      // Most cases propose nothing, and what nobody refers to need not be gathered.
+      // Most cases have no evidence, so skip collecting identifiers.
       if (!proposed_actions.some(({ evidence_refs }) => evidence_refs.length > 0)) return;
       const known = identifiersIn(events);
       for (const [action, { evidence_refs }] of proposed_actions.entries()) {
@@ -212,22 +207,22 @@ export const caseRules = [
     ...AA.events,
     asks: [
       'events is a list; each entry has type, a string, and ts, a number',
-      'type may be another than those below, and then all other keys are free',
+      'other types than those below are allowed, with any other keys',
       'tool_call has call_id and tool, not empty, and args, an object',
       'tool_call may have action_id, not empty, risk_level, as in AA14, and risk_tags, a list of strings',
-      'tool_result has call_id, not empty, status, ok or error, and latency_ms, a number from 0 up',
+      'tool_result has call_id, not empty, status (ok or error), and latency_ms, a non-negative number',
       'tool_result may have action_id, not empty, and payload_summary, a string or an object',
-      'retrieval has query, a string, and doc_ids, a list of strings that are not empty',
+      'retrieval has query, a string, and doc_ids, a list of non-empty strings',
       'retrieval may have snippets_hashes, a list of strings',
       'final_output has content_type and content, as in AA13',
-      'id, if present in an event of these four types, is not empty',
+      'id of an event of these four types, if present, is not empty',
       'should: call_id of a tool_result is that of a tool_call',
     ],
     fields: ['events'],
     *check({ events = [] }) {
       const called = new Set([...eventsOf('tool_call', events)].map(([, { call_id }]) => call_id));
       for (const [index, { call_id }] of eventsOf('tool_result', events)) {
-        if (!called.has(call_id)) yield should(`events[${index}].call_id`, 'is that of no tool_call');
+        if (!called.has(call_id)) yield should(`events[${index}].call_id`, 'matches no tool_call');
       }
       for (const [index, output] of eventsOf('final_output', events)) yield* contentFits(output, `events[${index}]`);
     },
@@ -240,20 +235,20 @@ export const caseRules = [
     ...AA.runnerFailure,
     asks: [
       'runner_failure has class, url, attempt, body_snippet and full_body_saved_to',
-      'attempt is a whole number from 0 up',
-      'timeout_ms and latency_ms, if present, are numbers from 0 up',
-      'status, if present, is a whole number from 100 to 999',
+      'attempt is a non-negative integer',
+      'timeout_ms and latency_ms, if present, are non-negative numbers',
+      'status, if present, is an integer from 100 to 999',
       'status_text, error_name and error_message, if present, are strings',
-      'status is there where class is http_error',
-      'should: timeout_ms is there where class is timeout',
+      'status is present if class is http_error',
+      'should: timeout_ms is present if class is timeout',
     ],
     fields: ['runner_failure'],
     *check({ runner_failure: failure }) {
       if (failure?.class === 'http_error' && failure.status === undefined) {
-        yield must('runner_failure.status', 'is missing, and an http_error has one');
+        yield must('runner_failure.status', 'is missing although class is "http_error"');
       }
       if (failure?.class === 'timeout' && failure.timeout_ms === undefined) {
-        yield should('runner_failure.timeout_ms', 'is missing, and a timeout has one');
+        yield should('runner_failure.timeout_ms', 'is missing although class is "timeout"');
       }
     },
     breach: () => failedWith({ status: '503' }),
@@ -281,7 +276,7 @@ export const caseRules = [
   }),
 ];
 
-/** What a response consists of, and a failure never has. */
+/** The keys of a response, which a failure never has. */
 const RESPONSE = ['proposed_actions', 'events', 'final_output'] as const satisfies readonly (keyof CaseArtifact)[];
 
 function failedWith(change: object) {

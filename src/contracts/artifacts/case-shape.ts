@@ -13,13 +13,13 @@ const attempt = record({
   latency_ms: z.optional(milliseconds()),
   outcome: outcome(),
   error_class: z.optional(errorClass()),
-  /** What an agent can tell a second sending by. */
+  /** Lets the agent recognize a retry. */
   idempotency_key: z.optional(filledText()),
   http_status: z.optional(z.int().check(z.gte(100), z.lte(999))),
-  /** The run of a script that answered. */
+  /** The run that answered, if the target is a script or an agent. */
   run_id: z.optional(filledText()),
   note: z.optional(z.string()),
-  /** How many ranges were masked in what was answered, by kind. */
+  /** The number of masked ranges in the answer, by kind. */
   masked: z.optional(z.record(z.string(), count())),
   full_body_saved_to: z.optional(z.string()),
   full_body_meta_saved_to: z.optional(z.string()),
@@ -45,7 +45,7 @@ const proposedAction = record({
 const runnerFailure = record({
   class: errorClass(),
   url: targetUrl(),
-  // Zero for a case that was given up before its first attempt.
+  // 0 if the case was abandoned before its first attempt.
   attempt: count(),
   timeout_ms: z.optional(milliseconds()),
   latency_ms: z.optional(milliseconds()),
@@ -58,7 +58,7 @@ const runnerFailure = record({
   full_body_meta_saved_to: z.optional(z.nullable(z.string())),
 });
 
-/** Both variants at once; AA11 tells which keys belong to which. */
+/** Covers both variants; AA11 says which keys belong to which. */
 export const caseShape = record({
   schema_version: z.literal('case.v1'),
   case_id: caseId(),
@@ -76,9 +76,9 @@ export const caseShape = record({
     }),
   ),
   runner_failure: z.optional(runnerFailure),
-  /** What the agent said beyond the contract, by the place where it said it; nothing of it is read as ours. */
+  /** What the agent said beyond the contract, by location. Proctor does not interpret it. */
   agent_fields: z.optional(anyObject()),
-  /** What Proctor saw of the agent's program that was asked. Absent where the target is none. */
+  /** What Proctor observed of the agent's run. Present only if the target is an agent. */
   agent_run: z.optional(agentRunShape),
 });
 
@@ -88,7 +88,7 @@ export type EvidenceRef = z.infer<typeof evidenceRef>;
 
 type Links = Pick<CaseArtifact, 'attempts' | 'events' | 'proposed_actions' | 'runner_failure'>;
 
-/** What a case says of the files in assets/. */
+/** The claims about files in assets/. */
 export function* claimsOf(document: Links): Generator<Claim> {
   for (const [action, { evidence_refs }] of (document.proposed_actions ?? []).entries()) {
     for (const [ref, { kind, id }] of evidence_refs.entries()) {
@@ -102,7 +102,7 @@ export function* claimsOf(document: Links): Generator<Claim> {
   }
 }
 
-/** Every link of a case into assets/, with the digest that stands beside it, as it stands there. */
+/** Every link into assets/, with its unmodified digest if it has one. */
 export function* hrefsIn({
   attempts = [],
   events = [],
@@ -131,7 +131,7 @@ export function* hrefsIn({
   }
 }
 
-/** Evidence names an asset by its href, or by an id that only the manifest of assets can resolve. */
+/** Evidence refers to an asset by its href, or by an id that only the assets manifest can resolve. */
 function isHref(id: string): boolean {
   return /[/\\]/.test(id);
 }

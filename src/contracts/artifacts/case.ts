@@ -7,7 +7,7 @@ import { AA } from './invariants.ts';
 export const caseArtifact: Contract = {
   name: 'case',
   title: 'Case of a suite',
-  tells: 'What an agent answered to one case and how it got there, or why there is no answer.',
+  tells: "An agent's answer to one case and its events, or why there is no answer.",
   source: 'Agent Artifact Contract v1, sections 4 to 6',
   version: { field: 'schema_version', value: 'case.v1' },
   shape: caseShape,
@@ -30,11 +30,11 @@ export const caseArtifact: Contract = {
   ],
   claims: claimsOf,
   beyond: [
-    'whether the document was written in one step, so that no reader ever saw half of it',
+    'whether the document was written atomically',
     'whether the body in assets/ is the one that was received',
     'whether the events happened as the agent reports them',
-    "whether the run that agent_run names is kept, and says the same, beyond the folder of the agent's runs",
-    'whether an asset that is named by its asset_id exists, beyond the folder it lies in',
+    "whether the run in agent_run exists and agrees, unless the folder of the agent's runs is verified as well",
+    'whether an asset named by its asset_id exists, unless the folder is verified as well',
   ],
   bytesMax: 16 * MIB,
   example: caseExample,

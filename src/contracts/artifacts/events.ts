@@ -5,13 +5,13 @@ import { digest, milliseconds } from './words.ts';
 
 export const riskLevel = () => z.enum(['high', 'medium', 'low', 'unknown']);
 
-/** What a response ends with, as an object of its own and as an event. */
+/** The final output, as a key of the response and as an event. */
 export const outputKeys = {
   content_type: z.enum(['text', 'json']),
   content: z.union([z.string(), anyObject()]),
 };
 
-/** An id of its own is additive: an event can always be addressed by its index. */
+/** `id` is optional: an event can also be addressed by its index. */
 const eventKeys = { ts: z.number(), id: z.optional(filledText()) };
 
 const toolCall = record({
@@ -48,11 +48,11 @@ const retrieval = record({
 
 const finalOutput = record({ type: z.literal('final_output'), ...eventKeys, ...outputKeys });
 
-/** Event types of a later version are ignored, so all their other keys are their own business. */
+/** Unknown event types are ignored, so their other keys are free. */
 const otherEvent = z.intersection(
   anyObject(),
   z.object({
-    type: matching(/^(?!(?:tool_call|tool_result|retrieval|final_output)$)/, 'a type that is not known'),
+    type: matching(/^(?!(?:tool_call|tool_result|retrieval|final_output)$)/, 'an unknown type'),
     ts: z.number(),
   }),
 );
@@ -63,7 +63,7 @@ export const event = z.union([toolCall, toolResult, retrieval, finalOutput, othe
 
 export type Event = z.infer<typeof event>;
 
-/** The events of one known type, each with its index in the whole list. */
+/** The events of one known type, each with its index in the full list. */
 export function* eventsOf<Type extends KnownType>(
   type: Type,
   events: readonly Event[],
@@ -77,16 +77,16 @@ function isOf<Type extends KnownType>(type: Type, event: Event): event is Extrac
   return event.type === type;
 }
 
-/** Text is a string and JSON an object. */
+/** Checks that text is a string and JSON an object. */
 export function* contentFits(
   { content_type, content }: z.infer<z.ZodMiniObject<typeof outputKeys>>,
   path: string,
 ): Generator<Finding> {
   const isText = typeof content === 'string';
   if (content_type === 'text' && !isText) {
-    yield must(`${path}.content`, 'must be a string where content_type is "text"');
+    yield must(`${path}.content`, 'must be a string if content_type is "text"');
   }
   if (content_type === 'json' && isText) {
-    yield must(`${path}.content`, 'must be an object where content_type is "json"');
+    yield must(`${path}.content`, 'must be an object if content_type is "json"');
   }
 }

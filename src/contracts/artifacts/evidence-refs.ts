@@ -2,10 +2,10 @@ import { type Finding, must } from '../rule.ts';
 import type { EvidenceRef } from './case-shape.ts';
 import { type Event, eventsOf } from './events.ts';
 
-/** Which key names the evidence, by its kind. */
+/** The identifying key of each kind of evidence. */
 const IDENTIFIER = { tool_result: 'call_id', retrieval_doc: 'doc_id', event: 'id', asset: 'id' } as const;
 
-/** Everything in a list of events that evidence can point to, by kind. */
+/** The identifiers in a list of events that evidence can refer to, by kind. */
 export function identifiersIn(
   events: readonly Event[],
 ): Record<'tool_result' | 'retrieval_doc' | 'event', ReadonlySet<unknown>> {
@@ -26,11 +26,11 @@ export function* refFindings(
   const identifier = IDENTIFIER[kind];
   for (const key of ['call_id', 'doc_id', 'id'] as const) {
     if (key !== identifier && ref[key] !== undefined) {
-      yield must(`${at}.${key}`, `does not belong to evidence of kind "${kind}"`);
+      yield must(`${at}.${key}`, `must be absent from evidence of kind "${kind}"`);
     }
   }
   const id = ref[identifier];
-  if (id === undefined) yield must(`${at}.${identifier}`, `is missing, and names evidence of kind "${kind}"`);
-  // Assets are not in the document: those with an href become claims, the rest only the folder can resolve.
-  else if (kind !== 'asset' && !known[kind].has(id)) yield must(`${at}.${identifier}`, 'is found in no event');
+  if (id === undefined) yield must(`${at}.${identifier}`, `is missing from evidence of kind "${kind}"`);
+  // Assets are outside the document: hrefs become claims, and other ids need the folder.
+  else if (kind !== 'asset' && !known[kind].has(id)) yield must(`${at}.${identifier}`, 'does not occur in any event');
 }

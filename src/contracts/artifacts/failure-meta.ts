@@ -3,10 +3,10 @@ import { placeOf } from '../../base/place.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { anyObject, count, record } from '../shape.ts';
-import { AA } from './invariants.ts';
+import { AA, versionOf } from './invariants.ts';
 import { ASKS, caseId, digest, errorClass, side } from './words.ts';
 
-/** Only the version is demanded: the contract recommends the rest, so what is absent is advice. */
+/** Only the version is required. The contract recommends the other keys, so a missing one is advice. */
 const failureMetaShape = record({
   schema_version: z.literal('failure-meta.v1'),
   case_id: z.optional(caseId()),
@@ -38,34 +38,28 @@ const RECOMMENDED = [
 const rule = rulesFor<FailureMeta>();
 
 const rules = [
-  rule({
-    ...AA.schemaVersion,
-    asks: ['schema_version is "failure-meta.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: meta => ({ ...meta, schema_version: 'failure-meta.v2' }),
-  }),
+  versionOf('failure-meta.v1'),
   rule({
     ...AA.fullBodies,
     asks: [
-      'bytes_written, if present, is a whole number from 0 up',
-      'bytes_total, if present, is a whole number from 0 up, or null',
-      'truncated, if present, is true or false; absent, it counts as false',
-      'bytes_written is there where truncated is true',
-      'truncated is true where bytes_written is less than bytes_total, and false where it is not, if both are known',
-      'should: bytes_written is not more than bytes_total',
+      'bytes_written, if present, is a non-negative integer',
+      'bytes_total, if present, is a non-negative integer or null',
+      'truncated, if present, is a boolean; default false',
+      'bytes_written is present if truncated is true',
+      'if both sizes are known, truncated is true if and only if bytes_written is less than bytes_total',
+      'should: bytes_written is at most bytes_total',
     ],
     fields: ['bytes_written', 'bytes_total', 'truncated'],
     *check({ bytes_written, bytes_total, truncated = false }) {
       if (bytes_written === undefined) {
-        if (truncated) yield must('bytes_written', 'is missing, and a cut body must say how much of it is left');
+        if (truncated) yield must('bytes_written', 'is missing although truncated is true');
         return;
       }
       if (typeof bytes_total !== 'number') return;
       const isCut = bytes_written < bytes_total;
-      if (isCut && !truncated)
-        yield must('truncated', 'must be true, because fewer bytes were written than there were');
-      if (!isCut && truncated) yield must('truncated', 'must be false, because no byte is lacking');
-      if (bytes_written > bytes_total) yield should('bytes_written', 'is more than bytes_total');
+      if (isCut && !truncated) yield must('truncated', 'must be true, because bytes_written is less than bytes_total');
+      if (!isCut && truncated) yield must('truncated', 'must be false, because no bytes are missing');
+      if (bytes_written > bytes_total) yield should('bytes_written', 'exceeds bytes_total');
     },
     breach: meta => ({ ...meta, truncated: false }),
   }),
@@ -87,20 +81,20 @@ const rules = [
       'content_type and encoding, if present, are strings or null',
       'headers, if present, is an object',
       'note, if present, is a string',
-      'should: case_id, version, class, content_type and encoding are there',
-      'should: bytes_written, bytes_total and truncated are there',
+      'should: case_id, version, class, content_type and encoding are present',
+      'should: bytes_written, bytes_total and truncated are present',
       'should: authorization, proxy-authorization, cookie and set-cookie are masked in headers',
       'should: x-api-key, api-key and x-auth-token are masked in headers',
-      'should: what is masked is empty, asterisks, or redacted, masked or removed, with or without brackets',
+      'should: a masked value is empty, asterisks, or redacted, masked or removed, with or without brackets',
     ],
     fields: ['content_type', 'encoding', 'headers', 'note'],
     *check(meta) {
       for (const key of RECOMMENDED) {
-        if (!Object.hasOwn(meta, key)) yield should(key, 'is missing, and is recommended');
+        if (!Object.hasOwn(meta, key)) yield should(key, 'is recommended but missing');
       }
       for (const [name, value] of Object.entries(meta.headers ?? {})) {
         if (SECRET_HEADER.test(name) && !(typeof value === 'string' && MASKED.test(value))) {
-          yield should(placeOf('headers', name), 'often carries credentials and should be masked');
+          yield should(placeOf('headers', name), 'often contains credentials and should be masked');
         }
       }
     },
@@ -114,7 +108,7 @@ const rules = [
   }),
 ];
 
-/** Anchored, so that a header's name is repeated in a path only if it is one of these. */
+/** Anchored, so that only these header names are repeated in a path. */
 const SECRET_HEADER = /^(?:authorization|proxy-authorization|cookie|set-cookie|x-api-key|api-key|x-auth-token)$/i;
 
 const MASKED = /^(?:\*+|\W*(?:redacted|masked|removed)\W*)?$/i;
@@ -131,13 +125,13 @@ const example: FailureMeta = {
   truncated: true,
   sha256: 'sha256:6b2f1c0e8d97a4535e0b7c1fd2a8964037be5f18c2d09a6e741b3f50c8d2e9a7',
   headers: { 'content-type': 'text/html; charset=utf-8', 'retry-after': '30', 'set-cookie': '[redacted]' },
-  note: 'The body was cut at max_body_bytes.',
+  note: 'The body was truncated at max_body_bytes.',
 };
 
 export const failureMeta: Contract = {
   name: 'failure-meta',
   title: 'Metadata of a saved body',
-  tells: 'What the body of a failed reply was, how much of it was kept, and what it hashes to.',
+  tells: 'The type of the body of a failed response, how much of it was kept, and its hash.',
   source: 'Agent Artifact Contract v1, section 6.2',
   version: { field: 'schema_version', value: 'failure-meta.v1' },
   shape: failureMetaShape,
@@ -146,8 +140,8 @@ export const failureMeta: Contract = {
   programText: ['content_type', 'encoding', 'headers'],
   beyond: [
     'whether the saved body is the one that was received',
-    'whether bytes_total was counted or only announced by the target',
-    'whether the headers hold a secret under a name of their own',
+    'whether bytes_total was counted, or only announced by the target',
+    'whether a custom header contains a secret',
   ],
   bytesMax: 16 * MIB,
   example,

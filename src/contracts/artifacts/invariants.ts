@@ -1,108 +1,114 @@
-/** The rules that the four documents of a suite share. Each document says which of its keys a rule is about. */
+import { type Rule, versionRule } from '../rule.ts';
+
+/** The rules that the four documents of a suite run share. Each document lists the keys that a rule applies to. */
 export const AA = {
   schemaVersion: {
     id: 'AA1',
     title: 'Schema Version',
-    why: 'A file that was copied out of its folder must still say by which rules it was meant.',
+    why: 'A file that was copied out of its folder must still say which rules apply to it.',
   },
   portablePaths: {
     id: 'AA2',
     title: 'Portable Paths',
-    why: 'A path that holds on one machine alone leads nowhere after the folder was copied, and may lead to a stranger.',
+    why: 'A path that is valid on one machine only breaks after the folder is copied, and may point to an unrelated file.',
   },
   fullBodies: {
     id: 'AA3',
     title: 'Full Bodies Preserved',
-    why: 'A snippet shows that something went wrong; only the body, or an honest account of its cut, shows what.',
+    why: 'A snippet shows that something went wrong. Only the body, or a record of its truncation, shows what.',
   },
   errorClasses: {
     id: 'AA4',
     title: 'Stable Error Classes',
-    why: 'Failures of two runs can be compared only if both name them with the same few words.',
+    why: 'Failures of two runs can be compared only if both use the same few classes.',
   },
   runIdentity: {
     id: 'AA5',
     title: 'Run Identified',
-    why: 'Evidence belongs to one run, one side, one moment and one runner, or it belongs to nobody.',
+    why: 'Evidence must identify its run, side, time and runner.',
   },
   targetAddress: {
     id: 'AA6',
     title: 'Target Without Credentials',
-    why: 'Artifacts are passed around, and a password inside an address would go with them.',
+    why: 'Artifacts are shared, and a password in a URL would be shared with them.',
   },
   selectedCases: {
     id: 'AA7',
     title: 'Selected Cases',
-    why: 'Every case id becomes a file name: it must be safe, and two cases must never share a file.',
+    why: 'A case id becomes a file name, so it must be safe and unique.',
   },
   runSettings: {
     id: 'AA8',
     title: 'Run Settings',
-    why: 'A difference between two runs may come from a setting instead of the agent.',
+    why: 'A setting, and not the agent, may cause a difference between two runs.',
   },
   runStats: {
     id: 'AA9',
     title: 'Stats Add Up',
-    why: 'Counts that contradict each other hide cases that were lost.',
+    why: 'Inconsistent counts hide lost cases.',
   },
   caseNamed: {
     id: 'AA10',
     title: 'Case Envelope',
-    why: 'A reader must know to which case and to which side a file belongs before reading the rest.',
+    why: 'A reader must know which case and side a file belongs to before reading the rest.',
   },
   oneVariant: {
     id: 'AA11',
     title: 'One Of Two Variants',
-    why: 'A case has a response or a failure; a file with both, or neither, says nothing.',
+    why: 'A case has either a response or a failure; a file with both or neither is meaningless.',
   },
   attempts: {
     id: 'AA12',
     title: 'Attempts Counted',
-    why: 'A success on the third attempt is another finding than a success on the first.',
+    why: 'Success on the third attempt is a different result from success on the first.',
   },
   finalOutput: {
     id: 'AA13',
     title: 'Final Output',
-    why: 'The answer is what cases are judged by, so its form must be certain.',
+    why: 'Cases are judged by the answer, so its form must be well defined.',
   },
   proposedActions: {
     id: 'AA14',
     title: 'Proposed Actions',
-    why: 'What an agent wants to do, and how risky that is, must be readable without knowing the agent.',
+    why: 'An agent’s proposed actions and their risk must be readable without knowing the agent.',
   },
   evidenceRefs: {
     id: 'AA15',
     title: 'Evidence Resolvable',
-    why: 'A reference that leads nowhere looks like proof and is none.',
+    why: 'A broken reference looks like proof but is none.',
   },
   events: {
     id: 'AA16',
     title: 'Events Well-Formed',
-    why: 'Two runs are compared event by event; types that nobody knows yet are skipped, known ones must be whole.',
+    why: 'Two runs are compared event by event. Unknown types are ignored, so known types must be complete.',
   },
   runnerFailure: {
     id: 'AA17',
     title: 'Runner Failure Structured',
-    why: 'A case that could not be run still has to tell what was tried and how that ended.',
+    why: 'A case that could not run must still record what was tried and how it ended.',
   },
   failureMeta: {
     id: 'AA18',
     title: 'Failure Metadata',
-    why: 'Without type and encoding a saved body is a heap of bytes, and its headers may carry secrets.',
+    why: 'A saved body is unreadable without its type and encoding, and its headers may contain secrets.',
   },
   assetsListed: {
     id: 'AA19',
     title: 'Assets Listed Once',
-    why: 'A list that names one asset twice, or two assets alike, cannot be looked up.',
+    why: 'Assets with the same id or href cannot be looked up.',
   },
   assetDigests: {
     id: 'AA20',
     title: 'Asset Digests',
-    why: 'A digest that cannot be computed again protects nothing.',
+    why: 'A malformed digest protects nothing.',
   },
   agentRun: {
     id: 'AA21',
     title: "Agent's Run Told",
-    why: 'An answer says what an agent claims. How its run ended, what it was denied and what it changed is what happened.',
+    why: 'The answer is what the agent claims. How its run ended, what was denied and what changed is what happened.',
   },
 } as const;
+
+export function versionOf(version: string): Rule {
+  return { ...versionRule(AA.schemaVersion.id, AA.schemaVersion.title, version, 'an artifact'), ...AA.schemaVersion };
+}

@@ -4,7 +4,7 @@ import { RUN_PROVENANCE_ASKS, runProvenance } from '../provenance.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA } from './invariants.ts';
+import { AA, versionOf } from './invariants.ts';
 import { ASKS, caseId, folderName, milliseconds, side, targetUrl, pathFault } from './words.ts';
 
 const runShape = record({
@@ -20,14 +20,14 @@ const runShape = record({
   repo_commit: z.optional(z.string()),
   dirty: z.optional(z.boolean()),
   node_version: z.optional(z.string()),
-  /** What the agent was made of, as whoever started the run, or its target, says. */
+  /** The components of the agent, as reported by the caller or the target. */
   provenance: z.optional(runProvenance),
   timeout_ms: z.optional(milliseconds()),
   retries: z.optional(count()),
   concurrency: z.optional(count()),
   retry_policy: z.optional(
     record({
-      // Wider than the error classes: a policy may single out some of them, such as http_5xx.
+      // Wider than the error classes: a policy may name a subset of one, such as http_5xx.
       classes: z.optional(z.array(filledText())),
       backoff: z.optional(z.literal('exponential')),
       jitter: z.optional(z.boolean()),
@@ -55,24 +55,19 @@ export type RunArtifact = z.infer<typeof runShape>;
 const rule = rulesFor<RunArtifact>();
 
 const rules = [
-  rule({
-    ...AA.schemaVersion,
-    asks: ['schema_version is "run.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: run => ({ ...run, schema_version: 'run.v2' }),
-  }),
+  versionOf('run.v1'),
   rule({
     ...AA.portablePaths,
     asks: [
-      'cases_path and out_dir are relative paths: no leading slash, drive, share, ~ or scheme, nothing empty',
-      'should: they do not climb with ..',
+      'cases_path and out_dir are relative paths: no leading slash, drive, share, ~ or scheme, and no empty segment',
+      'should: they contain no ..',
     ],
     fields: ['cases_path', 'out_dir'],
     *check(run) {
       for (const key of ['cases_path', 'out_dir'] as const) {
         const fault = pathFault(run[key]);
-        // From the folder of a run the suite lies further up, so climbing is relative still.
-        if (fault?.startsWith('climbs')) yield should(key, `${fault} and tells how folders lie`);
+        // The suite file can be above the run folder, so .. is only advice.
+        if (fault?.startsWith('climbs')) yield should(key, `${fault} and reveals the folder layout`);
         else if (fault) yield must(key, `must be a relative path, but ${fault}`);
       }
     },
@@ -81,8 +76,8 @@ const rules = [
   rule({
     ...AA.runIdentity,
     asks: [
-      'run_id is the name of one folder: not empty, not . or .., without slash, backslash or control character',
-      'run_id begins with no ~, drive or scheme',
+      'run_id is a folder name: not empty, not . or .., without slash, backslash or control character',
+      'run_id does not start with ~, a drive or a scheme',
       'version is baseline or new',
       'generated_at is an instant',
       ...ASKS.isoTime,
@@ -102,13 +97,13 @@ const rules = [
     asks: [
       'selected_case_ids is a list of case ids',
       ...ASKS.caseId,
-      'selected_case_ids has no id twice, and upper and lower case are the same',
+      'ids in selected_case_ids are unique, ignoring letter case',
     ],
     fields: ['selected_case_ids'],
     *check({ selected_case_ids }) {
       const repeated = firstRepeated(selected_case_ids.map(id => id.toLowerCase()));
       if (repeated !== undefined) {
-        yield must(`selected_case_ids[${repeated}]`, 'is an earlier id again, where upper and lower case are the same');
+        yield must(`selected_case_ids[${repeated}]`, 'repeats an earlier id, ignoring letter case');
       }
     },
     breach: run => ({ ...run, selected_case_ids: ['refund-small', 'Refund-Small'] }),
@@ -117,16 +112,15 @@ const rules = [
     ...AA.runSettings,
     asks: [
       'repo_commit and node_version, if present, are strings',
-      `provenance, if present, may have ${RUN_PROVENANCE_ASKS}: texts on one line, with 1 to 200 characters`,
-      'dirty, if present, is true or false',
-      'timeout_ms, if present, is a number from 0 up',
-      'retries and concurrency, if present, are whole numbers from 0 up',
+      `provenance, if present, may have ${RUN_PROVENANCE_ASKS}: single-line strings of 1 to 200 characters`,
+      'dirty, if present, is a boolean',
+      'timeout_ms, if present, is a non-negative number',
+      'retries and concurrency, if present, are non-negative integers',
       'retry_policy and limits, if present, are objects',
-      'retry_policy.classes, if present, is a list of strings that are not empty',
+      'retry_policy.classes, if present, is a list of non-empty strings',
       'retry_policy.backoff, if present, is exponential',
-      'retry_policy.jitter, if present, is true or false',
-      'limits are max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, all of them optional',
-      'limits are whole numbers from 0 up',
+      'retry_policy.jitter, if present, is a boolean',
+      'limits may have max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, non-negative integers',
     ],
     fields: [
       'repo_commit',
@@ -145,8 +139,8 @@ const rules = [
     ...AA.runStats,
     asks: [
       'stats, if present, is an object',
-      'cases_total, cases_completed and cases_failed, if present, are whole numbers from 0 up',
-      'duration_ms, if present, is a number from 0 up',
+      'cases_total, cases_completed and cases_failed, if present, are non-negative integers',
+      'duration_ms, if present, is a non-negative number',
       'cases_total, if present, is at least the sum of cases_completed and cases_failed',
     ],
     fields: ['stats'],
@@ -156,7 +150,7 @@ const rules = [
       if (cases_total !== undefined && ended > cases_total) {
         yield must(
           'stats.cases_total',
-          `must be at least ${ended}, the cases that completed or failed, is ${cases_total}`,
+          `must be at least ${ended}, the sum of cases_completed and cases_failed, is ${cases_total}`,
         );
       }
     },
@@ -197,7 +191,7 @@ const example: RunArtifact = {
 export const runArtifact: Contract = {
   name: 'run',
   title: 'Run of a suite',
-  tells: 'Which cases were sent to which target, as which side, and with what settings.',
+  tells: 'Which cases were sent to which target, for which side, and with which settings.',
   source: 'Agent Artifact Contract v1, section 3',
   version: { field: 'schema_version', value: 'run.v1' },
   shape: runShape,
@@ -205,11 +199,11 @@ export const runArtifact: Contract = {
   unknownKeys: AA.schemaVersion.id,
   programText: ['base_url'],
   beyond: [
-    'whether the document was written in one step, so that no reader ever saw half of it',
+    'whether the document was written atomically',
     'whether the target at base_url was the side that version names',
-    'whether every selected case has its file, beyond the folder it lies in',
+    'whether every selected case has its file, unless the folder is verified as well',
   ],
-  // A hundred thousand case ids of full length fit.
+  // Enough for 100,000 case ids of maximum length.
   bytesMax: 16 * MIB,
   example,
 };

@@ -6,14 +6,14 @@ import { trialKeys } from '../comparison/trial.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
 import { firstRepeated } from '../lists.ts';
-import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { type Finding, must, rulesFor, should, versionRule } from '../rule.ts';
 import { innerEnvelopeShape } from '../seal/index.ts';
 import { contentHashText, count, instant, record } from '../shape.ts';
 import { type BareBaseline, sealedBaseline, sealTroubles } from './seal.ts';
 
 export { baselineSealHash, sealedBaseline } from './seal.ts';
 
-/** How large the pack beside a baseline may be: it is committed with it. */
+/** The size limit of a baseline's pack, which is committed with it. */
 export const BASELINE_PACK_BYTES_MAX = 32 * MIB;
 
 const accepted = record({ case_sha256: contentHashText(), trials: z.array(record(trialKeys)) });
@@ -26,10 +26,10 @@ const baselineShape = record({
   environment_hash: z.nullable(contentHashText()),
   target_sha256: z.nullable(contentHashText()),
   cases_sha256: z.nullable(contentHashText()),
-  /** What the runs were done with, by the names under which drift is told. */
+  /** The settings of the runs, keyed by the names that drift reports use. */
   conditions: z.optional(z.record(z.string(), z.string())),
   cases: z.record(z.string(), accepted),
-  /** The file beside it that keeps cases, events and outputs. Absent where there is none. */
+  /** The file next to the baseline that stores cases, events and outputs. */
   pack: z.optional(
     record({
       sha256: contentHashText(),
@@ -38,7 +38,7 @@ const baselineShape = record({
       left_out: count(),
     }),
   ),
-  /** Absent in baselines from before they were sealed. */
+  /** Absent in older baselines. */
   seal: z.optional(innerEnvelopeShape),
 });
 
@@ -49,38 +49,31 @@ type AcceptedTrial = Baseline['cases'][string]['trials'][number];
 const rule = rulesFor<Baseline>();
 
 const rules = [
-  rule({
-    id: 'BL1',
-    title: 'Baseline Version Known',
-    why: 'A reader must know by which rules a baseline was written before it believes a word of it.',
-    asks: ['schema_version is "baseline.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: baseline => ({ ...baseline, schema_version: 'baseline.v9' }),
-  }),
+  versionRule('BL1', 'Baseline Version Known', 'baseline.v1', 'a baseline'),
   rule({
     id: 'BL2',
     title: 'Accepted Runs Sealed',
-    why: 'What was accepted must be provable by the runs it was taken from, for as long as anyone keeps them.',
+    why: 'The runs behind a baseline must be able to prove it for as long as they are kept.',
     asks: [
       'accepted_at is an instant',
       ...NAME_ASKS.instant,
-      'run_ids is a list of at least one name of a folder, and none stands twice',
-      'seals is a list of content hashes, one for each of run_ids',
+      'run_ids is a list of unique folder names, at least one',
+      'seals is a list of content hashes, one per run',
     ],
     fields: ['accepted_at', 'run_ids', 'seals'],
     *check({ run_ids, seals }) {
       const repeated = firstRepeated(run_ids);
-      if (repeated !== undefined) yield must(`run_ids[${repeated}]`, 'stands here twice');
-      if (seals.length !== run_ids.length) yield must('seals', `must be ${run_ids.length}, one for each run`);
+      if (repeated !== undefined) yield must(`run_ids[${repeated}]`, 'is a duplicate');
+      if (seals.length !== run_ids.length) yield must('seals', `must have ${run_ids.length} entries, one per run`);
     },
     breach: baseline => ({ ...baseline, seal: undefined, seals: [] }),
   }),
   rule({
     id: 'BL3',
     title: 'Surroundings Kept',
-    why: 'Drift can be told only against what is remembered.',
+    why: 'Drift can be detected only against recorded conditions.',
     asks: [
-      'environment_hash, target_sha256 and cases_sha256 are content hashes, or null where not known or not all the same',
+      'environment_hash, target_sha256 and cases_sha256 are content hashes, or null if unknown or different between runs',
       'conditions, if present, is an object whose values are strings',
     ],
     fields: ['environment_hash', 'target_sha256', 'cases_sha256', 'conditions'],
@@ -89,22 +82,22 @@ const rules = [
   rule({
     id: 'BL4',
     title: 'Accepted Cases Whole',
-    why: 'A case with fewer trials than there were runs would be held against the wrong ones.',
+    why: 'A case with fewer trials than runs would be compared with the wrong trials.',
     asks: [
-      'cases is an object; each key is a case id, and no two differ in upper and lower case alone',
+      'cases is an object; each key is a case id, unique, ignoring letter case',
       ...ASKS.caseId,
-      'each case has case_sha256, a content hash, and trials, as many as there are runs, in their order',
-      'a trial has verdict, pass, fail or error, and error_class, output_hash, latency_ms, cost_usd and score, or null',
-      'latency_ms and cost_usd are from 0 up, score from 0 to 1',
-      'a trial without an answer may have failure: status, of HTTP, and latency_ms of its last attempt, or null',
-      'error_class is null where verdict is not error',
+      'each case has case_sha256, a content hash, and trials, one per run, in the order of the runs',
+      'a trial has verdict (pass, fail or error), and error_class, output_hash, latency_ms, cost_usd and score, each possibly null',
+      'latency_ms and cost_usd are at least 0; score is from 0 to 1',
+      'a trial without an answer may have failure: the HTTP status and latency_ms of its last attempt, each possibly null',
+      'error_class is null unless verdict is error',
     ],
     fields: ['cases'],
     reads: ['run_ids'],
     *check({ cases, run_ids }) {
       const ids = Object.keys(cases);
       const repeated = firstRepeated(ids.map(id => id.toLowerCase()));
-      if (repeated !== undefined) yield must(placeOf('cases', ids[repeated] as string), 'is an earlier id again');
+      if (repeated !== undefined) yield must(placeOf('cases', ids[repeated] as string), 'repeats an earlier id');
       for (const [id, one] of Object.entries(cases)) yield* caseFindings(id, one, run_ids.length);
     },
     breach: ({ cases, ...rest }) => ({
@@ -116,13 +109,13 @@ const rules = [
   rule({
     id: 'BL5',
     title: 'Baseline Sealed',
-    why: 'A baseline is committed and copied by many people. Its seal shows that it is still what was accepted.',
+    why: 'A baseline is committed and copied. Its seal shows that it has not changed since it was accepted.',
     asks: [
-      'seal is a DSSE envelope like that of a judgement, with kind baseline: JS1 to JS5 hold of it',
-      'its only file has the SHA-256 and size of the baseline without seal: canonical JSON and a line feed',
-      'it rests on the runs of run_ids and their seals, and perhaps on evaluations of them',
-      'its sealed_at is accepted_at',
-      'should: seal is there; compare refuses a baseline without it',
+      'seal is a DSSE envelope like that of a judgement, with kind baseline; JS1 to JS5 apply',
+      'its only file has the SHA-256 and size of the baseline without seal, as canonical JSON with a trailing line feed',
+      'it refers to the runs in run_ids and their seals, and optionally to evaluations of them',
+      'its sealed_at equals accepted_at',
+      'should: seal is present; compare rejects a baseline without one',
     ],
     fields: ['seal'],
     reads: [
@@ -139,7 +132,7 @@ const rules = [
     ],
     *check(baseline) {
       const { seal } = baseline;
-      if (!seal) yield should('seal', 'is missing: nothing shows that this is what was accepted');
+      if (!seal) yield should('seal', 'is missing: nothing proves that the baseline is unchanged');
       else for (const [at, message] of sealTroubles({ ...baseline, seal })) yield must(at, message);
     },
     breach: ({ seal, ...rest }) => ({ ...rest, seal: { ...seal, payload: seal?.payload.slice(4) } }),
@@ -147,10 +140,10 @@ const rules = [
   rule({
     id: 'BL6',
     title: 'Pack Bound',
-    why: 'Causes are seen against the events in the pack, so a changed pack would tell another story.',
+    why: 'Causes are derived from the events in the pack, so a changed pack would change them.',
     asks: [
-      'pack, if present, has sha256, the hash of the whole file beside the baseline, and bytes, its size, at most 32 MiB',
-      'artifacts is how many answers it holds; left_out is how many documents had no room in it or were too large',
+      'pack, if present, has sha256, the hash of the pack file next to the baseline, and bytes, its size, at most 32 MiB',
+      'artifacts is the number of stored answers; left_out is the number of documents that were too large or did not fit',
     ],
     fields: ['pack'],
     breach: baseline => ({ ...baseline, pack: { sha256: 'sha256:12', bytes: 0, artifacts: 0, left_out: 0 } }),
@@ -168,10 +161,10 @@ function* caseFindings(id: string, one: Baseline['cases'][string], runs: number)
   }
   if (!isName) return;
   const { trials } = one;
-  if (trials.length !== runs) yield must(`${at}.trials`, `must be ${runs}, one for each run`);
+  if (trials.length !== runs) yield must(`${at}.trials`, `must have ${runs} entries, one per run`);
   for (const [index, { verdict, error_class }] of trials.entries()) {
     if (verdict !== 'error' && error_class !== null) {
-      yield must(`${at}.trials[${index}].error_class`, 'belongs to an error');
+      yield must(`${at}.trials[${index}].error_class`, 'must be null unless verdict is "error"');
     }
   }
 }
@@ -215,14 +208,14 @@ const example = sealedBaseline(
 export const baseline: Contract = {
   name: 'baseline',
   title: 'Accepted baseline',
-  tells: 'What each case of a suite came to in the runs that were accepted: small enough to be committed.',
+  tells: 'The result of each case of a suite in the accepted runs, small enough to commit.',
   source: 'Proctor, baseline accept',
   version: { field: 'schema_version', value: 'baseline.v1' },
   shape: baselineShape,
   rules,
   unknownKeys: 'BL1',
   programText: ['cases', 'seal'],
-  beyond: ['whether the runs that it names came to what it says', 'who sealed it: --key tells'],
+  beyond: ['whether the named runs had these results', 'who sealed it: use --key'],
   bytesMax: 256 * MIB,
   example,
 };

@@ -4,10 +4,9 @@ import { baselineDoubts, type Foundation, judgementStatement, openJudgement } fr
 import { type SealEnvelope, sealEnvelope, type Signer } from '../seal/index.ts';
 import type { Baseline } from './index.ts';
 
-/** A baseline without its seal. */
 export type BareBaseline = Omit<Baseline, 'seal'>;
 
-/** The same baseline with a seal in it: one file that cannot be separated from its seal. */
+/** Embeds the seal in the baseline, so that the two cannot be separated. */
 export function sealedBaseline(
   bare: BareBaseline,
   restsOn: readonly Foundation[],
@@ -20,16 +19,16 @@ export function sealedBaseline(
   return { ...bare, seal: sealEnvelope(statement, signer) };
 }
 
-/** What the sealed file is called, whatever name the baseline was given. */
+/** The name of the sealed file, regardless of the baseline's file name. */
 const NAME = 'proctor-baseline.json';
 
-/** Over the baseline without its seal, as it would be written: canonical JSON and a line feed. */
+/** The digest of the baseline without its seal, as canonical JSON with a trailing line feed. */
 function digestOf(bare: object): { readonly sha256: string; readonly bytes: number } {
   const text = `${canonicalize(bare)}\n`;
   return { sha256: bytesHash(text), bytes: Buffer.byteLength(text) };
 }
 
-/** What is wrong with the seal in a baseline, one trouble at a time; nothing if it fits. */
+/** Yields the path and message of each problem with the seal. */
 export function* sealTroubles({ seal, ...bare }: Baseline & { seal: SealEnvelope }): Generator<[string, string]> {
   const opened = openJudgement(seal);
   if (!opened.ok) {
@@ -41,11 +40,11 @@ export function* sealTroubles({ seal, ...bare }: Baseline & { seal: SealEnvelope
   const { sha256, bytes } = digestOf(bare);
   const [subject] = statement.subject;
   if (subject?.digest.sha256 !== sha256.slice('sha256:'.length) || subject.annotations.size_bytes !== bytes) {
-    yield ['seal', 'is not that of this baseline: something was changed after it was accepted'];
+    yield ['seal', 'does not match this baseline: it changed after it was accepted'];
   }
 }
 
-/** The hash by which a comparison names the seal of a baseline. */
+/** The hash by which a comparison refers to the seal of a baseline. */
 export function baselineSealHash({ seal }: Baseline): string | undefined {
   return seal && bytesHash(canonicalize(seal));
 }

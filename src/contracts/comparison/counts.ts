@@ -3,7 +3,7 @@ import type { ComparedCase } from './shape.ts';
 import { standingOf } from './trial.ts';
 
 type Told = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>> & {
-  /** Another tool says that it passed, and has no score. */
+  /** From another tool, which reports a pass without a score. */
   readonly isResult?: boolean;
 };
 
@@ -11,37 +11,37 @@ interface ToldSide {
   readonly trials: readonly Told[];
 }
 
-/** Cases with their trials: those of a comparison, or of results that another tool wrote. */
+/** Cases with their trials, from a comparison or from the results of another tool. */
 export type TriedCases = readonly {
   readonly case_id: string;
   readonly baseline: ToldSide;
   readonly new: ToldSide;
-  /** How the case differs from what it was; results of other tools do not say. */
+  /** How the case differs from the baseline. Absent in results of other tools. */
   readonly changed?: ComparedCase['changed'];
 }[];
 
-/** What the trials of a comparison come to, as the gate counts them. */
+/** The trials of a comparison, counted for the gate. */
 export interface Counts {
-  /** Cases that were judged on at least one side, without those that only the new side has. */
+  /** Cases judged on at least one side, except those that only the candidate has. */
   readonly counted: readonly CaseTrials[];
-  /** Cases that the new side no longer has. */
+  /** Cases that the candidate no longer has. */
   readonly removed: readonly string[];
-  /** A side of which most trials gave no answer that can be read; undefined if there is none. */
+  /** The side whose trials mostly gave unreadable answers, if there is one. */
   readonly unreadable: 'baseline' | 'new' | undefined;
-  /** Nothing was judged on the new side, because nothing is expected. */
+  /** No trial of the candidate was judged, because no case has expectations. */
   readonly isUnjudged: boolean;
-  /** Every trial of every case gave the same answer with the same verdict, on both sides. */
+  /** For each case, all trials on both sides gave the same answer and verdict. */
   readonly isIdentical: boolean;
 }
 
-/** Sides whose model only repeats what was recorded. */
+/** Whether the model of a side replays recorded answers. */
 export interface Replayed {
   readonly baseline: boolean;
   readonly new: boolean;
 }
 
 export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
-  // A target that answers hardly anything is down; one that drops a few inputs fails on them.
+  // If most cases get no answer, the target is down. If a few do, the agent fails on them.
   const isFailing = cases.filter(isSilent).length * 2 <= cases.length;
   const judged = cases.filter(one => one.baseline.trials.length > 0 && !isUnjudgedCase(one));
   return {
@@ -58,8 +58,8 @@ export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
 }
 
 /**
- * The baseline answered, and the new side broke the connection in its planned trials: in the only one, or in two or more.
- * One of several may be the line's fault. What is asked again does not change what the planned trials show.
+ * The baseline answered, but the candidate broke the connection in its only planned trial, or in at least two. A single
+ * break among several trials may be a network fault. Reruns are ignored.
  */
 function isSilent({ baseline, new: candidate }: TriedCases[number]): boolean {
   const planned = candidate.trials.filter(({ rerun }) => !rerun);
@@ -74,19 +74,19 @@ function isUnanswered(trial: Told): boolean {
   return standingOf(trial) === 'missing';
 }
 
-/** It was answered, and nothing that was expected could be judged. */
+/** Answered, but no expectation could be judged. */
 function isUnjudged({ verdict, score, isResult }: Told): boolean {
   return verdict === 'pass' && score === null && isResult !== true;
 }
 
-/** The case was answered, and every answer is one of which nothing was judged. */
+/** Whether every trial was answered and none was judged. */
 export function isWithoutExpectations(trials: readonly Told[]): boolean {
   return trials.length > 0 && trials.every(isUnjudged);
 }
 
 /**
- * The new side judged nothing of it, or the baseline did not and nothing failed since. What a case lost is told as a change of
- * it. A failure always counts: an agent's program can break its policy in a case that expects nothing else.
+ * The candidate's trials were not judged; or the baseline's were not, and the candidate never failed. A failure always
+ * counts, because an agent can violate its policy in a case without expectations.
  */
 function isUnjudgedCase({ baseline, new: candidate }: TriedCases[number]): boolean {
   const hasFailed = candidate.trials.some(trial => standingOf(trial) === 'failed');
@@ -98,7 +98,7 @@ function isUnjudgedSide(cases: TriedCases): boolean {
   return trials.length > 0 && trials.every(isUnjudged);
 }
 
-/** More than half of the trials that came to something ended in an error of the agent's own. */
+/** Whether more than half of the trials that count ended in an error of the agent. */
 function isMostlyUnreadable(cases: TriedCases, side: 'baseline' | 'new'): boolean {
   let ended = 0;
   let unreadable = 0;
@@ -112,10 +112,10 @@ function isMostlyUnreadable(cases: TriedCases, side: 'baseline' | 'new'): boolea
   return unreadable > ended / 2;
 }
 
-/** Hashes leave out ids and times. A trial without one was not answered, or was judged before there were any. */
+/** Answer hashes exclude ids and times. A trial without a hash was not answered, or predates answer hashes. */
 function isSameAnswer({ baseline, new: candidate, changed }: TriedCases[number]): boolean {
   const [first] = baseline.trials;
-  // The same answer to another question is no proof, and neither is one that is judged otherwise, for its time perhaps.
+  // The same answer proves nothing if the case changed, or if the verdict differs, for example because of latency.
   const isSame = ({ answer_hash, verdict }: Told): boolean =>
     answer_hash === first?.answer_hash && verdict === first?.verdict;
   if (first?.answer_hash === undefined || changed || candidate.trials.length === 0) return false;
@@ -124,11 +124,11 @@ function isSameAnswer({ baseline, new: candidate, changed }: TriedCases[number])
 
 interface SideRules {
   readonly isReplayed: boolean;
-  /** Trials that were not answered count as failed. */
+  /** Unanswered trials count as failed. */
   readonly isSilenceFailure?: boolean;
 }
 
-/** Trials that say something of the agent. A recording gives the same answer each time, so it counts once. */
+/** Counts the trials of a side. A replayed side counts once, because a recording always gives the same answer. */
 function sideOf(trials: readonly Told[], { isReplayed, isSilenceFailure = false }: SideRules): CaseTrials['baseline'] {
   const planned = { passes: 0, trials: 0 };
   const again = { passes: 0, trials: 0 };
@@ -143,5 +143,5 @@ function sideOf(trials: readonly Told[], { isReplayed, isSilenceFailure = false 
   return { planned, again: again.trials === 0 ? NONE : again };
 }
 
-/** Shared by all cases that were not asked again, which are nearly all. */
+/** Shared by cases without reruns, which is nearly all of them. */
 const NONE = { passes: 0, trials: 0 } as const;

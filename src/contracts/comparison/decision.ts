@@ -26,20 +26,19 @@ type GateSettings = Pick<
   | 'looks'
 > & { readonly mode: GateMode };
 
-/** What the gate finds, and its sentence. Judging writes it, and verifying computes it again. */
+/** The gate's decision and its sentence. The verifier recomputes both. */
 export interface Decided {
   readonly decision: Decision;
   readonly reason: string;
   readonly moreTrials: number | null;
 }
 
-/** What a decision follows from. */
 export interface DecisionInput {
   readonly cases: TriedCases;
   readonly sides: Readonly<Record<'baseline' | 'new', Pick<ComparedSide, 'replayed'>>>;
 }
 
-/** Decides on cases by what their trials show. A cause that hides a regression comes after the regressions. */
+/** Decides from the trials of the cases. Causes that could hide a regression are checked after regressions. */
 export function decideComparison(gate: GateSettings, { cases, sides }: DecisionInput): Decided {
   const { baseline, new: candidate } = sides;
   const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
@@ -73,29 +72,11 @@ export function decideComparison(gate: GateSettings, { cases, sides }: DecisionI
   };
 }
 
-/** Cases that may be gone are not missing, except critical ones. */
+/** Removed cases do not count as missing, unless they are critical. */
 function withoutRemoved({ counted, removed }: Counts, critical: readonly string[] = []): readonly CaseTrials[] {
   const gone = new Set(removed.filter(id => !critical.includes(id)));
   return counted.filter(({ id }) => !gone.has(id));
 }
-
-/** The verdict that each cause leads to. */
-export const VERDICT_OF: Readonly<Record<Decision['cause'], Comparison['verdict']>> = {
-  no_pairs: 'not_enough_evidence',
-  broken: 'regression',
-  worse: 'regression',
-  unreadable: 'not_enough_evidence',
-  no_expectations: 'not_enough_evidence',
-  all_failing: 'not_enough_evidence',
-  removed: 'not_enough_evidence',
-  weakened: 'not_enough_evidence',
-  missing: 'not_enough_evidence',
-  suspect: 'not_enough_evidence',
-  identical: 'no_regression',
-  safe: 'no_regression',
-  not_worse: 'no_regression',
-  unsettled: 'not_enough_evidence',
-};
 
 interface Known extends Counts {
   readonly weakened: TriedCases;
@@ -117,7 +98,7 @@ function passesOf({ planned, again }: CaseTrials['baseline']): number {
   return planned.passes + again.passes;
 }
 
-/** The sentences of causes that the gate itself does not know. */
+/** Sentences for causes beyond those of the gate. The verifier recomputes them (CM11), so never reword them. */
 const REASONS: Readonly<Partial<Record<Decision['cause'], (known: Known) => string>>> = {
   unreadable: ({ unreadable }) =>
     `Most trials of the ${unreadable === 'new' ? 'new side' : 'baseline'} gave no answer that can be read, so the sides cannot be told apart.`,

@@ -22,7 +22,7 @@ function told(run_id: string, over: Partial<Told> = {}): { trials: Told[] } {
   };
 }
 
-/** One case of two got worse, because a tool was asked for something else. */
+/** One of two cases got worse, because a tool was called with different arguments. */
 export const comparisonExample: Comparison = {
   schema_version: 'comparison.v1',
   comparison_id: 'comparison_20260107_093100_7a1f00c2d3e4',

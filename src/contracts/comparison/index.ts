@@ -15,7 +15,8 @@ export {
 export { checkNewSide } from './limit-rule.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
-export { type Decided, decideComparison, type DecisionInput, VERDICT_OF } from './decision.ts';
+export { VERDICT_OF } from './causes.ts';
+export { type Decided, decideComparison, type DecisionInput } from './decision.ts';
 export { countsOf, isWithoutExpectations } from './counts.ts';
 export { metricSentence, TAIL_SHARE_MAX } from './metrics.ts';
 export { EXIT_CODES } from './verdict-rule.ts';
@@ -23,7 +24,7 @@ export { EXIT_CODES } from './verdict-rule.ts';
 export const comparison: Contract = {
   name: 'comparison',
   title: 'Comparison',
-  tells: 'Whether the new side of a suite is worse than its baseline, in which cases, and what differed first in each.',
+  tells: 'Whether the candidate is worse than the baseline, in which cases, and what differed first in each.',
   source: 'Proctor, compare',
   version: { field: 'schema_version', value: 'comparison.v1' },
   shape: comparisonShape,
@@ -31,9 +32,9 @@ export const comparison: Contract = {
   unknownKeys: 'CM1',
   programText: ['cases'],
   beyond: [
-    'whether the runs that it names were judged as it says',
+    'whether the named runs were judged as stated',
     'whether the first difference is the cause',
-    'whether the intervals of the metrics are those of their pairs',
+    'whether the intervals of the metrics match their pairs',
   ],
   bytesMax: 256 * MIB,
   example: comparisonExample,

@@ -16,12 +16,12 @@ type NewSide = Readonly<Pick<ComparedCase, 'case_id' | 'suite' | 'tags' | 'sever
   readonly new: { readonly trials: readonly (CountedTrial & { readonly rerun?: true | undefined })[] };
 };
 
-/** Checks the limits of a gate on the new side alone. A case that only the baseline has is not one of its cases. */
+/** Checks the limits of a gate on the candidate alone. Skips cases that only the baseline has. */
 export function checkNewSide(asked: AskedLimits, cases: readonly NewSide[]): LimitCheck[] {
   return checkLimits(asked, cases.filter(one => one.new.trials.length > 0).map(countedCase));
 }
 
-/** Reruns were chosen by what the first trials showed, so they would move a rate. */
+/** Excludes reruns: they were selected by earlier results, so they would bias the rates. */
 function countedCase({ case_id, suite, tags, severity, new: candidate }: NewSide): CountedCase {
   const tally = tallyOf(candidate.trials.filter(({ rerun }) => !rerun));
   return { case_id, suite, tags, severity, tally };
@@ -32,12 +32,12 @@ const rule = rulesFor<Comparison>();
 export const CM13 = rule({
   id: 'CM13',
   title: 'Limits Checked',
-  why: 'A limit on the new side holds whatever the baseline does, so the verifier checks it again.',
+  why: 'A limit on the candidate applies regardless of the baseline, so the verifier recomputes it.',
   asks: [
     ...LIMIT_ASKS,
-    'checks has one entry for each limit, and may be absent where there is none',
-    'a check has of, name, limit, allowed, measured, is_met and message; each is what the trials of the new side show',
-    'measured is null where nothing was measured, and then is_met is false',
+    'checks has one entry per limit, and may be absent if there are no limits',
+    'a check has of, name, limit, allowed, measured, is_met and message, all as computed from the trials of new',
+    'measured is null if nothing was measured; is_met is then false',
     'tags of a case, if present, is a list of strings; severity, if present, is a string',
   ],
   fields: [

@@ -14,8 +14,8 @@ import { standingOf } from './trial.ts';
 type MetricFinding = Decision['metrics'][number];
 
 /**
- * What the gate bounds of time, cost and score, and whether the trials keep it. A bound that too many cases say nothing of
- * is not kept: `missingMaxRatio` is the share that may.
+ * Checks the gate's limits on time, cost and score. A limit is not met if more than `missingMaxRatio` of the cases lack the
+ * metric.
  */
 export function decideMetrics(
   tolerances: Tolerances,
@@ -45,7 +45,7 @@ function findingOf(bound: Bound, found: MetricDecision, verdict: MetricFinding['
   return { ...bound, verdict, cases, change, low, high };
 }
 
-/** Too many cases say nothing of the bound. Where no case does, there is nothing to count. */
+/** A finding for a limit that too many cases say nothing about. */
 function openFinding(bound: Bound, found: MetricDecision, lacking: number): MetricFinding {
   const { cases, withoutRatio = 0 } = found;
   return {
@@ -55,14 +55,14 @@ function openFinding(bound: Bound, found: MetricDecision, lacking: number): Metr
   };
 }
 
-/** Both sides have a trial that says something of the agent. */
+/** Whether both sides have a planned trial that counts. */
 function isPaired({ baseline, new: candidate }: TriedCases[number]): boolean {
   return [baseline, candidate].every(({ trials }) =>
     trials.some(trial => !trial.rerun && standingOf(trial) !== 'missing'),
   );
 }
 
-/** A case that was answered on neither side has no time or cost to lack, and one without expectations has no score. */
+/** An unanswered case has no time or cost to lack, and a case without expectations has no score. */
 function isLacking(one: TriedCases[number], metric: MetricFinding['metric']): boolean {
   const { baseline, candidate } = measureOf(one, metric);
   if (baseline.length > 0 || candidate.length > 0) return baseline.length === 0 || candidate.length === 0;
@@ -84,7 +84,7 @@ function boundsIn(tolerances: Tolerances): Bound[] {
   return bounds;
 }
 
-/** Trials that were asked again were chosen by what the first ones showed, and do not count here. */
+/** Excludes reruns, which were selected by earlier results. */
 function measureOf({ baseline, new: candidate }: TriedCases[number], metric: MetricFinding['metric']): CaseMeasure {
   const valuesOf = ({ trials }: typeof baseline): number[] =>
     trials.filter(({ rerun }) => !rerun).flatMap(({ [metric]: value }) => value ?? []);
@@ -92,8 +92,8 @@ function measureOf({ baseline, new: candidate }: TriedCases[number], metric: Met
 }
 
 /**
- * Whether more trials are slow, or dear, than before. A trial is if it takes more than the 95th percentile of the baseline and
- * what is allowed on top. A percentile itself has no exact test; a share of trials does.
+ * Whether the share of slow or expensive trials grew. A trial is slow or expensive if it exceeds the baseline's 95th
+ * percentile plus the allowed increase. A percentile has no exact test; a share of trials does.
  */
 function decideTail(measures: readonly CaseMeasure[], { bounds, limit: allowed }: Bound): MetricDecision {
   const known = measures.filter(({ baseline, candidate }) => baseline.length > 0 && candidate.length > 0);
@@ -114,18 +114,18 @@ function decideTail(measures: readonly CaseMeasure[], { bounds, limit: allowed }
   return { verdict, cases, change: drop, low: null, high };
 }
 
-/** How many more trials may lie beyond a tail, as a share. */
+/** The allowed increase in the share of trials beyond the tail. */
 export const TAIL_SHARE_MAX = 0.05;
 
 const TAIL_LEVELS = { margin: TAIL_SHARE_MAX, worse: 0.025, unsafe: 0.05, looks: 1 } as const;
 
-/** Outside of `proven`, what did not get worse at all is no reason to close the gate. */
+/** Except in `proven` mode, a metric that did not get worse passes. */
 function settled({ verdict, change }: MetricDecision, mode: GateMode): MetricDecision['verdict'] {
   const isBetter = verdict === 'not_enough_evidence' && change !== null && change <= 0;
   return isBetter && mode !== 'proven' ? 'no_regression' : verdict;
 }
 
-/** A finding in a sentence; undefined where the bound is kept. */
+/** A finding as a sentence; undefined if the limit is met. */
 export function metricSentence(finding: MetricFinding): string | undefined {
   const { metric, bounds, limit, verdict, cases, change, high } = finding;
   if (verdict === 'no_regression') return undefined;
@@ -133,31 +133,31 @@ export function metricSentence(finding: MetricFinding): string | undefined {
   if (unknown !== undefined) return unknown;
   const name = NAMES[metric];
   if (change === null || high === null) {
-    const known = cases === 0 ? 'no case tells it' : `only ${cases} ${cases === 1 ? 'case tells' : 'cases tell'} it`;
-    return `The gate bounds ${name}, and ${known} on both sides, of at least ${METRIC_CASES_MIN}.`;
+    const known = cases === 0 ? 'no case reports' : `only ${cases} ${cases === 1 ? 'case reports' : 'cases report'}`;
+    return `The gate limits ${name}, but ${known} it on both sides; at least ${METRIC_CASES_MIN} are required.`;
   }
   const isTail = bounds === 'p95' || bounds === 'p95_difference';
   const amount = (value: number): string => (bounds === 'ratio' || isTail ? percent(value) : inUnit(value, metric));
   const beyond =
     bounds === 'p95'
-      ? `${figure(1 + limit)} × the 95th percentile of the baseline`
-      : `the 95th percentile of the baseline and ${inUnit(limit, metric)} on top`;
+      ? `${figure(1 + limit)} × the baseline’s 95th percentile`
+      : `the baseline’s 95th percentile plus ${inUnit(limit, metric)}`;
   const [more, allowed] = isTail ? [`trials with ${name} above ${beyond}`, TAIL_LEVELS.margin] : [name, limit];
   const direction = metric === 'score' ? 'lower' : isTail ? 'more frequent' : 'higher';
   const seen = `${capitalized(more)} ${isTail ? 'are' : 'is'} ${amount(change)} ${direction} than before`;
-  if (verdict === 'regression') return `${seen}, and ${amount(allowed)} is allowed.`;
-  return `${seen}, and ${amount(high)} cannot be ruled out; ${amount(allowed)} is allowed.`;
+  if (verdict === 'regression') return `${seen}; at most ${amount(allowed)} is allowed.`;
+  return `${seen}, and up to ${amount(high)} cannot be ruled out; at most ${amount(allowed)} is allowed.`;
 }
 
-/** How many cases say nothing of a bound; undefined where few do. */
+/** How many cases lack the metric or its ratio; undefined if too few to matter. */
 function unknownSentence({ metric, cases, lacking = 0, without_ratio = 0 }: MetricFinding): string | undefined {
   const total = cases + lacking + without_ratio;
   const share = (count: number): string => `${count} of ${total} ${total === 1 ? 'case' : 'cases'}`;
   const parts = [
     lacking > 0 && `${share(lacking)} ${lacking === 1 ? 'lacks' : 'lack'} it on at least one side`,
-    without_ratio > 0 && `${share(without_ratio)} had none before, so an increase has no ratio`,
+    without_ratio > 0 && `${share(without_ratio)} had a value of 0 before, so an increase has no ratio`,
   ].filter(part => part !== false);
-  return parts.length === 0 ? undefined : `The gate bounds ${NAMES[metric]}, and ${parts.join('; ')}.`;
+  return parts.length === 0 ? undefined : `The gate limits ${NAMES[metric]}, but ${parts.join('; ')}.`;
 }
 
 const NAMES = { latency_ms: 'latency', cost_usd: 'cost', score: 'the score' } as const;
@@ -171,7 +171,7 @@ function percent(share: number): string {
   return `${figure(100 * share)} %`;
 }
 
-/** Three digits that mean something, as few as are needed. */
+/** At most three significant digits. */
 function figure(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

@@ -3,7 +3,7 @@ import { ASKS } from '../artifacts/words.ts';
 import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
 import { mcnemar } from '../gate/decide/index.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, versionRule } from '../rule.ts';
 import { CM9, CM10 } from './case-rules.ts';
 import { isWithoutExpectations } from './counts.ts';
 import { CM12 } from './changed.ts';
@@ -14,29 +14,22 @@ import { CM3, CM11 } from './verdict-rule.ts';
 
 const rule = rulesFor<Comparison>();
 
-const CM1 = rule({
-  id: 'CM1',
-  title: 'Comparison Version Known',
-  why: 'A reader must know by which rules a comparison was written before it believes a word of it.',
-  asks: ['schema_version is "comparison.v1"', 'should (must, when strict): no key is unknown'],
-  fields: ['schema_version'],
-  breach: comparison => ({ ...comparison, schema_version: 'comparison.v9' }),
-});
+const CM1 = versionRule('CM1', 'Comparison Version Known', 'comparison.v1', 'a comparison');
 
 const CM2 = rule({
   id: 'CM2',
   title: 'Both Sides Named',
-  why: 'A verdict over runs that cannot be found again, or over one run taken for two, proves nothing.',
+  why: 'A verdict is worthless if its runs cannot be found, or if one run is counted as two.',
   asks: [
     'comparison_id is a name',
     ...NAME_ASKS.name,
     'generated_at is an instant',
     ...NAME_ASKS.instant,
-    'sides has baseline and new; each has source, runs or accepted, and run_ids, seals and trials',
-    'run_ids are names of folders, as many as trials, and none stands twice; there are no more seals than trials',
-    'where there is a decision, no seal stands on both sides',
-    'environment_hash, target_sha256 and cases_sha256 are content hashes, or null where not known or not all the same',
-    'pack, if present, is read or missing, and source is accepted: causes rest on the pack beside the baseline',
+    'sides has baseline and new; each has source (runs or accepted), run_ids, seals and trials',
+    'run_ids are unique folder names, as many as trials; there are at most as many seals as trials',
+    'if decision is present, no seal is on both sides',
+    'environment_hash, target_sha256 and cases_sha256 are content hashes, or null if unknown or different between runs',
+    'pack, if present, is read or missing, and source is accepted: causes refer to the pack next to the baseline',
     'new has at least one trial',
   ],
   fields: ['comparison_id', 'generated_at', 'sides'],
@@ -45,16 +38,16 @@ const CM2 = rule({
     for (const side of ['baseline', 'new'] as const) {
       const { run_ids, seals, trials, source, pack } = sides[side];
       if (pack !== undefined && source !== 'accepted')
-        yield must(`sides.${side}.pack`, 'belongs to an accepted baseline');
+        yield must(`sides.${side}.pack`, 'must be absent unless source is "accepted"');
       const repeated = firstRepeated(run_ids);
-      if (repeated !== undefined) yield must(`sides.${side}.run_ids[${repeated}]`, 'stands here twice');
+      if (repeated !== undefined) yield must(`sides.${side}.run_ids[${repeated}]`, 'is a duplicate');
       if (run_ids.length !== trials)
         yield must(`sides.${side}.trials`, `must be ${run_ids.length}, the number of runs`);
-      if (seals.length > trials) yield must(`sides.${side}.seals`, 'are more than there are trials');
+      if (seals.length > trials) yield must(`sides.${side}.seals`, 'must not have more entries than there are trials');
     }
     if (sides.new.trials === 0) yield must('sides.new.trials', 'must be at least 1');
     const shared = decision ? sides.new.seals.findIndex(seal => sides.baseline.seals.includes(seal)) : -1;
-    if (shared >= 0) yield must(`sides.new.seals[${shared}]`, 'is that of a run of the baseline');
+    if (shared >= 0) yield must(`sides.new.seals[${shared}]`, 'is also a seal of the baseline');
   },
   breach: ({ sides, ...rest }) => {
     const { run_ids, seals, ...side } = sides.new;
@@ -66,14 +59,14 @@ const CM2 = rule({
 const CM4 = rule({
   id: 'CM4',
   title: 'Breaches Beyond Their Limit',
-  why: 'A gate that fails names what was too much, and how much would not have been.',
+  why: 'A failed gate must name the limit that was exceeded, and by how much.',
   asks: [
-    'gate has mode, balanced, proven or strict, tolerances as in a gate file, and breaches, a list; older comparisons may say statistical',
+    'gate has mode (balanced, proven or strict; statistical in older comparisons), tolerances as in a gate file, and breaches, a list',
     'margin, alpha, confidence, critical, allow_removed, allow_weakened and looks, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
-    'measured is what the metric got worse by, and the breaches are the regressions among the metrics of decision',
-    'without decision, which older comparisons lack: measured is above limit for latency_ms and cost_usd, and below it for score',
+    'measured is how much worse the metric got; breaches are the regressions among decision.metrics',
+    'without decision (older comparisons), measured is above limit for latency_ms and cost_usd, and below limit for score',
   ],
   fields: ['gate'],
   reads: ['decision'],
@@ -83,10 +76,10 @@ const CM4 = rule({
     if (found && found.length !== breaches.length) yield must('gate.breaches', `must be ${found.length}`);
     for (const [index, { metric, limit, measured }] of breaches.entries()) {
       const at = `gate.breaches[${index}]`;
-      if (!tolerances[metric]) yield must(`${at}.metric`, 'has no tolerance that could be breached');
+      if (!tolerances[metric]) yield must(`${at}.metric`, 'has no tolerance');
       if (found) {
         const { metric: name, limit: bound, change } = found[index] ?? {};
-        if (metric !== name || limit !== bound || measured !== change) yield must(at, 'is not what the trials show');
+        if (metric !== name || limit !== bound || measured !== change) yield must(at, 'does not match the trials');
       } else if (metric === 'score' ? measured >= limit : measured <= limit) {
         yield must(`${at}.measured`, 'is within the limit');
       }
@@ -101,27 +94,28 @@ const CM4 = rule({
 const CM5 = rule({
   id: 'CM5',
   title: 'Drift Named',
-  why: 'Two runs in different surroundings may be compared by whoever knows what was different.',
+  why: 'Runs in different environments can be compared only if the differences are known.',
   asks: [
-    'comparability has state, comparable, drift or not_comparable, and fields, a list',
-    'a field has field, and baseline and new, texts that differ, or null where not known; no field stands twice',
-    'fields is empty where state is comparable, and not where it is drift',
-    'state is not_comparable where a trial of either side has no seal',
+    'comparability has state (comparable, drift or not_comparable) and fields, a list',
+    'an entry has a unique field, and baseline and new: strings that differ, or null if unknown',
+    'fields is empty if state is comparable, and not empty if it is drift',
+    'state is not_comparable if a trial of either side has no seal',
   ],
   fields: ['comparability'],
   reads: ['sides'],
   *check({ comparability: { state, fields }, sides }) {
     if (state === 'comparable' && fields.length > 0)
-      yield must('comparability.fields', 'must be empty where the sides are comparable');
-    if (state === 'drift' && fields.length === 0) yield must('comparability.fields', 'must name what drifted');
+      yield must('comparability.fields', 'must be empty if the sides are comparable');
+    if (state === 'drift' && fields.length === 0)
+      yield must('comparability.fields', 'must not be empty if state is "drift"');
     const repeated = firstRepeated(fields.map(({ field }) => field));
-    if (repeated !== undefined) yield must(`comparability.fields[${repeated}].field`, 'stands here twice');
+    if (repeated !== undefined) yield must(`comparability.fields[${repeated}].field`, 'is a duplicate');
     for (const [index, field] of fields.entries()) {
       if (field.baseline === field.new) yield must(`comparability.fields[${index}]`, 'is the same on both sides');
     }
     const isSealed = [sides.baseline, sides.new].every(({ seals, trials }) => seals.length === trials);
     if (!isSealed && state !== 'not_comparable') {
-      yield must('comparability.state', 'must be "not_comparable" where a trial has no seal');
+      yield must('comparability.state', 'must be "not_comparable" if a trial has no seal');
     }
   },
   breach: comparison => ({ ...comparison, comparability: { state: 'drift', fields: [] } }),
@@ -130,11 +124,11 @@ const CM5 = rule({
 const CM6 = rule({
   id: 'CM6',
   title: 'Summary Adds Up',
-  why: 'A sum that differs from its parts hides a case.',
+  why: 'A summary that does not match the cases hides some of them.',
   asks: [
-    'summary has cases, regressed, improved, same, flaky and missing, whole numbers from 0 up',
-    'cases is the number of cases, and each other number that of the cases with that change',
-    'without_expectations, if present, is the number of cases whose trials of new all passed without a score',
+    'summary has cases, regressed, improved, same, flaky and missing, all non-negative integers',
+    'cases is the number of cases; each other number counts the cases with that change',
+    'without_expectations, if present, counts the cases whose trials of new all passed without a score',
   ],
   fields: ['summary'],
   reads: ['cases[].change', 'cases[].new'],
@@ -154,27 +148,27 @@ const CM6 = rule({
 const CM7 = rule({
   id: 'CM7',
   title: 'Statistics Possible',
-  why: 'A number that no data could give convinces only those who do not count.',
+  why: 'Numbers that no data could produce must not pass as statistics.',
   asks: [
-    'mcnemar, which older comparisons have, has broke and mended: pairs of trials that went from good to bad, and back',
-    'p_value is that of the exact two-sided test: 1 where broke equals mended',
-    'metrics has each of latency_ms, cost_usd and score at most once, with pairs, not more than the cases',
-    'mean, p50 and p95 of baseline and new are numbers, and p50 is not above p95',
-    'difference has mean, which is not below low and not above high; of one pair they are equal, and no interval',
-    'resampled, if present, is less than pairs; more_trials is null or a whole number from 0 up',
+    'mcnemar (older comparisons only) has broke and mended: pairs of trials that went from pass to fail, and from fail to pass',
+    'p_value is that of the exact two-sided test, which is 1 if broke equals mended',
+    'metrics has latency_ms, cost_usd and score at most once each; pairs is at most the number of cases',
+    'mean, p50 and p95 of baseline and new are numbers, and p50 is at most p95',
+    'difference has mean, low and high, with low ≤ mean ≤ high; with one pair, all three are equal',
+    'resampled, if present, is less than pairs; more_trials is null or a non-negative integer',
   ],
   fields: ['statistics'],
   reads: ['cases[].baseline', 'cases[].new'],
   *check({ statistics: { mcnemar, metrics }, cases }) {
     if (mcnemar) yield* mcnemarFindings(mcnemar, cases);
     const repeated = firstRepeated(metrics.map(({ name }) => name));
-    if (repeated !== undefined) yield must(`statistics.metrics[${repeated}].name`, 'stands here twice');
+    if (repeated !== undefined) yield must(`statistics.metrics[${repeated}].name`, 'is a duplicate');
     for (const [index, { pairs, resampled, difference, ...sides }] of metrics.entries()) {
       const at = `statistics.metrics[${index}]`;
       if (pairs > cases.length || pairs === 0) yield must(`${at}.pairs`, 'must be from 1 to the number of cases');
       if (resampled !== undefined && resampled >= pairs) yield must(`${at}.resampled`, 'must be less than pairs');
       if (difference.mean < difference.low || difference.mean > difference.high) {
-        yield must(`${at}.difference.mean`, 'must lie between low and high');
+        yield must(`${at}.difference.mean`, 'must be between low and high');
       }
       for (const side of ['baseline', 'new'] as const) {
         if (sides[side].p50 > sides[side].p95) yield must(`${at}.${side}.p50`, 'must not be above p95');
@@ -201,22 +195,22 @@ function* mcnemarFindings(
   if (mended !== sum.mended) yield must('statistics.mcnemar.mended', `must be ${sum.mended}`);
   const exact = mcnemar(broke, mended);
   if (Math.abs(p_value - exact) > 1e-6 * Math.max(1e-6, exact))
-    yield must('statistics.mcnemar.p_value', 'is not what that many pairs show');
+    yield must('statistics.mcnemar.p_value', 'does not match the pairs');
 }
 
 const CM8 = rule({
   id: 'CM8',
   title: 'No Case Twice',
-  why: 'A case that is counted twice outvotes another one.',
+  why: 'A case that appears twice would count twice.',
   asks: [
-    'cases is a list; case_id is a case id, and none stands twice, where upper and lower case are the same',
+    'cases is a list; case_id is a case id, unique, ignoring letter case',
     ...ASKS.caseId,
     'title is a string or null; suite, if present, is a string',
   ],
   fields: ['cases', 'cases[].case_id', 'cases[].title', 'cases[].suite'],
   *check({ cases }) {
     const repeated = firstRepeated(cases.map(({ case_id }) => case_id.toLowerCase()));
-    if (repeated !== undefined) yield must(`cases[${repeated}].case_id`, 'is an earlier id again');
+    if (repeated !== undefined) yield must(`cases[${repeated}].case_id`, 'repeats an earlier id');
   },
   breach: ({ cases: [first, ...others], ...rest }) => ({
     ...rest,

@@ -17,12 +17,12 @@ const side = record({
   run_ids: z.array(folderName()),
   seals: z.array(contentHashText()),
   trials: count(),
-  /** Whether the pack that an accepted baseline names was at hand. */
+  /** Whether the pack of an accepted baseline was available. */
   pack: z.optional(z.enum(['read', 'missing'])),
   environment_hash: z.nullable(contentHashText()),
   target_sha256: z.nullable(contentHashText()),
   cases_sha256: z.nullable(contentHashText()),
-  /** The model gave recorded answers, the same each time. */
+  /** The model replayed recorded answers. */
   replayed: z.optional(z.literal(true)),
 });
 
@@ -34,7 +34,7 @@ const metric = record({
   baseline: distribution,
   new: distribution,
   difference: record({ mean: z.number(), low: z.number(), high: z.number() }),
-  /** How many pairs each resample drew; absent where it drew as many as there are. */
+  /** How many pairs each resample drew; absent if all of them. */
   resampled: z.optional(count()),
 });
 
@@ -43,13 +43,13 @@ const trials = record({
     record({
       run_id: folderName(),
       ...trialKeys,
-      /** Asked again because the case looked broken. */
+      /** The case looked broken, so it ran again. */
       rerun: z.optional(z.literal(true)),
     }),
   ),
 });
 
-/** A place in a case artifact, or the case itself as it was sent. */
+/** A location in a case artifact, or the case itself. */
 const place = String.raw`(?:events\[\d{1,7}\]|proposed_actions\[\d{1,7}\]|proposed_actions|final_output|runner_failure|case)`;
 
 const placeText = () => matching(new RegExp(`^${place}$`), 'a place in an artifact such as events[2]');
@@ -90,7 +90,7 @@ const compared = record({
   ...caseGroupKeys,
   change: z.enum(['regressed', 'improved', 'same', 'flaky', 'missing']),
   side_missing: z.optional(z.enum(['baseline', 'new', 'both'])),
-  /** Present where the case itself is not what it was in the baseline. */
+  /** Present if the case changed since the baseline. */
   changed: z.optional(changedShape),
   baseline: trials,
   new: trials,
@@ -102,10 +102,9 @@ const passes = record({ passes: count(), trials: count() });
 
 const finding = record({ case_id: caseId(), baseline: passes, new: passes, p: between(0, 1) });
 
-/** The mean pass rate over cases, with its 95 % interval. */
 const passRate = record({ rate: between(0, 1), low: between(0, 1), high: between(0, 1) });
 
-/** Whether a bound on time, cost or score is kept. Up is worse in `change`, `low` and `high`. */
+/** Whether a limit on time, cost or score is met. Positive is worse in `change`, `low` and `high`. */
 const metricFinding = record({
   metric: metricName(),
   bounds: z.enum(['ratio', 'difference', 'p95', 'p95_difference', 'score']),
@@ -115,12 +114,12 @@ const metricFinding = record({
   change: z.nullable(z.number()),
   low: z.nullable(z.number()),
   high: z.nullable(z.number()),
-  /** Cases that lack it on a side, and cases that had nothing before, so that there is no ratio. Only where too many do. */
+  /** Cases without the metric on a side, and cases that had a value of 0. Present only if there are too many. */
   lacking: z.optional(count()),
   without_ratio: z.optional(count()),
 });
 
-/** What the trials show, by the tests of the gate. */
+/** The result of the gate's tests. */
 const decision = record({
   cause: z.enum(DECISION_CAUSES),
   /** Cases with trials on both sides. */
@@ -128,7 +127,7 @@ const decision = record({
   drop: z.nullable(between(-1, 1)),
   high: z.nullable(between(-1, 1)),
   p: z.nullable(between(0, 1)),
-  /** The drop that a comparison of this size would show in four of five times. */
+  /** The drop that this many trials would detect with 80 % power. */
   detectable: z.nullable(between(0, 1)),
   rates: z.nullable(record({ baseline: passRate, new: passRate })),
   metrics: z.array(metricFinding),
@@ -138,15 +137,15 @@ const decision = record({
   weakened: z.array(caseId()),
 });
 
-/** How suspects were asked again before this verdict. */
+/** How suspects were rerun before this verdict. */
 const again = record({
   sides: z.enum(['both', 'new']),
   rounds: count(),
-  /** Cases that were asked, each side counted. */
+  /** Reruns, counting each side. */
   trials: count(),
-  /** What the trials cost by their own account; null where one did not say. */
+  /** The cost that the reruns reported; null if one did not. */
   cost_usd: z.nullable(z.number().check(z.gte(0))),
-  /** Why it ended: nobody was left to ask, or the budget was used up. */
+  /** Why it ended: no suspects were left, or the budget was used up. */
   stopped: z.enum(['settled', 'trials', 'time', 'cost', 'cost_unknown', 'cancelled']),
   max_trials: count(),
   max_ms: count(),
@@ -161,12 +160,12 @@ export const comparisonShape = record({
   reason: wordyText(),
   exit_code: z.literal([0, 1, 3]),
   gate: record({
-    /** `statistical` stands only in comparisons that older versions made. */
+    /** `statistical` occurs only in older comparisons. */
     mode: z.enum(['strict', 'statistical', 'balanced', 'proven']),
     tolerances,
     ...gateKeys,
     breaches: z.array(record({ metric: metricName(), limit: z.number(), measured: z.number(), message: wordyText() })),
-    /** The limits on the new side alone, each with what was measured. */
+    /** The limits on the candidate alone, with the measured values. */
     checks: z.optional(z.array(limitCheck)),
   }),
   comparability: record({
@@ -181,11 +180,10 @@ export const comparisonShape = record({
     same: count(),
     flaky: count(),
     missing: count(),
-    /** Cases without a single expectation. */
     without_expectations: z.optional(count()),
   }),
   statistics: record({
-    /** Only in comparisons that older versions made. */
+    /** Only in older comparisons. */
     mcnemar: z.optional(record({ broke: count(), mended: count(), p_value: between(0, 1) })),
     metrics: z.array(metric),
     more_trials: z.nullable(count()),

@@ -2,21 +2,21 @@ import * as z from 'zod/mini';
 import { failedAttempt, milliseconds } from '../artifacts/words.ts';
 import { between, contentHashText, record } from '../shape.ts';
 
-/** Why a case has no verdict of its own: the classes of a failed attempt, or nothing at all that could be read. */
+/** Why a trial has no answer that could be judged. */
 const troubleClass = () =>
   z.enum(['timeout', 'http_error', 'invalid_json', 'schema_mismatch', 'network_error', 'other', 'missing']);
 
-/** What one trial of one case came to, wherever it is told again. */
+/** The result of one trial, as stored in comparisons and baselines. */
 export const trialKeys = {
   verdict: z.enum(['pass', 'fail', 'error']),
   error_class: z.nullable(troubleClass()),
   output_hash: z.nullable(z.string()),
-  /** Of everything in the answer but its ids and times; absent where it was not taken. */
+  /** The hash of the answer without its ids and times; absent if not computed. */
   answer_hash: z.optional(contentHashText()),
   latency_ms: z.nullable(milliseconds()),
   cost_usd: z.nullable(z.number().check(z.gte(0))),
   score: z.nullable(between(0, 1)),
-  /** Of a trial without an answer. */
+  /** Only for a trial without an answer. */
   failure: z.optional(failedAttempt()),
 };
 
@@ -26,12 +26,12 @@ export type Trial = z.infer<typeof trial>;
 
 type Told = Pick<Trial, 'verdict' | 'error_class'>;
 
-/** What a trial says of the agent: it did well, it did badly, or the trial says nothing. */
+/** Whether the agent passed or failed, or the trial does not count. */
 export type Standing = 'passed' | 'failed' | 'missing';
 
 /**
- * An agent that answers too late, with an error or with something else than asked has failed. A line that broke, and a
- * check that could not be made, say nothing of the agent.
+ * A late, erroneous or malformed answer is a failure of the agent. A broken connection, or a check that could not run, does
+ * not count.
  */
 export function standingOf({ verdict, error_class }: Told): Standing {
   if (verdict === 'pass') return 'passed';
@@ -47,8 +47,7 @@ export interface Paired {
 }
 
 /**
- * What became of a case. Only trials that say something count: a side without one is missing; a side that shows both is
- * flaky; else each side is of one mind, and the two are compared.
+ * The change of a case. A side without a trial that counts is missing. A side with both passes and failures is flaky.
  */
 export function changeOf(baseline: readonly Told[], candidate: readonly Told[]): Paired {
   const before = mindOf(baseline);
@@ -74,7 +73,7 @@ export interface Discordant {
   readonly mended: number;
 }
 
-/** How many trials of a case, each with the one of the same number on the other side, went from good to bad and back. */
+/** Pairs trials by index and counts those that went from pass to fail, and from fail to pass. */
 export function discordantIn(baseline: readonly Told[], candidate: readonly Told[]): Discordant {
   let broke = 0;
   let mended = 0;

@@ -9,15 +9,15 @@ const rule = rulesFor<Evaluation>();
 export const EV8 = rule({
   id: 'EV8',
   title: 'Limits Checked',
-  why: 'Whether a run kept to its limits follows from its cases, so the verifier checks every limit again.',
+  why: 'Whether a run met its limits follows from its cases, so the verifier recomputes every check.',
   asks: [
-    'gate, if present, has the limits that the run was asked to keep to, and checks, one for each limit',
+    'gate, if present, has the limits of the run, and checks, one per limit',
     ...LIMIT_ASKS,
-    'groups, if present, is a list of case_id with suite, tags and severity, and no case_id stands twice',
-    'earlier, if present, has run_ids and seals of the repetitions before this one, as many of each, and a tally of every case',
-    'the passed, failed, unjudged and missing of a tally are together as many as run_ids',
-    'a check has of, name, limit, allowed, measured, is_met and message; each is what the cases and the tallies show',
-    'measured is null where nothing was measured, and then is_met is false',
+    'groups, if present, is a list of entries with a unique case_id, and suite, tags and severity',
+    'earlier, if present, has run_ids and seals of the earlier repetitions, equally many, and a tally of every case',
+    'passed, failed, unjudged and missing of a tally add up to the number of run_ids',
+    'a check has of, name, limit, allowed, measured, is_met and message, all as computed from the cases and tallies',
+    'measured is null if nothing was measured; is_met is then false',
   ],
   fields: ['gate'],
   reads: ['cases'],
@@ -26,7 +26,7 @@ export const EV8 = rule({
     yield* limitFindings(gate, 'gate');
     const { groups = [], earlier, checks, ...asked } = gate;
     const repeated = firstRepeated(groups.map(({ case_id }) => case_id));
-    if (repeated !== undefined) yield must(`gate.groups[${repeated}].case_id`, 'stands here twice');
+    if (repeated !== undefined) yield must(`gate.groups[${repeated}].case_id`, 'is a duplicate');
     if (earlier) yield* earlierFindings(earlier, cases);
     yield* checkFindings(checks, checkRun({ ...asked, groups, ...(earlier && { earlier }) }, cases), 'gate.checks');
   },
@@ -45,27 +45,27 @@ function* earlierFindings(
   const known = new Set(cases.map(({ case_id }) => case_id));
   if (known.size !== judged.length || !judged.every(({ case_id }) => known.has(case_id)))
     yield must('gate.earlier.cases', 'must be the cases of this run');
-  if (seals.length !== run_ids.length) yield must('gate.earlier.seals', `must be ${run_ids.length}, one for each run`);
+  if (seals.length !== run_ids.length)
+    yield must('gate.earlier.seals', `must have ${run_ids.length} entries, one per run`);
   const repeated = firstRepeated(cases.map(({ case_id }) => case_id));
-  if (repeated !== undefined) yield must(`gate.earlier.cases[${repeated}].case_id`, 'stands here twice');
+  if (repeated !== undefined) yield must(`gate.earlier.cases[${repeated}].case_id`, 'is a duplicate');
   for (const [index, { tally }] of cases.entries()) {
     const { passed, failed, unjudged, missing } = tally;
     if (passed + failed + unjudged + missing !== run_ids.length)
-      yield must(`gate.earlier.cases[${index}].tally`, `must count ${run_ids.length}, one trial for each run`);
+      yield must(`gate.earlier.cases[${index}].tally`, `must count ${run_ids.length} trials, one per run`);
   }
 }
 
-/** Where checks say something else than what checking again gives. */
+/** Finds checks that differ from the recomputed ones. */
 export function* checkFindings(
   told: readonly LimitCheck[],
   found: readonly LimitCheck[],
   at: string,
 ): Generator<Finding> {
-  if (told.length !== found.length) yield must(at, `must be ${found.length}, one for each limit`);
+  if (told.length !== found.length) yield must(at, `must have ${found.length} entries, one per limit`);
   else {
     for (const [index, check] of found.entries()) {
-      if (canonicalize(told[index]) !== canonicalize(check))
-        yield must(`${at}[${index}]`, 'is not what the cases show');
+      if (canonicalize(told[index]) !== canonicalize(check)) yield must(`${at}[${index}]`, 'does not match the cases');
     }
   }
 }

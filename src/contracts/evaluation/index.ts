@@ -75,7 +75,7 @@ const example: Evaluation = {
 export const evaluation: Contract = {
   name: 'evaluation',
   title: 'Evaluation of a run',
-  tells: 'Which cases of one sealed run of a suite passed, failed or could not be judged, and why.',
+  tells: 'Which cases of a sealed suite run passed, failed or could not be judged, and why.',
   source: 'Run folder of Proctor',
   version: { field: 'schema_version', value: 'evaluation.v1' },
   fileNames: ['evaluation.json'],
@@ -84,10 +84,10 @@ export const evaluation: Contract = {
   unknownKeys: 'EV1',
   programText: ['cases[].output_hash'],
   beyond: [
-    'whether the verdicts are those that the judge it names would give',
-    'whether the seal, the cases and the run that it names are those it lies beside, beyond the folder it lies in',
+    'whether the named judge would give these verdicts',
+    'whether the named seal, cases and run are the ones in its folder, unless the folder is verified as well',
   ],
-  // A hundred thousand cases with some assertions each fit.
+  // Enough for 100,000 cases with several assertions each.
   bytesMax: 256 * MIB,
   example,
 };

@@ -6,11 +6,11 @@ import { judgedLimits } from '../gate/limits/shape.ts';
 import { EXPECTATIONS } from '../suite/index.ts';
 
 const assertion = record({
-  /** The expectation that was judged: a key of `expected`. */
+  /** The judged expectation: a key of `expected`. */
   name: z.enum(EXPECTATIONS),
   status: z.enum(['pass', 'fail', 'not_judged']),
   message: z.nullable(z.string()),
-  /** The part of the case's artifact that it was seen in. */
+  /** The relevant part of the case artifact. */
   at: z.nullable(
     matching(
       /^(?:final_output\.content|(?:events|proposed_actions)\[(?:0|[1-9]\d{0,8})\])$/,
@@ -22,14 +22,14 @@ const assertion = record({
 const amount = () => z.number().check(z.gte(0));
 
 const metrics = record({
-  /** Of the last attempt. */
+  /** Latency of the last attempt. */
   latency_ms: z.nullable(milliseconds()),
   attempts: count(),
   cost_usd: z.nullable(amount()),
   tokens: z.nullable(amount()),
-  /** How often a tool was called. */
+  /** Number of tool calls. */
   steps: count(),
-  /** The share of the judged assertions that hold. */
+  /** The share of judged assertions that hold. */
   score: z.nullable(between(0, 1)),
 });
 
@@ -38,22 +38,22 @@ const judgedCase = record({
   case_sha256: contentHashText(),
   verdict: z.enum(['pass', 'fail', 'error']),
   error_class: z.nullable(z.union([errorClass(), z.literal('missing')])),
-  /** Of a case without an answer. */
+  /** Only for a case without an answer. */
   failure: z.optional(failedAttempt()),
   assertions: z.array(assertion),
   metrics,
   output_hash: z.nullable(matching(/^[^]{0,200}$/u, 'a string of at most 200 characters')),
-  /** Of output, events and actions without their ids and times. Absent where there is no answer. */
+  /** The hash of output, events and actions without ids and times. Absent without an answer. */
   answer_hash: z.optional(contentHashText()),
 });
 
 const sums = {
   summary: record({ total: count(), passed: count(), failed: count(), errors: count(), unjudged: count() }),
-  /** Only where the run was asked to keep to limits; of a suite that was repeated, in the last repetition. */
+  /** Only if the run has limits. In a repeated suite, only in the last repetition. */
   gate: z.optional(judgedLimits),
 };
 
-/** What an evaluation comes to, without its cases. */
+/** The totals of an evaluation, without its cases. */
 export const evaluationSums = record(sums);
 
 export const evaluationShape = record({
@@ -66,7 +66,7 @@ export const evaluationShape = record({
   cases_sha256: contentHashText(),
   ...sums,
   cases: z.array(judgedCase),
-  /** What the answers say of the agent that gave them. Absent where none says anything. */
+  /** What the answers report about the agent. Absent if they report nothing. */
   provenance: z.optional(seenProvenance),
 });
 

@@ -2,14 +2,12 @@ import type { Trial } from '../comparison/trial.ts';
 import { countsAs } from '../gate/limits/tally.ts';
 import type { Assertion, Evaluation, JudgedCase } from './shape.ts';
 
-/** What a verdict and a score follow from. */
 interface Judged {
   readonly verdict: JudgedCase['verdict'];
   readonly error_class: JudgedCase['error_class'];
   readonly assertions: readonly Assertion[];
 }
 
-/** What the cases of an evaluation come to. */
 export function summaryOf(cases: readonly Pick<Judged, 'verdict' | 'assertions'>[]): Evaluation['summary'] {
   const summary = { total: cases.length, passed: 0, failed: 0, errors: 0, unjudged: 0 };
   for (const { verdict, assertions } of cases) {
@@ -21,7 +19,7 @@ export function summaryOf(cases: readonly Pick<Judged, 'verdict' | 'assertions'>
   return summary;
 }
 
-/** The share of the judged assertions that hold; null where none was judged, or where not all could be for an error. */
+/** The share of judged assertions that hold; null if none was judged or the verdict is error. */
 export function scoreOf({ verdict, assertions }: Pick<Judged, 'verdict' | 'assertions'>): number | null {
   if (verdict === 'error') return null;
   let judged = 0;
@@ -33,7 +31,7 @@ export function scoreOf({ verdict, assertions }: Pick<Judged, 'verdict' | 'asser
   return judged === 0 ? null : passed / judged;
 }
 
-/** The verdict that follows: an error before all, then a failed assertion, and an answer that broke nothing passes. */
+/** An error takes precedence, then a failed assertion. An answer without failed assertions passes. */
 export function verdictOf({
   error_class,
   assertions,
@@ -42,13 +40,12 @@ export function verdictOf({
   return assertions.some(({ status }) => status === 'fail') ? 'fail' : 'pass';
 }
 
-/** Whether cases were judged, and none of them passed. */
+/** Whether at least one case failed and none passed. */
 export function isAllFailing(cases: readonly JudgedCase[]): boolean {
   const counts = new Set(cases.map(one => countsAs(trialOf(one))));
   return counts.has('failed') && !counts.has('passed');
 }
 
-/** A judged case as one trial. */
 export function trialOf({ verdict, error_class, output_hash, answer_hash, metrics, failure }: JudgedCase): Trial {
   const { latency_ms, cost_usd, score } = metrics;
   return {

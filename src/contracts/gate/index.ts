@@ -1,5 +1,5 @@
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { LIMIT_ASKS, limitFindings } from './limits/index.ts';
 import { type GateFile, gateShape, type Tolerances } from './shape.ts';
 
@@ -11,26 +11,26 @@ const rules = [
   rule({
     id: 'GT1',
     title: 'Gate Version Known',
-    why: 'A key with a slip in it would bound nothing, and the gate would stand open.',
-    asks: ['schema_version is "gate.v1"', 'should (must, when strict): no key is unknown'],
+    why: 'A misspelled key limits nothing, so the gate would let everything pass.',
+    asks: ['schema_version is "gate.v1"', NO_UNKNOWN_KEYS],
     fields: ['schema_version'],
     breach: gate => ({ ...gate, schema_version: 'gate.v9' }),
   }),
   rule({
     id: 'GT2',
     title: 'Gate Decides One Way',
-    why: 'Whoever reads a verdict must know what it took.',
+    why: 'A verdict is meaningful only if its criteria are known.',
     asks: [
-      'mode, if present, is balanced, proven or strict; balanced if absent',
-      'margin, if present, is the drop of the pass rate that is allowed, above 0 and below 1; 0.05 if absent',
-      'alpha, if present, is the share of unchanged suites that may raise an alarm, above 0 and below 1; 0.05 if absent',
-      'confidence, if present, is how sure "at most the margin" must be, above 0 and below 1; 0.95 if absent',
-      'critical, if present, is a list of case ids that must not be missing and are judged by themselves',
-      'again, if present, may have max_trials, from 1 to 100,000, max_minutes, above 0 and up to 1,440, and max_cost_usd, from 0 up',
-      'allow_removed, if present, is true where cases may be removed from the suite; false if absent',
-      'allow_weakened, if present, is true where cases may ask less than in the baseline; false if absent',
-      'missing_max_ratio, if present, is a number from 0 to 1, the share of cases that may be missing; 0.05 if absent',
-      'looks, if present, is how often the suite is looked at until it is decided, a whole number from 1 to 5; 1 if absent',
+      'mode, if present, is balanced, proven or strict; default balanced',
+      'margin, if present, is the allowed drop in the pass rate, between 0 and 1 (exclusive); default 0.05',
+      'alpha, if present, is the false alarm rate for unchanged suites, between 0 and 1 (exclusive); default 0.05',
+      'confidence, if present, is the confidence required for "at most the margin", between 0 and 1 (exclusive); default 0.95',
+      'critical, if present, is a list of ids of cases that must not be missing and are tested separately',
+      'again, if present, limits reruns: max_trials (1 to 100,000), max_minutes (above 0, up to 1,440) and max_cost_usd (0 or more)',
+      'allow_removed, if present, is a boolean: whether cases may be removed from the suite; default false',
+      'allow_weakened, if present, is a boolean: whether cases may expect less than in the baseline; default false',
+      'missing_max_ratio, if present, is the share of cases that may be missing, from 0 to 1; default 0.05',
+      'looks, if present, is how many times the suite may be evaluated before a decision, an integer from 1 to 5; default 1',
     ],
     fields: [
       'mode',
@@ -49,12 +49,12 @@ const rules = [
   rule({
     id: 'GT3',
     title: 'Tolerances Bound Something',
-    why: 'A tolerance without a limit lets everything pass and looks as if it did not.',
+    why: 'A tolerance without a limit looks like protection but lets everything pass.',
     asks: [
       'tolerances, if present, may have latency_ms, cost_usd and score',
-      'latency_ms and cost_usd have statistic: mean, p50 or p95',
-      'latency_ms and cost_usd have max_increase_ratio (0.2 is a fifth more), max_increase (in their unit), or both',
-      'max_increase_ratio and max_increase are numbers from 0 up',
+      'statistic of latency_ms and cost_usd, if present, is mean, p50 or p95',
+      'latency_ms and cost_usd have max_increase_ratio (0.2 is 20 % more), max_increase (in their unit), or both',
+      'max_increase_ratio and max_increase are non-negative numbers',
       'score has max_decrease, a number from 0 to 1',
     ],
     fields: ['tolerances'],
@@ -66,10 +66,10 @@ const rules = [
   rule({
     id: 'GT4',
     title: 'Limits Bound Something',
-    why: 'A limit holds for the new side alone, so a suite that has always failed does not pass for being unchanged.',
+    why: 'A limit applies to the candidate alone, so a suite that has always failed does not pass just because it is unchanged.',
     asks: [
       ...LIMIT_ASKS,
-      'a limit that is broken, or for which nothing was measured, closes the gate before anything else is asked',
+      'the gate fails if a limit is exceeded or nothing was measured for it, before it checks anything else',
     ],
     fields: ['limits', 'per_suite', 'per_tag', 'per_severity'],
     *check(gate) {
@@ -79,7 +79,7 @@ const rules = [
   }),
 ];
 
-/** Tolerances that allow any increase. */
+/** Finds tolerances that set no limit. */
 export function* boundless(tolerances: Tolerances, at: string) {
   for (const metric of ['latency_ms', 'cost_usd'] as const) {
     const { max_increase, max_increase_ratio } = tolerances[metric] ?? { max_increase: 0 };
@@ -107,7 +107,7 @@ export const gate: Contract = {
   name: 'gate',
   title: 'Gate',
   tells:
-    'What makes a comparison or a run fail: how it is decided, how much slower, dearer or worse may still pass, and limits on the new side alone.',
+    'What makes a comparison or a run fail: the statistical criteria, the allowed increase in latency, cost and score loss, and limits on the candidate alone.',
   source: 'Proctor, compare and run suite',
   version: { field: 'schema_version', value: 'gate.v1' },
   shape: gateShape,

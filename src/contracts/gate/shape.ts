@@ -5,7 +5,7 @@ import { limitKeys } from './limits/shape.ts';
 
 const atLeastNothing = () => z.number().check(z.gte(0));
 
-/** How much more of something is still allowed. */
+/** The allowed increase of a metric. */
 const increase = record({
   statistic: z.optional(z.enum(['mean', 'p50', 'p95'])),
   max_increase_ratio: z.optional(atLeastNothing()),
@@ -20,16 +20,16 @@ export const tolerances = record({
 
 const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
 
-/** A number between 0 and 1, and neither of them. */
+/** A number between 0 and 1, exclusive. */
 const share = () => z.number().check(z.gt(0), z.lt(1));
 
-/** What the verdict depends on besides the trials. */
+/** The settings that affect the verdict. */
 export const gateKeys = {
   margin: z.optional(share()),
   alpha: z.optional(share()),
   confidence: z.optional(share()),
   critical: z.optional(z.array(caseId())),
-  /** What asking suspects again may take. */
+  /** The budget for rerunning suspects. */
   again: z.optional(
     record({
       max_trials: z.optional(z.int().check(z.gte(1), z.lte(100_000))),
@@ -55,5 +55,5 @@ export type GateFile = z.infer<typeof gateShape>;
 
 export type Tolerances = z.infer<typeof tolerances>;
 
-/** More cases than this without a partner, and nothing is said of the rest. */
+/** The default share of cases that may be missing. */
 export const MISSING_MAX_RATIO = 0.05;

@@ -260,11 +260,11 @@ describe('a metric', () => {
 });
 
 test.each([
-  [{ margin: 0 }, 'margin must lie between 0 and 1.'],
-  [{ alpha: 1 }, 'alpha must lie between 0 and 1.'],
-  [{ confidence: Number.NaN }, 'confidence must lie between 0 and 1.'],
+  [{ margin: 0 }, 'margin must be between 0 and 1.'],
+  [{ alpha: 1 }, 'alpha must be between 0 and 1.'],
+  [{ confidence: Number.NaN }, 'confidence must be between 0 and 1.'],
   [{ missingMaxRatio: 2 }, 'missingMaxRatio must be a number from 0 to 1.'],
-  [{ looks: 6 }, 'looks must be a whole number from 1 to 5.'],
+  [{ looks: 6 }, 'looks must be an integer from 1 to 5.'],
 ])('rejects %o', (options, message) => {
   expect(() => decideCases([], options)).toThrow(new RangeError(message));
 });

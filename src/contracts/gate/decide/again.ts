@@ -2,15 +2,15 @@ import { allOf, type CaseTrials, countTrials, type GateTrial } from './trials.ts
 import { findingOf, type GateOptions, isPaired, rulesOf } from './verdict.ts';
 
 export interface AgainOptions extends GateOptions {
-  /** `candidate` where the baseline cannot be asked any more. Both sides if absent. */
+  /** `candidate` reruns the candidate only, for a baseline that can no longer run. Default: `both`. */
   readonly sides?: 'both' | 'candidate';
-  /** Rounds that were asked, answered or not; those of the case with most trials if absent. */
+  /** Rounds so far, answered or not. Default: the most reruns that any case has. */
   readonly rounds?: number;
 }
 
 /**
- * The cases that deserve one more trial on each side. Asking again ends early only for cases that no longer look broken, so
- * it acquits and never convicts early, and the level of the gate holds without a correction.
+ * The cases to rerun, one more trial per side. Rerunning stops early only for cases that no longer look broken, so it can
+ * clear a case but never convict one early. The gate's error rate needs no correction.
  */
 export function casesToAskAgain(
   baseline: Iterable<GateTrial>,
@@ -20,7 +20,7 @@ export function casesToAskAgain(
   return askAgain(countTrials(baseline, candidate), options);
 }
 
-/** The same for cases whose trials are counted. */
+/** Like `casesToAskAgain`, for trials that are already counted. */
 export function askAgain(cases: readonly CaseTrials[], options: AgainOptions = {}): string[] {
   const { sides = 'both', rounds: given = 0, ...rules } = options;
   const { alpha } = rulesOf(rules);
@@ -29,19 +29,19 @@ export function askAgain(cases: readonly CaseTrials[], options: AgainOptions = {
   const level = alpha / (2 * both.length);
   const isOpen = (one: CaseTrials): boolean => {
     const rounds = sides === 'both' ? Math.ceil(-Math.log(level) / Math.log(4)) : roundsFor(one, level);
-    // A round without an answer acquits nobody, so the case is asked again, but not forever.
+    // An unanswered round clears no case, so the case is rerun, up to a limit.
     if (one.candidate.again.trials >= rounds || asked >= UNANSWERED_MAX * rounds) return false;
     return findingOf(one).p <= suspicion(one);
   };
   return both.filter(isOpen).map(({ id }) => id);
 }
 
-/** A side with a single trial says little, whatever the other one shows: a round may have gone unanswered. */
+/** A side with one trial is weak evidence, so the threshold is higher. */
 function suspicion({ baseline, candidate }: CaseTrials): number {
   return allOf(baseline).trials === 1 || allOf(candidate).trials === 1 ? 1 / 4 : 1 / 8;
 }
 
-/** How many trials of the candidate alone would convict a case that fails them all; none if too many. */
+/** How many candidate reruns would convict a case that fails them all. Returns 0 if more than `ROUNDS_MAX`. */
 function roundsFor({ baseline, candidate }: CaseTrials, level: number): number {
   const k = allOf(baseline).trials;
   for (let m = 1; m <= ROUNDS_MAX; m++) {
@@ -52,5 +52,5 @@ function roundsFor({ baseline, candidate }: CaseTrials, level: number): number {
 
 const ROUNDS_MAX = 50;
 
-/** A case is asked in at most so many times the rounds that would convict it. */
+/** Unanswered rounds included, a case gets at most this many times the rounds that would convict it. */
 const UNANSWERED_MAX = 2;

@@ -1,14 +1,14 @@
 import { hypergeometric } from './distributions.ts';
 
-/** Passes of a number of trials. */
+/** How many trials passed. */
 export interface Count {
   readonly passes: number;
   readonly trials: number;
 }
 
 /**
- * How likely a case fails this much more often in the candidate if nothing has changed: Boschloo's exact unconditional
- * test, one-sided. It orders tables by Fisher's p and takes the worst case over the unknown pass rate.
+ * The probability that an unchanged case fails this much more often in the candidate: Boschloo's exact unconditional test,
+ * one-sided. It orders tables by Fisher's p and takes the worst case over the unknown pass rate.
  */
 export function caseP(baseline: Count, candidate: Count): number {
   const { trials: nB } = baseline;
@@ -17,7 +17,7 @@ export function caseP(baseline: Count, candidate: Count): number {
   return tableFor(nB, nC)[baseline.passes * (nC + 1) + candidate.passes] as number;
 }
 
-/** Larger tables cost more than they tell; Fisher's mid-p is as good there. */
+/** Above this size, Fisher's mid-p is as good and much cheaper. */
 const TABLE_CELLS_MAX = 2_500;
 
 function fisherMidP(baseline: Count, candidate: Count): number {
@@ -31,10 +31,10 @@ function fisherMidP(baseline: Count, candidate: Count): number {
 const tables = new Map<number, Float64Array>();
 let cellsKept = 0;
 
-/** 32 MB: every pair of up to 50 trials a side, because in a suite of any tool each case may have its own number of them. */
+/** 32 MB, enough for every pair of up to 50 trials per side. Imported results can have a different pair for each case. */
 const CELLS_KEPT_MAX = 4_000_000;
 
-/** The p of every outcome of two numbers of trials, at `passes before × (trials now + 1) + passes now`. */
+/** The p of every outcome, at index `baseline passes × (candidate trials + 1) + candidate passes`. */
 function tableFor(nB: number, nC: number): Float64Array {
   const key = nB * (TABLE_CELLS_MAX + 1) + nC;
   const known = tables.get(key);
@@ -73,7 +73,7 @@ function makeTable(nB: number, nC: number): Float64Array {
   return worst.map(p => Math.min(1, p));
 }
 
-/** Pass rates in steps of 1/200. Many trials also tell apart what lies closer to 0 and to 1. */
+/** Pass rates in steps of 1/200. Large samples also need rates closer to 0 and 1. */
 function ratesFor(trials: number): readonly number[] {
   const rates = Array.from({ length: RATES - 1 }, (_, index) => (index + 1) / RATES);
   for (let step = 1; step * RATES < trials; step++) rates.push(step / trials, 1 - step / trials);
@@ -89,10 +89,10 @@ function endOfTies(order: readonly number[], fisher: Float64Array, from: number)
   return end;
 }
 
-/** Equal sums of products differ by rounding. */
+/** Tolerance for rounding errors between equal sums. */
 const TIE = 1e-9;
 
-/** Fisher's one-sided p of every outcome: the probability of as few passes now, given all passes together. */
+/** Fisher's one-sided p of every outcome: P(at most this many candidate passes), given the total number of passes. */
 function fisherTable(nB: number, nC: number): Float64Array {
   const table = new Float64Array((nB + 1) * (nC + 1));
   for (let passes = 0; passes <= nB + nC; passes++) {
@@ -107,7 +107,7 @@ function fisherTable(nB: number, nC: number): Float64Array {
   return table;
 }
 
-/** The chances of 0 to n passes, at a rate above 0 and below 1. */
+/** P(k passes) for k from 0 to n. `rate` is strictly between 0 and 1. */
 function binomial(n: number, rate: number): Float64Array {
   const chances = new Float64Array(n + 1);
   const odds = rate / (1 - rate);
@@ -120,10 +120,7 @@ function binomial(n: number, rate: number): Float64Array {
   return chances.map(chance => chance / sum);
 }
 
-/**
- * Which of these p values Benjamini and Hochberg reject at `q`: those up to the largest that lies below its rank's share of `q`.
- * Returns the limit; a p above it is not rejected.
- */
+/** The Benjamini–Hochberg threshold at false discovery rate `q`: reject every p up to it. Returns -1 if none is rejected. */
 export function rejectionLimit(ps: readonly number[], q: number): number {
   const sorted = Float64Array.from(ps).sort();
   for (let rank = sorted.length; rank > 0; rank--) {

@@ -12,7 +12,7 @@ export function normalTail(z: number): number {
   return Math.max(0, 0.5 - density * sum);
 }
 
-/** Beyond this, the series loses digits and the asymptotic form is exact enough. */
+/** Above this z, the series loses digits and the asymptotic form is accurate enough. */
 const SERIES_Z_MAX = 6;
 
 /** The value that a standard normal variable exceeds with probability `tail`. */
@@ -20,7 +20,7 @@ export function normalQuantile(tail: number): number {
   return quantile(tail, normalTail);
 }
 
-/** The value that Student's t with `freedom` degrees of freedom exceeds with probability `tail`; Infinity without freedom. */
+/** The value that Student's t with `freedom` degrees of freedom exceeds with probability `tail`; Infinity if `freedom` < 1. */
 export function studentQuantile(tail: number, freedom: number): number {
   if (freedom < 1) return Number.POSITIVE_INFINITY;
   const key = `${tail} ${freedom}`;
@@ -40,7 +40,7 @@ function studentTail(t: number, freedom: number): number {
   return t >= 0 ? half : 1 - half;
 }
 
-/** Halves an interval until two neighbours are equal for every practical purpose. */
+/** Bisects until the interval is negligible. */
 function quantile(tail: number, tailOf: (value: number) => number): number {
   let low = -QUANTILE_MAX;
   let high = QUANTILE_MAX;
@@ -52,7 +52,7 @@ function quantile(tail: number, tailOf: (value: number) => number): number {
   return (low + high) / 2;
 }
 
-/** One degree of freedom has its 99.99 % quantile at 3,183. */
+/** With one degree of freedom, the 99.99 % quantile is 3,183. */
 const QUANTILE_MAX = 1e5;
 const HALVINGS = 70;
 
@@ -94,7 +94,7 @@ function logBeta(a: number, b: number): number {
   return logGamma(a) + logGamma(b) - logGamma(a + b);
 }
 
-/** Stirling's series, after the argument is raised to where the series is exact. */
+/** Stirling's series, after shifting the argument to where the series is accurate. */
 function logGamma(value: number): number {
   let x = value;
   let shift = 0;
@@ -104,7 +104,7 @@ function logGamma(value: number): number {
   return shift + (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + series;
 }
 
-/** The exact two-sided p of so many pairs that broke and so many that mended, if both are equally likely. */
+/** The exact two-sided p for this many pairs that broke or recovered, if both are equally likely. */
 export function mcnemar(broke: number, mended: number): number {
   const pairs = broke + mended;
   const atOnce = (k: number): number =>
@@ -114,7 +114,7 @@ export function mcnemar(broke: number, mended: number): number {
   return broke === mended ? 1 : Math.min(1, 2 * tail);
 }
 
-/** P(X = k) for k from 0 to `draws`: X counts the passes among `draws` of `total` trials, of which `passes` passed. */
+/** P(X = k) for k from 0 to `draws`. X counts the passes in a draw from `total` trials, `passes` of which passed. */
 export function hypergeometric(total: number, passes: number, draws: number): Float64Array {
   const chances = new Float64Array(draws + 1);
   const least = Math.max(0, draws - (total - passes));

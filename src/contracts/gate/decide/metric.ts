@@ -1,6 +1,6 @@
 import { studentQuantile } from './distributions.ts';
 
-/** What was measured of one case on both sides, a number for each trial. */
+/** The values of one metric for one case, one number per trial. */
 export interface CaseMeasure {
   readonly baseline: readonly number[];
   readonly candidate: readonly number[];
@@ -8,30 +8,30 @@ export interface CaseMeasure {
 
 export interface MetricOptions {
   /**
-   * `ratio`: more is worse, and `limit` 0.2 allows a fifth more. `difference`: more is worse, and `limit` is in the unit of
-   * the metric. `score`: the same, and less is worse.
+   * `ratio`: higher is worse; `limit` 0.2 allows 20 % more. `difference`: higher is worse; `limit` is in the metric's unit.
+   * `score`: like `difference`, but lower is worse.
    */
   readonly kind: 'ratio' | 'difference' | 'score';
   readonly limit: number;
-  /** How sure "within the limit" must be: 0.95. */
+  /** The confidence required for "within the limit". Default: 0.95. */
   readonly confidence?: number;
 }
 
 export interface MetricDecision {
   readonly verdict: 'regression' | 'no_regression' | 'not_enough_evidence';
-  /** Cases that have it on both sides. */
+  /** Cases with values on both sides. */
   readonly cases: number;
-  /** The change over cases and its bounds, up is worse: a share (0.2 is a fifth more), or a difference. Null where too few cases. */
+  /** The mean change and its bounds; positive is worse. A share (0.2 is 20 % more) or a difference. Null with too few cases. */
   readonly change: number | null;
   readonly low: number | null;
   readonly high: number | null;
-  /** Cases whose ratio is unknown, because they had nothing before and have something now. Absent where there is none. */
+  /** Cases that went from 0 to more than 0, so they have no ratio. Absent if there are none. */
   readonly withoutRatio?: number;
 }
 
 /**
- * Whether a time, a cost or a score got worse beyond a limit. A regression must be beyond chance and beyond the limit; no
- * regression must rule out more than the limit.
+ * Whether a time, cost or score got worse by more than a limit. A regression must be statistically significant and above
+ * the limit. No regression must rule out a change above the limit.
  */
 export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOptions): MetricDecision {
   const { kind, limit, confidence = 0.95 } = options;
@@ -64,23 +64,23 @@ export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOpt
   };
 }
 
-/** Fewer cases say nothing of their spread. */
+/** The spread cannot be estimated from fewer cases. */
 export const METRIC_CASES_MIN = 6;
 
-/** The change of a case, up is worse. Infinite where a ratio grew from nothing; undefined where it is unknown. */
+/** The change of a case; positive is worse. Infinity if a ratio grew from 0; undefined if unknown. */
 function changeOf({ baseline, candidate }: CaseMeasure, kind: MetricOptions['kind']): number | undefined {
   if (baseline.length === 0 || candidate.length === 0) return undefined;
   if (kind === 'score') return minus(meanOf(baseline), meanOf(candidate));
   if (kind === 'difference') return minus(meanOf(candidate), meanOf(baseline));
   if ([...baseline, ...candidate].every(value => value > 0))
     return minus(meanOf(candidate.map(Math.log)), meanOf(baseline.map(Math.log)));
-  // Nothing has no logarithm, so the means are compared.
+  // 0 has no logarithm, so compare the means.
   const [before, now] = [meanOf(baseline), meanOf(candidate)];
   if (now === 0) return before === 0 ? 0 : undefined;
   return Math.log(now / before);
 }
 
-/** Means of equal numbers differ in their last digits, which would be a change without any. */
+/** Treats differences from rounding as no change. */
 function minus(one: number, other: number): number {
   const difference = one - other;
   return Math.abs(difference) <= 1e-12 * Math.max(Math.abs(one), Math.abs(other)) ? 0 : difference;

@@ -1,17 +1,14 @@
 import type { Count } from './case-test.ts';
 import { normalQuantile } from './distributions.ts';
 
-/** How often cases pass, and between which bounds that lies for cases like these. */
+/** The mean pass rate over cases, with its 95 % confidence interval. */
 export interface PassRate {
   readonly rate: number;
   readonly low: number;
   readonly high: number;
 }
 
-/**
- * The mean pass rate over cases with its 95 % interval (Wilson's). A case counts once however often it was tried, because
- * trials of one case are alike.
- */
+/** Wilson's interval. Each case counts once, however many trials it has, because trials of one case are correlated. */
 export function passRate(cases: readonly Count[]): PassRate {
   const n = cases.length;
   const rate = cases.reduce((sum, { passes, trials }) => sum + passes / trials, 0) / n;
@@ -22,7 +19,7 @@ export function passRate(cases: readonly Count[]): PassRate {
 
 const Z = normalQuantile(0.025);
 
-/** The last digits depend on the order of the cases. */
+/** Drops the last digits, which depend on the order of the cases. */
 function rounded(value: number): number {
   return Math.round(value * 1e12) / 1e12;
 }

@@ -1,6 +1,6 @@
 import type { CaseFinding, Found, GateCause } from './verdict.ts';
 
-/** The verdict in a sentence, then what was ruled out or what would settle it. */
+/** Explains the verdict, and what would settle an open one. The verifier recomputes this text (CM11), so never reword it. */
 export function reasonFor(because: GateCause, found: Found): string {
   return REASONS[because](found);
 }
@@ -51,12 +51,11 @@ function someOf(found: readonly CaseFinding[], cases: number): string {
   return `${found.length} of ${counted(cases, 'case')}`;
 }
 
-/** The first few, and how many more there are. */
 function listed(found: readonly CaseFinding[]): string {
   return firstOf(found.map(one => `“${one.case}” (${share(one.baseline)} → ${share(one.candidate)})`));
 }
 
-/** Names in quotes, the first few of them. */
+/** Quoted names, at most `LISTED_MAX`. */
 export function named(names: readonly string[]): string {
   return firstOf(names.map(name => `“${name}”`));
 }
@@ -85,7 +84,7 @@ function figure(value: number): string {
   return String(Number(value.toFixed(1)));
 }
 
-/** Rounded up, so that "fewer than" holds. */
+/** Rounds up, so that "fewer than" stays true. */
 function ofHundred(p: number): string {
   return String(Math.max(0.1, Math.ceil(1_000 * p + 1e-9) / 10));
 }

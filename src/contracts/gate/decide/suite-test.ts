@@ -7,31 +7,30 @@ export interface CasePair {
   readonly candidate: Count;
 }
 
-/** What the whole suite shows: how much less often its cases pass, how likely by chance, and what cannot be ruled out. */
 export interface SuiteReading {
-  /** The drop of the mean pass rate, over cases; above 0 is worse. */
+  /** The drop in the mean pass rate over cases; above 0 is worse. */
   readonly drop: number;
-  /** How likely a drop of this size or more is if nothing has changed. */
+  /** The probability of a drop this large if nothing changed. */
   readonly p: number;
   /** The largest drop that the trials do not rule out. */
   readonly high: number;
-  /** The drop that as many trials as these would show in four of five times. */
+  /** The drop that this many trials would detect with 80 % power. */
   readonly detectable: number;
-  /** How many more trials of every case would settle it in four of five times; null beyond 1,000. */
+  /** Additional trials of every case that would settle the verdict with 80 % power; null above 1,000. */
   readonly moreTrials: number | null;
 }
 
 export interface SuiteLevels {
   readonly margin: number;
-  /** The level at which the suite is worse, one-sided. */
+  /** The one-sided significance level for "worse". */
   readonly worse: number;
-  /** One minus the confidence in "at most the margin". */
+  /** One minus the confidence required for "at most the margin". */
   readonly unsafe: number;
-  /** How often the suite may be looked at. */
+  /** How many times the suite may be evaluated. */
   readonly looks: number;
 }
 
-/** Reads planned trials only: trials that were asked again were chosen by what the first ones showed. */
+/** Expects planned trials only: reruns were selected by the results of earlier trials. */
 export function readSuite(pairs: readonly CasePair[], levels: SuiteLevels): SuiteReading {
   const drops = Float64Array.from(pairs, dropOf);
   const drop = rounded(sumOf(drops) / pairs.length);
@@ -47,12 +46,12 @@ export function readSuite(pairs: readonly CasePair[], levels: SuiteLevels): Suit
   };
 }
 
-/** Sums of the same numbers in another order differ in their last digits; no verdict may depend on those. */
+/** Drops the last digits, which depend on the order of summation, so that no verdict depends on them. */
 function rounded(value: number): number {
   return Math.round(value * 1e12) / 1e12 || 0;
 }
 
-/** The level of each test once it may be repeated: Pocock's limits for up to five looks. */
+/** The level of each test when the suite is evaluated up to five times: Pocock's boundaries. */
 export function levelFor(tail: number, looks: number): number {
   const [factor] = POCOCK[looks - 1] as readonly [number, number];
   return looks === 1 ? tail : normalTail(normalQuantile(tail) * factor);
@@ -63,7 +62,7 @@ function unsafeLevelFor(tail: number, looks: number): number {
   return looks === 1 ? tail : normalTail(normalQuantile(tail) * factor);
 }
 
-/** How much wider the limits of 2.5 % and of 5 % get with the number of looks. */
+/** How much wider the boundaries at 2.5 % and 5 % get with the number of looks. */
 const POCOCK: readonly (readonly [number, number])[] = [
   [1, 1],
   [2.178 / 1.96, 1.875 / 1.645],
@@ -79,8 +78,8 @@ function dropOf({ baseline, candidate }: CasePair): number {
 }
 
 /**
- * The sides of each case are exchanged in every possible way; the p is the share of exchanges that drop more, and half of
- * those that drop as much. With one trial a side this is McNemar's test with mid-p.
+ * An exact permutation test: p is the share of all side swaps with a larger drop, plus half of those with an equal drop.
+ * With one trial per side, this is McNemar's test with mid-p.
  */
 function permutationP(pairs: readonly CasePair[]): number {
   const varied = pairs.filter(isVaried);
@@ -90,11 +89,11 @@ function permutationP(pairs: readonly CasePair[]): number {
   return varied.length > EXACT_CASES_MAX || unit > UNIT_MAX ? normalP(varied) : exactP(varied, unit);
 }
 
-/** Beyond these the sum is normal for every practical purpose, and the exact sum takes long. */
+/** Above either limit, the exact sum is slow and the normal approximation is accurate. */
 const EXACT_CASES_MAX = 300;
 const UNIT_MAX = 60;
 
-/** It shows both outcomes. */
+/** Whether the case has both passes and failures. */
 export function isVaried({ baseline, candidate }: CasePair): boolean {
   const passes = baseline.passes + candidate.passes;
   return passes > 0 && passes < baseline.trials + candidate.trials;
@@ -141,16 +140,16 @@ function normalP(pairs: readonly CasePair[]): number {
   return normalTail(sum / Math.sqrt(variance));
 }
 
-/** How far the mean drop may lie from the true one. */
+/** The uncertainty of the mean drop. */
 interface Spread {
-  /** The variance of the mean drop; the case is the unit, because trials of a case are alike. */
+  /** The variance of the mean drop. The unit is the case, because trials of one case are correlated. */
   readonly variance: number;
-  /** The same, and never less than a suite at the margin would show: where nothing differed, the interval is not empty. */
+  /** `variance`, but at least that of a suite at the margin, so that the interval is never empty. */
   readonly atLeast: number;
   readonly t: number;
-  /** Trials a side that the suite is worth. */
+  /** The effective number of trials per side. */
   readonly worth: number;
-  /** Fewer trials than this cannot rule out the margin even if none of them failed. */
+  /** With fewer effective trials, even zero failures cannot rule out the margin. */
   readonly worthMin: number;
   readonly cases: number;
 }
@@ -196,7 +195,7 @@ function moreTrials(drop: number, spread: Spread, { margin, worse, looks }: Suit
   return more <= MORE_TRIALS_MAX ? more : null;
 }
 
-/** Four of five times. */
+/** The normal quantile for 80 % power. */
 const POWER = 0.842;
 const MORE_TRIALS_MAX = 1_000;
 

@@ -1,28 +1,26 @@
 import type { Count } from './case-test.ts';
 
-/** One trial of one case. */
 export interface GateTrial {
   readonly case: string;
   readonly trial: number;
   readonly pass: boolean;
-  /** Asked again because the case looked broken. It counts for its case, never for the mean of the suite. */
+  /** The case looked broken, so it ran again. Reruns count for their case, never for the suite's mean. */
   readonly rerun?: boolean;
 }
 
-/** The trials of a case on one side. */
 export interface SideTrials {
   readonly planned: Count;
   readonly again: Count;
 }
 
-/** A case as the gate reads it. */
+/** The trials of a case on both sides. */
 export interface CaseTrials {
   readonly id: string;
   readonly baseline: SideTrials;
   readonly candidate: SideTrials;
 }
 
-/** Counts trials by case, in the order in which cases first appear. */
+/** Counts trials per case, in order of first appearance. */
 export function countTrials(baseline: Iterable<GateTrial>, candidate: Iterable<GateTrial>): CaseTrials[] {
   const counts = new Map<string, Record<'baseline' | 'candidate', { planned: Tally; again: Tally }>>();
   for (const [side, trials] of [['baseline', baseline] as const, ['candidate', candidate] as const]) {
@@ -46,7 +44,7 @@ function newTally(): { planned: Tally; again: Tally } {
   return { planned: { passes: 0, trials: 0 }, again: { passes: 0, trials: 0 } };
 }
 
-/** All trials of a side. */
+/** Planned trials and reruns of a side. */
 export function allOf({ planned, again }: SideTrials): Count {
   if (again.trials === 0) return planned;
   return { passes: planned.passes + again.passes, trials: planned.trials + again.trials };

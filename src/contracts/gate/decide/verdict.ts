@@ -4,70 +4,70 @@ import { isVaried, levelFor, LOOKS_MAX, readSuite, type SuiteReading } from './s
 import { reasonFor } from './sentence.ts';
 import { allOf, type CaseTrials, countTrials, type GateTrial } from './trials.ts';
 
-/** How a gate decides. Every option has a default. */
+/** All options have defaults. */
 export interface GateOptions {
   /**
-   * `balanced`: no regression if nothing got worse, or if a drop beyond the margin is ruled out. `proven`: only if it is
-   * ruled out. `strict`: a regression is any case that always passed and now always fails, and nothing else.
+   * `balanced` passes if nothing got worse, or if a drop above the margin is ruled out. `proven` passes only if it is ruled
+   * out. `strict` fails only for a case that always passed and now always fails.
    */
   readonly mode?: GateMode;
-  /** The drop of the mean pass rate that is allowed: 0.05. */
+  /** The allowed drop in the mean pass rate. Default: 0.05. */
   readonly margin?: number;
-  /** The share of unchanged suites that may raise an alarm, half for the suite, half for single cases: 0.05. */
+  /** The false alarm rate for unchanged suites: half for the suite, half for single cases. Default: 0.05. */
   readonly alpha?: number;
-  /** How sure "at most the margin" must be: 0.95. */
+  /** The confidence required for "at most the margin". Default: 0.95. */
   readonly confidence?: number;
-  /** Cases that are judged as a family of their own, and must not be missing. */
+  /** Cases that are tested as a separate family and must not be missing. */
   readonly critical?: readonly string[];
-  /** The share of cases that may be missing on one side: 0.05. */
+  /** The share of cases that may be missing on one side. Default: 0.05. */
   readonly missingMaxRatio?: number;
-  /** How often the suite is looked at before it is decided, 1 to 5. */
+  /** How many times the suite may be evaluated before a decision, 1 to 5. Default: 1. */
   readonly looks?: number;
-  /** Both sides gave the same bytes in every case, so nothing changed that could be worse. */
+  /** Both sides gave identical answers in every case, so nothing can be worse. */
   readonly identical?: boolean;
 }
 
 export type GateMode = 'balanced' | 'proven' | 'strict';
 
-/** A case that stands out. */
+/** The test result of one case. */
 export interface CaseFinding {
   readonly case: string;
   readonly baseline: Count;
   readonly candidate: Count;
-  /** How likely this is if the case has not changed. */
+  /** The probability of this result if the case is unchanged. */
   readonly p: number;
 }
 
 export interface GateDecision {
   readonly verdict: 'regression' | 'no_regression' | 'not_enough_evidence';
   readonly exitCode: 0 | 1 | 3;
-  /** Why, in a word. */
+  /** Why, as a code. */
   readonly cause: GateCause;
-  /** The same in a sentence. */
+  /** Why, as a sentence. */
   readonly reason: string;
-  /** Cases that broke, beyond chance. */
+  /** Cases that broke, with statistical significance. */
   readonly broken: readonly CaseFinding[];
-  /** Cases that look broken, and could still be chance. */
+  /** Cases that look broken, but may have failed by chance. */
   readonly suspects: readonly CaseFinding[];
-  /** Cases without trials on one side or on both. */
+  /** Cases without trials on one side or both. */
   readonly missing: readonly string[];
   /** Cases with trials on both sides. */
   readonly cases: number;
-  /** The drop of the mean pass rate, above 0 is worse; null without cases. */
+  /** The drop in the mean pass rate; above 0 is worse. Null without cases. */
   readonly drop: number | null;
   /** The largest drop that is not ruled out; null without cases. */
   readonly high: number | null;
-  /** How likely the drop is if nothing has changed; null without cases. */
+  /** The probability of this drop if nothing changed; null without cases. */
   readonly p: number | null;
-  /** The drop that a comparison with as many trials would show in four of five times; null without cases. */
+  /** The drop that this many trials would detect with 80 % power; null without cases. */
   readonly detectable: number | null;
-  /** How often the cases of each side pass, over planned trials; null without cases. */
+  /** Pass rates over planned trials; null without cases. */
   readonly rates: { readonly baseline: PassRate; readonly candidate: PassRate } | null;
-  /** About how many more trials of every case on both sides would settle it; null where it is settled, or never would be. */
+  /** Approximate additional trials of every case and side that would settle the verdict; null if settled, or if none would. */
   readonly moreTrials: number | null;
 }
 
-/** Compares trials of two sides. */
+/** Decides whether the candidate is worse than the baseline. */
 export function decideTrials(
   baseline: Iterable<GateTrial>,
   candidate: Iterable<GateTrial>,
@@ -76,12 +76,12 @@ export function decideTrials(
   return decideCases(countTrials(baseline, candidate), options);
 }
 
-/** The same for cases whose trials are counted. */
+/** Like `decideTrials`, for trials that are already counted. */
 export function decideCases(cases: readonly CaseTrials[], options: GateOptions = {}): GateDecision {
   const rules = rulesOf(options);
   const both = cases.filter(isPaired);
   const unpaired = cases.filter(one => !isPaired(one));
-  // A critical case that nobody knows protects nothing: its name may have a slip in it.
+  // An unknown critical case is probably a typo, and would protect nothing.
   const unknown = rules.critical.size > 0 ? unknownIn(cases, rules.critical) : [];
   const missing = [...unpaired.map(({ id }) => id), ...unknown];
   const missingOnBoth = new Set([...unpaired.filter(isNowhere).map(({ id }) => id), ...unknown]);
@@ -126,7 +126,7 @@ function unknownIn(cases: readonly CaseTrials[], critical: ReadonlySet<string>):
 
 export type Rules = Required<Omit<GateOptions, 'critical'>> & { readonly critical: ReadonlySet<string> };
 
-/** Everything that the verdict follows from. */
+/** The facts that determine the verdict. */
 export interface Found {
   readonly rules: Rules;
   readonly total: number;
@@ -138,7 +138,7 @@ export interface Found {
   readonly suite: SuiteReading | undefined;
 }
 
-/** Why the verdict is what it is, in the order in which they are asked. */
+/** The causes of a verdict, in the order in which they are checked. */
 export type GateCause =
   | 'no_pairs'
   | 'broken'
@@ -171,7 +171,7 @@ function causeOf({ rules, total, cases, broken, suspects, missing, suite }: Foun
   const isSafe = suite !== undefined && suite.high <= rules.margin;
   const level = levelFor(rules.alpha / 2, rules.looks);
   if (broken.length > 0) return 'broken';
-  // Below the level and not at it: a single case that went from 3/3 to 0/3 lies exactly there, and is a matter of its own test.
+  // Strictly below: a single case that drops from 3/3 to 0/3 is exactly at the level, and the case test decides it.
   if (suite && suite.drop > 0 && suite.p < level && !isSafe) return 'worse';
   if (missing.length > rules.missingMaxRatio * total || missing.some(id => rules.critical.has(id))) return 'missing';
   if (suspects.length > 0) return 'suspect';
@@ -191,7 +191,7 @@ const DEFAULTS = {
   identical: false,
 } as const satisfies GateOptions;
 
-/** The options with their defaults. A value out of its range is a mistake of the caller. */
+/** Applies the defaults. Throws a RangeError for a value out of range. */
 export function rulesOf({ critical = [], ...options }: GateOptions): Rules {
   const rules = { ...DEFAULTS, ...options, critical: new Set(critical) };
   for (const [name, value, low, high] of [
@@ -199,12 +199,12 @@ export function rulesOf({ critical = [], ...options }: GateOptions): Rules {
     ['alpha', rules.alpha, 0, 1],
     ['confidence', rules.confidence, 0, 1],
   ] as const) {
-    if (!(value > low && value < high)) throw new RangeError(`${name} must lie between ${low} and ${high}.`);
+    if (!(value > low && value < high)) throw new RangeError(`${name} must be between ${low} and ${high}.`);
   }
   if (!(rules.missingMaxRatio >= 0 && rules.missingMaxRatio <= 1))
     throw new RangeError('missingMaxRatio must be a number from 0 to 1.');
   if (!Number.isInteger(rules.looks) || rules.looks < 1 || rules.looks > LOOKS_MAX)
-    throw new RangeError(`looks must be a whole number from 1 to ${LOOKS_MAX}.`);
+    throw new RangeError(`looks must be an integer from 1 to ${LOOKS_MAX}.`);
   return rules;
 }
 
@@ -212,7 +212,7 @@ function levelsOf({ margin, alpha, confidence, looks }: Rules) {
   return { margin, worse: alpha / 2, unsafe: 1 - confidence, looks };
 }
 
-/** Trials that were asked again cannot make a pair: without planned ones the case was never part of the suite. */
+/** Whether both sides have planned trials. Reruns alone do not make a case part of the suite. */
 export function isPaired({ baseline, candidate }: CaseTrials): boolean {
   return baseline.planned.trials > 0 && candidate.planned.trials > 0;
 }
@@ -238,7 +238,7 @@ export function findingOf({ id, baseline, candidate }: CaseTrials): CaseFinding 
   return { case: id, baseline: before, candidate: now, p: caseP(before, now) };
 }
 
-/** What each case shows, the least likely first. */
+/** The test result of each case, smallest p first. */
 export function findingsOf(cases: readonly CaseTrials[]): CaseFinding[] {
   return ranked(cases.map(findingOf));
 }
@@ -261,12 +261,12 @@ function findings(cases: readonly CaseTrials[], { alpha, critical }: Rules) {
   };
 }
 
-/** A suspect is a case as unlikely as this; among many cases that vary, some are so by chance. */
+/** The p below which a case is suspect. Among many varying cases, some are this unlikely by chance, so it shrinks. */
 const SUSPICIOUS = 0.02;
 const VARIED_MAX = 20;
 
 function strictFindings(cases: readonly CaseTrials[]) {
-  // What was asked again is left out: one lucky answer would acquit a case that always failed.
+  // Ignore reruns: one lucky pass would clear a case that always failed.
   const planned = cases.map(({ id, baseline, candidate }) => ({
     id,
     baseline: onlyPlanned(baseline),
@@ -281,12 +281,11 @@ function onlyPlanned({ planned }: CaseTrials['baseline']): CaseTrials['baseline'
 
 const NOT_AGAIN = { passes: 0, trials: 0 } as const;
 
-/** It always passed, and now it never does. */
+/** Whether the case always passed in the baseline and never passes in the candidate. */
 function isTurned({ baseline, candidate }: CaseFinding): boolean {
   return baseline.passes === baseline.trials && candidate.passes === 0;
 }
 
-/** The least likely first. */
 function ranked(found: readonly CaseFinding[]): CaseFinding[] {
   return [...found].sort((a, b) => a.p - b.p || (a.case < b.case ? -1 : 1));
 }

@@ -1,12 +1,11 @@
 import { measuredText, unknownText } from './sentence.ts';
 import type { AskedLimits, CaseGroup, LimitCheck, LimitName, Limits, Tally } from './shape.ts';
 
-/** A case with what its trials came to. */
 export interface CountedCase extends CaseGroup {
   readonly tally: Tally;
 }
 
-/** Compares what was measured with every limit: those of all cases first, then per suite, tag and severity. */
+/** Checks every limit: first those for all cases, then per suite, tag and severity. */
 export function checkLimits(asked: AskedLimits, cases: readonly CountedCase[]): LimitCheck[] {
   return [...groupsOf(asked, cases)].flatMap(group =>
     LIMIT_NAMES.flatMap(limit => {
@@ -16,14 +15,13 @@ export function checkLimits(asked: AskedLimits, cases: readonly CountedCase[]): 
   );
 }
 
-/** Whether there is anything to check. */
 export function hasLimits(asked: AskedLimits): boolean {
   return [asked.limits, asked.per_suite, asked.per_tag, asked.per_severity].some(
     part => part !== undefined && Object.keys(part).length > 0,
   );
 }
 
-/** The limits among the keys of a gate. */
+/** Picks the limits from a gate file. */
 export function limitsIn({ limits, per_suite, per_tag, per_severity }: AskedLimits): AskedLimits {
   return {
     ...(limits && { limits }),
@@ -33,7 +31,7 @@ export function limitsIn({ limits, per_suite, per_tag, per_severity }: AskedLimi
   };
 }
 
-/** The cases that limits are for. */
+/** Limits and the cases they apply to. */
 export interface Group {
   readonly of: LimitCheck['of'];
   readonly name: string | null;
@@ -48,39 +46,28 @@ function* groupsOf(asked: AskedLimits, cases: readonly CountedCase[]): Generator
     ['tag', asked.per_tag, (one: CaseGroup, name: string) => one.tags?.includes(name) === true],
     ['severity', asked.per_severity, (one: CaseGroup, name: string) => one.severity === name],
   ] as const) {
-    // In one order, whatever order the keys of a document have.
+    // Sorted, so that the order of keys in the document does not matter.
     for (const [name, limits] of Object.entries(groups ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
       yield { of, name, limits, cases: cases.filter(one => isIn(one, name)) };
     }
   }
 }
 
-/** What is measured for a limit: a number, or null with the reason why there is none; and the cases that it counts. */
+/** The measured value and the cases it counts, or the reason why there is no value. */
 type Measured =
   | { readonly value: number; readonly counted: readonly CountedCase[] }
   | { readonly value: null; readonly why: string };
 
 function checkOf(group: Group, limit: LimitName, allowed: number): LimitCheck {
-  const measured = group.cases.length === 0 ? unknown(NO_CASE[group.of]) : MEASURES[limit](group.cases, allowed);
   const { of, name } = group;
-  if (measured.value === null) {
-    return {
-      of,
-      name,
-      limit,
-      allowed,
-      measured: null,
-      is_met: false,
-      message: unknownText(group, limit, measured.why),
-    };
-  }
-  const { value } = measured;
-  const is_met = limit === 'min_pass_rate' ? value >= allowed : value <= allowed;
-  const message = measuredText(group, limit, { value, allowed, counted: measured.counted });
-  return { of, name, limit, allowed, measured: value, is_met, message };
+  const found = group.cases.length === 0 ? unknown(NO_CASE[of]) : MEASURES[limit](group.cases, allowed);
+  const asked = { of, name, limit, allowed, measured: found.value };
+  if (found.value === null) return { ...asked, is_met: false, message: unknownText(group, limit, found.why) };
+  const is_met = limit === 'min_pass_rate' ? found.value >= allowed : found.value <= allowed;
+  return { ...asked, is_met, message: measuredText(group, limit, { ...found, allowed }) };
 }
 
-/** A limit for cases that do not exist is a slip of the pen, and would always hold. */
+/** A limit for cases that do not exist is probably a typo, and would always be met. */
 const NO_CASE: Readonly<Record<LimitCheck['of'], string>> = {
   all: 'there is no case',
   suite: 'no case belongs to this suite',
@@ -93,7 +80,7 @@ const NOT_JUDGED = 'no case was judged';
 const MEASURES: Readonly<Record<LimitName, (cases: readonly CountedCase[], allowed: number) => Measured>> = {
   min_pass_rate: cases => {
     if (!cases.some(({ tally }) => tally.passed + tally.failed > 0)) return unknown(NOT_JUDGED);
-    // A missing trial has not passed. An unjudged one says nothing, and max_unjudged limits it.
+    // A missing trial has not passed. An unjudged trial is covered by max_unjudged.
     const rates = cases.flatMap(({ tally: { passed, failed, missing } }) =>
       passed + failed + missing === 0 ? [] : [passed / (passed + failed + missing)],
     );

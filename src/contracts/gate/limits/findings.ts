@@ -3,15 +3,15 @@ import { type Finding, must } from '../../rule.ts';
 import { formOf } from '../../form.ts';
 import { type AskedLimits, askedLimits } from './shape.ts';
 
-/** What every document says of the limits that it holds. */
+/** The asks shared by all documents that contain limits. */
 export const LIMIT_ASKS = [
-  'limits, if present, has min_pass_rate, max_failing, max_flaky, max_unjudged, max_missing, max_cost_usd or max_latency_ms, at least one',
-  'per_suite, per_tag and per_severity, if present, are objects; each key names a suite, a tag or a severity, and its value is as limits',
-  'min_pass_rate is a number from 0 to 1; counts are whole numbers from 0 up; max_cost_usd and max_latency_ms are numbers from 0 up',
+  'limits, if present, has at least one of min_pass_rate, max_failing, max_flaky, max_unjudged, max_missing, max_cost_usd and max_latency_ms',
+  'per_suite, per_tag and per_severity, if present, are objects; each key names a suite, tag or severity, and each value has the form of limits',
+  'min_pass_rate is a number from 0 to 1; counts are non-negative integers; max_cost_usd and max_latency_ms are non-negative numbers',
   'each of per_suite, per_tag and per_severity has at most 100 keys, each of 1 to 200 characters',
 ];
 
-/** Limits that bound nothing, or too many groups of cases. */
+/** Finds empty limits, and too many or badly named groups. */
 export function* limitFindings(asked: AskedLimits, at: string): Generator<Finding> {
   const place = (key: string): string => (at === '' ? key : `${at}.${key}`);
   if (asked.limits && Object.keys(asked.limits).length === 0) yield must(place('limits'), 'must have a limit');
@@ -27,7 +27,7 @@ export function* limitFindings(asked: AskedLimits, at: string): Generator<Findin
   }
 }
 
-/** Limits that somebody else wrote down, if they are as they must be. */
+/** The value as limits, if it is valid. */
 export function soundLimits(value: unknown): AskedLimits | undefined {
   if (!formOf(askedLimits).fits(value)) return undefined;
   return [...limitFindings(value as AskedLimits, '')].length === 0 ? (value as AskedLimits) : undefined;

@@ -6,7 +6,7 @@ import { tallyOf } from './tally.ts';
 
 type Asked = Omit<JudgedLimits, 'checks'>;
 
-/** Checks the cases of a run, and of the repetitions before it, by the limits that it was asked to keep to. */
+/** Checks the limits of a run against its cases and those of earlier repetitions. */
 export function checkRun(asked: Asked, cases: readonly JudgedCase[]): LimitCheck[] {
   const groups = new Map<string, CaseGroup>(asked.groups?.map(one => [one.case_id, one]));
   const earlier = new Map(asked.earlier?.cases.map(one => [one.case_id, one.tally]));

@@ -5,23 +5,23 @@ import type { LimitCheck, LimitName } from './shape.ts';
 interface Found {
   readonly value: number;
   readonly allowed: number;
-  /** The cases that make up the value, where it is a count. */
+  /** For a count: the cases it includes. */
   readonly counted: readonly CountedCase[];
 }
 
-/** A limit in a sentence: what was measured, and what is allowed. */
+/** States the measured and the allowed value. The verifier recomputes this text (EV8, CM13), so never reword it. */
 export function measuredText(group: Group, limit: LimitName, { value, allowed, counted }: Found): string {
   const text = WORDS[limit]({ value, allowed, cases: group.cases.length });
   const names = counted.length > 0 && value > allowed ? `: ${named(counted.map(({ case_id }) => case_id))}` : '';
   return `${prefix(group)}${text} (${limit})${names}.`;
 }
 
-/** The same for what is not known. */
+/** States why a limit cannot be checked. The verifier recomputes this text, too. */
 export function unknownText(group: Group, limit: LimitName, why: string): string {
   return `${prefix(group)}${limit} cannot be judged: ${why}.`;
 }
 
-/** The limits that are not met: the first in its own words, the others counted. Undefined where all are met. */
+/** The message of the first unmet limit and the number of others. Undefined if all are met. */
 export function unmetText(checks: readonly LimitCheck[]): string | undefined {
   const [first, ...others] = checks.filter(({ is_met }) => !is_met);
   if (!first || others.length === 0) return first?.message;
@@ -58,12 +58,12 @@ function atMost({ allowed }: Told): string {
   return allowed === 0 ? 'none' : `at most ${allowed}`;
 }
 
-/** Rounded down, so that a rate below its limit does not look like it. */
+/** Rounds down, so that a rate below its limit never looks equal to it. */
 function percent(share: number): string {
   return `${Math.floor(1e4 * share + 1e-6) / 100} %`;
 }
 
-/** Four digits that mean something, as few as are needed. */
+/** At most four significant digits. */
 function figure(value: number): string {
   return String(Number(value.toPrecision(4)));
 }

@@ -4,7 +4,7 @@ import { between, contentHashText, count, record, wordyText } from '../../shape.
 
 const dollars = () => z.number().check(z.gte(0));
 
-/** Limits on one side alone, whatever the other side does. */
+/** Limits on one side, independent of the other. */
 const limits = record({
   min_pass_rate: z.optional(between(0, 1)),
   max_failing: z.optional(count()),
@@ -19,7 +19,7 @@ export type Limits = z.infer<typeof limits>;
 
 export type LimitName = keyof Limits;
 
-/** The limits of a gate file: for all cases, and for the cases of a suite, a tag or a severity. */
+/** The limits in a gate file: for all cases, and for those of a suite, tag or severity. */
 export const limitKeys = {
   limits: z.optional(limits),
   per_suite: z.optional(z.record(z.string(), limits)),
@@ -31,7 +31,7 @@ export const askedLimits = record(limitKeys);
 
 export type AskedLimits = z.infer<typeof askedLimits>;
 
-/** What a case is grouped by. */
+/** The keys by which limits group cases. */
 export const caseGroupKeys = {
   suite: z.optional(z.string()),
   tags: z.optional(z.array(z.string())),
@@ -42,20 +42,20 @@ const caseGroup = record({ case_id: caseId(), ...caseGroupKeys });
 
 export type CaseGroup = z.infer<typeof caseGroup>;
 
-/** What the trials of a case came to. */
+/** Counts over the trials of a case. */
 const tally = record({
   passed: count(),
   failed: count(),
-  /** Answered, and nothing was expected of the answer, or nothing could be judged. */
+  /** Answered, but without an expectation that could be judged. */
   unjudged: count(),
-  /** Without an answer that says anything of the agent. */
+  /** Without an answer that counts for or against the agent. */
   missing: count(),
-  /** Trials whose latency is known, and the sum over them. */
+  /** Trials with a known latency, and the sum of these. */
   timed: count(),
   latency_ms: milliseconds(),
-  /** Trials that timed out, and do not say after how long. Absent where there is none. */
+  /** Trials that timed out after an unknown time. Absent if there are none. */
   untimed: z.optional(count()),
-  /** Trials whose cost is known, answered ones whose cost is not, and the sum over the known. */
+  /** Trials with a known cost, answered trials without one, and the sum of the known costs. */
   priced: count(),
   unpriced: count(),
   cost_usd: dollars(),
@@ -63,22 +63,13 @@ const tally = record({
 
 export type Tally = z.infer<typeof tally>;
 
-/** A limit, what was measured, and whether the limit is met. */
 export const limitCheck = record({
   of: z.enum(['all', 'suite', 'tag', 'severity']),
   /** The suite, tag or severity; null for all cases. */
   name: z.nullable(z.string()),
-  limit: z.enum([
-    'min_pass_rate',
-    'max_failing',
-    'max_flaky',
-    'max_unjudged',
-    'max_missing',
-    'max_cost_usd',
-    'max_latency_ms',
-  ]),
+  limit: z.keyof(limits),
   allowed: z.number(),
-  /** Null where it is not known, and then the limit is not met. */
+  /** Null if unknown; the limit is then not met. */
   measured: z.nullable(z.number()),
   is_met: z.boolean(),
   message: wordyText(),
@@ -86,12 +77,12 @@ export const limitCheck = record({
 
 export type LimitCheck = z.infer<typeof limitCheck>;
 
-/** What a run was asked to keep to, and what was found. Judging writes it, and verifying computes it again. */
+/** The limits of a run and their checks. The verifier recomputes the checks. */
 export const judgedLimits = record({
   ...limitKeys,
-  /** Only where limits are per suite, tag or severity. */
+  /** Present only with limits per suite, tag or severity. */
   groups: z.optional(z.array(caseGroup)),
-  /** The repetitions before this one, where the suite was repeated. */
+  /** Earlier repetitions of the suite, if there are any. */
   earlier: z.optional(
     record({
       run_ids: z.array(folderName()),

@@ -1,11 +1,11 @@
 import { standingOf, type Trial } from '../../comparison/trial.ts';
 import type { Tally } from './shape.ts';
 
-/** What is counted of a trial. Results of other tools have no hash of an output. */
+/** The counted fields of a trial. Results of other tools have no output hash. */
 export type CountedTrial = Pick<Trial, 'verdict' | 'error_class' | 'latency_ms' | 'cost_usd' | 'score'> &
   Partial<Pick<Trial, 'output_hash' | 'failure'>>;
 
-/** What a trial counts as. Unlike a verdict, it tells an answer that was judged from one that was not. */
+/** Unlike the verdict, this distinguishes judged answers from unjudged ones. */
 export function countsAs(trial: CountedTrial): 'passed' | 'failed' | 'unjudged' | 'missing' {
   const standing = standingOf(trial);
   if (standing === 'passed') return trial.score === null ? 'unjudged' : 'passed';
@@ -27,18 +27,18 @@ export function tallyOf(trials: Iterable<CountedTrial>, before: Tally = NOTHING)
     if (trial.cost_usd !== null) {
       tally.priced++;
       tally.cost_usd += trial.cost_usd;
-      // An agent that gave no answer cannot tell what it cost.
+      // Without an answer, the agent cannot report a cost.
     } else if (isAnswered(trial)) tally.unpriced++;
   }
   return tally;
 }
 
-/** A trial that timed out took at least as long as it was waited for. */
+/** A trial that timed out took at least as long as the timeout. */
 function latencyOf({ latency_ms, error_class, failure }: CountedTrial): number | null {
   return latency_ms ?? (error_class === 'timeout' ? (failure?.latency_ms ?? null) : null);
 }
 
-/** An answer that cannot be read, or that could not be checked, has its cost, too. */
+/** An answer that cannot be read or checked still has a cost. */
 function isAnswered({ verdict, error_class, output_hash = null }: CountedTrial): boolean {
   if (verdict !== 'error' || output_hash !== null) return true;
   return error_class === 'invalid_json' || error_class === 'schema_mismatch';
