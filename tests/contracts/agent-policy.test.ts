@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { agentPolicy, builtInPolicies, decided } from '../../src/contracts/agent-policy/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import { exampleWith } from '../support.ts';
+import { verdictOn } from './artifacts-words.ts';
 
 const findings = (value: unknown) => check(agentPolicy, value, { strict: true, internal: false }).violations;
 const places = (value: unknown) => findings(value).map(({ rule_id, path }) => `${rule_id} ${path}`);
@@ -9,27 +10,27 @@ const places = (value: unknown) => findings(value).map(({ rule_id, path }) => `$
 type Row = [about: string, changes: Record<string, unknown>, broken: string[]];
 
 const rows: Row[] = [
-  ['no version, as people write it', { schema_version: undefined }, []],
-  ['a version of tomorrow', { schema_version: 'agent-policy.v2' }, ['AP1 schema_version']],
-  ['a key with a slip in it', { alowed_paths: ['src'] }, ['AP1 alowed_paths']],
-  ['a limit with a slip in it', { 'limits.timeout': 5 }, ['AP6 limits.timeout']],
-  ['no name', { name: undefined }, ['AP2 name']],
+  ['a missing version', { schema_version: undefined }, []],
+  ['an unknown version', { schema_version: 'agent-policy.v2' }, ['AP1 schema_version']],
+  ['a misspelled key', { alowed_paths: ['src'] }, ['AP1 alowed_paths']],
+  ['a misspelled limit', { 'limits.timeout': 5 }, ['AP6 limits.timeout']],
+  ['a missing name', { name: undefined }, ['AP2 name']],
   ['the name of a built-in policy', { name: 'open' }, ['AP2 name']],
-  ['a base that nobody has', { extends: 'docs-only' }, ['AP8 extends']],
-  ['a posture that nobody knows', { execution_posture: 'write' }, ['AP3 execution_posture']],
+  ['an unknown base policy', { extends: 'docs-only' }, ['AP8 extends']],
+  ['an unknown posture', { execution_posture: 'write' }, ['AP3 execution_posture']],
   ['an absolute path', { allowed_paths: ['/etc'] }, ['AP4 allowed_paths[0]']],
-  ['a path that climbs', { forbidden_paths: ['a/../../b'] }, ['AP4 forbidden_paths[0]']],
-  ['an operation that nobody looks for', { forbidden_operations: ['merge'] }, ['AP5 forbidden_operations[0]']],
-  ['half a turn', { 'limits.max_turns': 1.5 }, ['AP6 limits.max_turns']],
-  ['a day and a second', { 'limits.timeout_ms': 86_401_000 }, ['AP6 limits.timeout_ms']],
-  ['a cost of nothing', { 'limits.max_cost_usd': 0 }, ['AP6 limits.max_cost_usd']],
-  ['no limits', { limits: undefined }, []],
-  ['paths that may be written, and reading only', { execution_posture: 'read_only' }, ['AP7 allowed_paths']],
-  ['the same by default', { extends: undefined }, ['AP7 allowed_paths']],
-  ['no path, and reading only', { execution_posture: 'read_only', allowed_paths: [] }, []],
-  ['no path, and writing', { allowed_paths: [] }, ['AP7 allowed_paths']],
+  ['a path with ..', { forbidden_paths: ['a/../../b'] }, ['AP4 forbidden_paths[0]']],
+  ['an unknown operation', { forbidden_operations: ['merge'] }, ['AP5 forbidden_operations[0]']],
+  ['a fractional number of turns', { 'limits.max_turns': 1.5 }, ['AP6 limits.max_turns']],
+  ['a timeout above one day', { 'limits.timeout_ms': 86_401_000 }, ['AP6 limits.timeout_ms']],
+  ['a cost limit of 0', { 'limits.max_cost_usd': 0 }, ['AP6 limits.max_cost_usd']],
+  ['missing limits', { limits: undefined }, []],
+  ['allowed paths in a read-only policy', { execution_posture: 'read_only' }, ['AP7 allowed_paths']],
+  ['allowed paths in a policy that is read-only by default', { extends: undefined }, ['AP7 allowed_paths']],
+  ['empty allowed paths in a read-only policy', { execution_posture: 'read_only', allowed_paths: [] }, []],
+  ['empty allowed paths in a writing policy', { allowed_paths: [] }, ['AP7 allowed_paths']],
   [
-    'approval where there is nothing to approve',
+    'automatic approval in a read-only policy',
     {
       extends: 'open',
       execution_posture: 'read_only',
@@ -40,27 +41,43 @@ const rows: Row[] = [
     ['AP7 approval_posture'],
   ],
   ['an allowed path that is forbidden', { forbidden_paths: ['docs'] }, ['AP7 allowed_paths[0]']],
-  ['the same in other words', { forbidden_paths: ['./docs/.'] }, ['AP7 allowed_paths[0]']],
-  ['a forbidden path that only begins alike', { forbidden_paths: ['doc', 'docs-old'] }, []],
-  ['everything forbidden', { forbidden_paths: ['.'], allowed_paths: undefined }, ['AP7 forbidden_paths']],
-  ['no push over an open network', { extends: 'open', forbidden_operations: ['push'] }, ['AP7 forbidden_operations']],
-  ['no push over a closed one', { extends: 'open', network_posture: 'deny', forbidden_operations: ['push'] }, []],
-  ['silence longer than the whole', { 'limits.timeout_ms': 200_000 }, ['AP7 limits.tool_idle_timeout_ms']],
-  ['silence longer than that of tools', { 'limits.idle_timeout_ms': 400_000 }, ['AP7 limits.idle_timeout_ms']],
   [
-    'a looser network than that of the base',
+    'an allowed path that is forbidden in another spelling',
+    { forbidden_paths: ['./docs/.'] },
+    ['AP7 allowed_paths[0]'],
+  ],
+  ['a forbidden path that shares only a prefix', { forbidden_paths: ['doc', 'docs-old'] }, []],
+  ['a forbidden work tree', { forbidden_paths: ['.'], allowed_paths: undefined }, ['AP7 forbidden_paths']],
+  [
+    'forbidding push with an open network',
+    { extends: 'open', forbidden_operations: ['push'] },
+    ['AP7 forbidden_operations'],
+  ],
+  [
+    'forbidding push with a closed network',
+    { extends: 'open', network_posture: 'deny', forbidden_operations: ['push'] },
+    [],
+  ],
+  ['a tool idle timeout above the timeout', { 'limits.timeout_ms': 200_000 }, ['AP7 limits.tool_idle_timeout_ms']],
+  [
+    'an idle timeout above the tool idle timeout',
+    { 'limits.idle_timeout_ms': 400_000 },
+    ['AP7 limits.idle_timeout_ms'],
+  ],
+  [
+    'a looser network than in the base policy',
     { network_posture: 'allow', forbidden_operations: undefined },
     ['AP8 network_posture'],
   ],
   [
-    'writing where the base reads',
+    'writing with a read-only base policy',
     { extends: 'read-only', execution_posture: 'workspace_write' },
     ['AP8 execution_posture'],
   ],
 ];
 
 describe('an agent policy', () => {
-  test.each(rows)('%s', (_, changes, broken) => {
+  test.each(rows.map(row => [verdictOn(row[2]), ...row] as const))('%s %s', (_, __, changes, broken) => {
     expect(places(exampleWith(agentPolicy, changes))).toEqual(broken);
   });
 
@@ -86,18 +103,18 @@ describe('an agent policy', () => {
 });
 
 describe('the built-in policies', () => {
-  test.each(Object.entries(builtInPolicies))('%s is valid, and named as it is called', (name, policy) => {
+  test.each(Object.entries(builtInPolicies))('%s is valid and has its key as its name', (name, policy) => {
     expect(findings(policy)).toEqual([]);
     expect(policy.name).toBe(name);
   });
 
-  test('with another content need another name', () => {
+  test('reserve their names for their content', () => {
     expect(places({ ...builtInPolicies['read-only'], network_posture: 'allow', forbidden_operations: [] })).toEqual([
       'AP2 name',
     ]);
   });
 
-  test('keep forbidding what they forbid in whatever extends them', () => {
+  test('pass on their forbidden operations to policies that extend them', () => {
     const { forbidden_operations, network_posture } = decided({
       name: 'mine',
       extends: 'edit',

@@ -6,13 +6,17 @@ import type { Contract } from '../../src/contracts/contract.ts';
 import { exampleWith } from '../support.ts';
 import { runCases } from './agent-run-cases.ts';
 import { stepCases } from './agent-step-cases.ts';
+import { verdictOn } from './artifacts-words.ts';
 
 const { agentResult, policySummary, stepManifest } = agentStep;
-/** The outcome is ours, and has rules of its own. */
+/** The outcome has separate rules. */
 const contracts = Object.values(agentStep).filter(({ name }) => name !== 'agent-outcome');
 
 describe.each([...stepCases, ...runCases])('$contract.name', ({ contract, rows }) => {
-  test.each(rows)('%s', (_, changes, broken, advice = []) => {
+  const titled = rows.map(([about, changes, broken, advice = []]) => {
+    return [verdictOn(broken, advice), about, changes, broken, advice] as const;
+  });
+  test.each(titled)('%s %s', (_, __, changes, broken, advice) => {
     const findings = judge(contract, exampleWith(contract, changes));
     expect(findings.violations.map(place)).toEqual(broken);
     expect(findings.advice.map(place)).toEqual(advice);
@@ -20,36 +24,36 @@ describe.each([...stepCases, ...runCases])('$contract.name', ({ contract, rows }
 });
 
 describe.each(contracts)('the contract $name', contract => {
-  test('has an example without violation or advice', () => {
+  test('has an example without violations or advice', () => {
     expect(judge(contract, contract.example)).toEqual({ violations: [], advice: [], omitted: 0 });
   });
 
-  test.each(contract.rules)('has for $id a document that breaks it alone', ({ id, breach }) => {
+  test.each(contract.rules)('has a document that breaks only $id', ({ id, breach }) => {
     const { violations, advice } = judge(contract, breach(structuredClone(contract.example) as never));
     expect([...new Set(violations.map(({ rule_id }) => rule_id))]).toEqual([id]);
     expect(advice).toEqual([]);
   });
 
-  test('gives every key to one rule', () => {
+  test('assigns every key to one rule', () => {
     const fields = contract.rules.flatMap(rule => rule.fields);
     expect(new Set(fields).size).toBe(fields.length);
     const heads = new Set(fields.map(field => field.replace(/[.[].*/, '')));
     expect([...heads].sort()).toEqual(keysOf(contract));
-    // A fault that no rule owns is thrown, and a key of any value is no promise.
+    // Every key has a shape, and `check` throws if no rule owns a fault.
     for (const [path, value] of leavesOf(contract.example)) {
       const wrong = exampleWith(contract, { [path]: typeof value === 'number' ? 'seven' : 7 });
       expect(judge(contract, wrong).violations, path).not.toEqual([]);
     }
   });
 
-  test('says in which version it is written, and which rule unknown keys break', () => {
+  test('names its version and the rule for unknown keys', () => {
     expect(contract.version).toEqual({ field: 'schema_version', value: `${contract.name}.v1` });
     expect(contract.rules.map(({ id }) => id)).toContain(contract.unknownKeys);
   });
 });
 
 describe('the invariants', () => {
-  test('have the same words in every document', () => {
+  test('have the same title and reason in every document', () => {
     const words = new Map<string, string>();
     for (const { id, title, why } of contracts.flatMap(({ rules }) => rules)) {
       expect(words.get(id) ?? `${title}: ${why}`).toBe(`${title}: ${why}`);
@@ -58,7 +62,7 @@ describe('the invariants', () => {
     expect([...words.keys()].sort(byNumber)).toEqual(Array.from({ length: 16 }, (_, index) => `AG${index + 1}`));
   });
 
-  test('are judged in time that grows with the document alone', () => {
+  test('are checked in time linear in the document', () => {
     const deep = Array.from({ length: 20_000 }, () => 'a').join('/');
     const many = Array.from({ length: 20_000 }, (_, index) => `src/${index}`);
     const summary = exampleWith(policySummary, {
@@ -72,7 +76,7 @@ describe('the invariants', () => {
 });
 
 describe('the claims', () => {
-  test('of a manifest hold digest and size of every artifact', () => {
+  test('of a manifest include the digest and size of every artifact', () => {
     const claims = [...(stepManifest.claims?.(stepManifest.example as never) ?? [])];
     expect(claims).toHaveLength(5);
     expect(claims[4]).toEqual({
@@ -83,15 +87,15 @@ describe('the claims', () => {
     });
   });
 
-  test('of a manifest name no file for last words that were never said', () => {
-    const speechless = { 'artifacts.1.path': undefined, 'artifacts.1.sha256': undefined };
-    const manifest = exampleWith(stepManifest, { termination: 'error', ...speechless });
+  test('of a manifest omit a missing final response', () => {
+    const withoutResponse = { 'artifacts.1.path': undefined, 'artifacts.1.sha256': undefined };
+    const manifest = exampleWith(stepManifest, { termination: 'error', ...withoutResponse });
     expect([...(stepManifest.claims?.(manifest as never) ?? [])].map(({ at }) => at)).toEqual(
       [0, 2, 3, 4].map(index => `artifacts[${index}]`),
     );
   });
 
-  test('of a result name the files that it says are there', () => {
+  test('of a result name the paths that are not null', () => {
     const claimed = (changes: Record<string, unknown>) => [
       ...(agentResult.claims?.(exampleWith(agentResult, changes) as never) ?? []),
     ];
@@ -112,7 +116,7 @@ function keysOf({ shape }: Contract): string[] {
   return Object.keys(z.toJSONSchema(shape).properties ?? {}).sort();
 }
 
-/** Every value in a document, with its path as `exampleWith` takes it. */
+/** Every value in a document, with its path for `exampleWith`. */
 function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
   if (path !== '') yield [path, value];
   if (typeof value !== 'object' || value === null) return;

@@ -2,21 +2,27 @@ import { expect, test } from 'vitest';
 import { check } from '../../src/contracts/check.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
 
-/** A name, the keys of the example that are set (or taken away, by undefined), and what that breaks. */
-export type Row = readonly [name: string, change: object, ...broken: string[]];
+/** What the row is about, the keys to set in the example (undefined removes one), and what that breaks. */
+export type Row = readonly [about: string, change: object, ...broken: string[]];
 
 export const HEX = 'a'.repeat(64);
 
 export function testRows(contract: Contract, example: unknown, rows: readonly Row[]): void {
-  for (const [name, change, ...broken] of rows) {
-    test(name, () => {
+  for (const [about, change, ...broken] of rows) {
+    test(`${verdictOn(broken)} ${about}`, () => {
       const { violations } = judged(contract, Object.assign({}, example, change));
       expect(violations.map(({ rule_id, path }) => `${rule_id} ${path}`)).toEqual(broken);
     });
   }
 }
 
-/** Judges what would be read back from disk: a key that is undefined is not there. */
+/** The verb for the title of a test. */
+export function verdictOn(broken: readonly string[], advice: readonly string[] = []): string {
+  if (broken.length > 0) return 'rejects';
+  return advice.length > 0 ? 'advises against' : 'accepts';
+}
+
+/** Checks the value as it would be read from disk, without keys that are undefined. */
 export function judged(contract: Contract, value: unknown) {
   return check(contract, JSON.parse(JSON.stringify(value)), { strict: false, internal: false });
 }

@@ -13,12 +13,12 @@ const SECRET = '../hunter2';
 const contracts = [runArtifact, caseArtifact, failureMeta, assetsManifest];
 
 describe.each(contracts.map(contract => [contract.name, contract] as const))('%s', (_, contract) => {
-  test('the example keeps every rule and needs no advice', () => {
+  test('accepts its example without advice', () => {
     expect(judged(contract, contract.example)).toEqual({ violations: [], advice: [], omitted: 0 });
   });
 
   test.each(contract.rules.map(rule => [rule.id, rule] as const))(
-    'the breach of %s breaks that rule alone',
+    'the breach of %s breaks only that rule',
     (id, rule) => {
       const { violations, advice } = judged(contract, rule.breach(contract.example as never));
       expect([...new Set(violations.map(({ rule_id }) => rule_id))]).toEqual([id]);
@@ -33,7 +33,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('%s
     expect(new Set(fields).size).toBe(fields.length);
   });
 
-  test('an empty document lacks keys, and each lack belongs to a rule', () => {
+  test('reports the missing keys of an empty document', () => {
     const { violations } = judged(contract, {});
     expect(violations[0]).toEqual({
       rule_id: 'AA1',
@@ -42,7 +42,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('%s
     });
   });
 
-  test('whatever stands at whatever place, a rule owns it and no message repeats it', () => {
+  test('assigns every malformed value to a rule and never repeats it in a message', () => {
     for (const example of [contract.example, ...(contract === caseArtifact ? [caseFailureExample] : [])]) {
       for (const wrong of [undefined, null, true, -0.5, SECRET, [SECRET], { [SECRET]: SECRET }, [[null]]]) {
         for (const changed of withEachPlace(example, wrong)) {
@@ -54,18 +54,18 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('%s
     }
   });
 
-  test('a key that v1 does not have is advice', () => {
+  test('advises against unknown keys', () => {
     const { violations, advice } = judged(contract, { ...(contract.example as object), mood: 'good' });
     expect(violations).toEqual([]);
     expect(advice).toEqual([expect.objectContaining({ rule_id: 'AA1', path: 'mood' })]);
   });
 });
 
-test('a case that failed keeps every rule too', () => {
+test('accepts the example of a failed case', () => {
   expect(judged(caseArtifact, caseFailureExample)).toEqual({ violations: [], advice: [], omitted: 0 });
 });
 
-/** The value once for each place in it, with something else there. */
+/** Copies of the value, each with one part replaced. */
 function* withEachPlace(value: unknown, instead: unknown): Generator {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
@@ -78,52 +78,52 @@ function* withEachPlace(value: unknown, instead: unknown): Generator {
 
 describe('a run', () => {
   const rows: Row[] = [
-    ['has a version', { schema_version: undefined }, 'AA1 schema_version'],
-    ['has a version that is text', { schema_version: 1 }, 'AA1 schema_version'],
-    ['must not be a case', { schema_version: 'case.v1' }, 'AA1 schema_version'],
-    ['may have a cases_path that climbs', { cases_path: '../../cases.json' }],
-    ['has no cases_path that is absolute', { cases_path: '/cases.json' }, 'AA2 cases_path'],
-    ['has no cases_path on a drive', { cases_path: 'C:\\cases.json' }, 'AA2 cases_path'],
-    ['has no out_dir in a home folder', { out_dir: '~/runs' }, 'AA2 out_dir'],
-    ['has no out_dir that is a URL', { out_dir: 'file:runs' }, 'AA2 out_dir'],
-    ['has an out_dir', { out_dir: undefined }, 'AA2 out_dir'],
-    ['may be written to the current folder', { out_dir: '.' }],
-    ['has a run_id', { run_id: '' }, 'AA5 run_id'],
-    ['has a run_id that is one folder', { run_id: 'a/b' }, 'AA5 run_id'],
-    ['has a run_id that does not climb', { run_id: '..' }, 'AA5 run_id'],
-    ['has a moment in ISO form', { generated_at: 1_767_700_800_000 }, 'AA5 generated_at'],
-    ['has a moment that exists', { generated_at: '2026-02-30T12:00:00Z' }, 'AA5 generated_at'],
-    ['may leave out the fraction of a second', { generated_at: '2026-01-06T12:00:00Z' }],
-    ['has a runner_version', { runner_version: null }, 'AA5 runner_version'],
-    ['has a base_url that is http', { base_url: 'ftp://agent.example.com' }, 'AA6 base_url'],
-    ['has a base_url that is a URL', { base_url: 'agent.example.com' }, 'AA6 base_url'],
-    ['has a base_url without a user', { base_url: 'http://someone@localhost:8787' }, 'AA6 base_url'],
-    ['may have a target on this machine', { base_url: 'http://127.0.0.1:8787' }],
-    ['has case ids without slashes', { selected_case_ids: ['a/b'] }, 'AA7 selected_case_ids[0]'],
-    ['has case ids that do not climb', { selected_case_ids: ['ok', '../x'] }, 'AA7 selected_case_ids[1]'],
-    ['has case ids of at most 100 characters', { selected_case_ids: ['x'.repeat(101)] }, 'AA7 selected_case_ids[0]'],
-    ['may have a case id of 100 characters', { selected_case_ids: ['x'.repeat(100)] }],
-    ['has no case named like run.json', { selected_case_ids: ['Run'] }, 'AA7 selected_case_ids[0]'],
-    ['has no case named like a device', { selected_case_ids: ['nul.1'] }, 'AA7 selected_case_ids[0]'],
-    ['has every case once', { selected_case_ids: ['a', 'b', 'a'] }, 'AA7 selected_case_ids[2]'],
-    ['may select nothing', { selected_case_ids: [] }],
-    ['has no null for a setting', { repo_commit: null }, 'AA8 repo_commit'],
-    ['has no negative timeout', { timeout_ms: -1 }, 'AA8 timeout_ms'],
-    ['has whole retries', { retries: 1.5 }, 'AA8 retries'],
-    ['knows one way to back off', { retry_policy: { backoff: 'linear' } }, 'AA8 retry_policy.backoff'],
-    ['may retry on a part of a class', { retry_policy: { classes: ['http_5xx'] } }],
-    ['has limits that are numbers', { limits: { max_body_bytes: '2 MB' } }, 'AA8 limits.max_body_bytes'],
+    ['a missing version', { schema_version: undefined }, 'AA1 schema_version'],
+    ['a version that is not a string', { schema_version: 1 }, 'AA1 schema_version'],
+    ['the version of a case', { schema_version: 'case.v1' }, 'AA1 schema_version'],
+    ['a cases_path with ..', { cases_path: '../../cases.json' }],
+    ['an absolute cases_path', { cases_path: '/cases.json' }, 'AA2 cases_path'],
+    ['a cases_path on a drive', { cases_path: 'C:\\cases.json' }, 'AA2 cases_path'],
+    ['an out_dir in a home folder', { out_dir: '~/runs' }, 'AA2 out_dir'],
+    ['an out_dir that is a URL', { out_dir: 'file:runs' }, 'AA2 out_dir'],
+    ['a missing out_dir', { out_dir: undefined }, 'AA2 out_dir'],
+    ['the current folder as out_dir', { out_dir: '.' }],
+    ['an empty run_id', { run_id: '' }, 'AA5 run_id'],
+    ['a run_id with a slash', { run_id: 'a/b' }, 'AA5 run_id'],
+    ['a run_id of ..', { run_id: '..' }, 'AA5 run_id'],
+    ['a numeric generated_at', { generated_at: 1_767_700_800_000 }, 'AA5 generated_at'],
+    ['a generated_at that does not exist', { generated_at: '2026-02-30T12:00:00Z' }, 'AA5 generated_at'],
+    ['a generated_at without a fraction', { generated_at: '2026-01-06T12:00:00Z' }],
+    ['a null runner_version', { runner_version: null }, 'AA5 runner_version'],
+    ['a base_url that is not http', { base_url: 'ftp://agent.example.com' }, 'AA6 base_url'],
+    ['a base_url without a scheme', { base_url: 'agent.example.com' }, 'AA6 base_url'],
+    ['a base_url with a user name', { base_url: 'http://someone@localhost:8787' }, 'AA6 base_url'],
+    ['a target on this machine', { base_url: 'http://127.0.0.1:8787' }],
+    ['a case id with a slash', { selected_case_ids: ['a/b'] }, 'AA7 selected_case_ids[0]'],
+    ['a case id with ..', { selected_case_ids: ['ok', '../x'] }, 'AA7 selected_case_ids[1]'],
+    ['a case id of 101 characters', { selected_case_ids: ['x'.repeat(101)] }, 'AA7 selected_case_ids[0]'],
+    ['a case id of 100 characters', { selected_case_ids: ['x'.repeat(100)] }],
+    ['a case named like run.json', { selected_case_ids: ['Run'] }, 'AA7 selected_case_ids[0]'],
+    ['a case named like a device', { selected_case_ids: ['nul.1'] }, 'AA7 selected_case_ids[0]'],
+    ['a duplicate case id', { selected_case_ids: ['a', 'b', 'a'] }, 'AA7 selected_case_ids[2]'],
+    ['an empty selection', { selected_case_ids: [] }],
+    ['a null setting', { repo_commit: null }, 'AA8 repo_commit'],
+    ['a negative timeout', { timeout_ms: -1 }, 'AA8 timeout_ms'],
+    ['a fractional number of retries', { retries: 1.5 }, 'AA8 retries'],
+    ['an unknown backoff', { retry_policy: { backoff: 'linear' } }, 'AA8 retry_policy.backoff'],
+    ['retries on a subset of a class', { retry_policy: { classes: ['http_5xx'] } }],
+    ['a limit that is not a number', { limits: { max_body_bytes: '2 MB' } }, 'AA8 limits.max_body_bytes'],
     [
-      'has no more endings than cases',
+      'more ended cases than cases',
       { stats: { cases_total: 1, cases_completed: 1, cases_failed: 1 } },
       'AA9 stats.cases_total',
     ],
-    ['may have cases that did not end', { stats: { cases_total: 3, cases_completed: 1 } }],
-    ['has stats that are an object', { stats: [] }, 'AA9 stats'],
+    ['cases that did not end', { stats: { cases_total: 3, cases_completed: 1 } }],
+    ['stats that are not an object', { stats: [] }, 'AA9 stats'],
   ];
   testRows(runArtifact, runArtifact.example, rows);
 
-  test('needs none of the recommended keys', () => {
+  test('accepts a run without the recommended keys', () => {
     const {
       schema_version,
       run_id,
@@ -149,7 +149,7 @@ describe('a run', () => {
     expect(judged(runArtifact, minimal)).toEqual({ violations: [], advice: [], omitted: 0 });
   });
 
-  test('never repeats a password that stands in its address', () => {
+  test('never repeats a password from base_url', () => {
     const { violations } = judged(runArtifact, {
       ...(runArtifact.example as object),
       base_url: 'https://qa:hunter2@host',
@@ -158,25 +158,25 @@ describe('a run', () => {
   });
 });
 
-describe('metadata of a failure', () => {
+describe('metadata of a saved body', () => {
   const rows: Row[] = [
-    ['says that a body was cut', { truncated: false }, 'AA3 truncated'],
-    ['does not forget that a body was cut', { truncated: undefined }, 'AA3 truncated'],
-    ['does not call a whole body cut', { bytes_total: 2_000_000 }, 'AA3 truncated'],
-    ['says how much of a cut body is left', { bytes_written: undefined }, 'AA3 bytes_written'],
-    ['counts whole bytes', { bytes_written: 0.5 }, 'AA3 bytes_written'],
-    ['may not know how long the body was', { bytes_total: null }],
-    ['has a stable class', { class: 'http_5xx' }, 'AA4 class'],
-    ['is of one side', { version: null }, 'AA10 version'],
-    ['may not know the type of the body', { content_type: null, encoding: null }],
-    ['has headers that are an object', { headers: [] }, 'AA18 headers'],
-    ['has no null for a note', { note: null }, 'AA18 note'],
-    ['may have a digest without prefix', { sha256: HEX }],
-    ['has no digest of another kind', { sha256: `sha512:${HEX}` }, 'AA20 sha256'],
+    ['a truncated body that is not marked', { truncated: false }, 'AA3 truncated'],
+    ['a truncated body without truncated', { truncated: undefined }, 'AA3 truncated'],
+    ['a complete body marked as truncated', { bytes_total: 2_000_000 }, 'AA3 truncated'],
+    ['a truncated body without bytes_written', { bytes_written: undefined }, 'AA3 bytes_written'],
+    ['a fractional number of bytes', { bytes_written: 0.5 }, 'AA3 bytes_written'],
+    ['an unknown body length', { bytes_total: null }],
+    ['an unknown class', { class: 'http_5xx' }, 'AA4 class'],
+    ['a null side', { version: null }, 'AA10 version'],
+    ['an unknown body type', { content_type: null, encoding: null }],
+    ['headers that are not an object', { headers: [] }, 'AA18 headers'],
+    ['a null note', { note: null }, 'AA18 note'],
+    ['a digest without a prefix', { sha256: HEX }],
+    ['a digest of another algorithm', { sha256: `sha512:${HEX}` }, 'AA20 sha256'],
   ];
   testRows(failureMeta, failureMeta.example, rows);
 
-  test('is advised about every key that is recommended and absent', () => {
+  test('advises to add every missing recommended key', () => {
     const { violations, advice } = judged(failureMeta, { schema_version: 'failure-meta.v1' });
     expect(violations).toEqual([]);
     expect(advice.map(({ path }) => path)).toEqual([
@@ -191,7 +191,7 @@ describe('metadata of a failure', () => {
     ]);
   });
 
-  test('is advised about a cookie that was kept, and does not repeat it', () => {
+  test('advises to mask a cookie and does not repeat it', () => {
     const { advice } = judged(failureMeta, {
       ...(failureMeta.example as object),
       headers: { 'Set-Cookie': 'sid=hunter2' },
@@ -201,32 +201,32 @@ describe('metadata of a failure', () => {
   });
 });
 
-describe('a list of assets', () => {
+describe('an assets manifest', () => {
   const [body, meta] = (assetsManifest.example as { items: object[] }).items;
   const items = (change: object) => ({ items: [body, { ...meta, ...change }] });
   const rows: Row[] = [
-    ['has a moment', { generated_at: 'now' }, 'AA19 generated_at'],
-    ['has items', { items: undefined }, 'AA19 items'],
-    ['may be empty', { items: [] }],
-    ['has every asset_id once', items({ asset_id: 'body_refund-large_new' }), 'AA19 items[1].asset_id'],
-    ['has every href once', items({ href: 'assets/full_body_refund-large_new.html' }), 'AA19 items[1].href'],
-    ['has sizes in whole bytes', items({ size_bytes: 1.5 }), 'AA19 items[1].size_bytes'],
-    ['has known kinds', items({ kind: 'screenshot' }), 'AA19 items[1].kind'],
-    ['has relative hrefs', items({ href: '/var/log/syslog' }), 'AA2 items[1].href'],
-    ['has hrefs without a scheme', items({ href: 'javascript:alert(1)' }), 'AA2 items[1].href'],
-    ['says null where an asset has no side', items({ side: undefined }), 'AA10 items[1].side'],
-    ['says null where an asset has no case', items({ case_id: '' }), 'AA10 items[1].case_id'],
-    ['has no null for a digest', items({ sha256: null }), 'AA20 items[1].sha256'],
+    ['a malformed generated_at', { generated_at: 'now' }, 'AA19 generated_at'],
+    ['missing items', { items: undefined }, 'AA19 items'],
+    ['an empty list', { items: [] }],
+    ['a duplicate asset_id', items({ asset_id: 'body_refund-large_new' }), 'AA19 items[1].asset_id'],
+    ['a duplicate href', items({ href: 'assets/full_body_refund-large_new.html' }), 'AA19 items[1].href'],
+    ['a fractional size', items({ size_bytes: 1.5 }), 'AA19 items[1].size_bytes'],
+    ['an unknown kind', items({ kind: 'screenshot' }), 'AA19 items[1].kind'],
+    ['an absolute href', items({ href: '/var/log/syslog' }), 'AA2 items[1].href'],
+    ['an href with a scheme', items({ href: 'javascript:alert(1)' }), 'AA2 items[1].href'],
+    ['a missing side', items({ side: undefined }), 'AA10 items[1].side'],
+    ['an empty case id', items({ case_id: '' }), 'AA10 items[1].case_id'],
+    ['a null digest', items({ sha256: null }), 'AA20 items[1].sha256'],
   ];
   testRows(assetsManifest, assetsManifest.example, rows);
 
-  test('is advised about an href that does not begin with assets/', () => {
+  test('advises against an href outside assets/', () => {
     expect(adviceOn(assetsManifest, { ...(assetsManifest.example as object), ...items({ href: 'x.json' }) })).toEqual([
       'AA2 items[1].href',
     ]);
   });
 
-  test('claims every file with its size, and its digest if it has one', () => {
+  test('claims every file with its size, and its digest if present', () => {
     expect(claimsOf(assetsManifest, assetsManifest.example).slice(1)).toEqual([
       expect.objectContaining({
         file: 'assets/full_body_refund-large_new.meta.json',

@@ -9,13 +9,13 @@ describe('a cause in a comparison', () => {
   const rows: [string, Record<string, unknown>, string[]][] = [
     ...['tool_order', 'tool_concurrency', 'tool_duplicate', 'tool_retry'].flatMap(
       (kind): [string, Record<string, unknown>, string[]][] => [
-        [`may be ${kind}`, { [`${at}.kind`]: kind }, []],
-        [`is never certain about ${kind}`, { [`${at}.kind`]: kind, [`${at}.confidence`]: 'high' }, ['CM10']],
+        [`accepts ${kind}`, { [`${at}.kind`]: kind }, []],
+        [`rejects high confidence for ${kind}`, { [`${at}.kind`]: kind, [`${at}.confidence`]: 'high' }, ['CM10']],
       ],
     ),
-    ['may be model only with the field that differs', { [`${at}.kind`]: 'model' }, ['CM10']],
+    ['rejects model without the field that differs', { [`${at}.kind`]: 'model' }, ['CM10']],
     [
-      'may be model',
+      'accepts model with the field that differs',
       {
         'comparability.state': 'drift',
         'comparability.fields': [FIELD],

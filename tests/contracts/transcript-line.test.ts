@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { transcriptLine } from '../../src/contracts/agent-step/transcript-line.ts';
 import { check } from '../../src/contracts/check.ts';
+import { verdictOn } from './artifacts-words.ts';
 
 const PLACE = { schema_version: 'transcript-line.v1', seq: 1, at_ms: 0, native_line: 1 };
 const BODY = { text: 'x' };
 const USAGE = { turns: 1, input_tokens: 1, cached_input_tokens: null, output_tokens: 1, cost_usd: 0.1 };
 
-/** One sound line of each kind. */
-const SOUND: Record<string, object> = {
+/** One valid line of each kind. */
+const VALID: Record<string, object> = {
   message: { role: 'assistant', body: BODY },
   thinking: { body: { text: '' } },
   tool_call: { call: 'a', tool: 'Read', input: { text: '{}' }, path: '/work/a' },
@@ -25,38 +26,40 @@ const broken = (line: object): string[] =>
     ({ rule_id, path }) => `${rule_id} ${path}`,
   );
 
-describe.each(Object.entries(SOUND))('a line of kind %s', (kind, rest) => {
+describe.each(Object.entries(VALID))('a line of kind %s', (kind, rest) => {
   const line = { ...PLACE, kind, ...rest };
 
-  test('is sound', () => {
+  test('is valid', () => {
     expect(broken(line)).toEqual([]);
   });
 
-  test('needs every key of its kind but a path, and no key of another', () => {
+  test('requires every key of its kind except path, and rejects keys of other kinds', () => {
     for (const key of Object.keys(rest).filter(key => kind !== 'tool_call' || key !== 'path')) {
       expect(broken({ ...line, [key]: undefined }), key).toEqual([`TR3 ${key}`]);
     }
-    for (const [key, value] of Object.values(SOUND).flatMap(one => Object.entries(one))) {
+    for (const [key, value] of Object.values(VALID).flatMap(one => Object.entries(one))) {
       if (!Object.hasOwn(rest, key)) expect(broken({ ...line, [key]: value }), key).toEqual([`TR3 ${key}`]);
     }
   });
 });
 
-test.each([
-  ['no version', { schema_version: undefined }, ['TR1 schema_version']],
+const calls: [about: string, changes: object, broken: string[]][] = [
+  ['a missing version', { schema_version: undefined }, ['TR1 schema_version']],
   ['line 0 of the native stream', { native_line: 0 }, ['TR2 native_line']],
-  ['half a millisecond', { at_ms: 0.5 }, ['TR2 at_ms']],
-  ['a kind that nobody knows', { kind: 'dream' }, ['TR3 kind']],
-  ['a call that is null', { call: null }, ['TR3 call']],
+  ['a fractional millisecond', { at_ms: 0.5 }, ['TR2 at_ms']],
+  ['an unknown kind', { kind: 'dream' }, ['TR3 kind']],
+  ['a null call', { call: null }, ['TR3 call']],
   ['a text of 64 KiB', { input: { text: 'x'.repeat(65_536) } }, []],
-  ['a text that is longer', { input: { text: 'x'.repeat(65_537) } }, ['TR4 input.text']],
-  ['a text that is longer in bytes', { input: { text: '€'.repeat(30_000) } }, ['TR4 input.text']],
-  ['a text that was cut', { input: { text: 'x', bytes_total: 2 } }, []],
-  ['a text that was cut by nothing', { input: { text: 'x', bytes_total: 1 } }, ['TR4 input.bytes_total']],
-  ['a text that is bare', { input: 'x' }, ['TR4 input']],
+  ['a text above 64 KiB', { input: { text: 'x'.repeat(65_537) } }, ['TR4 input.text']],
+  ['a text above 64 KiB in bytes only', { input: { text: '€'.repeat(30_000) } }, ['TR4 input.text']],
+  ['a truncated text', { input: { text: 'x', bytes_total: 2 } }, []],
+  ['a truncated text that lost nothing', { input: { text: 'x', bytes_total: 1 } }, ['TR4 input.bytes_total']],
+  ['a text without its record', { input: 'x' }, ['TR4 input']],
   ['a tool without a name', { tool: '' }, ['TR5 tool']],
   ['a path of 5,000 letters', { path: 'x'.repeat(5_000) }, ['TR5 path']],
-])('a call with %s', (_, changes, rules) => {
+];
+
+test.each(calls.map(row => [verdictOn(row[2]), ...row] as const))('%s a call with %s', (_, __, changes, rules) => {
   expect(broken({ ...(transcriptLine.example as object), ...changes })).toEqual(rules);
 });
 
@@ -69,11 +72,11 @@ test.each([
   ['message', { role: 'system' }, ['TR6 role']],
   ['usage', { usage: { ...USAGE, cost_usd: -1 } }, ['TR7 usage.cost_usd']],
   ['usage', { usage: { ...USAGE, turns: undefined } }, ['TR7 usage.turns']],
-])('a line of kind %s with %j', (kind, changes, rules) => {
-  expect(broken({ ...PLACE, kind, ...SOUND[kind], ...changes })).toEqual(rules);
+])('rejects a line of kind %s with %j', (kind, changes, rules) => {
+  expect(broken({ ...PLACE, kind, ...VALID[kind], ...changes })).toEqual(rules);
 });
 
-test('any file may be named in what an agent said', () => {
+test('treats all agent text as program text, which may name any file', () => {
   for (const key of ['body', 'input', 'command', 'output', 'path', 'reason', 'message', 'text']) {
     expect(transcriptLine.programText).toContain(key);
   }

@@ -119,10 +119,10 @@ export const agentEvaluation: Contract = {
     flags: [
       {
         flag: 'last_command_failed_then_success',
-        message: 'The last command ended with exit code 1, and the last message claims success.',
+        message: 'The last command ended with exit code 1, but the last message claims success.',
         seq: 12,
       },
-      { flag: 'tests_claimed_not_run', message: 'The last message says that tests pass, and none was run.', seq: 17 },
+      { flag: 'tests_claimed_not_run', message: 'The last message says that tests pass, but none ran.', seq: 17 },
     ],
   } satisfies AgentEvaluation,
 };

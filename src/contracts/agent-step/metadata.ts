@@ -93,7 +93,7 @@ const identified = rule({
   asks: [
     'run_id, entry_step and, if present, last_step_id are names',
     ...ASKS.name,
-    'workflow_id is null or a string that is not empty',
+    'workflow_id is null or a non-empty string',
     'workflow_version is null or a non-negative integer',
     'workflow_version is null if and only if workflow_id is',
     'workspace_context, if present, has worktree_path, branch_name, base_ref and base_sha',

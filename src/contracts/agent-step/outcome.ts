@@ -117,7 +117,7 @@ const rules = [
     title: 'Agent Known',
     why: 'A result means nothing without knowing which agent produced it.',
     asks: [
-      'agent has family, version, sha256 of its program, untested, and session and model, each possibly null',
+      'agent has family, version, sha256 of its program, untested, and session and model (each may be null)',
       'family is claude_cli or codex_cli',
       'newest_tried, if present, is not empty, and untested is true',
     ],

@@ -39,7 +39,7 @@ const version = versionOf('policy-summary.v1');
 const paths = rule({
   ...AG.AG5,
   asks: [
-    'allowed_paths and forbidden_paths, requested and effective, hold relative paths',
+    'allowed_paths and forbidden_paths, requested and effective, contain relative paths',
     'path of a violation, if present, is a relative path',
     ...ASKS.relativePath,
   ],
@@ -102,7 +102,7 @@ const classified = rule({
     'message is not blank',
     'operation, if present, is not empty',
     'operation is present if class is forbidden_operation',
-    'hard is true or false',
+    'hard is a boolean',
     'source, if present, is what detected it: sandbox, door (the model proxy), git, tree, or agent (reported only by the agent or its tools)',
     'hard is true if class is interactive_prompt_violation',
     'hard is true if class is native_policy_block or network_violation, and effective.approval_posture is fail_on_prompt',
@@ -118,7 +118,8 @@ const classified = rule({
       // Advice only: a path outside the work tree has no relative form.
       if (kind === 'forbidden_path' && path === undefined) yield should(`${at}.path`, 'should name the forbidden path');
       if (hard) continue;
-      if (kind === 'interactive_prompt_violation') yield must(`${at}.hard`, 'must be true: a run is unattended');
+      if (kind === 'interactive_prompt_violation')
+        yield must(`${at}.hard`, 'must be true, because runs are unattended');
       const isDenial = kind === 'native_policy_block' || kind === 'network_violation';
       if (isDenial && approval_posture === 'fail_on_prompt') {
         yield must(`${at}.hard`, 'must be true under "fail_on_prompt", because the first denial ends the run');

@@ -44,8 +44,8 @@ export const POLICY_ASKS = [
   'network_posture is deny or allow',
   'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
   'allowed_paths and forbidden_paths are lists of strings',
-  'forbidden_operations is a list of strings that are not empty',
-  'policy_reference is a string that is not empty',
+  'forbidden_operations is a list of non-empty strings',
+  'policy_reference is a non-empty string',
 ] as const;
 
 export type RequestedPolicy = z.infer<typeof requestedPolicyShape>;

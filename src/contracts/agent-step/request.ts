@@ -30,7 +30,7 @@ const family = rule({
 
 const complete = rule({
   ...AG.AG3,
-  asks: ['rendered_task_text is not blank', 'prompt_reference is null or a string that is not empty', NO_UNKNOWN_KEYS],
+  asks: ['rendered_task_text is not blank', 'prompt_reference is null or a non-empty string', NO_UNKNOWN_KEYS],
   fields: ['rendered_task_text', 'prompt_reference'],
   breach: request => ({ ...request, rendered_task_text: ' \n' }),
 });

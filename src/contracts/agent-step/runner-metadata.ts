@@ -97,11 +97,11 @@ const invocation = rule({
   asks: [
     'command is a list of strings, not empty',
     'command includes, after its first entry, --print or -p for claude_cli, or exec for codex_cli',
-    'prompt_reference is null or a string that is not empty',
+    'prompt_reference is null or a non-empty string',
     'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
     'capture_format is ndjson, or text for claude_cli only',
     'agent_version, session_id and model, if present, are not empty',
-    'untested_version, if present, is true or false',
+    'untested_version, if present, is a boolean',
     'program_sha256, if present, is sha256: and 64 lower-case hexadecimal digits',
     NO_UNKNOWN_KEYS,
   ],

@@ -123,7 +123,7 @@ const complete = rule({
 
 const identified = rule({
   ...AG.AG16,
-  asks: ['run_id is a name', ...ASKS.name, 'workflow_id is null or a string that is not empty'],
+  asks: ['run_id is a name', ...ASKS.name, 'workflow_id is null or a non-empty string'],
   fields: ['run_id', 'workflow_id'],
   breach: status => ({ ...status, run_id: null }),
 });

@@ -90,7 +90,7 @@ const rule = rulesFor<Line>();
 const version = rule({
   id: 'TR1',
   title: 'Format Known',
-  why: 'A reader must know by which rules a line was written before it believes a word of it.',
+  why: 'The version tells a reader which rules apply to a line.',
   asks: ['schema_version is "transcript-line.v1"'],
   fields: ['schema_version'],
   breach: line => ({ ...line, schema_version: 'transcript-line.v9' }),

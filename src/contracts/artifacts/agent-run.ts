@@ -99,7 +99,7 @@ export const agentRunExample: AgentRunNote = {
   termination: 'completed',
   reason: 'ok',
   violations: { total: 1, listed: [{ class: 'native_policy_block', operation: 'Write', hard: false }] },
-  flags: [{ flag: 'denied_then_success', message: 'Write was denied, and the last message claims success.' }],
+  flags: [{ flag: 'denied_then_success', message: 'Write was denied, but the last message claims success.' }],
   changes: {
     files: { total: 1, listed: [{ path: 'src/parse.ts', change: 'update', added: 12, removed: 3 }] },
     added: 12,

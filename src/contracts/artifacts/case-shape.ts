@@ -90,32 +90,16 @@ type Links = Pick<CaseArtifact, 'attempts' | 'events' | 'proposed_actions' | 'ru
 
 /** The claims about files in assets/. */
 export function* claimsOf(document: Links): Generator<Claim> {
-  for (const [action, { evidence_refs }] of (document.proposed_actions ?? []).entries()) {
-    for (const [ref, { kind, id }] of evidence_refs.entries()) {
-      if (kind === 'asset' && id !== undefined && !isHref(id)) {
-        yield { at: `proposed_actions[${action}].evidence_refs[${ref}].id`, asset: id };
-      }
-    }
-  }
+  for (const { at, id } of assetIdsIn(document)) if (!isHref(id)) yield { at, asset: id };
   for (const { at, href, digest } of hrefsIn(document)) {
     yield digest === undefined ? { at, file: href } : { at, file: href, sha256: contentHashOf(digest) };
   }
 }
 
 /** Every link into assets/, with its unmodified digest if it has one. */
-export function* hrefsIn({
-  attempts = [],
-  events = [],
-  proposed_actions = [],
-  runner_failure,
-}: Links): Generator<Href> {
-  for (const [action, { evidence_refs }] of proposed_actions.entries()) {
-    for (const [ref, { kind, id }] of evidence_refs.entries()) {
-      if (kind === 'asset' && id !== undefined && isHref(id)) {
-        yield { at: `proposed_actions[${action}].evidence_refs[${ref}].id`, href: id };
-      }
-    }
-  }
+export function* hrefsIn(document: Links): Generator<Href> {
+  const { attempts = [], events = [], runner_failure } = document;
+  for (const { at, id } of assetIdsIn(document)) if (isHref(id)) yield { at, href: id };
   for (const [index, { payload_asset_href: href, payload_asset_sha256: digest }] of eventsOf('tool_result', events)) {
     if (href !== undefined) yield { at: `events[${index}].payload_asset_href`, href, digest };
   }
@@ -127,6 +111,15 @@ export function* hrefsIn({
     if (typeof href === 'string') yield { at: `runner_failure.${key}`, href };
     for (const [index, { [key]: href }] of attempts.entries()) {
       if (href !== undefined) yield { at: `attempts[${index}].${key}`, href };
+    }
+  }
+}
+
+function* assetIdsIn({ proposed_actions = [] }: Links): Generator<{ readonly at: string; readonly id: string }> {
+  for (const [action, { evidence_refs }] of proposed_actions.entries()) {
+    for (const [ref, { kind, id }] of evidence_refs.entries()) {
+      if (kind === 'asset' && id !== undefined)
+        yield { at: `proposed_actions[${action}].evidence_refs[${ref}].id`, id };
     }
   }
 }

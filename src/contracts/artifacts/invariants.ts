@@ -10,7 +10,7 @@ export const AA = {
   portablePaths: {
     id: 'AA2',
     title: 'Portable Paths',
-    why: 'A path that is valid on one machine only breaks after the folder is copied, and may point to an unrelated file.',
+    why: 'A path that is valid on only one machine breaks after the folder is copied, and may point to an unrelated file.',
   },
   fullBodies: {
     id: 'AA3',
@@ -75,7 +75,7 @@ export const AA = {
   evidenceRefs: {
     id: 'AA15',
     title: 'Evidence Resolvable',
-    why: 'A broken reference looks like proof but is none.',
+    why: 'A broken reference looks like proof but proves nothing.',
   },
   events: {
     id: 'AA16',

@@ -2,20 +2,20 @@ import type { CaseTrials } from '../gate/decide/index.ts';
 import type { ComparedCase } from './shape.ts';
 import { standingOf } from './trial.ts';
 
-type Told = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>> & {
+type TriedTrial = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>> & {
   /** From another tool, which reports a pass without a score. */
   readonly isResult?: boolean;
 };
 
-interface ToldSide {
-  readonly trials: readonly Told[];
+interface TriedSide {
+  readonly trials: readonly TriedTrial[];
 }
 
 /** Cases with their trials, from a comparison or from the results of another tool. */
 export type TriedCases = readonly {
   readonly case_id: string;
-  readonly baseline: ToldSide;
-  readonly new: ToldSide;
+  readonly baseline: TriedSide;
+  readonly new: TriedSide;
   /** How the case differs from the baseline. Absent in results of other tools. */
   readonly changed?: ComparedCase['changed'];
 }[];
@@ -41,7 +41,7 @@ export interface Replayed {
 }
 
 export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
-  // If most cases get no answer, the target is down. If a few do, the agent fails on them.
+  // If most cases get no answer, the target is down. If only a few get none, the agent fails on them.
   const isFailing = cases.filter(isSilent).length * 2 <= cases.length;
   const judged = cases.filter(one => one.baseline.trials.length > 0 && !isUnjudgedCase(one));
   return {
@@ -70,17 +70,17 @@ function isSilent({ baseline, new: candidate }: TriedCases[number]): boolean {
   );
 }
 
-function isUnanswered(trial: Told): boolean {
+function isUnanswered(trial: TriedTrial): boolean {
   return standingOf(trial) === 'missing';
 }
 
 /** Answered, but no expectation could be judged. */
-function isUnjudged({ verdict, score, isResult }: Told): boolean {
+function isUnjudged({ verdict, score, isResult }: TriedTrial): boolean {
   return verdict === 'pass' && score === null && isResult !== true;
 }
 
 /** Whether every trial was answered and none was judged. */
-export function isWithoutExpectations(trials: readonly Told[]): boolean {
+export function isWithoutExpectations(trials: readonly TriedTrial[]): boolean {
   return trials.length > 0 && trials.every(isUnjudged);
 }
 
@@ -116,7 +116,7 @@ function isMostlyUnreadable(cases: TriedCases, side: 'baseline' | 'new'): boolea
 function isSameAnswer({ baseline, new: candidate, changed }: TriedCases[number]): boolean {
   const [first] = baseline.trials;
   // The same answer proves nothing if the case changed, or if the verdict differs, for example because of latency.
-  const isSame = ({ answer_hash, verdict }: Told): boolean =>
+  const isSame = ({ answer_hash, verdict }: TriedTrial): boolean =>
     answer_hash === first?.answer_hash && verdict === first?.verdict;
   if (first?.answer_hash === undefined || changed || candidate.trials.length === 0) return false;
   return baseline.trials.every(isSame) && candidate.trials.every(isSame);
@@ -129,7 +129,10 @@ interface SideRules {
 }
 
 /** Counts the trials of a side. A replayed side counts once, because a recording always gives the same answer. */
-function sideOf(trials: readonly Told[], { isReplayed, isSilenceFailure = false }: SideRules): CaseTrials['baseline'] {
+function sideOf(
+  trials: readonly TriedTrial[],
+  { isReplayed, isSilenceFailure = false }: SideRules,
+): CaseTrials['baseline'] {
   const planned = { passes: 0, trials: 0 };
   const again = { passes: 0, trials: 0 };
   for (const trial of trials) {

@@ -1,11 +1,11 @@
 import type { ComparedCase, Comparison } from './shape.ts';
 
-const BEFORE = 'suite_20260106_120000_4f1c9a7be210';
-const NOW = 'suite_20260107_093000_b2d81c06aa47';
+const BASELINE = 'suite_20260106_120000_4f1c9a7be210';
+const CANDIDATE = 'suite_20260107_093000_b2d81c06aa47';
 
-type Told = ComparedCase['new']['trials'][number];
+type ExampleTrial = ComparedCase['new']['trials'][number];
 
-function told(run_id: string, over: Partial<Told> = {}): { trials: Told[] } {
+function sideWith(run_id: string, over: Partial<ExampleTrial> = {}): { trials: ExampleTrial[] } {
   return {
     trials: [
       {
@@ -43,7 +43,7 @@ export const comparisonExample: Comparison = {
   sides: {
     baseline: {
       source: 'runs',
-      run_ids: [BEFORE],
+      run_ids: [BASELINE],
       seals: ['sha256:3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b'],
       trials: 1,
       environment_hash: 'sha256:9d4e1e23bd5b727046a9e3b4b7db57bd8d6ee684a3c1f2e0b5d7c9a8f6e4d2b0',
@@ -52,7 +52,7 @@ export const comparisonExample: Comparison = {
     },
     new: {
       source: 'runs',
-      run_ids: [NOW],
+      run_ids: [CANDIDATE],
       seals: ['sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc'],
       trials: 1,
       environment_hash: 'sha256:9d4e1e23bd5b727046a9e3b4b7db57bd8d6ee684a3c1f2e0b5d7c9a8f6e4d2b0',
@@ -93,15 +93,15 @@ export const comparisonExample: Comparison = {
   cases: [
     {
       case_id: 'refund-small',
-      title: 'A small refund is proposed with its evidence',
+      title: 'Proposes a small refund with its evidence',
       suite: 'refunds',
       change: 'regressed',
-      baseline: told(BEFORE),
-      new: told(NOW, { verdict: 'fail', output_hash: '77aa01fe', latency_ms: 1_200, score: 0.5 }),
+      baseline: sideWith(BASELINE),
+      new: sideWith(CANDIDATE, { verdict: 'fail', output_hash: '77aa01fe', latency_ms: 1_200, score: 0.5 }),
       failing: [
         {
           name: 'contains',
-          message: 'The output does not contain the text that was asked for.',
+          message: 'The output does not contain the expected text.',
           at: 'final_output.content',
         },
       ],
@@ -109,7 +109,7 @@ export const comparisonExample: Comparison = {
         kind: 'tool_arguments',
         baseline_at: 'events[1]',
         new_at: 'events[1]',
-        says: 'The new side called “orders.get” with another “order_id”. Likely the cause: what fails (contains) comes after it.',
+        says: 'The candidate called “orders.get” with a different “order_id”. This is a likely cause: the failing check (contains) comes after it.',
         confidence: 'medium',
         cites: ['baseline:events[1]', 'new:events[1]'],
       },
@@ -118,8 +118,8 @@ export const comparisonExample: Comparison = {
       case_id: 'refund-unknown',
       title: null,
       change: 'same',
-      baseline: told(BEFORE),
-      new: told(NOW),
+      baseline: sideWith(BASELINE),
+      new: sideWith(CANDIDATE),
       failing: [],
       divergence: null,
     },

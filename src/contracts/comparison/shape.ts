@@ -52,12 +52,12 @@ const trials = record({
 /** A location in a case artifact, or the case itself. */
 const place = String.raw`(?:events\[\d{1,7}\]|proposed_actions\[\d{1,7}\]|proposed_actions|final_output|runner_failure|case)`;
 
-const placeText = () => matching(new RegExp(`^${place}$`), 'a place in an artifact such as events[2]');
+const placeText = () => matching(new RegExp(`^${place}$`), 'a location in an artifact such as events[2]');
 
 const cite = () =>
   matching(
     new RegExp(String.raw`^(?:(?:baseline|new):${place}|comparability\.fields\[\d{1,4}\])$`),
-    'a place with its side, such as new:events[2], or comparability.fields[0]',
+    'a location with its side such as new:events[2], or comparability.fields[0]',
   );
 
 const divergence = record({

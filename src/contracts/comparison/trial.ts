@@ -3,13 +3,13 @@ import { failedAttempt, milliseconds } from '../artifacts/words.ts';
 import { between, contentHashText, record } from '../shape.ts';
 
 /** Why a trial has no answer that could be judged. */
-const troubleClass = () =>
+const trialErrorClass = () =>
   z.enum(['timeout', 'http_error', 'invalid_json', 'schema_mismatch', 'network_error', 'other', 'missing']);
 
 /** The result of one trial, as stored in comparisons and baselines. */
 export const trialKeys = {
   verdict: z.enum(['pass', 'fail', 'error']),
-  error_class: z.nullable(troubleClass()),
+  error_class: z.nullable(trialErrorClass()),
   output_hash: z.nullable(z.string()),
   /** The hash of the answer without its ids and times; absent if not computed. */
   answer_hash: z.optional(contentHashText()),
@@ -24,7 +24,7 @@ const trial = record(trialKeys);
 
 export type Trial = z.infer<typeof trial>;
 
-type Told = Pick<Trial, 'verdict' | 'error_class'>;
+type Outcome = Pick<Trial, 'verdict' | 'error_class'>;
 
 /** Whether the agent passed or failed, or the trial does not count. */
 export type Standing = 'passed' | 'failed' | 'missing';
@@ -33,13 +33,13 @@ export type Standing = 'passed' | 'failed' | 'missing';
  * A late, erroneous or malformed answer is a failure of the agent. A broken connection, or a check that could not run, does
  * not count.
  */
-export function standingOf({ verdict, error_class }: Told): Standing {
+export function standingOf({ verdict, error_class }: Outcome): Standing {
   if (verdict === 'pass') return 'passed';
   if (verdict === 'fail') return 'failed';
-  return error_class !== null && THE_AGENTS_OWN.has(error_class) ? 'failed' : 'missing';
+  return error_class !== null && AGENT_ERRORS.has(error_class) ? 'failed' : 'missing';
 }
 
-const THE_AGENTS_OWN: ReadonlySet<string> = new Set(['timeout', 'http_error', 'invalid_json', 'schema_mismatch']);
+const AGENT_ERRORS: ReadonlySet<string> = new Set(['timeout', 'http_error', 'invalid_json', 'schema_mismatch']);
 
 export interface Paired {
   readonly change: 'regressed' | 'improved' | 'same' | 'flaky' | 'missing';
@@ -49,9 +49,9 @@ export interface Paired {
 /**
  * The change of a case. A side without a trial that counts is missing. A side with both passes and failures is flaky.
  */
-export function changeOf(baseline: readonly Told[], candidate: readonly Told[]): Paired {
-  const before = mindOf(baseline);
-  const now = mindOf(candidate);
+export function changeOf(baseline: readonly Outcome[], candidate: readonly Outcome[]): Paired {
+  const before = overallOf(baseline);
+  const now = overallOf(candidate);
   if (before === 'missing' || now === 'missing') {
     const side = before !== 'missing' ? 'new' : now !== 'missing' ? 'baseline' : 'both';
     return { change: 'missing', side_missing: side };
@@ -61,7 +61,7 @@ export function changeOf(baseline: readonly Told[], candidate: readonly Told[]):
   return { change: before === 'passed' ? 'regressed' : 'improved' };
 }
 
-function mindOf(trials: readonly Told[]): Standing | 'both' {
+function overallOf(trials: readonly Outcome[]): Standing | 'both' {
   const standings = new Set(trials.map(standingOf));
   standings.delete('missing');
   const [one, other] = standings;
@@ -74,12 +74,12 @@ export interface Discordant {
 }
 
 /** Pairs trials by index and counts those that went from pass to fail, and from fail to pass. */
-export function discordantIn(baseline: readonly Told[], candidate: readonly Told[]): Discordant {
+export function discordantIn(baseline: readonly Outcome[], candidate: readonly Outcome[]): Discordant {
   let broke = 0;
   let mended = 0;
   for (let index = 0; index < Math.min(baseline.length, candidate.length); index++) {
-    const before = standingOf(baseline[index] as Told);
-    const now = standingOf(candidate[index] as Told);
+    const before = standingOf(baseline[index] as Outcome);
+    const now = standingOf(candidate[index] as Outcome);
     if (before === 'passed' && now === 'failed') broke++;
     if (before === 'failed' && now === 'passed') mended++;
   }

@@ -28,19 +28,19 @@ export const CM3 = rule({
   reads: ['gate', 'comparability', 'sides', 'summary', 'statistics', 'decision'],
   *check({ verdict, exit_code, gate, comparability, sides, summary, statistics, decision }) {
     if (exit_code !== EXIT_CODES[verdict]) yield must('exit_code', `must be ${EXIT_CODES[verdict]} with this verdict`);
-    const isHopeless =
+    const isIncomparable =
       comparability.state === 'not_comparable' || sides.baseline.trials === 0 || sides.new.trials === 0;
     const found = foundIn(decision) ?? (isWorse({ gate, summary, statistics }) ? 'regression' : undefined);
     const isBroken = gate.checks?.some(({ is_met }) => !is_met) === true;
-    const isRegression = isBroken || (!isHopeless && (gate.breaches.length > 0 || found === 'regression'));
-    const isThin = summary.missing > (gate.missing_max_ratio ?? MISSING_MAX_RATIO) * summary.cases;
-    if (isHopeless && !isBroken && verdict !== 'not_enough_evidence') {
+    const isRegression = isBroken || (!isIncomparable && (gate.breaches.length > 0 || found === 'regression'));
+    const hasTooManyMissing = summary.missing > (gate.missing_max_ratio ?? MISSING_MAX_RATIO) * summary.cases;
+    if (isIncomparable && !isBroken && verdict !== 'not_enough_evidence') {
       yield must('verdict', 'must be "not_enough_evidence" if the sides cannot be compared');
     } else if (isRegression !== (verdict === 'regression')) {
       yield must('verdict', `must ${isRegression ? '' : 'not '}be "regression" according to the gate`);
     } else if (found === 'not_enough_evidence' && verdict === 'no_regression') {
       yield must('verdict', 'must be "not_enough_evidence" according to the gate');
-    } else if (!decision && isThin && verdict === 'no_regression') {
+    } else if (!decision && hasTooManyMissing && verdict === 'no_regression') {
       yield must('verdict', 'must not be "no_regression" if too many cases are missing');
     }
   },
@@ -109,14 +109,14 @@ export const CM11 = rule({
 });
 
 /** Tolerates rounding differences between machines. */
-function isSame(told: unknown, found: unknown): boolean {
-  if (typeof told === 'number' && typeof found === 'number')
-    return Math.abs(told - found) <= ROUNDING * Math.max(1e-6, Math.abs(found));
-  if (Array.isArray(told) && Array.isArray(found))
-    return told.length === found.length && told.every((one, index) => isSame(one, found[index]));
-  if (typeof told === 'object' && typeof found === 'object' && told !== null && found !== null)
-    return Object.entries(found).every(([key, value]) => isSame((told as Record<string, unknown>)[key], value));
-  return told === found;
+function isSame(recorded: unknown, found: unknown): boolean {
+  if (typeof recorded === 'number' && typeof found === 'number')
+    return Math.abs(recorded - found) <= ROUNDING * Math.max(1e-6, Math.abs(found));
+  if (Array.isArray(recorded) && Array.isArray(found))
+    return recorded.length === found.length && recorded.every((one, index) => isSame(one, found[index]));
+  if (typeof recorded === 'object' && typeof found === 'object' && recorded !== null && found !== null)
+    return Object.entries(found).every(([key, value]) => isSame((recorded as Record<string, unknown>)[key], value));
+  return recorded === found;
 }
 
 const ROUNDING = 1e-6;

@@ -58,14 +58,15 @@ function* earlierFindings(
 
 /** Finds checks that differ from the recomputed ones. */
 export function* checkFindings(
-  told: readonly LimitCheck[],
+  recorded: readonly LimitCheck[],
   found: readonly LimitCheck[],
   at: string,
 ): Generator<Finding> {
-  if (told.length !== found.length) yield must(at, `must have ${found.length} entries, one per limit`);
+  if (recorded.length !== found.length) yield must(at, `must have ${found.length} entries, one per limit`);
   else {
     for (const [index, check] of found.entries()) {
-      if (canonicalize(told[index]) !== canonicalize(check)) yield must(`${at}[${index}]`, 'does not match the cases');
+      if (canonicalize(recorded[index]) !== canonicalize(check))
+        yield must(`${at}[${index}]`, 'does not match the cases');
     }
   }
 }

@@ -55,7 +55,7 @@ const example: Evaluation = {
           message: 'The tool "payments.refund" was called.',
           at: 'events[3]',
         },
-        { name: 'max_cost_usd', status: 'not_judged', message: 'The agent did not say what it cost.', at: null },
+        { name: 'max_cost_usd', status: 'not_judged', message: 'The agent did not report its cost.', at: null },
       ],
       metrics: { latency_ms: 1_120.5, attempts: 1, cost_usd: null, tokens: null, steps: 2, score: 0.5 },
       output_hash: '77ac01de',

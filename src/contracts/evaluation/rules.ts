@@ -79,7 +79,7 @@ const EV5 = rule({
     'error_class is null, timeout, http_error, invalid_json, schema_mismatch, network_error, other or missing',
     'verdict is error if and only if error_class is not null',
     'otherwise verdict is fail if an assertion fails, and pass if none does',
-    'failure, if present, has the HTTP status and latency_ms of the last attempt of an unanswered case, each possibly null',
+    'failure, if present, has the HTTP status and latency_ms of the last attempt of an unanswered case (each may be null)',
   ],
   fields: ['cases[].verdict', 'cases[].error_class', 'cases[].failure'],
   reads: ['cases[].assertions'],

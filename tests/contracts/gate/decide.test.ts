@@ -10,7 +10,7 @@ import {
   type GateTrial,
 } from '../../../src/contracts/gate/decide/index.ts';
 
-/** `3/3 1/3`: passes of trials before and now, each case once. */
+/** One case per text such as `3/3 1/3`: passes/trials of the baseline, then of the candidate. */
 function casesOf(...counts: readonly string[]): CaseTrials[] {
   return counts.map((text, index) => {
     const [before = '', now = ''] = text.split(' ');
@@ -32,9 +32,9 @@ describe('a single case', () => {
     ['3/3 0/3', 1 / 64],
     ['4/4 0/4', 1 / 256],
     ['5/5 0/1', (5 / 6) ** 5 / 6],
-  ])('has the exact p of Boschloo at %s', (counts, p) => {
+  ])('has the exact Boschloo p at %s', (counts, p) => {
     const [one] = casesOf(counts);
-    // Pass rates are tried in steps of 1/200.
+    // The test tries pass rates in steps of 1/200.
     expect(caseP(one?.baseline.planned as Count, one?.candidate.planned as Count)).toBeCloseTo(p, 4);
   });
 
@@ -42,19 +42,19 @@ describe('a single case', () => {
     ['200/200 0/1', (200 / 201) ** 200 / 201],
     ['2500/2500 0/1', (2_500 / 2_501) ** 2_500 / 2_501],
     ['1000/2500 0/1', 0.5],
-  ])('keeps its p at %s, however many trials one side has', (counts, least) => {
+  ])('keeps its p at %s, even with many trials on one side', (counts, least) => {
     const [one] = casesOf(counts);
     const p = caseP(one?.baseline.planned as Count, one?.candidate.planned as Count);
-    // Pass rates are tried in steps of 1/200.
+    // The test tries pass rates in steps of 1/200.
     expect(p).toBeGreaterThan(0.99 * least);
     expect(p).toBeLessThanOrEqual(1);
   });
 
-  test('that loses some of its passes is neither broken nor a suspect', () => {
+  test('is neither broken nor suspect if it loses only some passes', () => {
     expect(decideCases(casesOf('3/3 1/3', ...many(20, '3/3 3/3')))).toMatchObject({ broken: [], suspects: [] });
   });
 
-  test('that always passed and now never does is a suspect until chance is ruled out', () => {
+  test('is suspect if it always passed and now never does, until chance is ruled out', () => {
     const few = decideCases(casesOf('3/3 0/3', ...many(99, '3/3 3/3')));
     expect(few).toMatchObject({ verdict: 'not_enough_evidence', exitCode: 3, suspects: [{ case: 'case-0' }] });
     const enough = decideCases(casesOf('9/9 0/9', ...many(99, '3/3 3/3')));
@@ -62,37 +62,37 @@ describe('a single case', () => {
     expect(enough.reason).toBe('1 of 100 cases broke, beyond chance: “case-0” (9/9 → 0/9).');
   });
 
-  test('with many trials is judged by mid-p', () => {
+  test('uses mid-p with many trials', () => {
     expect(decideCases(casesOf('60/60 20/60'))).toMatchObject({ verdict: 'regression' });
   });
 
-  test('that is critical is judged apart from a large suite', () => {
+  test('is tested apart from a large suite if it is critical', () => {
     const cases = casesOf('3/3 0/3', ...many(99, '3/3 3/3'));
     expect(decideCases(cases, { critical: ['case-0'] })).toMatchObject({ verdict: 'regression' });
   });
 });
 
 describe('the suite', () => {
-  test('is worse where every case loses a little', () => {
+  test('is worse if every case loses a little', () => {
     const decision = decideCases(casesOf(...many(10, '3/3 1/3')));
     expect(decision).toMatchObject({ verdict: 'regression', broken: [] });
     expect(decision.reason).toMatch(/^The suite passes 66\.7 points less often than before\./);
   });
 
-  test('rules out less where it may be looked at more often, also where nothing failed', () => {
+  test('rules out less with more looks, even without failures', () => {
     const highAt = (looks: number): number | null => decideCases(casesOf(...many(58, '1/1 1/1')), { looks }).high;
     expect(highAt(1)).toBeCloseTo(1 - 0.05 ** (1 / 58), 6);
-    // Pocock's limit for five looks at 5 % is z = 2.122.
+    // Pocock's boundary for five looks at 5 % is z = 2.122.
     expect(highAt(5)).toBeCloseTo(1 - 0.01692 ** (1 / 58), 4);
   });
 
-  test('with one trial a side has the mid-p of McNemar', () => {
-    // 6 broke and 1 mended: P(X > 6) + P(X = 6) / 2 for a fair coin thrown 7 times.
+  test('has the mid-p of McNemar with one trial per side', () => {
+    // 6 broke and 1 recovered: P(X > 6) + P(X = 6) / 2 for a fair coin tossed 7 times.
     const decision = decideCases(casesOf(...many(6, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1')));
     expect(decision.p).toBeCloseTo((1 + 7 / 2) / 2 ** 7, 10);
   });
 
-  test('gives the same answer exactly and by the normal distribution', () => {
+  test('gives similar p values exactly and by normal approximation', () => {
     const mix = (count: number): CaseTrials[] =>
       casesOf(...many(count, '3/3 2/3'), ...many(count, '2/3 3/3'), ...many(count / 5, '3/3 1/3'));
     const exact = decideCases(mix(135));
@@ -100,7 +100,7 @@ describe('the suite', () => {
     expect(Math.log10(normal.p ?? 0)).toBeCloseTo(Math.log10(exact.p ?? 1), 0);
   });
 
-  test('that did not change is not worse, and only enough trials prove it', () => {
+  test('is not worse if unchanged, but needs enough trials to prove it', () => {
     const few = casesOf(...many(10, '3/3 3/3'));
     expect(decideCases(few)).toMatchObject({ verdict: 'no_regression', drop: 0, cause: 'not_worse' });
     const proven = decideCases(few, { mode: 'proven' });
@@ -111,7 +111,7 @@ describe('the suite', () => {
     });
   });
 
-  test('of one case is never proven', () => {
+  test('is never proven with one case', () => {
     expect(decideCases(casesOf('9/9 9/9'), { mode: 'proven' })).toMatchObject({
       verdict: 'not_enough_evidence',
       high: 1,
@@ -119,16 +119,16 @@ describe('the suite', () => {
     });
   });
 
-  test('whose answers are identical is proven at once', () => {
+  test('is proven at once if all answers are identical', () => {
     const cases = casesOf(...many(3, '1/1 1/1'));
     expect(decideCases(cases, { mode: 'proven', identical: true })).toMatchObject({ verdict: 'no_regression' });
   });
 
-  test('without a pair says nothing', () => {
+  test('has no result without pairs', () => {
     expect(decideCases([])).toMatchObject({ verdict: 'not_enough_evidence', drop: null, high: null, p: null });
   });
 
-  test('needs most of its cases on both sides, and every critical one', () => {
+  test('requires most cases and every critical case on both sides', () => {
     const cases = casesOf(...many(96, '3/3 3/3'), ...many(4, '3/3 0/0'));
     expect(decideCases(cases).verdict).toBe('no_regression');
     expect(decideCases(cases, { missingMaxRatio: 0.03 })).toMatchObject({ cause: 'missing', exitCode: 3 });
@@ -137,7 +137,7 @@ describe('the suite', () => {
     );
   });
 
-  test('says whether cases are missing on one side, on both, or some here and some there', () => {
+  test('says on which sides cases are missing', () => {
     const reasonOf = (...cases: string[]): string => decideCases(casesOf(...many(9, '3/3 3/3'), ...cases)).reason;
     const found = 'of 10 cases is missing on';
     expect(reasonOf('3/3 0/0')).toBe(`1 ${found} one side, and at most 5 % may be: “case-9”.`);
@@ -150,14 +150,14 @@ describe('the suite', () => {
     );
   });
 
-  test('that is looked at more often needs more to be worse', () => {
+  test('needs stronger evidence to be worse with more looks', () => {
     const cases = casesOf(...many(7, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1'));
     expect(decideCases(cases).cause).toBe('worse');
     expect(decideCases(cases, { looks: 5 }).cause).not.toBe('worse');
   });
 });
 
-describe('the strict mode', () => {
+describe('strict mode', () => {
   test('fails for any case that always passed and now always fails', () => {
     expect(decideCases(casesOf('1/1 0/1', ...many(99, '1/1 1/1')), { mode: 'strict' })).toMatchObject({
       verdict: 'regression',
@@ -170,7 +170,7 @@ describe('the strict mode', () => {
   });
 });
 
-describe('trials that were asked again', () => {
+describe('reruns', () => {
   const trials = (pass: boolean, count: number, rerun = false): GateTrial[] =>
     Array.from({ length: count }, (_, trial) => ({ case: 'a', trial, pass, rerun }));
 
@@ -181,7 +181,7 @@ describe('trials that were asked again', () => {
     expect(decideTrials(trials(true, 1), [...trials(true, 1), ...trials(false, 1, true)])).toMatchObject({ drop: 0 });
   });
 
-  test('are asked of suspects in at most as many rounds as settle them', () => {
+  test('stop for suspects once enough rounds settle them', () => {
     let cases = casesOf('1/1 0/1', '1/1 1/1', ...many(28, '1/1 1/1'));
     let rounds = 0;
     for (let ids = askAgain(cases); ids.length > 0; ids = askAgain(cases)) {
@@ -193,24 +193,24 @@ describe('trials that were asked again', () => {
     expect(decideCases(cases).verdict).toBe('regression');
   });
 
-  test('are not asked of a case that was acquitted', () => {
+  test('skip a case that was cleared', () => {
     const acquitted = casesOf('1/1 0/1', '1/1 0/1').map((one, index) => askedOnce(one, true, index === 0));
     expect(askAgain(acquitted)).toEqual(['case-1']);
   });
 
-  test('are asked again of a case whose round was not answered, but not forever', () => {
+  test('repeat an unanswered round, up to a limit', () => {
     const cases = casesOf('1/1 0/1', '1/1 0/1').map((one, index) => (index === 0 ? askedOnce(one, true, false) : one));
     expect(askAgain(cases, { rounds: 1 })).toEqual(['case-0', 'case-1']);
     expect(askAgain(cases, { rounds: 100 })).toEqual([]);
   });
 
-  test('can be asked of the candidate alone where the baseline has enough trials', () => {
+  test('can use the candidate alone if the baseline has enough trials', () => {
     const cases = casesOf('5/5 0/1', ...many(99, '5/5 1/1'));
     expect(askAgain(cases, { sides: 'candidate' })).toEqual(['case-0']);
     expect(askAgain(casesOf('1/1 0/1', ...many(99, '1/1 1/1')), { sides: 'candidate' })).toEqual([]);
   });
 
-  test('are none where nothing looks broken', () => {
+  test('are not needed if nothing looks broken', () => {
     expect(casesToAskAgain(trials(true, 3), trials(true, 3))).toEqual([]);
   });
 });
@@ -228,17 +228,17 @@ describe('a metric', () => {
     before.map(value => ({ baseline: [value], candidate: [value * factor] }));
   const values = [100, 210, 90, 300, 120, 80, 150, 95];
 
-  test('is worse where it is beyond chance and beyond the limit', () => {
+  test('is worse if the change is significant and above the limit', () => {
     const decision = decideMetric(measures(values, 1.5), { kind: 'ratio', limit: 0.2 });
     expect(decision).toMatchObject({ verdict: 'regression', cases: 8 });
     expect(decision.change).toBeCloseTo(0.5, 6);
   });
 
-  test('within the limit is no regression, and what is beyond chance alone is none either', () => {
+  test('is not a regression within the limit, even if the change is significant', () => {
     expect(decideMetric(measures(values, 1.1), { kind: 'ratio', limit: 0.2 }).verdict).toBe('no_regression');
   });
 
-  test('of fewer than six cases is not enough evidence', () => {
+  test('lacks evidence with fewer than six cases', () => {
     expect(decideMetric(measures(values.slice(3), 3), { kind: 'ratio', limit: 0.2 })).toEqual({
       verdict: 'not_enough_evidence',
       cases: 5,
@@ -248,12 +248,12 @@ describe('a metric', () => {
     });
   });
 
-  test('without a value above nothing is left out', () => {
+  test('ignores cases whose baseline is 0', () => {
     const zeros = Array.from({ length: 9 }, () => ({ baseline: [0], candidate: [1] }));
     expect(decideMetric(zeros, { kind: 'ratio', limit: 0.2 })).toMatchObject({ cases: 0 });
   });
 
-  test('that is a score is worse where it falls', () => {
+  test('is worse if a score falls', () => {
     const scores = values.map(() => ({ baseline: [0.9], candidate: [0.5] }));
     expect(decideMetric(scores, { kind: 'score', limit: 0.05 }).verdict).toBe('regression');
   });
@@ -269,7 +269,7 @@ test.each([
   expect(() => decideCases([], options)).toThrow(new RangeError(message));
 });
 
-test('a metric whose means differ only in their last digits has not changed', () => {
+test('ignores rounding differences between means', () => {
   const measures = Array.from({ length: 40 }, () => ({ baseline: [0.1], candidate: [0.1, 0.1, 0.1] }));
   expect(decideMetric(measures, { kind: 'difference', limit: 0 })).toMatchObject({
     verdict: 'no_regression',

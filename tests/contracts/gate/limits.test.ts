@@ -32,7 +32,6 @@ function counted(cases: Cases, group: object = {}) {
   return Object.entries(cases).map(([case_id, trials]) => Object.assign({ case_id, tally: tallyOf(trials) }, group));
 }
 
-/** The one check of one limit on all cases. */
 function checked(limits: Limits, cases: Cases): LimitCheck {
   const [check, ...others] = checkLimits({ limits }, counted(cases));
   expect(others).toEqual([]);
@@ -50,7 +49,7 @@ describe('a limit on counts', () => {
       ['b', 'c', 'e'],
     ],
     ['max_missing', { a: [PASS], b: [SILENT], c: [TIMEOUT], d: [PASS, SILENT], e: [CHECK_BROKE] }, 2, ['b', 'd']],
-  ] as const)('%s counts what its definition says, and names the cases', (limit, cases, measured, names) => {
+  ] as const)('%s counts the right cases and names them', (limit, cases, measured, names) => {
     expect(checked({ [limit]: measured }, cases)).toMatchObject({ limit, measured, is_met: true });
     const broken = checked({ [limit]: measured - 1 }, cases);
     expect(broken).toMatchObject({ measured, allowed: measured - 1, is_met: false });
@@ -66,14 +65,14 @@ describe('a limit on counts', () => {
 });
 
 describe('min_pass_rate', () => {
-  test('is the mean over cases, so that a case which was tried more often does not count more', () => {
+  test('is the mean over cases, regardless of their number of trials', () => {
     expect(checked({ min_pass_rate: 0.5 }, { a: [PASS, PASS, PASS, PASS], b: [FAIL] })).toMatchObject({
       measured: 0.5,
       is_met: true,
     });
   });
 
-  test('counts a missing answer as not passed, and leaves out what was not judged', () => {
+  test('counts a missing answer as not passed, and ignores unjudged answers', () => {
     expect(checked({ min_pass_rate: 0.6 }, { a: [PASS], b: [SILENT], c: [UNJUDGED] })).toMatchObject({
       measured: 0.5,
       is_met: false,
@@ -81,7 +80,7 @@ describe('min_pass_rate', () => {
     });
   });
 
-  test('is never rounded up to its limit in words', () => {
+  test('is never rounded up to its limit in the message', () => {
     const cases = Object.fromEntries(
       Array.from({ length: 10_001 }, (_, index) => [`case-${index}`, [index < 9_000 ? PASS : FAIL]]),
     );
@@ -90,13 +89,13 @@ describe('min_pass_rate', () => {
 });
 
 describe('a limit on time and cost', () => {
-  test('max_cost_usd is on the sum of all trials', () => {
+  test('max_cost_usd applies to the sum of all trials', () => {
     const cases = { a: [PASS, PASS], b: [PASS, TIMEOUT] };
     expect(checked({ max_cost_usd: 1.5 }, cases)).toMatchObject({ measured: 1.5, is_met: true });
     expect(checked({ max_cost_usd: 1.4 }, cases)).toMatchObject({ measured: 1.5, is_met: false });
   });
 
-  test('max_cost_usd is not known while an answer does not say what it cost, unless the rest is already too much', () => {
+  test('max_cost_usd is unknown if an answer has no cost, unless the others already exceed it', () => {
     const cases = { a: [PASS], b: [{ ...PASS, cost_usd: null }] };
     expect(checked({ max_cost_usd: 5 }, cases)).toMatchObject({
       measured: null,
@@ -107,7 +106,7 @@ describe('a limit on time and cost', () => {
   });
 
   test.each(['invalid_json', 'schema_mismatch', 'other'] as const)(
-    'max_cost_usd is not known where an answer without a cost ended in %s',
+    'max_cost_usd is unknown if an answer without a cost ended in %s',
     error_class => {
       const answered: Trial = { ...TIMEOUT, error_class, output_hash: error_class === 'other' ? 'a' : null };
       expect(checked({ max_cost_usd: 5 }, { a: [PASS], b: [answered], c: [answered] })).toMatchObject({
@@ -118,7 +117,7 @@ describe('a limit on time and cost', () => {
     },
   );
 
-  test('max_latency_ms counts a trial that timed out with the time that it took', () => {
+  test('max_latency_ms includes the duration of a trial that timed out', () => {
     const late: Trial = { ...TIMEOUT, failure: { status: null, latency_ms: 30_000 } };
     expect(checked({ max_latency_ms: 1_000 }, { a: [PASS], b: [late] })).toMatchObject({
       measured: 30_000,
@@ -126,7 +125,7 @@ describe('a limit on time and cost', () => {
     });
   });
 
-  test('max_latency_ms is not known where a trial timed out after an unknown time', () => {
+  test('max_latency_ms is unknown if a trial timed out after an unknown time', () => {
     expect(checked({ max_latency_ms: 1_000 }, { a: [PASS], b: [TIMEOUT] })).toMatchObject({
       measured: null,
       is_met: false,
@@ -135,7 +134,7 @@ describe('a limit on time and cost', () => {
     expect(checked({ max_latency_ms: 50 }, { a: [PASS], b: [TIMEOUT] })).toMatchObject({ measured: 100 });
   });
 
-  test('max_latency_ms is on the 95th percentile over cases, each with the mean of its trials', () => {
+  test('max_latency_ms applies to the 95th percentile of the mean latency per case', () => {
     const cases = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [
         `case-${index}`,
@@ -150,7 +149,7 @@ describe('a limit on time and cost', () => {
   });
 });
 
-describe('a limit for which nothing was measured is not met, and says what is not known', () => {
+describe('a limit without a measured value is not met and says why', () => {
   test.each([
     ['min_pass_rate', { a: [UNJUDGED], b: [SILENT] }, 'no case was judged'],
     ['max_failing', { a: [UNJUDGED], b: [SILENT] }, 'no case was judged'],
@@ -175,7 +174,7 @@ describe('a limit for which nothing was measured is not met, and says what is no
   });
 });
 
-test('limits per suite, tag and severity count their own cases only, in an order that does not depend on the file', () => {
+test('limits per suite, tag and severity count only their cases, in a fixed order', () => {
   const cases = [
     ...counted({ a: [FAIL] }, { suite: 'refunds', tags: ['billing', 'slow'], severity: 'high' }),
     ...counted({ b: [PASS] }, { suite: 'orders', severity: 'low' }),
@@ -207,25 +206,25 @@ describe('a gate file', () => {
   const withKeys = (keys: object) => judged(gate, { schema_version: 'gate.v1', ...keys }, { strict: true });
 
   test.each([
-    ['a limit that is misspelt', { limits: { max_faling: 0 } }],
-    ['a limit that is misspelt for a tag', { per_tag: { billing: { max_faling: 0 } } }],
-    ['no limit', { limits: {} }],
+    ['a misspelled limit', { limits: { max_faling: 0 } }],
+    ['a misspelled limit for a tag', { per_tag: { billing: { max_faling: 0 } } }],
+    ['empty limits', { limits: {} }],
     ['a tag without a limit', { per_tag: { billing: {} } }],
     ['a suite without a name', { per_suite: { ' ': { max_failing: 0 } } }],
-    ['half a case', { limits: { max_failing: 0.5 } }],
+    ['a fractional number of cases', { limits: { max_failing: 0.5 } }],
     ['a rate in percent', { limits: { min_pass_rate: 90 } }],
     ['a negative cost', { limits: { max_cost_usd: -1 } }],
     [
-      'more tags than anybody reads',
+      'more than 100 tags',
       { per_tag: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`tag-${index}`, { max_failing: 0 }])) },
     ],
-  ])('with %s is refused by GT4', async (_, keys) => {
+  ])('with %s breaks GT4', async (_, keys) => {
     const { outcome, violations } = await judged(gate, { schema_version: 'gate.v1', ...keys }, { strict: true });
     expect(outcome).toBe('invalid');
     expect(new Set(violations.map(({ rule_id }) => rule_id))).toEqual(new Set(['GT4']));
   });
 
-  test('with every limit is valid, and read from YAML', async () => {
+  test('with every limit is valid and can be read from YAML', async () => {
     const limits = {
       min_pass_rate: 0.9,
       max_failing: 0,

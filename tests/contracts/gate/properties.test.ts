@@ -15,7 +15,7 @@ const suite = fc
   .map(cases => cases.map((one, index): CaseTrials => ({ id: `case-${index}`, ...one })));
 const mode = fc.constantFrom('balanced' as const, 'proven' as const, 'strict' as const);
 
-test('the order of cases does not matter', () => {
+test('the verdict does not depend on the order of cases', () => {
   fc.assert(
     fc.property(suite, mode, (cases, mode) => {
       const one = decideCases(cases, { mode });
@@ -26,7 +26,7 @@ test('the order of cases does not matter', () => {
   );
 });
 
-test('the order of drops that cancel each other does not matter', () => {
+test('drops that cancel each other give the same verdict in any order', () => {
   const cases = ['3/3 2/3', '1/3 2/3', '5/6 4/6', '4/6 5/6', '2/5 1/5', '3/5 4/5', '6/6 5/6', '0/6 1/6'].map(
     (counts, index): CaseTrials => {
       const [before = '', now = ''] = counts.split(' ');
@@ -44,7 +44,7 @@ function sideOf(text: string): CaseTrials['baseline'] {
   return { planned: { passes, trials }, again: { passes: 0, trials: 0 } };
 }
 
-test('a suite that is compared with itself is never worse', () => {
+test('a suite is never worse than itself', () => {
   fc.assert(
     fc.property(suite, mode, (cases, mode) => {
       const same = cases.map(({ id, baseline }) => ({ id, baseline, candidate: baseline }));
@@ -54,7 +54,7 @@ test('a suite that is compared with itself is never worse', () => {
   );
 });
 
-test('proven never says no regression where balanced does not', () => {
+test('proven never passes a suite that balanced does not', () => {
   fc.assert(
     fc.property(suite, cases => {
       if (decideCases(cases, { mode: 'proven' }).verdict === 'no_regression')
@@ -63,7 +63,7 @@ test('proven never says no regression where balanced does not', () => {
   );
 });
 
-test('fewer passes now never make a case more likely', () => {
+test('fewer candidate passes never increase p', () => {
   fc.assert(
     fc.property(count, count, (baseline, candidate) => {
       if (candidate.passes === 0) return;
@@ -73,7 +73,7 @@ test('fewer passes now never make a case more likely', () => {
   );
 });
 
-test('the p of a case never exceeds its promise, whatever the pass rate', () => {
+test('the false alarm rate of a case never exceeds its level at any pass rate', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 6 }),
@@ -89,7 +89,7 @@ test('the p of a case never exceeds its promise, whatever the pass rate', () => 
             if (p <= level) alarms += chance(b, nB) * chance(c, nC);
           }
         }
-        // The pass rate is tried in steps; between two of them a little may be missed.
+        // The test tries pass rates in steps, so it can miss a maximum between two of them.
         expect(alarms).toBeLessThanOrEqual(level * 1.01);
       },
     ),
@@ -107,7 +107,7 @@ test.each([
   [9, 0.05, 1.833113],
   [29, 0.025, 2.04523],
   [1_000, 0.05, 1.646379],
-])('Student with %i degrees of freedom exceeds %d at %d', (freedom, tail, value) => {
+])('Student’s t with %i degrees of freedom has the upper %d quantile %d', (freedom, tail, value) => {
   expect(studentQuantile(tail, freedom)).toBeCloseTo(value, 5);
 });
 
@@ -117,11 +117,11 @@ test.each([
   [-1, 0.841345],
   [5, 2.866516e-7],
   [8, 6.220961e-16],
-])('the normal distribution exceeds %d with probability %d', (z, tail) => {
+])('a standard normal variable exceeds %d with probability %d', (z, tail) => {
   expect(normalTail(z) / tail).toBeCloseTo(1, 4);
 });
 
-test('the hypergeometric chances sum to 1 and have the right mean', () => {
+test('hypergeometric probabilities sum to 1 and have the right mean', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 400 }),

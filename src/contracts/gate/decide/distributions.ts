@@ -134,3 +134,8 @@ export function hypergeometric(total: number, passes: number, draws: number): Fl
   for (let k = least; k <= most; k++) chances[k] = (chances[k] as number) / sum;
   return chances;
 }
+
+/** Drops the last digits, which depend on the order of summation, so that no verdict depends on them. */
+export function rounded(value: number): number {
+  return Math.round(value * 1e12) / 1e12 || 0;
+}

@@ -1,5 +1,5 @@
 import type { Count } from './case-test.ts';
-import { normalQuantile } from './distributions.ts';
+import { normalQuantile, rounded } from './distributions.ts';
 
 /** The mean pass rate over cases, with its 95 % confidence interval. */
 export interface PassRate {
@@ -18,8 +18,3 @@ export function passRate(cases: readonly Count[]): PassRate {
 }
 
 const Z = normalQuantile(0.025);
-
-/** Drops the last digits, which depend on the order of the cases. */
-function rounded(value: number): number {
-  return Math.round(value * 1e12) / 1e12;
-}

@@ -1,5 +1,5 @@
 import type { Count } from './case-test.ts';
-import { hypergeometric, normalQuantile, normalTail, studentQuantile } from './distributions.ts';
+import { hypergeometric, normalQuantile, normalTail, rounded, studentQuantile } from './distributions.ts';
 
 /** A case with trials on both sides. */
 export interface CasePair {
@@ -46,32 +46,16 @@ export function readSuite(pairs: readonly CasePair[], levels: SuiteLevels): Suit
   };
 }
 
-/** Drops the last digits, which depend on the order of summation, so that no verdict depends on them. */
-function rounded(value: number): number {
-  return Math.round(value * 1e12) / 1e12 || 0;
-}
-
 /** The level of each test when the suite is evaluated up to five times: Pocock's boundaries. */
-export function levelFor(tail: number, looks: number): number {
-  const [factor] = POCOCK[looks - 1] as readonly [number, number];
-  return looks === 1 ? tail : normalTail(normalQuantile(tail) * factor);
-}
-
-function unsafeLevelFor(tail: number, looks: number): number {
-  const [, factor] = POCOCK[looks - 1] as readonly [number, number];
-  return looks === 1 ? tail : normalTail(normalQuantile(tail) * factor);
+export function levelFor(tail: number, looks: number, factors = POCOCK_WORSE): number {
+  return looks === 1 ? tail : normalTail(normalQuantile(tail) * (factors[looks - 1] as number));
 }
 
 /** How much wider the boundaries at 2.5 % and 5 % get with the number of looks. */
-const POCOCK: readonly (readonly [number, number])[] = [
-  [1, 1],
-  [2.178 / 1.96, 1.875 / 1.645],
-  [2.289 / 1.96, 1.992 / 1.645],
-  [2.361 / 1.96, 2.067 / 1.645],
-  [2.413 / 1.96, 2.122 / 1.645],
-];
+const POCOCK_WORSE: readonly number[] = [1, 2.178 / 1.96, 2.289 / 1.96, 2.361 / 1.96, 2.413 / 1.96];
+const POCOCK_UNSAFE: readonly number[] = [1, 1.875 / 1.645, 1.992 / 1.645, 2.067 / 1.645, 2.122 / 1.645];
 
-export const LOOKS_MAX = POCOCK.length;
+export const LOOKS_MAX = POCOCK_WORSE.length;
 
 function dropOf({ baseline, candidate }: CasePair): number {
   return baseline.passes / baseline.trials - candidate.passes / candidate.trials;
@@ -157,7 +141,7 @@ interface Spread {
 function spreadOf(pairs: readonly CasePair[], drops: Float64Array, drop: number, levels: SuiteLevels): Spread {
   const cases = pairs.length;
   const { margin } = levels;
-  const unsafe = unsafeLevelFor(levels.unsafe, levels.looks);
+  const unsafe = levelFor(levels.unsafe, levels.looks, POCOCK_UNSAFE);
   let squares = 0;
   for (const one of drops) squares += (one - drop) ** 2;
   const variance = cases > 1 ? squares / (cases * (cases - 1)) : 0;
@@ -176,7 +160,7 @@ function spreadOf(pairs: readonly CasePair[], drops: Float64Array, drop: number,
 
 function upperBound(drop: number, { atLeast, t, worth, worthMin }: Spread, { unsafe, looks }: SuiteLevels): number {
   const high = drop + t * Math.sqrt(atLeast);
-  const none = worth < worthMin ? 1 - unsafeLevelFor(unsafe, looks) ** (1 / worth) : 0;
+  const none = worth < worthMin ? 1 - levelFor(unsafe, looks, POCOCK_UNSAFE) ** (1 / worth) : 0;
   return Math.min(1, Math.max(high, none));
 }
 

@@ -98,14 +98,11 @@ export function decideCases(cases: readonly CaseTrials[], options: GateOptions =
     missingOnBoth,
     suite,
   };
-  const because = causeOf(found);
-  const { verdict, exitCode } = ENDINGS[because];
-  const isOpen = verdict === 'not_enough_evidence' && because === 'unsettled';
+  const cause = causeOf(found);
   return {
-    verdict,
-    exitCode,
-    cause: because,
-    reason: reasonFor(because, found),
+    ...ENDINGS[cause],
+    cause,
+    reason: reasonFor(cause, found),
     broken,
     suspects,
     missing,
@@ -115,7 +112,7 @@ export function decideCases(cases: readonly CaseTrials[], options: GateOptions =
     p: suite?.p ?? null,
     detectable: suite?.detectable ?? null,
     rates: both.length === 0 ? null : ratesOf(both),
-    moreTrials: isOpen ? (suite?.moreTrials ?? null) : null,
+    moreTrials: cause === 'unsettled' ? (suite?.moreTrials ?? null) : null,
   };
 }
 
@@ -194,12 +191,8 @@ const DEFAULTS = {
 /** Applies the defaults. Throws a RangeError for a value out of range. */
 export function rulesOf({ critical = [], ...options }: GateOptions): Rules {
   const rules = { ...DEFAULTS, ...options, critical: new Set(critical) };
-  for (const [name, value, low, high] of [
-    ['margin', rules.margin, 0, 1],
-    ['alpha', rules.alpha, 0, 1],
-    ['confidence', rules.confidence, 0, 1],
-  ] as const) {
-    if (!(value > low && value < high)) throw new RangeError(`${name} must be between ${low} and ${high}.`);
+  for (const name of ['margin', 'alpha', 'confidence'] as const) {
+    if (!(rules[name] > 0 && rules[name] < 1)) throw new RangeError(`${name} must be between 0 and 1.`);
   }
   if (!(rules.missingMaxRatio >= 0 && rules.missingMaxRatio <= 1))
     throw new RangeError('missingMaxRatio must be a number from 0 to 1.');
@@ -233,9 +226,11 @@ function plannedOf({ baseline, candidate }: CaseTrials) {
 }
 
 export function findingOf({ id, baseline, candidate }: CaseTrials): CaseFinding {
-  const before = allOf(baseline);
-  const now = allOf(candidate);
-  return { case: id, baseline: before, candidate: now, p: caseP(before, now) };
+  return tested(id, allOf(baseline), allOf(candidate));
+}
+
+function tested(id: string, baseline: Count, candidate: Count): CaseFinding {
+  return { case: id, baseline, candidate, p: caseP(baseline, candidate) };
 }
 
 /** The test result of each case, smallest p first. */
@@ -267,19 +262,9 @@ const VARIED_MAX = 20;
 
 function strictFindings(cases: readonly CaseTrials[]) {
   // Ignore reruns: one lucky pass would clear a case that always failed.
-  const planned = cases.map(({ id, baseline, candidate }) => ({
-    id,
-    baseline: onlyPlanned(baseline),
-    candidate: onlyPlanned(candidate),
-  }));
-  return { broken: ranked(planned.map(findingOf).filter(isTurned)), suspects: [] };
+  const planned = cases.map(({ id, baseline, candidate }) => tested(id, baseline.planned, candidate.planned));
+  return { broken: ranked(planned.filter(isTurned)), suspects: [] };
 }
-
-function onlyPlanned({ planned }: CaseTrials['baseline']): CaseTrials['baseline'] {
-  return { planned, again: NOT_AGAIN };
-}
-
-const NOT_AGAIN = { passes: 0, trials: 0 } as const;
 
 /** Whether the case always passed in the baseline and never passes in the candidate. */
 function isTurned({ baseline, candidate }: CaseFinding): boolean {

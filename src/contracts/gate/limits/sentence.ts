@@ -28,18 +28,19 @@ export function unmetText(checks: readonly LimitCheck[]): string | undefined {
   return `${first.message} ${others.length === 1 ? '1 more limit is' : `${others.length} more limits are`} not met.`;
 }
 
-interface Told {
+interface Facts {
   readonly value: number;
   readonly allowed: number;
   readonly cases: number;
 }
 
-const WORDS: Readonly<Record<LimitName, (told: Told) => string>> = {
+const WORDS: Readonly<Record<LimitName, (facts: Facts) => string>> = {
   min_pass_rate: ({ value, allowed }) => `${percent(value)} of the trials pass, and at least ${percent(allowed)} must`,
-  max_failing: told => `${shareOf(told)} ${told.value === 1 ? 'fails' : 'fail'}, and ${atMost(told)} may`,
-  max_flaky: told => `${shareOf(told)} ${told.value === 1 ? 'is' : 'are'} flaky, and ${atMost(told)} may be`,
-  max_unjudged: told => `${shareOf(told)} ${told.value === 1 ? 'is' : 'are'} not judged, and ${atMost(told)} may be`,
-  max_missing: told => `${shareOf(told)} ${told.value === 1 ? 'lacks' : 'lack'} an answer, and ${atMost(told)} may`,
+  max_failing: facts => `${shareOf(facts)} ${facts.value === 1 ? 'fails' : 'fail'}, and ${atMost(facts)} may`,
+  max_flaky: facts => `${shareOf(facts)} ${facts.value === 1 ? 'is' : 'are'} flaky, and ${atMost(facts)} may be`,
+  max_unjudged: facts =>
+    `${shareOf(facts)} ${facts.value === 1 ? 'is' : 'are'} not judged, and ${atMost(facts)} may be`,
+  max_missing: facts => `${shareOf(facts)} ${facts.value === 1 ? 'lacks' : 'lack'} an answer, and ${atMost(facts)} may`,
   max_cost_usd: ({ value, allowed }) =>
     `The cost is ${figure(value)} USD, and at most ${figure(allowed)} USD is allowed`,
   max_latency_ms: ({ value, allowed }) =>
@@ -50,11 +51,11 @@ function prefix({ of, name }: Group): string {
   return name === null ? '' : `${of[0]?.toUpperCase()}${of.slice(1)} “${name}”: `;
 }
 
-function shareOf({ value, cases }: Told): string {
+function shareOf({ value, cases }: Facts): string {
   return `${value} of ${cases} ${cases === 1 ? 'case' : 'cases'}`;
 }
 
-function atMost({ allowed }: Told): string {
+function atMost({ allowed }: Facts): string {
   return allowed === 0 ? 'none' : `at most ${allowed}`;
 }
 
