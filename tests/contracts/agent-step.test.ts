@@ -6,17 +6,14 @@ import type { Contract } from '../../src/contracts/contract.ts';
 import { exampleWith } from '../support.ts';
 import { runCases } from './agent-run-cases.ts';
 import { stepCases } from './agent-step-cases.ts';
-import { verdictOn } from './artifacts-words.ts';
+import { titled } from './artifacts-words.ts';
 
 const { agentResult, policySummary, stepManifest } = agentStep;
 /** The outcome has separate rules. */
 const contracts = Object.values(agentStep).filter(({ name }) => name !== 'agent-outcome');
 
 describe.each([...stepCases, ...runCases])('$contract.name', ({ contract, rows }) => {
-  const titled = rows.map(([about, changes, broken, advice = []]) => {
-    return [verdictOn(broken, advice), about, changes, broken, advice] as const;
-  });
-  test.each(titled)('%s %s', (_, __, changes, broken, advice) => {
+  test.each(titled(rows))('%s', (_, changes, broken, advice) => {
     const findings = judge(contract, exampleWith(contract, changes));
     expect(findings.violations.map(place)).toEqual(broken);
     expect(findings.advice.map(place)).toEqual(advice);

@@ -16,8 +16,16 @@ export function testRows(contract: Contract, example: unknown, rows: readonly Ro
   }
 }
 
-/** The verb for the title of a test. */
-export function verdictOn(broken: readonly string[], advice: readonly string[] = []): string {
+/** Turns what each row is about into a claim. */
+export function titled<Change>(
+  rows: readonly (readonly [about: string, change: Change, broken: string[], advice?: string[]])[],
+) {
+  return rows.map(([about, change, broken, advice = []]) => {
+    return [`${verdictOn(broken, advice)} ${about}`, change, broken, advice] as const;
+  });
+}
+
+function verdictOn(broken: readonly string[], advice: readonly string[] = []): string {
   if (broken.length > 0) return 'rejects';
   return advice.length > 0 ? 'advises against' : 'accepts';
 }

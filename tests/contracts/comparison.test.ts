@@ -6,7 +6,7 @@ import { check } from '../../src/contracts/check.ts';
 import { type Comparison, comparison } from '../../src/contracts/comparison/index.ts';
 import { gate } from '../../src/contracts/gate/index.ts';
 import { exampleWith, judged, judgedText, ROOT, rulesOf } from '../support.ts';
-import { verdictOn } from './artifacts-words.ts';
+import { titled } from './artifacts-words.ts';
 
 describe('a comparison', () => {
   const rows: [string, Record<string, unknown>, string[]][] = [
@@ -129,7 +129,7 @@ describe('a baseline', () => {
     ],
     ['a case named constructor', { constructor: { case_sha256, trials: [trial] } }, []],
   ];
-  test.each(rows.map(row => [verdictOn(row[2]), ...row] as const))('%s %s', async (_, __, cases, rules) => {
+  test.each(titled(rows))('%s', async (_, cases, rules) => {
     expect(rulesOf(await judged(baseline, { ...bare, cases }))).toEqual(rules);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { transcriptLine } from '../../src/contracts/agent-step/transcript-line.ts';
 import { check } from '../../src/contracts/check.ts';
-import { verdictOn } from './artifacts-words.ts';
+import { titled } from './artifacts-words.ts';
 
 const PLACE = { schema_version: 'transcript-line.v1', seq: 1, at_ms: 0, native_line: 1 };
 const BODY = { text: 'x' };
@@ -59,7 +59,7 @@ const calls: [about: string, changes: object, broken: string[]][] = [
   ['a path of 5,000 letters', { path: 'x'.repeat(5_000) }, ['TR5 path']],
 ];
 
-test.each(calls.map(row => [verdictOn(row[2]), ...row] as const))('%s a call with %s', (_, __, changes, rules) => {
+test.each(titled(calls))('%s in a call', (_, changes, rules) => {
   expect(broken({ ...(transcriptLine.example as object), ...changes })).toEqual(rules);
 });
 
