@@ -201,7 +201,7 @@ describe('tolerances', () => {
       const found = gateResults(costs(94, 0), costs(94, 5), dearer);
       expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, without_ratio: 94 }] } });
       expect(found.reason).toBe(
-        'The gate limits cost, but 94 of 100 cases had a value of 0 before, so an increase has no ratio.',
+        'The gate limits cost, but 94 of 100 cases had a value of 0 in the baseline, so an increase has no ratio.',
       );
     });
 

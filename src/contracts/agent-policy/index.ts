@@ -13,6 +13,18 @@ export { type AgentPolicy, LIMIT_RANGES, type LimitName, OPERATIONS, type Operat
 
 const rule = rulesFor<AgentPolicy>();
 
+/** The keys that decide what an agent may do. */
+const CONTENT = [
+  'extends',
+  'execution_posture',
+  'network_posture',
+  'approval_posture',
+  'allowed_paths',
+  'forbidden_paths',
+  'forbidden_operations',
+  'limits',
+] as const;
+
 const AP1 = rule({
   id: 'AP1',
   title: 'Agent Policy Version Known',
@@ -31,17 +43,7 @@ const AP2 = rule({
     'a policy with the name of a built-in policy (read-only, edit, open) has the same content',
   ],
   fields: ['name'],
-  reads: [
-    'schema_version',
-    'extends',
-    'execution_posture',
-    'network_posture',
-    'approval_posture',
-    'allowed_paths',
-    'forbidden_paths',
-    'forbidden_operations',
-    'limits',
-  ],
+  reads: ['schema_version', ...CONTENT],
   *check(policy) {
     const builtIn = builtInPolicy(policy.name);
     if (builtIn && canonicalize({ schema_version: 'agent-policy.v1', ...policy }) !== canonicalize(builtIn)) {
@@ -130,16 +132,7 @@ const AP7 = rule({
     'absent keys have the values of the extended policy, or the strictest ones',
   ],
   fields: [],
-  reads: [
-    'extends',
-    'execution_posture',
-    'network_posture',
-    'approval_posture',
-    'allowed_paths',
-    'forbidden_paths',
-    'forbidden_operations',
-    'limits',
-  ],
+  reads: CONTENT,
   // A policy needs a name, but it does not matter here.
   check: policy => contradictions({ name: '', ...policy }),
   breach: policy => ({ ...policy, allowed_paths: ['docs/generated/api'] }),

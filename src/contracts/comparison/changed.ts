@@ -70,8 +70,8 @@ export const CM12 = rule({
         yield must(`${at}.more`, `must be absent if fewer than ${DIFFERENCES_MAX} differences are listed`);
       for (const [number, one] of (differences ?? []).entries()) {
         const place = `${at}.differences[${number}]`;
-        const before = differences?.[number - 1];
-        if (before && byKind(before, one) > 0) yield must(`${place}.what`, 'is out of order');
+        const previous = differences?.[number - 1];
+        if (previous && byKind(previous, one) > 0) yield must(`${place}.what`, 'is out of order');
         if (one.baseline === null && one.new === null) yield must(place, 'is null on both sides');
         for (const side of ['baseline', 'new'] as const) {
           if (Buffer.byteLength(one[side] ?? '') > DIFFERENCE_BYTES_MAX)

@@ -155,7 +155,7 @@ function unknownSentence({ metric, cases, lacking = 0, without_ratio = 0 }: Metr
   const share = (count: number): string => `${count} of ${total} ${total === 1 ? 'case' : 'cases'}`;
   const parts = [
     lacking > 0 && `${share(lacking)} ${lacking === 1 ? 'lacks' : 'lack'} it on at least one side`,
-    without_ratio > 0 && `${share(without_ratio)} had a value of 0 before, so an increase has no ratio`,
+    without_ratio > 0 && `${share(without_ratio)} had a value of 0 in the baseline, so an increase has no ratio`,
   ].filter(part => part !== false);
   return parts.length === 0 ? undefined : `The gate limits ${NAMES[metric]}, but ${parts.join('; ')}.`;
 }

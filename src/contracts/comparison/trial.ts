@@ -50,15 +50,15 @@ export interface Paired {
  * The change of a case. A side without a trial that counts is missing. A side with both passes and failures is flaky.
  */
 export function changeOf(baseline: readonly Outcome[], candidate: readonly Outcome[]): Paired {
-  const before = overallOf(baseline);
-  const now = overallOf(candidate);
-  if (before === 'missing' || now === 'missing') {
-    const side = before !== 'missing' ? 'new' : now !== 'missing' ? 'baseline' : 'both';
+  const baselineResult = overallOf(baseline);
+  const candidateResult = overallOf(candidate);
+  if (baselineResult === 'missing' || candidateResult === 'missing') {
+    const side = baselineResult !== 'missing' ? 'new' : candidateResult !== 'missing' ? 'baseline' : 'both';
     return { change: 'missing', side_missing: side };
   }
-  if (before === 'both' || now === 'both') return { change: 'flaky' };
-  if (before === now) return { change: 'same' };
-  return { change: before === 'passed' ? 'regressed' : 'improved' };
+  if (baselineResult === 'both' || candidateResult === 'both') return { change: 'flaky' };
+  if (baselineResult === candidateResult) return { change: 'same' };
+  return { change: baselineResult === 'passed' ? 'regressed' : 'improved' };
 }
 
 function overallOf(trials: readonly Outcome[]): Standing | 'both' {
@@ -78,10 +78,10 @@ export function discordantIn(baseline: readonly Outcome[], candidate: readonly O
   let broke = 0;
   let mended = 0;
   for (let index = 0; index < Math.min(baseline.length, candidate.length); index++) {
-    const before = standingOf(baseline[index] as Outcome);
-    const now = standingOf(candidate[index] as Outcome);
-    if (before === 'passed' && now === 'failed') broke++;
-    if (before === 'failed' && now === 'passed') mended++;
+    const baselineResult = standingOf(baseline[index] as Outcome);
+    const candidateResult = standingOf(candidate[index] as Outcome);
+    if (baselineResult === 'passed' && candidateResult === 'failed') broke++;
+    if (baselineResult === 'failed' && candidateResult === 'passed') mended++;
   }
   return { broke, mended };
 }

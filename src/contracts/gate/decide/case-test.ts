@@ -54,15 +54,15 @@ function makeTable(nB: number, nC: number): Float64Array {
   const order = Array.from(fisher.keys()).sort((a, b) => (fisher[a] as number) - (fisher[b] as number));
   const worst = new Float64Array(fisher.length);
   for (const rate of ratesFor(nB + nC)) {
-    const before = binomial(nB, rate);
-    const now = binomial(nC, rate);
+    const baseline = binomial(nB, rate);
+    const candidate = binomial(nC, rate);
     let sum = 0;
     for (let at = 0; at < order.length; ) {
       // Outcomes with the same Fisher p are equally extreme.
       const end = endOfTies(order, fisher, at);
       for (let index = at; index < end; index++) {
         const cell = order[index] as number;
-        sum += (before[Math.floor(cell / (nC + 1))] as number) * (now[cell % (nC + 1)] as number);
+        sum += (baseline[Math.floor(cell / (nC + 1))] as number) * (candidate[cell % (nC + 1)] as number);
       }
       for (; at < end; at++) {
         const cell = order[at] as number;
@@ -98,10 +98,10 @@ function fisherTable(nB: number, nC: number): Float64Array {
   for (let passes = 0; passes <= nB + nC; passes++) {
     const chances = hypergeometric(nB + nC, passes, nC);
     let sum = 0;
-    for (let now = 0; now <= nC; now++) {
-      sum += chances[now] as number;
-      const before = passes - now;
-      if (before >= 0 && before <= nB) table[before * (nC + 1) + now] = sum;
+    for (let candidate = 0; candidate <= nC; candidate++) {
+      sum += chances[candidate] as number;
+      const baseline = passes - candidate;
+      if (baseline >= 0 && baseline <= nB) table[baseline * (nC + 1) + candidate] = sum;
     }
   }
   return table;

@@ -75,9 +75,9 @@ function changeOf({ baseline, candidate }: CaseMeasure, kind: MetricOptions['kin
   if ([...baseline, ...candidate].every(value => value > 0))
     return minus(meanOf(candidate.map(Math.log)), meanOf(baseline.map(Math.log)));
   // 0 has no logarithm, so compare the means.
-  const [before, now] = [meanOf(baseline), meanOf(candidate)];
-  if (now === 0) return before === 0 ? 0 : undefined;
-  return Math.log(now / before);
+  const [baselineMean, candidateMean] = [meanOf(baseline), meanOf(candidate)];
+  if (candidateMean === 0) return baselineMean === 0 ? 0 : undefined;
+  return Math.log(candidateMean / baselineMean);
 }
 
 /** Treats differences from rounding as no change. */

@@ -91,15 +91,15 @@ function exactP(pairs: readonly CasePair[], unit: number): number {
   for (const { baseline, candidate } of pairs) {
     const passes = baseline.passes + candidate.passes;
     const ways = hypergeometric(baseline.trials + candidate.trials, passes, candidate.trials);
-    const stepsOf = (now: number): number =>
-      Math.round(((passes - now) / baseline.trials - now / candidate.trials) * unit);
+    const stepsOf = (passed: number): number =>
+      Math.round(((passes - passed) / baseline.trials - passed / candidate.trials) * unit);
     const fewest = Math.max(0, passes - baseline.trials);
     const most = Math.min(candidate.trials, passes);
     const lowest = stepsOf(most);
     const next = new Float64Array(chances.length + stepsOf(fewest) - lowest);
-    for (let now = fewest; now <= most; now++) {
-      const way = ways[now] as number;
-      const shift = stepsOf(now) - lowest;
+    for (let passed = fewest; passed <= most; passed++) {
+      const way = ways[passed] as number;
+      const shift = stepsOf(passed) - lowest;
       for (let at = 0; at < chances.length; at++)
         next[at + shift] = (next[at + shift] as number) + (chances[at] as number) * way;
     }
