@@ -1,33 +1,30 @@
 import { activeInComposer, activeInPackage } from './active-parts.ts';
 
 /**
- * Files that run, or are obeyed, without a command that you give for them: when an agent, an editor, a shell or git starts in
- * the folder, when dependencies are installed, when a server gets a push. This is the only list; docs/agents.md prints it.
+ * Files that take effect without a command of yours: when an agent, an editor, a shell or git starts in the folder, when
+ * dependencies are installed, or when a server receives a push.
  */
 export interface ActiveFiles {
-  /**
-   * Names, at any depth. One that ends with a slash is a folder with everything in it. `*` stands for any characters of
-   * one name.
-   */
+  /** Names at any depth. A final slash means a folder and its contents. `*` matches any characters of one name. */
   readonly paths: readonly string[];
-  /** What runs them, and when. It completes "needs review: ". */
+  /** What runs them and when. Follows "needs review: ". */
   readonly runs: string;
-  /** The parts of such a file that run by themselves; without it, every change of the file counts. */
+  /** Returns the parts that run automatically. Without it, every change counts. */
   readonly partsOf?: (text: string) => ReadonlyMap<string, string>;
 }
 
 export const ACTIVE_FILES: readonly ActiveFiles[] = [
-  // Agents work with your rights, outside of any sandbox of ours, and obey what these say.
+  // Agents that run with your permissions, outside our sandbox, follow these files.
   { paths: ['.claude/', '.claude-plugin/', '.mcp.json'], runs: 'Claude Code loads it when it starts here' },
   {
     paths: ['CLAUDE.md', 'CLAUDE.local.md', 'AGENTS.md', 'AGENTS.override.md', 'GEMINI.md', 'QWEN.md', '.goosehints'],
-    runs: 'the next agent that works here takes it as instructions',
+    runs: 'the next agent that works here follows it as instructions',
   },
   { paths: ['.codex/', '.agents/', '.agent/'], runs: 'Codex and other agents load it when they start here' },
   { paths: ['.cursor/', '.cursorrules', '.windsurf/', '.windsurfrules'], runs: 'Cursor or Windsurf loads it here' },
   {
     paths: ['.gemini/', '.qwen/', '.opencode/', 'opencode.json*', '.crush.json', 'crush.json'],
-    runs: 'the agent of this name loads it when it starts here',
+    runs: 'the agent of that name loads it when it starts here',
   },
   {
     paths: [
@@ -43,7 +40,7 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
       '.factory/',
       '.aider*',
     ],
-    runs: 'the agent of this name loads it when it starts here',
+    runs: 'the agent of that name loads it when it starts here',
   },
   {
     paths: [
@@ -55,35 +52,35 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
       '.github/hooks/',
       '.github/skills/',
     ],
-    runs: 'Copilot takes it as instructions',
+    runs: 'Copilot follows it as instructions',
   },
   // Editors.
   {
     paths: ['.vscode/', '*.code-workspace'],
-    runs: 'VS Code loads tasks, settings, debuggers and servers from it when the folder is opened',
+    runs: 'VS Code loads tasks, settings, debuggers and servers from it when you open the folder',
   },
   { paths: ['.idea/', '.run/', '.fleet/'], runs: 'JetBrains IDEs load run configurations and tasks from it' },
   {
     paths: ['.vs/', '.zed/', '.helix/'],
-    runs: 'the editor loads tasks and programs from it when the folder is opened',
+    runs: 'the editor loads tasks and programs from it when you open the folder',
   },
   {
     paths: ['.devcontainer/', '.devcontainer.json'],
-    runs: 'editors build and start it as a container, with commands on your machine',
+    runs: 'editors build and start a container from it, with commands on your machine',
   },
   {
     paths: ['.vimrc', '.nvimrc', '.nvim.lua', '.exrc', '.lvimrc', '.dir-locals*.el'],
-    runs: 'Vim or Emacs runs it when a file in the folder is opened',
+    runs: 'Vim or Emacs runs it when you open a file in the folder',
   },
   { paths: ['.gitpod.yml', '.gitpod/', '.idx/', '.replit'], runs: 'a cloud workspace runs it when it starts' },
-  // Shells and what a shell loads by itself.
+  // Shells and what they load automatically.
   {
     paths: ['.envrc', '.direnv/', '.autoenv*', 'mise.toml', '.mise.toml', 'mise.local.toml', '.mise/'],
     runs: 'direnv, autoenv or mise runs it when a shell enters the folder',
   },
   {
     paths: ['.env', '.env.local', '.env.development*', '.env.production*', '.env.staging*', '.env.test*'],
-    runs: 'many tools load it into the environment, where NODE_OPTIONS or LD_PRELOAD runs code',
+    runs: 'many tools load it into the environment, where NODE_OPTIONS or LD_PRELOAD can run code',
   },
   {
     paths: [
@@ -106,7 +103,7 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
       '.tmux.conf',
       '*profile.ps1',
     ],
-    runs: 'a shell runs it when it starts, if the folder is a home',
+    runs: 'a shell runs it when it starts, if this is a home folder',
   },
   {
     paths: [
@@ -118,12 +115,12 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
       '.config/environment.d/',
       '.local/bin/',
     ],
-    runs: 'ssh, git or the session runs it, if the folder is a home',
+    runs: 'ssh, git or the session runs it, if this is a home folder',
   },
   // Git.
   {
     paths: ['.gitattributes', '.gitmodules', '.gitconfig', '.lfsconfig'],
-    runs: 'git takes filters, drivers, addresses or settings from it',
+    runs: 'git reads filters, drivers, URLs or settings from it',
   },
   {
     paths: ['.husky/', '.husky*', '.githooks/', 'githooks/', '.git-hooks/', 'git-hooks/', '.hooks/'],
@@ -176,14 +173,14 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
       'captainhook.json',
       'grumphp.yml',
     ],
-    runs: 'a manager of git hooks runs what it says on a commit or push',
+    runs: 'a git hook manager runs commands from it on a commit or push',
   },
-  { paths: ['HEAD'], runs: 'git takes a folder with it for a repository, and runs what its settings name' },
+  { paths: ['HEAD'], runs: 'git treats its folder as a repository and runs programs from its configuration' },
   {
     paths: ['.hg/', '.jj/', '.svn/', '.bzr/', '.sl/'],
-    runs: 'another version control takes it for its own settings and hooks',
+    runs: 'another version control system reads settings and hooks from it',
   },
-  // Servers that run what is pushed.
+  // Servers that run pushed code.
   {
     paths: ['.github/workflows/', '.github/actions/', '.github/dependabot.y*ml', '.gitea/', '.forgejo/'],
     runs: 'the server runs it on a push, with the secrets of the project',
@@ -228,36 +225,36 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
   },
   {
     paths: ['netlify.toml', 'vercel.json', 'render.yaml', 'heroku.yml', 'Procfile'],
-    runs: 'the host builds and deploys with it on a push',
+    runs: 'the hosting service builds and deploys with it on a push',
   },
-  // What package managers run on install.
+  // Package managers, on install.
   {
     paths: ['package.json'],
-    runs: 'npm, a hook manager or corepack runs parts of it by itself',
+    runs: 'npm, a hook manager or corepack runs parts of it automatically',
     partsOf: activeInPackage,
   },
   {
     paths: ['package.json5', 'package.yaml', 'pnpm-workspace.yaml'],
-    runs: 'pnpm runs or allows install scripts by it',
+    runs: 'pnpm runs or allows install scripts from it',
   },
   {
     paths: ['.npmrc', '.yarnrc*', '.yarn/', '.pnpmfile.*', '.pnp.*', 'bunfig.toml', '.bunfig.toml'],
-    runs: 'npm, yarn, pnpm or bun takes settings and programs from it at every start',
+    runs: 'npm, yarn, pnpm or bun loads settings and programs from it at every start',
   },
   { paths: ['binding.gyp'], runs: 'npm install builds it, and it can run any command' },
-  { paths: ['composer.json'], runs: 'Composer runs parts of it by itself', partsOf: activeInComposer },
+  { paths: ['composer.json'], runs: 'Composer runs parts of it automatically', partsOf: activeInComposer },
   {
     paths: ['node_modules/', '.venv/', 'venv/', '.bundle/'],
-    runs: 'tools run what lies in it instead of what you installed',
+    runs: 'tools run its contents instead of what you installed',
   },
-  // What interpreters and build tools load whatever they are asked to do.
+  // Interpreters and build tools, on every start.
   {
     paths: ['setup.py', 'conftest.py', 'sitecustomize.py', 'usercustomize.py', '*.pth', 'pyvenv.cfg', '.pdbrc'],
-    runs: 'pip, pytest or Python runs it whatever else it is asked to do',
+    runs: 'pip, pytest or Python runs it at every start',
   },
   {
     paths: ['build.rs', '.cargo/', 'rust-toolchain', 'rust-toolchain.toml'],
-    runs: 'cargo runs it before it builds, and rust-analyzer when the folder is opened',
+    runs: 'cargo runs it before a build, and rust-analyzer when you open the folder',
   },
   {
     paths: ['.mvn/', 'gradle/wrapper/', 'init.gradle*', '.sbtopts', '.jvmopts', '.bazelrc', '.bazeliskrc'],

@@ -1,15 +1,15 @@
 import { Fault } from '../base/fault.ts';
 import { type AgentPolicy, LIMIT_RANGES, type LimitName } from '../contracts/agent-policy/index.ts';
 
-/** How much of everything an agent may use up. Absent is what nobody holds it to. */
+/** The effective limits of an agent. Absent means unlimited. */
 export interface AgentLimits {
   readonly timeoutMs: number;
-  /** Without a sign of progress. */
+  /** The maximum time without progress. */
   readonly idleMs: number;
-  /** The same while a tool runs, which may be silent for longer. Never more than the timeout. */
+  /** The same while a tool runs, which can be silent for longer. Never more than `timeoutMs`. */
   readonly toolIdleMs: number;
   readonly maxTurns?: number;
-  /** Requests that make the model answer, and the tokens of all answers; both counted at the door. */
+  /** Requests that the model answers, and the tokens of all answers, as counted by the model proxy. */
   readonly maxRequests?: number;
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
@@ -20,7 +20,6 @@ export interface AgentLimits {
 
 export type AskedLimits = Partial<AgentLimits>;
 
-/** What an agent gets that asks for nothing. */
 export const AGENT_DEFAULTS = {
   timeoutMs: 600_000,
   idleMs: 120_000,
@@ -43,8 +42,8 @@ const NAMES = {
 } as const satisfies Record<keyof AgentLimits, LimitName>;
 
 /**
- * What was asked for on the command line, tightened where the policy is tighter, with a warning for each; refused where
- * nobody can enforce it.
+ * The requested limits, tightened to those of the policy with a warning for each. Throws for a limit that cannot be
+ * enforced.
  */
 export function agentLimits(
   asked: AskedLimits,
@@ -57,7 +56,7 @@ export function agentLimits(
     const wanted = within(name, asked[key]);
     const allowed = policy?.limits?.[name];
     if (allowed === undefined || wanted === undefined) return wanted ?? allowed;
-    if (wanted > allowed) warnings.push(`${name}: ${wanted} asked for, the policy ${policy?.name} allows ${allowed}`);
+    if (wanted > allowed) warnings.push(`${name}: requested ${wanted}, but policy ${policy?.name} allows ${allowed}`);
     return Math.min(wanted, allowed);
   };
   const timeoutMs = tightest('timeoutMs') ?? AGENT_DEFAULTS.timeoutMs;
@@ -88,7 +87,7 @@ export function agentLimits(
   function bare() {
     for (const [key, what] of OF_THE_SANDBOX) {
       if (tightest(key) !== undefined) {
-        throw new Fault('not_enforceable', `Without a sandbox, nobody can enforce a limit on ${what}.`);
+        throw new Fault('not_enforceable', `Proctor cannot enforce a limit on ${what} without a sandbox.`);
       }
     }
     return {};
@@ -98,7 +97,7 @@ export function agentLimits(
 const OF_THE_SANDBOX = [
   ['memoryBytes', 'memory'],
   ['pids', 'processes'],
-  ['cpuSeconds', 'processor time'],
+  ['cpuSeconds', 'CPU time'],
 ] as const;
 
 function some<Key extends keyof AgentLimits>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {

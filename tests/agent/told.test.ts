@@ -28,8 +28,8 @@ test('an agent starts when its process does, and the run starts before', () => {
 });
 
 test.each([
-  ['claude', 'agent', 'claude itself, at most 7'],
-  ['codex', 'proctor', 'proctor, which counts them in the stream of codex, at most 7'],
+  ['claude', 'agent', 'claude counts turns, at most 7'],
+  ['codex', 'proctor', 'Proctor counts turns in the stream of codex, at most 7'],
 ] as const)('how many turns %s may have stands in the evidence, with who counts them', (agent, enforced_by, note) => {
   const world = new AgentWorld();
   const { folder, answer } = world.run(agent, 'DO=write', ['--max-turns', '7']);

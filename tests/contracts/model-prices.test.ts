@@ -51,11 +51,11 @@ describe('a price file', () => {
   });
 
   test.each([
-    ['models: {}', 'must have a model'],
+    ['models: {}', 'must have at least one model'],
     ['models:\n  m: { input: 1 }', 'line 2: '],
     ['models:\n  m: { input: -1, output: 1 }', 'line 2: '],
     ['models:\n  m: { input: 1, output: 1, outptu: 1 }', 'line 2: '],
-    ['models:\n  "a*b": { input: 1, output: 1 }', 'has a name that no model has'],
+    ['models:\n  "a*b": { input: 1, output: 1 }', 'has an invalid model name'],
     ['{"models":{"m":{"input":1,"output":1},"m":{"input":2,"output":2}}}', 'cannot be read'],
     ['', 'price file'],
   ])('is refused with its line: %j', (text, says) => {

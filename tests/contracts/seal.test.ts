@@ -63,7 +63,7 @@ describe('a seal', () => {
     const pieces = sealPieces({ runId: 'a', kind: 'suite', sealedAt: '2026-04-03T10:15:07.412Z', files }, signer);
     expect(() => {
       for (const piece of pieces) void piece;
-    }).toThrow('The run has left more files than one seal can name.');
+    }).toThrow('The run created more files than one seal can list.');
   });
 
   test('is a DSSE envelope over an in-toto statement with the digest and size of every file, by path', () => {

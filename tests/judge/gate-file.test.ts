@@ -22,7 +22,7 @@ describe('a gate file', () => {
     ['of an unknown version', 'schema_version: gate.v9', 'schema_version must be "gate.v1"'],
     ['of a mode that is gone', 'schema_version: gate.v1\nmode: statistical', 'line 2: mode must be'],
     ['that allows every drop', 'schema_version: gate.v1\nmargin: 1', 'line 2: margin must'],
-    ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'a key that this format does not know'],
+    ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'an unknown key'],
     [
       'with a tolerance that bounds nothing',
       'schema_version: gate.v1\ntolerances: { cost_usd: { statistic: mean } }',
