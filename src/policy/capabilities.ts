@@ -97,11 +97,11 @@ function approval({ approval_posture }: EffectivePolicy, enforcers: Enforcers): 
   if (approval_posture === 'bounded_auto_approve') {
     if (sandbox === 'none') return withoutSandbox('the limits of bounded_auto_approve');
     if (isUnconfined) return { by: [`the sandbox limits what ${agent} can do; ${agent} never asks`] };
-    return { by: [`${agent} does not ask for what the sandbox allows`] };
+    return { by: [`${agent} enforces it: it does not ask for what the sandbox allows`] };
   }
   const denied = isUnconfined
     ? `the sandbox blocks what ${agent} may not do; ${agent} never asks`
-    : `${agent} is denied what it would ask for`;
+    : `${agent} enforces it: its prompts are denied`;
   if (approval_posture === 'deny_interactive') return { by: [denied] };
   if (!capabilities.structured_event_stream) {
     return { refusal: `${agent} has no event stream that shows denials, which fail_on_prompt requires.` };
@@ -147,7 +147,7 @@ function operations(policy: EffectivePolicy, { sandbox }: Enforcers): Answer {
 
 function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answer {
   if (maxTurns === undefined) return { by: [] };
-  if (capabilities.turn_limit === 'agent') return { by: [`${agent} counts turns, at most ${maxTurns}`] };
+  if (capabilities.turn_limit === 'agent') return { by: [`${agent} enforces it, at most ${maxTurns}`] };
   if (capabilities.turn_limit === 'proctor')
     return { by: [`Proctor counts turns in the stream of ${agent}, at most ${maxTurns}`] };
   return {

@@ -14,7 +14,7 @@ export interface RunFacts {
   readonly networkAttempts: number | undefined;
 }
 
-/** The same act has the same class for every agent. A hard violation prevents completion. */
+/** The same act has the same class for every agent. A hard violation ends the run or prevents its completion. */
 export function violationsDuring(
   { denials, question, networkAttempts }: RunFacts,
   policy: EffectivePolicy,
@@ -57,7 +57,7 @@ function asked(denials: readonly Denial[], question: RunFacts['question']): Viol
 function reached(attempts: number, hard: boolean): Violation[] {
   if (attempts === 0) return [];
   const times = attempts === 1 ? 'once' : `${attempts} times`;
-  const message = `A process in the sandbox tried to use the network ${times} and failed.`;
+  const message = `A process in the sandbox tried to reach the network ${times}, but there was no route.`;
   return [{ class: 'network_violation', message, hard, source: 'sandbox' }];
 }
 

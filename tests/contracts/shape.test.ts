@@ -16,7 +16,7 @@ import {
 const said = (shape: Shape, value: unknown): string[] =>
   [...formOf(shape).faults(value, '')].map(({ path, message }) => `${path} ${message}`.trim());
 
-describe('what is said of a value that has not its shape', () => {
+describe('the faults of a malformed value', () => {
   const rows: [Shape, unknown, string[]][] = [
     [record({ a: z.string() }), {}, ['a is missing']],
     [record({ a: z.string() }), { a: null }, ['a must be a string, but is null']],
@@ -51,7 +51,7 @@ describe('what is said of a value that has not its shape', () => {
     expect(said(shape, value)).toEqual(sentences);
   });
 
-  test('a million wrong elements are told one at a time', () => {
+  test('are yielded one at a time, even for a million elements', () => {
     let count = 0;
     for (const _ of formOf(record({ a: z.array(z.string()) })).faults(
       { a: Array.from({ length: 1_000_000 }, () => 7) },
@@ -61,7 +61,7 @@ describe('what is said of a value that has not its shape', () => {
     expect(count).toBe(1_000_000);
   });
 
-  test('of a union, the option whose tag was meant', () => {
+  test('come from the option of a union that the tag selects', () => {
     const shape = z.union([
       record({ type: z.literal('a'), x: z.number() }),
       record({ type: z.literal('b'), y: z.number() }),
