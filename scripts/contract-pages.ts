@@ -76,7 +76,8 @@ function folderPage(): string {
 
 \`proctor verify FOLDER\` checks every \`.json\`, \`.ndjson\` and \`.jsonl\` file in the folder, at any depth. Then it
 checks the rules that span several files. It lists JSON of unknown formats under "not checked", and rejects it with
-\`--strict\`. It does not check files in \`output/\`, which the program wrote, or files in \`assets/\` that are not documents.
+\`--strict\`. Files in \`output/\`, and files in \`assets/\` that are not documents, belong to the program: they are not
+checked as documents.
 
     run.json  <case_id>.json …            a suite run and its cases
     evaluation.json  evaluation.seal.json which cases passed, written after the run is sealed, and its seal

@@ -20,7 +20,7 @@ export const STATED_PROVENANCE = [...new Set([...PROVENANCE, ...RUN_PROVENANCE])
 
 export type ProvenanceName = (typeof PROVENANCE)[number];
 
-/** The maximum length of a value in UTF-8 bytes, and of distinct values that a run keeps per name. */
+/** The maximum length of a value in UTF-8 bytes, and the maximum number of distinct values per name. */
 export const PROVENANCE_BYTES_MAX = 200;
 export const PROVENANCE_VALUES_MAX = 5;
 

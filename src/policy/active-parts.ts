@@ -23,18 +23,9 @@ export function activeInComposer(text: string): ReadonlyMap<string, string> {
 }
 
 const LIFECYCLE: ReadonlySet<string> = new Set(
-  [
-    'install',
-    'publish',
-    'prepare',
-    'prepublish',
-    'prepublishOnly',
-    'pack',
-    'uninstall',
-    'version',
-    'dependencies',
-    'shrinkwrap',
-  ].flatMap(name => [name, `pre${name}`, `post${name}`]),
+  'install publish prepare prepublish prepublishOnly pack uninstall version dependencies shrinkwrap'
+    .split(' ')
+    .flatMap(name => [name, `pre${name}`, `post${name}`]),
 );
 
 const KEYS: ReadonlySet<string> = new Set([

@@ -59,49 +59,34 @@ export function agentLimits(
     if (wanted > allowed) warnings.push(`${name}: requested ${wanted}, but policy ${policy?.name} allows ${allowed}`);
     return Math.min(wanted, allowed);
   };
+  const set = (keys: readonly (keyof AgentLimits)[]): AskedLimits =>
+    Object.fromEntries(keys.map(key => [key, tightest(key)]).filter(([, value]) => value !== undefined));
   const timeoutMs = tightest('timeoutMs') ?? AGENT_DEFAULTS.timeoutMs;
   const idle = tightest('idleMs');
   const toolIdleMs = Math.min(tightest('toolIdleMs') ?? Math.max(AGENT_DEFAULTS.toolIdleMs, idle ?? 0), timeoutMs);
+  const counted = set(['maxTurns', 'maxRequests', 'maxTokens', 'maxCostUsd']);
+  const ofSandbox = set(['memoryBytes', 'pids', 'cpuSeconds']);
+  if (sandbox === 'none') refuseLimits(ofSandbox);
   return {
     limits: {
       timeoutMs,
       idleMs: Math.min(idle ?? AGENT_DEFAULTS.idleMs, toolIdleMs),
       toolIdleMs,
-      ...some('maxTurns', tightest('maxTurns')),
-      ...some('maxRequests', tightest('maxRequests')),
-      ...some('maxTokens', tightest('maxTokens')),
-      ...some('maxCostUsd', tightest('maxCostUsd')),
-      ...(sandbox === 'none' ? bare() : held()),
+      ...counted,
+      ...(sandbox !== 'none' && { memoryBytes: AGENT_DEFAULTS.memoryBytes, pids: AGENT_DEFAULTS.pids, ...ofSandbox }),
     },
     warnings: warnings.sort(),
   };
-
-  function held() {
-    return {
-      memoryBytes: tightest('memoryBytes') ?? AGENT_DEFAULTS.memoryBytes,
-      pids: tightest('pids') ?? AGENT_DEFAULTS.pids,
-      ...some('cpuSeconds', tightest('cpuSeconds')),
-    };
-  }
-
-  function bare() {
-    for (const [key, what] of OF_THE_SANDBOX) {
-      if (tightest(key) !== undefined) {
-        throw new Fault('not_enforceable', `Proctor cannot enforce a limit on ${what} without a sandbox.`);
-      }
-    }
-    return {};
-  }
 }
 
-const OF_THE_SANDBOX = [
-  ['memoryBytes', 'memory'],
-  ['pids', 'processes'],
-  ['cpuSeconds', 'CPU time'],
-] as const;
+const SANDBOX_LIMITS = { memoryBytes: 'memory', pids: 'processes', cpuSeconds: 'CPU time' } as const;
 
-function some<Key extends keyof AgentLimits>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]: number });
+function refuseLimits(limits: AskedLimits): void {
+  for (const [key, what] of Object.entries(SANDBOX_LIMITS)) {
+    if (Object.hasOwn(limits, key)) {
+      throw new Fault('not_enforceable', `Proctor cannot enforce a limit on ${what} without a sandbox.`);
+    }
+  }
 }
 
 function within(name: LimitName, value: number | undefined): number | undefined {

@@ -82,7 +82,7 @@ function operations(changes: Changes, { forbidden_operations }: EffectivePolicy)
 
 function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
   const isAllowedHere = inside(policy.allowed_paths);
-  // On Linux a backslash is part of a name, so `a\\b` is not inside `a`.
+  // On Linux a backslash is part of a name, so `a\b` is not inside `a`.
   const isAllowed = (path: string): boolean => isAllowedHere(path) && isAllowedHere(path.replaceAll('\\', '%5C'));
   const isForbidden = inside(policy.forbidden_paths);
   // Other systems may treat different names as equal.

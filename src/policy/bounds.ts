@@ -70,30 +70,14 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
   const warnings: string[] = [];
   const tightest = (
     name: string,
-    asked: number | undefined,
-    byDefault: number,
-    byProfile: number | undefined,
+    key: keyof typeof DEFAULTS & keyof Requested,
+    allowed: number | undefined,
   ): number => {
-    if (byProfile === undefined) return asked ?? byDefault;
-    if (asked !== undefined && asked > byProfile) {
-      warnings.push(`${name}: requested ${asked}, but profile ${profile?.name} allows ${byProfile}`);
-    }
-    return Math.min(asked ?? byProfile, byProfile);
-  };
-  const bounds = {
-    timeoutMs: tightest('timeout', requested.timeoutMs, DEFAULTS.timeoutMs, profile?.timeout_ms),
-    outputFilesMax: tightest(
-      'output files',
-      requested.outputFilesMax,
-      DEFAULTS.outputFilesMax,
-      profile?.max_output_files,
-    ),
-    outputBytesMax: tightest(
-      'output bytes',
-      requested.outputBytesMax,
-      DEFAULTS.outputBytesMax,
-      profile?.max_total_output_bytes,
-    ),
+    const asked = requested[key];
+    if (allowed === undefined) return asked ?? DEFAULTS[key];
+    if (asked === undefined || asked <= allowed) return asked ?? allowed;
+    warnings.push(`${name}: requested ${asked}, but profile ${profile?.name} allows ${allowed}`);
+    return allowed;
   };
   const { idleMs, cpuSeconds, cpus } = requested;
   const network = offer.sandbox === 'none' || profile?.allow_network ? 'open' : 'blocked';
@@ -104,7 +88,9 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
     isolation,
     network,
     machine: offer.machine,
-    ...bounds,
+    timeoutMs: tightest('timeout', 'timeoutMs', profile?.timeout_ms),
+    outputFilesMax: tightest('output files', 'outputFilesMax', profile?.max_output_files),
+    outputBytesMax: tightest('output bytes', 'outputBytesMax', profile?.max_total_output_bytes),
     ...(idleMs !== undefined && { idleMs }),
     ...(offer.sandbox !== 'none' && {
       memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,

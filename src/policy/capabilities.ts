@@ -156,7 +156,7 @@ function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answe
 }
 
 function atDoor(limit: number | undefined): Answer {
-  return { by: limit === undefined ? [] : ['the model proxy counts, and refuses further requests'] };
+  return { by: limit === undefined ? [] : ['the model proxy counts, and refuses requests beyond the limit'] };
 }
 
 function cost({ maxCostUsd }: Counted, { agent, capabilities, prices }: Enforcers): Answer {

@@ -80,10 +80,7 @@ const rules = [
       const wrong = interactions.findIndex(({ i }, index) => i !== index);
       if (wrong >= 0) yield must(`interactions[${wrong}].i`, `must be ${wrong}`);
     },
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => ({ ...one, i: one.i + 1 })),
-    }),
+    breach: session => withEach(session, one => ({ ...one, i: one.i + 1 })),
   }),
   rule({
     id: 'MI6',
@@ -91,10 +88,7 @@ const rules = [
     why: 'Replay finds a response by the hash of its prompt.',
     asks: ['prompt_hash is sha256: and 64 lower-case hexadecimal digits, over the bytes of the prompt'],
     fields: ['interactions[].prompt_hash'],
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => ({ ...one, prompt_hash: 'abc' })),
-    }),
+    breach: session => withEach(session, one => ({ ...one, prompt_hash: 'abc' })),
   }),
   rule({
     id: 'MI7',
@@ -109,10 +103,7 @@ const rules = [
           yield must(`interactions[${index}].response_hash`, 'does not match the content');
       }
     },
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => ({ ...one, response_content: `${one.response_content} ` })),
-    }),
+    breach: session => withEach(session, one => ({ ...one, response_content: `${one.response_content} ` })),
   }),
   rule({
     id: 'MI11',
@@ -131,13 +122,11 @@ const rules = [
       }
       if (total > TOTAL_BYTES_MAX) yield must('interactions', 'have more than 100,000,000 bytes in total');
     },
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => {
+    breach: session =>
+      withEach(session, one => {
         const response_content = 'x'.repeat(RESPONSE_BYTES_MAX + 1);
         return { ...one, response_content, response_hash: bytesHash(response_content) };
       }),
-    }),
   }),
   rule({
     id: 'MI12',
@@ -160,6 +149,12 @@ const rules = [
     breach: session => ({ ...session, created_at_utc: 'today' }),
   }),
 ];
+
+type Interaction = ModelIo['interactions'][number];
+
+function withEach(session: ModelIo, change: (one: Interaction) => Interaction): ModelIo {
+  return { ...session, interactions: session.interactions.map(change) };
+}
 
 const RESPONSE_BYTES_MAX = 1_000_000;
 const TOTAL_BYTES_MAX = 100_000_000;

@@ -57,10 +57,7 @@ export const recordingRules = [
       const wrong = exchanges.findIndex(({ seq }, index) => seq !== index + 1);
       if (wrong >= 0) yield must(`exchanges[${wrong}].seq`, `must be ${wrong + 1}`);
     },
-    breach: ({ exchanges, ...rest }) => ({
-      ...rest,
-      exchanges: exchanges.map(one => ({ ...one, seq: one.seq + 1 })),
-    }),
+    breach: recording => withEach(recording, one => ({ ...one, seq: one.seq + 1 })),
   }),
   rule({
     id: 'RC7',
@@ -77,10 +74,8 @@ export const recordingRules = [
       for (const [index, { request }] of exchanges.entries())
         yield* bodyFindings(request.body, `exchanges[${index}].request.body`);
     },
-    breach: ({ exchanges, ...rest }) => ({
-      ...rest,
-      exchanges: exchanges.map(one => ({ ...one, request: { ...one.request, body: { form: 'base64', value: '?' } } })),
-    }),
+    breach: recording =>
+      withEach(recording, one => ({ ...one, request: { ...one.request, body: { form: 'base64', value: '?' } } })),
   }),
   rule({
     id: 'RC8',
@@ -99,12 +94,14 @@ export const recordingRules = [
         else if (response) yield* bodyFindings(response.body, path);
       }
     },
-    breach: ({ exchanges, ...rest }) => ({
-      ...rest,
-      exchanges: exchanges.map(one => ({ ...one, response: { ...one.response, body: { form: 'json', value: {} } } })),
-    }),
+    breach: recording =>
+      withEach(recording, one => ({ ...one, response: { ...one.response, body: { form: 'json', value: {} } } })),
   }),
 ];
+
+function withEach(recording: Recording, change: (one: Recording['exchanges'][number]) => unknown): unknown {
+  return { ...recording, exchanges: recording.exchanges.map(change) };
+}
 
 function* bodyFindings(body: RecordedBody, path: string): Generator<Finding> {
   if (!body || body.form === 'json') return;

@@ -20,7 +20,7 @@ const SR1 = rule({
 const SR2 = rule({
   id: 'SR2',
   title: 'Status Known',
-  why: 'Readers act on the status, so it is one of three.',
+  why: 'Programs act on the status, so it is one of three known values.',
   asks: ['status is succeeded, failed or timed_out'],
   fields: ['status'],
   breach: result => ({ ...result, status: 'ok' }),
