@@ -121,7 +121,7 @@ describe('what a profile forbids is refused', () => {
     ['a\u202eb', 'contains an invisible or bidirectional control character'],
     ['a\ufffdb', 'contains the replacement character U+FFFD'],
     ['.', 'holds the segment "."'],
-    [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 folders'],
+    [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 levels'],
     ['x'.repeat(256), 'contains a name longer than 255 bytes'],
     ['aux.txt', 'contains a name that Windows reserves for a device'],
     ['a ', 'contains a name that starts or ends with a space, or ends with a dot'],
