@@ -1,7 +1,7 @@
 /**
- * Writes docs/contracts/, a page and a JSON Schema per contract and an index, the table of limits in docs/sandboxes.md,
- * the table of acts in docs/agents.md, and the picture docs/gate.svg.
- * `--check` only says whether they are true.
+ * Generates docs/contracts/ (a page and a JSON Schema per contract, and an index), the table of limits in
+ * docs/sandboxes.md, the table of acts in docs/agents.md, and docs/gate.svg.
+ * With `--check`, it only reports files that are out of date.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ const wrong = [...pages].filter(
 );
 if (isCheck && stale.length + wrong.length > 0) {
   console.error(
-    `docs/contracts is not what the contracts say; npm run docs mends it: ${[...stale, ...wrong.map(([file]) => file)].join(', ')}`,
+    `docs/contracts is out of date. Run npm run docs. Files: ${[...stale, ...wrong.map(([file]) => file)].join(', ')}`,
   );
   process.exitCode = 1;
 } else if (!isCheck) {
@@ -35,9 +35,7 @@ if (isCheck && stale.length + wrong.length > 0) {
 const sandboxes = path.join(process.cwd(), 'docs', 'sandboxes.md');
 const page = readFileSync(sandboxes, 'utf8');
 if (isCheck && withLimitsTable(page) !== page) {
-  console.error(
-    'The table of limits in docs/sandboxes.md is not that of src/policy/limits.ts; npm run docs writes it.',
-  );
+  console.error('The table of limits in docs/sandboxes.md does not match src/policy/limits.ts. Run npm run docs.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(sandboxes, withLimitsTable(page));
 
@@ -45,13 +43,13 @@ const agents = path.join(process.cwd(), 'docs', 'agents.md');
 const agentsPage = readFileSync(agents, 'utf8');
 const agentsNow = withActsTable(agentsPage, process.cwd());
 if (isCheck && agentsNow !== agentsPage) {
-  console.error('The table of acts in docs/agents.md is not that of tests/agents/acts.json; npm run docs writes it.');
+  console.error('The table of acts in docs/agents.md does not match tests/agents/acts.json. Run npm run docs.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(agents, agentsNow);
 
 const pictureFile = path.join(process.cwd(), 'docs', 'gate.svg');
 const picture = gatePicture(process.cwd());
 if (isCheck && readFileSync(pictureFile, 'utf8') !== picture) {
-  console.error('docs/gate.svg is not that of bench/results/gate.json; npm run docs writes it.');
+  console.error('docs/gate.svg does not match bench/results/gate.json. Run npm run docs.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(pictureFile, picture, 0o666);

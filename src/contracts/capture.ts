@@ -2,14 +2,14 @@ import type { ContentHash } from '../base/hash.ts';
 import type { MaskedKinds } from '../base/masker.ts';
 import type { Ending } from './ending.ts';
 
-/** What a program wrote to one of its streams, after the secrets in it were masked: hashed in full, kept in part. */
+/** One output stream of a program after masking. The hash covers all of it; only head and tail are stored. */
 export interface KeptStream {
   readonly bytesTotal: number;
   readonly sha256: ContentHash;
-  /** The first bytes, and the last ones where there was more than fits. */
+  /** The first bytes. `tail` holds the last ones, if the stream did not fit. */
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
-  /** How many ranges were masked, and how many of each kind. */
+  /** The number of masked ranges; `kinds` counts them by kind. */
   readonly masked: number;
   readonly kinds?: MaskedKinds;
 }
@@ -20,31 +20,31 @@ export interface Phase {
   readonly durationMs: number;
 }
 
-/** Programs that ran on when the one they belong to had ended, or was ended. */
+/** Processes that were still running when the main program ended. */
 export interface LeftRunning {
   readonly processes: number;
-  /** Each name once, and only the first ones. */
+  /** Distinct names; a long list is cut. */
   readonly programs: readonly string[];
 }
 
-/** Everything that is known of a program once it is dead, but for the files that it left. */
+/** Everything Proctor knows about a program after it ended, except its output files. */
 export interface Capture {
   readonly ending: Ending;
-  /** Which of several programs the ending is of, counted from 0. */
+  /** The index of the command that ended, if there were several. */
   readonly command?: number;
   readonly phases: readonly Phase[];
   readonly stdout: KeptStream;
   readonly stderr: KeptStream;
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
-  /** How often it was refused another process. */
+  /** The number of denied forks. */
   readonly forksDenied?: number;
-  /** How often an agent reached for a network that it does not have. Undefined where the kernel did not tell. */
+  /** The number of connection attempts in a sandbox without a network. Undefined if the kernel does not count them. */
   readonly networkAttempts?: number;
-  /** Processor time and memory are sums of samples: what happened between two of them may be missing. */
+  /** CPU time and memory are sums of samples, which can miss short peaks. */
   readonly isSampled?: true;
-  /** How many of its processes could not be ended. Undefined where one could have hidden itself. */
+  /** The number of processes that could not be killed. Undefined if one could have hidden. */
   readonly survivors?: number;
-  /** What it started and had not ended yet. Undefined where nobody looked. */
+  /** Undefined if Proctor did not look. */
   readonly leftRunning?: LeftRunning;
 }

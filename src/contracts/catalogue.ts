@@ -1,18 +1,17 @@
 import type { Contract } from './contract.ts';
 
-/** How a document says that it keeps a contract, and how to get at that contract without loading the others. */
+/** How to recognize a document of one format, and how to load its contract on demand. */
 export interface Entry {
-  /** The key by which a document says what it is, and the value it has there. */
+  /** The key that identifies the format, and its value. */
   readonly field?: string;
   readonly value?: string | number;
-  /** A key that a document of another version has as well, where other tools use the same field. */
+  /** A second key that must be present, because other tools use the same `field`. */
   readonly alsoHas?: string;
-  /** File names that say it where the document does not. */
+  /** File names that identify a document without that key. */
   readonly fileNames?: readonly string[];
   readonly load: () => Promise<Contract>;
 }
 
-/** All contracts, by name. */
 export const catalogue: Readonly<Record<string, Entry>> = {
   runner: {
     field: 'runner_schema_version',
@@ -95,7 +94,6 @@ const intents = () => import('./intent/index.ts');
 const artifacts = () => import('./artifacts/index.ts');
 const suite = () => import('./suite/index.ts');
 
-/** A document that says what it is in `schema_version`. */
 function ours(value: string, load: () => Promise<Contract>, fileNames?: readonly string[]): Entry {
   return { field: 'schema_version', value, load, ...(fileNames && { fileNames }) };
 }

@@ -2,35 +2,35 @@ import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
 import { type Form, formOf } from './form.ts';
 import { kindOf } from './kind.ts';
-import type { Context, Finding, Part, Rule } from './rule.ts';
+import { type Context, type Finding, type Part, type Rule, UNKNOWN_KEY } from './rule.ts';
 
-/** One broken rule, at one place. Also the form of advice, which breaks a SHOULD. */
+/** One broken rule at one path. Advice, which breaks a SHOULD, has the same form. */
 export interface Violation {
   readonly rule_id: string;
   readonly message: string;
-  /** Reads `a.b[0]`; absent when the whole document is meant. */
+  /** Such as `a.b[0]`; absent for the whole document. */
   readonly path?: string;
 }
 
 export interface Findings {
   readonly violations: readonly Violation[];
   readonly advice: readonly Violation[];
-  /** How many more were found than are listed: a hostile document can break a rule a million times. */
+  /** The number of findings that are not listed: a hostile document can break a rule a million times. */
   readonly omitted: number;
 }
 
-/** Violations and advice are listed up to this many each; the rest is counted. */
+/** The maximum number of listed violations, and of listed advice; the rest is only counted. */
 const FINDINGS_MAX = 1000;
 
-/** Only a value that no document could hold has more faults than this; the rest is not even looked at. */
+/** No readable document has this many faults, so the check stops here. */
 const FAULTS_MAX = 2_000_000;
 
-/** Judges a value by all rules of a contract. The value is read, never changed. */
+/** Checks a value against all rules of a contract. Never changes the value. */
 export function check(contract: Contract, value: unknown, context: Context): Findings {
   const found = new Found();
   const plan = planOf(contract);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    found.add('must', { rule_id: plan.first, message: `The document must be an object, is ${kindOf(value)}.` });
+    found.add('must', { rule_id: plan.first, message: `The document must be an object, but is ${kindOf(value)}.` });
     return found.findings();
   }
   const touched = plan.form.fits(value) ? NOTHING : lookCloser(plan, contract, value, context, found);
@@ -46,10 +46,7 @@ export function check(contract: Contract, value: unknown, context: Context): Fin
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/**
- * Everything about the shape of a document: keys that have lost theirs, and keys that nobody knows. Returns the first
- * kind, by which the checks that need them are known.
- */
+/** Reports malformed and unknown keys. Returns the paths of the malformed ones, so that checks that need them are skipped. */
 function lookCloser(
   { form, owners }: Plan,
   contract: Contract,
@@ -61,7 +58,7 @@ function lookCloser(
   const touched = new Set<string>();
   let faults = 0;
   for (const { path, message } of form.faults(value, '')) {
-    // The version stands first in the shape, so nothing has been said when it turns out to be unknown.
+    // The version comes first in the shape, so nothing else has been reported yet.
     found.add('must', violation(ownerOf(owners, path), path, message));
     if (path === version) return 'unversioned';
     touched.add(withoutIndices(path));
@@ -70,12 +67,11 @@ function lookCloser(
   for (const { parent, key } of form.unknown(value, '')) {
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
     const level = context.strict ? 'must' : 'should';
-    found.add(level, violation(rule, placeOf(parent, key), 'is a key that this format does not know'));
+    found.add(level, violation(rule, placeOf(parent, key), UNKNOWN_KEY));
   }
   return touched;
 }
 
-/** Violations and advice as they are found; past the bound they are only counted. */
 export class Found {
   readonly #lists = { must: [] as Violation[], should: [] as Violation[] };
   #omitted = 0;
@@ -94,7 +90,7 @@ export class Found {
   }
 }
 
-/** By rule number (RN2 before RN10), then path, then message, by UTF-16 code unit. */
+/** Orders by rule number (RN2 before RN10), path and message, by UTF-16 code unit. */
 export function byRuleThenPath(a: Violation, b: Violation): number {
   return (
     compare(prefixOf(a.rule_id), prefixOf(b.rule_id)) ||
@@ -108,16 +104,16 @@ function violation(rule_id: string, path: string, message: string): Violation {
   return path === '' ? { rule_id, message } : { rule_id, message: `${path} ${message}.`, path };
 }
 
-/** A contract, made ready to judge with. */
+/** A contract, compiled for checking. */
 interface Plan {
   readonly form: Form;
-  /** The rule that owns a document as a whole. */
+  /** The rule that a value breaks if it is not an object. */
   readonly first: string;
   readonly owners: Owners;
   readonly parts: readonly (Part & { readonly rule: string })[];
 }
 
-/** Which rule owns which key, longest key first. */
+/** The rule that owns each key, longest key first. */
 type Owners = readonly { readonly field: string; readonly rule: string }[];
 
 const planByContract = new WeakMap<Contract, Plan>();
@@ -135,7 +131,7 @@ function planOf(contract: Contract): Plan {
   return plan;
 }
 
-/** A rule with one check has one part, over all keys that it owns and reads. */
+/** The check of a rule becomes a part that covers all keys that the rule owns and reads. */
 function partsOf({ id, check, fields, reads = [], parts = [] }: Rule): (Part & { rule: string })[] {
   const whole = check ? [{ over: [...fields, ...reads], check }] : [];
   return [...whole, ...parts].map(part => Object.assign({ rule: id }, part));
@@ -148,10 +144,10 @@ function ownerOf(owners: Owners, path: string): string {
   return owner.rule;
 }
 
-/** Whether a key that a check needs, or something around or inside it, has lost its shape. */
+/** Whether a key that a check needs, or a key around or inside it, is malformed. */
 function isTouched(over: readonly string[], shallow: true | undefined, touched: ReadonlySet<string>): boolean {
-  for (const place of touched) {
-    if (over.some(field => isWithin(field, place) || (!shallow && isWithin(place, field)))) return true;
+  for (const path of touched) {
+    if (over.some(field => isWithin(field, path) || (!shallow && isWithin(path, field)))) return true;
   }
   return false;
 }

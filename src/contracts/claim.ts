@@ -1,24 +1,24 @@
-/** What a document says of something beside it. */
+/** A statement that a document makes about another file. */
 export type Claim = FileClaim | AssetClaim;
 
-/** A file is there, and perhaps it has a certain size and hash. */
+/** A file exists, and may have a stated size and hash. */
 export interface FileClaim {
-  /** Where the document says so, as `a.b[0]`. */
+  /** The path of the claim in the document, such as `a.b[0]`. */
   readonly at: string;
-  /** The file, relative to the folder that `claimsFrom` of the contract names. */
+  /** Relative to the folder that `claimsFrom` of the contract selects. */
   readonly file: string;
-  /** `sha256:` and hexadecimal digits, over the bytes of the file. */
+  /** The hash of the file's bytes. */
   readonly sha256?: string;
-  /** The same over the canonical form of the JSON document in the file, for references to documents. */
+  /** The hash of the canonical form of the JSON document in the file. */
   readonly documentSha256?: string;
   readonly bytes?: number;
-  /** The file may be missing; if it is there, it must be the one. */
+  /** The file may be missing, but must match if it exists. */
   readonly optional?: true;
-  /** The document promises nothing: a file that is missing or differs is advice. */
+  /** A missing or different file is advice, not a violation. */
   readonly hint?: true;
 }
 
-/** An asset is listed under this id in the manifest of assets. */
+/** The asset manifest lists this id. */
 interface AssetClaim {
   readonly at: string;
   readonly asset: string;

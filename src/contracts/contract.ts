@@ -2,44 +2,44 @@ import type { Claim } from './claim.ts';
 import type { Rule } from './rule.ts';
 import type { Shape } from './shape.ts';
 
-/** A public promise about one kind of document. Everything else, from the verifier to the docs, is made from it. */
+/** The definition of one document format. The verifier, the JSON Schema and the docs are all derived from it. */
 export interface Contract {
-  /** What `--as` and `proctor schema` call it. */
+  /** The name that `--as` and `proctor schema` accept. */
   readonly name: string;
   readonly title: string;
-  /** One sentence: what such a document tells. */
+  /** One sentence on what the document contains. */
   readonly tells: string;
-  /** Where the promise is written down. */
+  /** The specification. */
   readonly source: string;
-  /** The key and value by which a document says what it is; none for those that are known by their file name alone. */
+  /** The key and value that identify the format; absent for formats that only a file name identifies. */
   readonly version?: { readonly field: string; readonly value: string | number };
-  /** An unknown version is the only thing said of a document; without this, the rest is judged all the same. */
+  /** If the version is unknown, report only that. */
   readonly versionFirst?: true;
-  /** File names by which a document is known that does not say what it is. */
+  /** File names that identify a document without a version key. */
   readonly fileNames?: readonly string[];
   readonly shape: Shape;
   readonly rules: readonly Rule[];
-  /** The rule that unknown keys at the top break in strict mode. */
+  /** The rule that unknown top-level keys break in strict mode. */
   readonly unknownKeys: string;
-  /** The rule that asks for canonical bytes, if one does. */
+  /** The rule that requires canonical bytes. */
   readonly canonicalBytes?: string;
-  /** The keys that the content hash covers; all of them if not said. */
+  /** The keys that the content hash covers; all by default. */
   readonly core?: readonly string[];
-  /** The keys of a second hash, over what is equal between two runs in the same surroundings. */
+  /** The keys of a second hash, which is equal for two runs in the same environment. */
   readonly environment?: readonly string[];
-  /** The key that must not repeat among the documents of one file or folder, or those with the same `within`, and its rule. */
+  /** A key whose value must be unique in a file or folder, or among documents with the same `within`. */
   readonly unique?: { readonly field: string; readonly within?: string; readonly rule: string };
-  /** Keys that hold the program's own words, where a path of some machine is no leak of ours. */
+  /** Keys with text from the program. A host path in them is not our leak. */
   readonly programText?: readonly string[];
-  /** What the document says of files beside it. */
+  /** The claims that the document makes about other files. */
   readonly claims?: (document: never) => Iterable<Claim>;
-  /** How many folders above its own the files of its claims are counted from; 0 if not said. */
+  /** The number of levels between the document's folder and the folder that its claims are relative to; 0 by default. */
   readonly claimsFrom?: number;
   /** Every other file in its folder must be among its claims. */
   readonly listsItsFolder?: true;
-  /** It names a profile, which may lie beside it as policy.json. */
+  /** It names a profile, which may be next to it as policy.json. */
   readonly namesProfile?: true;
-  /** What no look at the document alone can tell. */
+  /** What the document alone cannot prove. */
   readonly beyond?: readonly string[];
   readonly bytesMax: number;
   readonly example: unknown;

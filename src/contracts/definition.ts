@@ -1,6 +1,6 @@
 import type { Shape } from './shape.ts';
 
-/** zod's own description of a shape, as far as it is read here. */
+/** The parts of zod's internal definition of a shape that we read. */
 export interface Definition {
   readonly _zod: {
     readonly def: {

@@ -1,11 +1,11 @@
-/** Why we stopped a program. */
+/** Why Proctor stopped a program. */
 export type StoppedBy = 'timeout' | 'idle' | 'cpu' | 'cancel' | 'policy';
 
 /**
- * How a program ended, as one value. The words of every format, from exit codes to terminations, are made of it.
+ * How a program ended. Exit codes, terminations and the terms of every other format are derived from it.
  *
- * `signalled` only where the wait status says so: seen through a wrapper, 128 + n may as well be the program's own code.
- * `lost` is our failure: we died while the program ran, and so did it.
+ * `signalled` requires a wait status that says so: behind a wrapper, 128 + n may be an exit code of the program.
+ * `lost` means that Proctor died while the program ran, and the program with it.
  */
 export type Ending =
   | { readonly how: 'exited'; readonly code: number }

@@ -1,6 +1,6 @@
 import type { Check } from './definition.ts';
 
-/** Whether a value passes a check of its shape. Those in hot places are done here; any other is asked itself. */
+/** A test for one zod check. Frequent checks are implemented here; the rest call zod. */
 export function checkTest(check: Check): (value: unknown) => boolean {
   const { check: name, pattern, minimum = 0, value: bound = 0, inclusive, fn } = check._zod.def;
   if (name === 'string_format' && pattern && !pattern.global) return value => pattern.test(value as string);
@@ -11,7 +11,7 @@ export function checkTest(check: Check): (value: unknown) => boolean {
   return value => checkFault(check, value) === undefined;
 }
 
-/** Why a value does not pass, in words that continue its place. */
+/** Why a value fails a check, as text that follows its path; undefined if it passes. */
 export function checkFault(check: Check, value: unknown): string | undefined {
   const { check: name, pattern, minimum = 0, maximum = 0, value: bound = 0, inclusive, error } = check._zod.def;
   const size = (value as { length?: number }).length ?? 0;
@@ -19,7 +19,7 @@ export function checkFault(check: Check, value: unknown): string | undefined {
   const number = value as number;
   switch (name) {
     case 'string_format':
-      return pattern?.test(value as string) ? undefined : (error?.({}) ?? 'has not its form');
+      return pattern?.test(value as string) ? undefined : (error?.({}) ?? 'has the wrong format');
     case 'min_length':
       if (size >= minimum) return undefined;
       return isText ? 'must not be empty' : `must have at least ${minimum} element${minimum === 1 ? '' : 's'}`;
@@ -28,15 +28,15 @@ export function checkFault(check: Check, value: unknown): string | undefined {
       return `must have at most ${maximum} ${isText ? 'characters' : 'elements'}`;
     case 'greater_than':
       if (inclusive ? number >= bound : number > bound) return undefined;
-      return `must be ${inclusive ? 'at least' : 'above'} ${bound}, is ${number}`;
+      return `must be ${inclusive ? 'at least' : 'above'} ${bound}, but is ${number}`;
     case 'less_than':
       if (inclusive ? number <= bound : number < bound) return undefined;
-      return `must be ${inclusive ? 'at most' : 'below'} ${bound}, is ${number}`;
+      return `must be ${inclusive ? 'at most' : 'below'} ${bound}, but is ${number}`;
     default: {
       const payload: { value: unknown; issues: { message?: string }[] } = { value, issues: [] };
       check._zod.check(payload);
       const [issue] = payload.issues;
-      return issue && (issue.message ?? error?.({}) ?? 'has not its form');
+      return issue && (issue.message ?? error?.({}) ?? 'has the wrong format');
     }
   }
 }

@@ -4,27 +4,21 @@ import { checkFault, checkTest } from './form-checks.ts';
 import { isObject, kindOf } from './kind.ts';
 import type { Shape } from './shape.ts';
 
-/** A shape, made ready to judge values with. */
+/** A shape, compiled for checking. */
 export interface Form {
-  /** What it asks for, as "a string". */
+  /** What it requires, such as "a string". */
   readonly what: string;
-  /**
-   * Tells quickly that a value has the shape and holds no key beyond it, as almost every document does. False means only
-   * that a closer look is needed.
-   */
+  /** A fast test that most documents pass. False only means that `faults` and `unknown` must run. */
   readonly fits: (value: unknown) => boolean;
-  /**
-   * Everything that keeps a value from its shape, one fault at a time: a list with a million wrong elements is told in
-   * the memory of one. zod itself gathers all issues first, and runs out of stack on such a list.
-   */
+  /** Yields one fault at a time. zod collects all issues first, and a list with a million bad elements exhausts its stack. */
   readonly faults: (value: unknown, path: string) => Iterable<ShapeFault>;
-  /** The keys that a value has and the shape does not know, `__proto__` among them. */
+  /** Yields keys that the shape does not define, including `__proto__`. */
   readonly unknown: (value: unknown, path: string) => Iterable<UnknownKey>;
-  /** Keys that may have one value only, and so tell one option of a union from another. */
+  /** Keys with a single allowed value, which distinguish the options of a union. */
   readonly tags?: readonly (readonly [string, unknown])[];
 }
 
-/** A place where a value does not have its shape. The message continues the place: "is missing". */
+/** A mismatch between a value and its shape. The message follows the path: "is missing". */
 interface ShapeFault {
   readonly path: string;
   readonly message: string;
@@ -67,7 +61,7 @@ function compileType({ _zod: { def } }: Definition): Form {
     case 'unknown':
       return plain('anything', () => true);
     case 'record':
-      // Most maps may hold anything, and then there is nothing in them to look at.
+      // Most maps accept any value, so there is nothing to check inside.
       return def.valueType?._zod.def.type === 'unknown'
         ? plain('an object', isObject)
         : map(compile(def.valueType as Definition));
@@ -87,14 +81,14 @@ function compileType({ _zod: { def } }: Definition): Form {
     case 'intersection':
       return both(compile(def.left as Definition), compile(def.right as Definition));
     default:
-      throw new Error(`No form is known for a shape of type ${def.type}.`);
+      throw new Error(`Shapes of type ${def.type} are not supported.`);
   }
 }
 
 const NOTHING: readonly never[] = [];
 const nothing = (): readonly never[] => NOTHING;
 
-/** A value that is one thing or not, with nothing inside that could be unknown. */
+/** A value without members. */
 function plain(what: string, fits: (value: unknown) => boolean): Form {
   return {
     what,
@@ -109,7 +103,7 @@ const wholeNumber: Form = {
   faults(value, path) {
     if (Number.isSafeInteger(value)) return NOTHING;
     return typeof value === 'number' && Number.isFinite(value)
-      ? [{ path, message: `must be a whole number, is ${value}` }]
+      ? [{ path, message: `must be a whole number, but is ${value}` }]
       : [mistyped('a whole number', value, path)];
   },
 };
@@ -127,7 +121,7 @@ function choice(values: readonly unknown[]): Form {
   };
 }
 
-/** The same, or one value that stands for nothing. */
+/** Accepts `empty` as well. */
 function except(form: Form, empty: null | undefined): Form {
   return {
     what: form.what,
@@ -142,7 +136,7 @@ function list(element: Form): Form {
     what: 'a list',
     fits(value) {
       if (!Array.isArray(value)) return false;
-      // By index, not every(): a hole in a list must be met, not skipped.
+      // Not every(), which skips holes.
       for (let index = 0; index < value.length; index++) if (!element.fits(value[index])) return false;
       return true;
     },
@@ -159,7 +153,7 @@ function list(element: Form): Form {
 
 const keysOf = (value: object): string[] => Object.keys(value).filter(key => key !== '__proto__');
 
-/** An object with any keys, whose values are all of one form. A key that names the prototype is left to rules. */
+/** An object with any keys, whose values all have one form. Rules handle `__proto__`. */
 function map(member: Form): Form {
   return {
     what: 'an object',
@@ -196,7 +190,7 @@ function object(shape: Readonly<Record<string, Definition>>): Form {
         } else if (form.fits(member)) keys++;
         else return false;
       }
-      // Counting everything, inherited keys too, so that one key too many is noticed.
+      // Count inherited keys too, so that any extra key is noticed.
       for (const _ in value) keys--;
       return keys === 0;
     },
@@ -222,7 +216,7 @@ function object(shape: Readonly<Record<string, Definition>>): Form {
   };
 }
 
-/** One of several. An object that carries the tags of an option is meant to be that one; else it is the one without tags. */
+/** An object with the tags of an option is checked against that option; any other value against the untagged ones. */
 function union(options: readonly Form[]): Form {
   const tagged = options.filter(({ tags = [] }) => tags.length > 0);
   const untagged = options.filter(({ tags = [] }) => tags.length === 0);
@@ -239,21 +233,21 @@ function union(options: readonly Form[]): Form {
     faults(value, path) {
       const option = meant(value) ?? other(value);
       if (option) return option.faults(value, path);
-      return isObject(value) && tagged.length > 0 ? [untold(tagged, value, path)] : [mistyped(what, value, path)];
+      return isObject(value) && tagged.length > 0 ? [tagFault(tagged, value, path)] : [mistyped(what, value, path)];
     },
     unknown: (value, path) => (meant(value) ?? other(value))?.unknown(value, path) ?? NOTHING,
   };
 }
 
-/** An object that is none of the options: what tells them apart is missing or unknown. */
-function untold(options: readonly Form[], value: Record<string, unknown>, path: string): ShapeFault {
+/** The fault of an object whose tag is missing or unknown. */
+function tagFault(options: readonly Form[], value: Record<string, unknown>, path: string): ShapeFault {
   const key = options[0]?.tags?.[0]?.[0] as string;
   if (value[key] === undefined) return { path: placeOf(path, key), message: 'is missing' };
   const words = options.map(({ tags = [] }) => JSON.stringify(tags.find(([tag]) => tag === key)?.[1]));
   return { path: placeOf(path, key), message: `must be one of ${words.join(', ')}` };
 }
 
-/** Both at once. Neither side knows all keys, so none is unknown, and the closer look decides. */
+/** Neither side defines all keys, so no key counts as unknown. */
 function both(left: Form, right: Form): Form {
   return {
     what: left.what,
@@ -278,7 +272,7 @@ function checked(form: Form, checks: readonly Check[]): Form {
         yield fault;
       }
       if (!isSound) return;
-      // The first is enough: a text of the wrong form names no day either.
+      // Report only the first: a malformed date is also not a valid day.
       for (const check of checks) {
         const message = checkFault(check, value);
         if (message === undefined) continue;
@@ -295,5 +289,5 @@ function isNone(faults: Iterable<ShapeFault>): boolean {
 }
 
 function mistyped(what: string, value: unknown, path: string): ShapeFault {
-  return { path, message: `must be ${what}, is ${kindOf(value)}` };
+  return { path, message: `must be ${what}, but is ${kindOf(value)}` };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Contract } from './contract.ts';
 
-/** The JSON Schema (2020-12) of a document. It states the shape; the rules beyond it are in the description. */
+/** The JSON Schema (2020-12) of a format. It covers the shape; its description lists the other rules. */
 export function jsonSchema(contract: Contract): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(contract.shape, { io: 'input' });
   const rules = contract.rules.map(({ id, title }) => `${id} ${title}`).join('; ');

@@ -1,4 +1,3 @@
-/** What a value is, in a word or two. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

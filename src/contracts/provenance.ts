@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { matching, record } from './shape.ts';
 
-/** What an agent was made of, as far as somebody said so. */
+/** The provenance that an agent's answers may state. */
 export const PROVENANCE = ['model', 'prompt_version', 'parameters', 'commit', 'image'] as const;
 
-/** What an evaluator of agent artifacts looks for in run.json. */
+/** The provenance that evaluators expect in run.json. */
 export const RUN_PROVENANCE = [
   'agent_id',
   'agent_version',
@@ -15,17 +15,17 @@ export const RUN_PROVENANCE = [
   'config_hash',
 ] as const;
 
-/** Everything that whoever starts a run may say of its agent. */
+/** The provenance that the caller may state. */
 export const STATED_PROVENANCE = [...new Set([...PROVENANCE, ...RUN_PROVENANCE])];
 
 export type ProvenanceName = (typeof PROVENANCE)[number];
 
-/** The length of a value, in bytes of UTF-8, and how many different ones a run keeps of each name. */
+/** The maximum length of a value in UTF-8 bytes, and the maximum number of distinct values per name. */
 export const PROVENANCE_BYTES_MAX = 200;
 export const PROVENANCE_VALUES_MAX = 5;
 
 const value = () =>
-  matching(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,200}$/u, 'a text on one line of at most 200 characters');
+  matching(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,200}$/u, 'one line of at most 200 characters');
 
 const runKeys = {
   agent_id: z.optional(value()),
@@ -37,10 +37,10 @@ const runKeys = {
   config_hash: z.optional(value()),
 };
 
-/** What run.json tells of an agent. What is not known is absent. */
+/** The provenance in run.json. Unknown values are absent. */
 export const runProvenance = record(runKeys);
 
-/** One value of each, as whoever starts a run names it. */
+/** The provenance that the caller stated. */
 export const statedProvenance = record({
   ...runKeys,
   parameters: z.optional(value()),
@@ -50,7 +50,7 @@ export const statedProvenance = record({
 
 const values = () => z.array(value()).check(z.minLength(1), z.maxLength(PROVENANCE_VALUES_MAX));
 
-/** All values of each that the answers of a run named. */
+/** All values that the answers of a run stated. */
 export const seenProvenance = record({
   model: z.optional(values()),
   prompt_version: z.optional(values()),

@@ -1,72 +1,69 @@
 /**
- * An invariant of a document, as a thing you can hold: what it is called, why it exists, which keys belong to it, what
- * else must hold of them, and one document that breaks it and nothing else.
+ * An invariant of a document format: its name and reason, the keys it owns, what else it checks, and one document that
+ * breaks this rule and no other.
  */
 export interface Rule {
   readonly id: string;
   readonly title: string;
   readonly why: string;
-  /** What it asks for, a sentence each; those that begin with "should" are advice. */
+  /** Its requirements, one sentence each. Those that start with "should" are advice. */
   readonly asks: readonly string[];
-  /** The keys that belong to this rule, as `a.b[].c`. A key of the wrong shape is a violation of the rule that owns it. */
+  /** The keys that this rule owns, such as `a.b[].c`. A malformed key breaks the rule that owns it. */
   readonly fields: readonly string[];
-  /** Keys of other rules that `check` looks at too. */
+  /** Keys of other rules that `check` reads. */
   readonly reads?: readonly string[];
-  /** Runs only when every key in `fields` and `reads` has its shape. */
+  /** Runs only if all keys in `fields` and `reads` are well-formed. */
   readonly check?: (document: never, context: Context) => Iterable<Finding>;
-  /** Checks that each need only some of the keys, so that a fault in one key does not silence what is said of another. */
+  /** Checks that need only some of the keys, so that one malformed key does not suppress the others. */
   readonly parts?: readonly Part[];
   /** Turns the contract's example into a document that breaks this rule alone. */
   readonly breach: (example: never) => unknown;
 }
 
 export interface Part {
-  /** The keys that must have their shape. */
+  /** The keys that must be well-formed. */
   readonly over: readonly string[];
-  /** Only they themselves must, and not what is inside them: the check doubts every element. */
+  /** Their members may be malformed; the check tests every element. */
   readonly shallow?: true;
   readonly check: (document: never, context: Context) => Iterable<Finding>;
 }
 
-/** What a rule may know beyond the document itself. */
+/** What a rule knows besides the document. */
 export interface Context {
-  /** Unknown keys and bytes that are not canonical count as violations. */
+  /** Unknown keys and non-canonical bytes are violations. */
   readonly strict: boolean;
-  /** The document is for internal use and may hold what a public one must not. */
+  /** The document is internal and may contain what a public one must not. */
   readonly internal: boolean;
-  /** The policy.json that lies beside the document, if one does. */
+  /** The policy.json next to the document, if any. */
   readonly profileBeside?: unknown;
-  /** The document lies in the folder of a run of ours. */
+  /** The document is in a run folder. */
   readonly ofRun?: boolean;
 }
 
 export interface Finding {
   readonly level: 'must' | 'should';
-  /** Reads `a.b[0]`. */
+  /** Such as `a.b[0]`. */
   readonly path: string;
-  /** Continues the path: "is absolute". Quotes no text of the document, which may be a secret. */
+  /** Follows the path: "is absolute". Never quotes the document, which may contain secrets. */
   readonly message: string;
 }
 
-/** A breach of a MUST: the document is invalid. */
+/** A violation: the document is invalid. */
 export function must(path: string, message: string): Finding {
   return { level: 'must', path, message };
 }
 
-/** A breach of a SHOULD: advice, and the document stays valid. */
+/** Advice: the document stays valid. */
 export function should(path: string, message: string): Finding {
   return { level: 'should', path, message };
 }
 
-/** What makes a document useless for a run, though an older version of it may lie in evidence: a MUST where it is strict. */
+/** A violation in strict mode, as for a document that starts a run; advice otherwise, because old evidence may contain it. */
 export function mustWhenStrict({ strict }: Context, path: string, message: string): Finding {
   return strict ? must(path, message) : should(path, message);
 }
 
-/**
- * The words to write rules of one document with: `const rule = rulesFor<Runner>()`. A check sees only the keys that the
- * rule declares; the compiler holds it to that.
- */
+/** Defines rules of one format: `const rule = rulesFor<Runner>()`. A check can read only the keys that its rule declares. */
 export function rulesFor<Document>() {
   return <const Field extends FieldOf<Document>, const Read extends FieldOf<Document> = never>(rule: {
     readonly id: string;

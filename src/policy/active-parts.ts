@@ -1,6 +1,8 @@
+import { isObject } from '../contracts/kind.ts';
+
 /**
- * The parts of a package.json that run without being asked for: scripts that npm runs on install, pack and publish, hooks that
- * hook managers read here, the package manager that corepack fetches, and lists of packages whose scripts may run.
+ * The parts of a package.json that run automatically: lifecycle scripts of npm, hooks for hook managers, the package
+ * manager that corepack fetches, and lists of packages whose scripts may run.
  */
 export function activeInPackage(text: string): ReadonlyMap<string, string> {
   const document = objectIn(text);
@@ -11,7 +13,7 @@ export function activeInPackage(text: string): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The parts of a composer.json that run without being asked for: scripts around its events, and which plugins may run. */
+/** The parts of a composer.json that run automatically: event scripts and allowed plugins. */
 export function activeInComposer(text: string): ReadonlyMap<string, string> {
   const document = objectIn(text);
   return new Map([
@@ -21,18 +23,9 @@ export function activeInComposer(text: string): ReadonlyMap<string, string> {
 }
 
 const LIFECYCLE: ReadonlySet<string> = new Set(
-  [
-    'install',
-    'publish',
-    'prepare',
-    'prepublish',
-    'prepublishOnly',
-    'pack',
-    'uninstall',
-    'version',
-    'dependencies',
-    'shrinkwrap',
-  ].flatMap(name => [name, `pre${name}`, `post${name}`]),
+  'install publish prepare prepublish prepublishOnly pack uninstall version dependencies shrinkwrap'
+    .split(' ')
+    .flatMap(name => [name, `pre${name}`, `post${name}`]),
 );
 
 const KEYS: ReadonlySet<string> = new Set([
@@ -50,7 +43,7 @@ const KEYS: ReadonlySet<string> = new Set([
   'dependenciesMeta',
 ]);
 
-/** Like npm, which takes the last of two equal keys and passes over a byte order mark. Throws where the text is no JSON. */
+/** Like npm, it uses the last of two equal keys and ignores a byte order mark. Throws if the text is not JSON. */
 function objectIn(text: string): Readonly<Record<string, unknown>> {
   const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
   return isObject(value) ? value : {};
@@ -59,8 +52,4 @@ function objectIn(text: string): Readonly<Record<string, unknown>> {
 function chosen(value: unknown, isActive: (name: string) => boolean): [string, string][] {
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, part]) => (isActive(name) ? [[name, JSON.stringify(part)]] : []));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

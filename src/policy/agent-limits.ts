@@ -1,15 +1,15 @@
 import { Fault } from '../base/fault.ts';
 import { type AgentPolicy, LIMIT_RANGES, type LimitName } from '../contracts/agent-policy/index.ts';
 
-/** How much of everything an agent may use up. Absent is what nobody holds it to. */
+/** The effective limits of an agent. Absent means unlimited. */
 export interface AgentLimits {
   readonly timeoutMs: number;
-  /** Without a sign of progress. */
+  /** The maximum time without progress. */
   readonly idleMs: number;
-  /** The same while a tool runs, which may be silent for longer. Never more than the timeout. */
+  /** The same while a tool runs, which can be silent for longer. Never more than `timeoutMs`. */
   readonly toolIdleMs: number;
   readonly maxTurns?: number;
-  /** Requests that make the model answer, and the tokens of all answers; both counted at the door. */
+  /** Requests that the model answers, and the tokens of all answers, as counted by the model proxy. */
   readonly maxRequests?: number;
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
@@ -20,7 +20,6 @@ export interface AgentLimits {
 
 export type AskedLimits = Partial<AgentLimits>;
 
-/** What an agent gets that asks for nothing. */
 export const AGENT_DEFAULTS = {
   timeoutMs: 600_000,
   idleMs: 120_000,
@@ -43,8 +42,8 @@ const NAMES = {
 } as const satisfies Record<keyof AgentLimits, LimitName>;
 
 /**
- * What was asked for on the command line, tightened where the policy is tighter, with a warning for each; refused where
- * nobody can enforce it.
+ * The requested limits, tightened to those of the policy with a warning for each. Throws for a limit that cannot be
+ * enforced.
  */
 export function agentLimits(
   asked: AskedLimits,
@@ -57,52 +56,37 @@ export function agentLimits(
     const wanted = within(name, asked[key]);
     const allowed = policy?.limits?.[name];
     if (allowed === undefined || wanted === undefined) return wanted ?? allowed;
-    if (wanted > allowed) warnings.push(`${name}: ${wanted} asked for, the policy ${policy?.name} allows ${allowed}`);
+    if (wanted > allowed) warnings.push(`${name}: requested ${wanted}, but policy ${policy?.name} allows ${allowed}`);
     return Math.min(wanted, allowed);
   };
+  const set = (keys: readonly (keyof AgentLimits)[]): AskedLimits =>
+    Object.fromEntries(keys.map(key => [key, tightest(key)]).filter(([, value]) => value !== undefined));
   const timeoutMs = tightest('timeoutMs') ?? AGENT_DEFAULTS.timeoutMs;
   const idle = tightest('idleMs');
   const toolIdleMs = Math.min(tightest('toolIdleMs') ?? Math.max(AGENT_DEFAULTS.toolIdleMs, idle ?? 0), timeoutMs);
+  const counted = set(['maxTurns', 'maxRequests', 'maxTokens', 'maxCostUsd']);
+  const ofSandbox = set(['memoryBytes', 'pids', 'cpuSeconds']);
+  if (sandbox === 'none') refuseLimits(ofSandbox);
   return {
     limits: {
       timeoutMs,
       idleMs: Math.min(idle ?? AGENT_DEFAULTS.idleMs, toolIdleMs),
       toolIdleMs,
-      ...some('maxTurns', tightest('maxTurns')),
-      ...some('maxRequests', tightest('maxRequests')),
-      ...some('maxTokens', tightest('maxTokens')),
-      ...some('maxCostUsd', tightest('maxCostUsd')),
-      ...(sandbox === 'none' ? bare() : held()),
+      ...counted,
+      ...(sandbox !== 'none' && { memoryBytes: AGENT_DEFAULTS.memoryBytes, pids: AGENT_DEFAULTS.pids, ...ofSandbox }),
     },
     warnings: warnings.sort(),
   };
-
-  function held() {
-    return {
-      memoryBytes: tightest('memoryBytes') ?? AGENT_DEFAULTS.memoryBytes,
-      pids: tightest('pids') ?? AGENT_DEFAULTS.pids,
-      ...some('cpuSeconds', tightest('cpuSeconds')),
-    };
-  }
-
-  function bare() {
-    for (const [key, what] of OF_THE_SANDBOX) {
-      if (tightest(key) !== undefined) {
-        throw new Fault('not_enforceable', `Without a sandbox, nobody can enforce a limit on ${what}.`);
-      }
-    }
-    return {};
-  }
 }
 
-const OF_THE_SANDBOX = [
-  ['memoryBytes', 'memory'],
-  ['pids', 'processes'],
-  ['cpuSeconds', 'processor time'],
-] as const;
+const SANDBOX_LIMITS = { memoryBytes: 'memory', pids: 'processes', cpuSeconds: 'CPU time' } as const;
 
-function some<Key extends keyof AgentLimits>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]: number });
+function refuseLimits(limits: AskedLimits): void {
+  for (const [key, what] of Object.entries(SANDBOX_LIMITS)) {
+    if (Object.hasOwn(limits, key)) {
+      throw new Fault('not_enforceable', `Proctor cannot enforce a limit on ${what} without a sandbox.`);
+    }
+  }
 }
 
 function within(name: LimitName, value: number | undefined): number | undefined {

@@ -9,10 +9,10 @@ import {
   type RequestedPolicy,
 } from '../contracts/agent-step/policy.ts';
 
-/** What binds every agent of a system before anybody asks for anything: the strictest. */
+/** The defaults of the system are the strictest. */
 export const SYSTEM_SETTINGS: RequestedPolicy = STRICTEST;
 
-/** What a caller wants tighter than the policy it names has it. */
+/** What the caller tightens for one run. */
 export type Overrides = Omit<RequestedPolicy, 'policy_reference'>;
 
 export interface AppliedOverride {
@@ -23,13 +23,13 @@ export interface AppliedOverride {
 export interface Decided {
   readonly effective: EffectivePolicy;
   readonly appliedOverrides: readonly AppliedOverride[];
-  /** What was decided where nothing was said, or what was said together leaves less. */
+  /** Defaults that applied, and settings that combine to less than was requested. */
   readonly notes: readonly string[];
 }
 
 /**
- * What is asked for, out of what the system has set, the policy that was named, and what the step itself says. The later
- * word counts; allowed paths are replaced, and what is forbidden only grows.
+ * Merges the system settings, the named policy and the step. The last layer wins, also for allowed paths; forbidden
+ * paths and operations accumulate.
  */
 export function requestedFrom(
   settings: RequestedPolicy,
@@ -69,8 +69,8 @@ function requestedBy(policy: AgentPolicy): RequestedPolicy {
 }
 
 /**
- * From what was asked to what will be enforced. What nobody said is the strictest; overrides may only tighten. Paths that
- * are allowed by all who speak of them stay allowed, and where none are left, nothing may be written.
+ * The policy to enforce. Missing values become the strictest ones, and overrides may only tighten. A path stays allowed
+ * only if request and override both allow it.
  */
 export function effectivePolicy(requested: RequestedPolicy, overrides: Overrides = {}): Decided {
   const { postures, appliedOverrides, notes } = posturesOf(requested, overrides);
@@ -86,7 +86,6 @@ export function effectivePolicy(requested: RequestedPolicy, overrides: Overrides
   return {
     effective: {
       ...postures,
-      // Nothing may be written, so no path is one that may be.
       allowed_paths: isReadOnly ? [] : allowed,
       forbidden_paths,
       forbidden_operations,
@@ -95,8 +94,8 @@ export function effectivePolicy(requested: RequestedPolicy, overrides: Overrides
     appliedOverrides: [...appliedOverrides, ...listsApplied(overrides)],
     notes: [
       ...notes,
-      ...(allowed.length < kept.length ? ['allowed_paths: what forbidden_paths cover is not allowed'] : []),
-      ...(!isReadOnly && allowed.length === 0 ? ['allowed_paths: none is left, so nothing may be changed'] : []),
+      ...(allowed.length < kept.length ? ['allowed_paths: paths inside forbidden_paths are not allowed'] : []),
+      ...(!isReadOnly && allowed.length === 0 ? ['allowed_paths: none are left, so nothing may be changed'] : []),
     ],
   };
 }
@@ -111,13 +110,13 @@ function posturesOf(requested: RequestedPolicy, overrides: Overrides) {
     const [strictest] = fromStrict as readonly [Word];
     const asked = (requested[dimension] ?? undefined) as Word | undefined;
     const wanted = (overrides[dimension] ?? undefined) as Word | undefined;
-    if (asked === undefined) notes.push(`${dimension}: nothing was asked for, so it is ${strictest}`);
+    if (asked === undefined) notes.push(`${dimension}: not requested, so it is ${strictest}`);
     const before = asked ?? strictest;
     if (wanted === undefined || wanted === before) return before;
     if (fromStrict.indexOf(wanted) > fromStrict.indexOf(before)) {
       throw new Fault(
         'looser_override',
-        `${dimension} cannot be loosened from ${before} to ${wanted}: a run may only be tighter than its policy. Another policy may allow it.`,
+        `Cannot loosen ${dimension} from ${before} to ${wanted}: a run can only tighten its policy. Use a policy that allows it.`,
       );
     }
     appliedOverrides.push({ dimension, note: `Tightened from ${before} to ${wanted} for this run.` });
@@ -138,11 +137,11 @@ function posturesOf(requested: RequestedPolicy, overrides: Overrides) {
 
 function* listsApplied(overrides: Overrides): Generator<AppliedOverride> {
   if (overrides.allowed_paths) {
-    yield { dimension: 'allowed_paths', note: 'Only what this run allows, too, is allowed.' };
+    yield { dimension: 'allowed_paths', note: 'Restricted to the paths that this run allows.' };
   }
   for (const dimension of ['forbidden_paths', 'forbidden_operations'] as const) {
     const more = overrides[dimension]?.length ?? 0;
-    if (more > 0) yield { dimension, note: `Forbidden for this run, too: ${more}.` };
+    if (more > 0) yield { dimension, note: `Also forbidden for this run: ${more}.` };
   }
 }
 
@@ -150,7 +149,7 @@ function plainPaths(paths: readonly string[]): string[] {
   return [...new Set(paths.map(plainPath))].sort();
 }
 
-/** What lies in a path of both lists: of two that overlap, the deeper one. */
+/** The intersection of two lists: of two overlapping paths, the deeper one. */
 function commonPaths(ours: readonly string[], theirs: readonly string[]): string[] {
   return plainPaths([...ours.filter(inside(theirs)), ...theirs.filter(inside(ours))]);
 }

@@ -3,24 +3,24 @@ import type { Changes } from '../contracts/agent-step/changes.ts';
 import { inside } from '../contracts/agent-step/paths.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 
-/** Something an agent did and was not allowed to. What is found in its tree ends a run, whatever the agent says of it. */
+/** A policy violation found in the work tree. It always fails the run, whatever the agent reports. */
 export interface TreeViolation {
   readonly class: 'forbidden_path' | 'forbidden_operation' | 'protected_branch_violation';
   readonly message: string;
   readonly path?: string;
   readonly operation?: string;
   readonly hard: true;
-  /** What was looked at afterwards: the files, or what git keeps beside them. */
+  /** Where it was found: in the files, or in the data of git. */
   readonly source: 'tree' | 'git';
 }
 
-/** Holds what an agent did to its tree against the policy. All of it: what is not listed in a document counts, too. */
+/** Compares all changes of an agent with the policy, including those that documents do not list. */
 export function violationsIn(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
   return [...branches(changes), ...operations(changes, policy), ...paths(changes, policy)];
 }
 
 function branches({ refs }: Changes): TreeViolation[] {
-  const words = { new: 'made', moved: 'moved', deleted: 'deleted' } as const;
+  const words = { new: 'created', moved: 'moved', deleted: 'deleted' } as const;
   return bounded(
     refs
       .filter(({ isProtected }) => isProtected)
@@ -32,7 +32,7 @@ function branches({ refs }: Changes): TreeViolation[] {
   );
 }
 
-/** Branches of the user that were written while the agent ran, and are where they were when it had ended. */
+/** Protected branches that were written during the run and restored before its end. */
 export function putBack(
   written: ReadonlySet<string>,
   protectedRefs: readonly string[],
@@ -44,23 +44,23 @@ export function putBack(
     names.map(name =>
       violation(
         'protected_branch_violation',
-        `The agent wrote to the protected branch ${name.replace(/^refs\/heads\//, '')}, and put it back.`,
+        `The agent wrote to the protected branch ${name.replace(/^refs\/heads\//, '')}, and restored it.`,
       ),
     ),
     'protected_branch_violation',
   );
 }
 
-/** What each forbidden operation looks like afterwards: why it was done, or undefined. */
+/** Detects each forbidden operation by its traces. */
 const TRACES: Readonly<Record<string, (changes: Changes) => string | undefined>> = {
   commit: ({ commits, refs, baseSha }) => {
     if (commits.total !== 0 || refs.some(({ sha }) => sha !== null && sha !== baseSha))
       return 'The agent made a commit.';
-    return commits.abandoned ? 'The agent made a commit, which no ref holds.' : undefined;
+    return commits.abandoned ? 'The agent made a commit that no ref points to.' : undefined;
   },
   push: ({ refs }) =>
     refs.some(({ name }) => name.startsWith('refs/remotes/'))
-      ? 'The agent has what only pushing or fetching leaves.'
+      ? 'The agent pushed or fetched: a remote-tracking ref changed.'
       : undefined,
   delete: ({ changed }) => {
     const count = changed.filter(({ change }) => change === 'delete').length;
@@ -68,7 +68,7 @@ const TRACES: Readonly<Record<string, (changes: Changes) => string | undefined>>
   },
   force: ({ rewritten }) => (rewritten ? 'The agent rewrote the history of its branch.' : undefined),
   configure: ({ gitConfigChanged, hooks }) =>
-    gitConfigChanged || hooks.length > 0 ? 'The agent changed the settings or hooks of git.' : undefined,
+    gitConfigChanged || hooks.length > 0 ? 'The agent changed the configuration or hooks of git.' : undefined,
 };
 
 function operations(changes: Changes, { forbidden_operations }: EffectivePolicy): TreeViolation[] {
@@ -82,17 +82,17 @@ function operations(changes: Changes, { forbidden_operations }: EffectivePolicy)
 
 function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
   const isAllowedHere = inside(policy.allowed_paths);
-  // Where a backslash is a letter of a name, what looks like a folder before it is none.
+  // On Linux a backslash is part of a name, so `a\b` is not inside `a`.
   const isAllowed = (path: string): boolean => isAllowedHere(path) && isAllowedHere(path.replaceAll('\\', '%5C'));
   const isForbidden = inside(policy.forbidden_paths);
-  // Some systems do not tell such names apart, and the files may be taken there.
+  // Other systems may treat different names as equal.
   const isForbiddenThere = inside(policy.forbidden_paths.map(folded));
   const whyNot = (path: string): string | undefined => {
-    if (isForbidden(path) || isForbiddenThere(folded(path))) return 'in a forbidden path';
-    // The settings of git are not among the files that are allowed one by one.
+    if (isForbidden(path) || isForbiddenThere(folded(path))) return 'which is in a forbidden path';
+    // allowed_paths does not apply to git's own files.
     if (path.startsWith('.git/')) return undefined;
-    if (policy.execution_posture === 'read_only') return 'although nothing may be changed';
-    return isAllowed(path) ? undefined : 'outside of the allowed paths';
+    if (policy.execution_posture === 'read_only') return 'but the policy is read-only';
+    return isAllowed(path) ? undefined : 'which is outside the allowed paths';
   };
   const touched = new Set([
     ...changes.changed.map(({ path }) => path),
@@ -110,7 +110,7 @@ function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
   return bounded(found, 'forbidden_path');
 }
 
-/** Without what follows a colon, and points and spaces at the end of a name, which some systems drop. */
+/** Drops what some systems ignore: streams after a colon, and trailing dots and spaces. */
 function folded(path: string): string {
   return nameKey(path).replace(/:[^/]*|[. ]+(?=\/|$)/g, '');
 }
@@ -119,10 +119,9 @@ function violation(kind: TreeViolation['class'], message: string): TreeViolation
   return { class: kind, message, hard: true, source: kind === 'forbidden_path' ? 'tree' : 'git' };
 }
 
-/** A thousand say no more than a hundred do. */
 function bounded(found: readonly TreeViolation[], kind: TreeViolation['class']): TreeViolation[] {
   if (found.length <= LISTED_MAX) return [...found];
-  const more = violation(kind, `There are ${found.length - LISTED_MAX} more of this class, which are not listed.`);
+  const more = violation(kind, `${found.length - LISTED_MAX} more violations of this class are not listed.`);
   return [...found.slice(0, LISTED_MAX), more];
 }
 

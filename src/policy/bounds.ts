@@ -3,10 +3,10 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
 import { claimWarning, heldBy, type MachineLimits } from './limits.ts';
 
-/** What a caller asks of a run. What is not said is left to us. */
+/** The limits that the caller requests. Absent values get defaults. */
 export interface Requested {
   readonly profile?: Profile;
-  /** The allowed commands and write roots of the profile bind, too; they do not bind scripts. */
+  /** The allowed commands and write roots of the profile apply as well. They do not apply to scripts. */
   readonly bindsAll?: true;
   readonly sandbox?: 'none' | 'process';
   readonly isolation?: Isolation;
@@ -14,7 +14,7 @@ export interface Requested {
   readonly idleMs?: number;
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
-  /** How many processors it may use at once: 0.5 is half of one. */
+  /** CPUs that the run may use at once; 0.5 is half of one. */
   readonly cpus?: number;
   readonly pids?: number;
   readonly outputFilesMax?: number;
@@ -23,38 +23,37 @@ export interface Requested {
 
 type Isolation = 'strict' | 'standard' | 'none';
 
-/** What a sandbox can promise on this machine. */
+/** What a sandbox can enforce on this machine. */
 export interface Offer {
   readonly sandbox: 'none' | 'process';
   readonly isolation: Isolation;
-  /** Why it is not strict, as things that are missing: "a limit on memory over all processes". */
+  /** What is missing for strict isolation, as plural noun phrases: "limits on memory". */
   readonly lacks: readonly string[];
   readonly machine: MachineLimits;
-  /** Why it cannot be used at all, as a sentence. */
+  /** Why it cannot be used, as a sentence. */
   readonly unusable?: string;
 }
 
-/** What will be enforced. */
+/** The limits that Proctor will enforce. */
 export interface Effective {
   readonly sandbox: 'none' | 'process';
   readonly isolation: Isolation;
   readonly network: 'blocked' | 'open';
   readonly timeoutMs: number;
   readonly idleMs?: number;
-  /** Absent where nobody holds the program to it. */
+  /** Absent if there is no limit. */
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
   readonly cpus?: number;
   readonly pids?: number;
-  /** What holds the limits on this machine. */
+  /** What enforces the limits on this machine. */
   readonly machine: MachineLimits;
   readonly outputFilesMax: number;
   readonly outputBytesMax: number;
-  /** Where less was given than asked for, and why. */
+  /** Requests that were reduced, and why. */
   readonly warnings: readonly string[];
 }
 
-/** What a run of a script gets that asks for nothing. */
 export const DEFAULTS = {
   timeoutMs: 60_000,
   memoryBytes: 1024 ** 3,
@@ -63,10 +62,7 @@ export const DEFAULTS = {
   outputBytesMax: 500 * 1024 ** 2,
 } as const;
 
-/**
- * From what was asked to what will be enforced: tightened where a profile is tighter, never loosened, and refused where
- * nobody here can enforce it.
- */
+/** The limits to enforce: the requested ones, tightened to the profile. Throws for a limit that cannot be enforced here. */
 export function effectiveBounds(requested: Requested, offers: readonly Offer[]): Effective {
   for (const check of BOUNDS) check(requested);
   const { profile } = requested;
@@ -74,30 +70,14 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
   const warnings: string[] = [];
   const tightest = (
     name: string,
-    asked: number | undefined,
-    byDefault: number,
-    byProfile: number | undefined,
+    key: keyof typeof DEFAULTS & keyof Requested,
+    allowed: number | undefined,
   ): number => {
-    if (byProfile === undefined) return asked ?? byDefault;
-    if (asked !== undefined && asked > byProfile) {
-      warnings.push(`${name}: ${asked} asked for, the profile ${profile?.name} allows ${byProfile}`);
-    }
-    return Math.min(asked ?? byProfile, byProfile);
-  };
-  const bounds = {
-    timeoutMs: tightest('timeout', requested.timeoutMs, DEFAULTS.timeoutMs, profile?.timeout_ms),
-    outputFilesMax: tightest(
-      'output files',
-      requested.outputFilesMax,
-      DEFAULTS.outputFilesMax,
-      profile?.max_output_files,
-    ),
-    outputBytesMax: tightest(
-      'output bytes',
-      requested.outputBytesMax,
-      DEFAULTS.outputBytesMax,
-      profile?.max_total_output_bytes,
-    ),
+    const asked = requested[key];
+    if (allowed === undefined) return asked ?? DEFAULTS[key];
+    if (asked === undefined || asked <= allowed) return asked ?? allowed;
+    warnings.push(`${name}: requested ${asked}, but profile ${profile?.name} allows ${allowed}`);
+    return allowed;
   };
   const { idleMs, cpuSeconds, cpus } = requested;
   const network = offer.sandbox === 'none' || profile?.allow_network ? 'open' : 'blocked';
@@ -108,7 +88,9 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
     isolation,
     network,
     machine: offer.machine,
-    ...bounds,
+    timeoutMs: tightest('timeout', 'timeoutMs', profile?.timeout_ms),
+    outputFilesMax: tightest('output files', 'outputFilesMax', profile?.max_output_files),
+    outputBytesMax: tightest('output bytes', 'outputBytesMax', profile?.max_total_output_bytes),
     ...(idleMs !== undefined && { idleMs }),
     ...(offer.sandbox !== 'none' && {
       memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,
@@ -129,66 +111,65 @@ function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer;
   const wanted = requested.isolation ?? (requested.profile?.name === 'strict' ? 'strict' : undefined);
   const sandbox = requested.sandbox ?? (wanted === 'none' ? 'none' : 'process');
   const offer = offers.find(offer => offer.sandbox === sandbox);
-  if (!offer) throw new Fault('no_sandbox', `There is no sandbox "${sandbox}".`);
+  if (!offer) throw new Fault('no_sandbox', `Unknown sandbox "${sandbox}".`);
   if (offer.unusable) {
-    const instead =
-      requested.sandbox || wanted ? '' : ' --sandbox none runs without one, and then nothing is isolated.';
+    const instead = requested.sandbox || wanted ? '' : ' Use --sandbox none to run without isolation.';
     throw new Fault('sandbox_unavailable', `${offer.unusable}${instead}`);
   }
   if (sandbox === 'none') refuseBare(requested, wanted);
   else if (wanted === 'none') {
-    throw new Fault('usage', 'Isolation "none" means no sandbox: leave out --sandbox process, or --isolation none.');
+    throw new Fault('usage', 'Isolation "none" means no sandbox. Remove --sandbox process or --isolation none.');
   }
   if (wanted === 'strict' && offer.isolation !== 'strict') {
     throw new Fault(
       'not_enforceable',
-      `Strict isolation cannot be enforced here: there are no ${offer.lacks.join(' and no ')}. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more.`,
+      `Cannot enforce strict isolation here: there are no ${offer.lacks.join(' and no ')}. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict.`,
     );
   }
   return { offer, isolation: offer.isolation };
 }
 
-/** Only for what people ask for by name; the evidence states the claim of every limit. */
+/** Warns about the main limits only; the evidence states the claim for every limit. */
 function claimWarnings(claimOf: (limit: LimitName) => Claim, isCpuLimited: boolean): string[] {
   const set: readonly LimitName[] = ['memory_bytes', 'processes', ...(isCpuLimited ? (['cpu_seconds'] as const) : [])];
   return set.map(limit => claimWarning(limit, claimOf(limit))).filter(warning => warning !== undefined);
 }
 
 const NO_CPUS =
-  'A share of the processors cannot be enforced here: --cpus needs control groups with a cpu controller. Leave it out, or see proctor doctor.';
+  'Cannot enforce --cpus here: it requires control groups with a cpu controller. Remove it, or run proctor doctor.';
 
-/** A profile is made for intents, too. What of it does not bind a script must not look as if it did. */
+/** Profiles also serve intents, so parts of them do not apply to scripts. */
 function notBinding(profile: Profile | undefined): string[] {
   if (!profile || profile.allowed_commands.length + profile.allowed_write_roots.length === 0) return [];
-  return [`profile ${profile.name}: its allowed commands and write roots do not bind scripts`];
+  return [`profile ${profile.name}: its allowed commands and write roots do not apply to scripts`];
 }
 
-/** What was asked for by name and a bare process cannot give. */
+/** Refuses what cannot be enforced without a sandbox. */
 function refuseBare({ profile, memoryBytes, pids, cpuSeconds, cpus }: Requested, wanted: Isolation | undefined): void {
   const asked: [unknown, string][] = [
     [wanted !== undefined && wanted !== 'none', `isolation "${wanted}"`],
-    [profile && !profile.allow_network, `a blocked network, which the profile ${profile?.name} asks for`],
+    [profile && !profile.allow_network, `a blocked network, which profile ${profile?.name} requires`],
     [memoryBytes !== undefined, 'a limit on memory'],
     [pids !== undefined, 'a limit on processes'],
-    [cpuSeconds !== undefined, 'a limit on processor time'],
-    [cpus !== undefined, 'a share of the processors'],
+    [cpuSeconds !== undefined, 'a limit on CPU time'],
+    [cpus !== undefined, 'a CPU share'],
   ];
   const missing = asked.find(([isAsked]) => isAsked);
-  if (missing) throw new Fault('not_enforceable', `Without a sandbox, nobody can enforce ${missing[1]}.`);
+  if (missing) throw new Fault('not_enforceable', `Proctor cannot enforce ${missing[1]} without a sandbox.`);
 }
 
-/** The bounds of bounds. Those of runner records, where they have them. */
+/** The allowed ranges; the same as in runner records, which have some of them. */
 const BOUNDS: readonly ((requested: Requested) => void)[] = [
-  within('timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'),
-  within('idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'),
-  within('memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory must be from 16m to 1024g.'),
-  within('cpuSeconds', 1, 86_400, 'The processor time must be from 1 second to a day.'),
-  within('pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'),
-  within('outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'),
-  within('outputBytesMax', 1_024, 1024 ** 3, 'The output must be bounded between 1k and 1g.'),
+  within('timeoutMs', 1_000, 600_000, 'The timeout must be 1 second to 10 minutes.'),
+  within('idleMs', 100, 600_000, 'The idle timeout must be 100 milliseconds to 10 minutes.'),
+  within('memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be 16m to 1024g.'),
+  within('cpuSeconds', 1, 86_400, 'The CPU time must be 1 second to 1 day.'),
+  within('pids', 1, 100_000, 'The number of processes must be 1 to 100,000.'),
+  within('outputFilesMax', 1, 10_000, 'The number of output files must be 1 to 10,000.'),
+  within('outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be 1k to 1g.'),
   ({ cpus }) => {
     if (cpus !== undefined && !(cpus >= 0.01 && cpus <= 1_024)) {
-      throw new Fault('out_of_bounds', 'The share of processors must be from 0.01 to 1024.');
+      throw new Fault('out_of_bounds', 'The CPU share must be 0.01 to 1024.');
     }
   },
 ];

@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { AgentLimits } from './agent-limits.ts';
 
-/** What an agent's program can hold itself to, whatever is around it. */
+/** What an agent can enforce by itself, without a sandbox. */
 export interface Capabilities {
   readonly workspace_write: boolean;
   readonly read_only: boolean;
@@ -13,31 +13,31 @@ export interface Capabilities {
   readonly tool_allow_deny: boolean;
   readonly path_constraints: boolean;
   readonly network_controls: boolean;
-  /** Who counts its turns: the agent by itself, or Proctor by what its stream tells while it runs. */
+  /** What counts its turns: the agent, or Proctor in the agent's event stream. */
   readonly turn_limit: 'agent' | 'proctor' | false;
   readonly budget_limit: boolean;
 }
 
-/** Who could enforce something in a run. */
+/** What can enforce a policy in a run. */
 export interface Enforcers {
-  /** What people call the agent. */
+  /** The display name of the agent. */
   readonly agent: string;
   readonly capabilities: Capabilities;
   readonly sandbox: 'none' | 'process';
-  /** The agent brings a sandbox of its own, and it is off: what that would hold, the agent does not. */
+  /** The agent has a built-in sandbox, but it is off. */
   readonly isUnconfined?: boolean;
-  /** Whether the user gave prices by which the door counts cost; `lacking` if not for the model of this run. */
+  /** Whether there is a price file; `lacking` if it has no price for the model of this run. */
   readonly prices?: 'given' | 'lacking';
 }
 
 type Counted = Pick<AgentLimits, 'maxTurns' | 'maxRequests' | 'maxTokens' | 'maxCostUsd'>;
 
-/** A dimension, and who enforces it; or the sentence that says why nobody does. */
-type Answer = { readonly by: readonly string[] } | { readonly nobody: string };
+/** How a dimension is enforced, or why it cannot be. */
+type Answer = { readonly by: readonly string[] } | { readonly refusal: string };
 
 /**
- * Who enforces each dimension of a policy: the agent itself, the sandbox, or whoever looks at the work tree afterwards.
- * What nobody enforces is refused before anything starts, by the name of what is missing.
+ * States how each dimension of a policy is enforced: by the agent, by the sandbox, or by a check of the work tree
+ * afterwards. Throws before the run starts if a dimension cannot be enforced.
  */
 export function enforcedBy(
   policy: EffectivePolicy,
@@ -57,7 +57,7 @@ export function enforcedBy(
   ];
   return {
     notes: answers.flatMap(([dimension, answer]) => {
-      if ('nobody' in answer) throw new Fault('not_enforceable', answer.nobody);
+      if ('refusal' in answer) throw new Fault('not_enforceable', answer.refusal);
       return answer.by.length > 0 ? [`${dimension}: ${answer.by.join('; ')}`] : [];
     }),
   };
@@ -66,27 +66,25 @@ export function enforcedBy(
 function execution({ execution_posture }: EffectivePolicy, enforcers: Enforcers): Answer {
   const { agent, capabilities, sandbox, isUnconfined } = enforcers;
   if (execution_posture === 'read_only') {
-    if (sandbox === 'none') return withoutSandbox('that the work tree is only read');
+    if (sandbox === 'none') return withoutSandbox('a read-only work tree');
     const isHeldNatively = capabilities.read_only && !isUnconfined;
-    return {
-      by: ['the sandbox, in which the work tree is read-only', ...(isHeldNatively ? [`${agent} itself`] : [])],
-    };
+    return { by: [READ_ONLY_TREE, ...(isHeldNatively ? [`${agent} enforces it too`] : [])] };
   }
   if (!capabilities.workspace_write) {
-    return { nobody: `${agent} has no way to write to its work tree, which workspace_write asks for.` };
+    return { refusal: `${agent} cannot write to its work tree, which workspace_write requires.` };
   }
-  if (sandbox === 'none') return { by: ['nobody: without a sandbox, the agent can write wherever its user can'] };
-  return { by: ['the sandbox, in which nothing but the work tree and a home of its own can be written'] };
+  if (sandbox === 'none') return { by: ['not enforced: without a sandbox, the agent can write wherever its user can'] };
+  return { by: ['the sandbox allows writes only to the work tree and a private home'] };
 }
 
 function network({ network_posture }: EffectivePolicy, enforcers: Enforcers): Answer {
   const { agent, capabilities, sandbox, isUnconfined } = enforcers;
-  if (network_posture === 'allow') return { by: ['nobody, as asked for: every address can be reached'] };
-  if (sandbox === 'none') return withoutSandbox('that the network is closed');
+  if (network_posture === 'allow') return { by: ['not enforced: the policy allows every address'] };
+  if (sandbox === 'none') return withoutSandbox('a closed network');
   return {
     by: [
-      'the sandbox, which has no network but a door to the API of the model',
-      ...(capabilities.network_controls && !isUnconfined ? [`${agent} itself, for its tools`] : []),
+      'the sandbox has no network except the model proxy',
+      ...(capabilities.network_controls && !isUnconfined ? [`${agent} enforces it for its tools`] : []),
     ],
   };
 }
@@ -94,24 +92,22 @@ function network({ network_posture }: EffectivePolicy, enforcers: Enforcers): An
 function approval({ approval_posture }: EffectivePolicy, enforcers: Enforcers): Answer {
   const { agent, capabilities, sandbox, isUnconfined } = enforcers;
   if (!capabilities.prompt_suppression) {
-    return { nobody: `${agent} has no way to run without asking, which ${approval_posture} asks for.` };
+    return { refusal: `${agent} cannot run without prompts, which ${approval_posture} requires.` };
   }
   if (approval_posture === 'bounded_auto_approve') {
-    if (sandbox === 'none') return withoutSandbox('the bounds within which everything is approved');
-    if (isUnconfined) return { by: [`the sandbox, which holds ${agent} to what it may do; ${agent} asks for nothing`] };
-    return { by: [`${agent} itself, which does not ask for what the sandbox lets it do`] };
+    if (sandbox === 'none') return withoutSandbox('the limits of bounded_auto_approve');
+    if (isUnconfined) return { by: [`the sandbox limits what ${agent} can do; ${agent} never asks`] };
+    return { by: [`${agent} enforces it: it does not ask for what the sandbox allows`] };
   }
   const denied = isUnconfined
-    ? `the sandbox, which blocks what ${agent} may not do; ${agent} asks for nothing`
-    : `${agent} itself, which is denied what it would ask for`;
+    ? `the sandbox blocks what ${agent} may not do; ${agent} never asks`
+    : `${agent} enforces it: its prompts are denied`;
   if (approval_posture === 'deny_interactive') return { by: [denied] };
   if (!capabilities.structured_event_stream) {
-    return { nobody: `${agent} has no stream of events in which a denial is seen, which fail_on_prompt asks for.` };
+    return { refusal: `${agent} has no event stream that shows denials, which fail_on_prompt requires.` };
   }
   return {
-    by: [
-      `${denied}, and proctor, which ${isUnconfined ? 'ends it at the first block that its stream shows' : 'then ends it'}`,
-    ],
+    by: [`${denied}; Proctor ends the run at the first ${isUnconfined ? 'block in its stream' : 'denial'}`],
   };
 }
 
@@ -119,11 +115,11 @@ function paths(policy: EffectivePolicy, { agent, capabilities, sandbox }: Enforc
   const { execution_posture, allowed_paths, forbidden_paths } = policy;
   const isWhole = allowed_paths.length === 1 && allowed_paths[0] === '.' && forbidden_paths.length === 0;
   if (isWhole || execution_posture === 'read_only') return { by: [] };
-  if (sandbox === 'none') return withoutSandbox('which paths are changed');
+  if (sandbox === 'none') return withoutSandbox('path restrictions');
   return {
     by: [
-      'the diff of the work tree afterwards, in which any other path is a violation',
-      ...(capabilities.path_constraints ? [`${agent} itself, for its tools that edit`] : []),
+      'Proctor checks the diff afterwards: a change to any other path is a violation',
+      ...(capabilities.path_constraints ? [`${agent} enforces it for its editing tools`] : []),
     ],
   };
 }
@@ -131,53 +127,52 @@ function paths(policy: EffectivePolicy, { agent, capabilities, sandbox }: Enforc
 function operations(policy: EffectivePolicy, { sandbox }: Enforcers): Answer {
   const { execution_posture, network_posture, forbidden_operations } = policy;
   if (forbidden_operations.length === 0) return { by: [] };
-  if (sandbox === 'none') return withoutSandbox(`that an agent does not ${forbidden_operations.join(', ')}`);
+  if (sandbox === 'none') return withoutSandbox(`a ban on ${forbidden_operations.join(', ')}`);
   const isPushForbidden = forbidden_operations.includes('push');
   if (isPushForbidden && network_posture === 'allow') {
     return {
-      nobody:
-        'The sandbox has no way to tell a push from another connection, so that push can be forbidden only where network_posture is deny.',
+      refusal:
+        'The sandbox cannot distinguish a push from other connections. To forbid push, set network_posture to deny.',
     };
   }
   const others = forbidden_operations.filter(operation => operation !== 'push');
-  const looked =
-    execution_posture === 'read_only'
-      ? 'the sandbox, in which the work tree is read-only'
-      : 'the state of the repository afterwards';
+  const how = execution_posture === 'read_only' ? READ_ONLY_TREE : 'Proctor checks the repository afterwards';
   return {
     by: [
-      ...(isPushForbidden ? ['push by the sandbox, from which no remote can be reached'] : []),
-      ...(others.length > 0 ? [`${others.join(', ')} by ${looked}`] : []),
+      ...(isPushForbidden ? ['the sandbox cannot reach a remote (push)'] : []),
+      ...(others.length > 0 ? [`${how} (${others.join(', ')})`] : []),
     ],
   };
 }
 
 function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answer {
   if (maxTurns === undefined) return { by: [] };
-  if (capabilities.turn_limit === 'agent') return { by: [`${agent} itself, at most ${maxTurns}`] };
+  if (capabilities.turn_limit === 'agent') return { by: [`${agent} enforces it, at most ${maxTurns}`] };
   if (capabilities.turn_limit === 'proctor')
-    return { by: [`proctor, which counts them in the stream of ${agent}, at most ${maxTurns}`] };
+    return { by: [`Proctor counts turns in the stream of ${agent}, at most ${maxTurns}`] };
   return {
-    nobody: `${agent} has no limit on turns and does not tell how many it took, so max_turns cannot be enforced.`,
+    refusal: `Cannot enforce max_turns: ${agent} neither limits nor reports its turns.`,
   };
 }
 
 function atDoor(limit: number | undefined): Answer {
-  return { by: limit === undefined ? [] : ['the door to the model, which counts and refuses every further request'] };
+  return { by: limit === undefined ? [] : ['the model proxy counts, and refuses requests beyond the limit'] };
 }
 
 function cost({ maxCostUsd }: Counted, { agent, capabilities, prices }: Enforcers): Answer {
   if (maxCostUsd === undefined) return { by: [] };
-  const itself = capabilities.budget_limit ? [`${agent} itself, by its own estimate`] : [];
-  if (prices === 'given') return { by: ['the door to the model, by its count of tokens and your prices', ...itself] };
+  const itself = capabilities.budget_limit ? [`${agent} enforces it by its own estimate`] : [];
+  if (prices === 'given') return { by: ['the model proxy counts tokens and applies your prices', ...itself] };
   if (prices === 'lacking')
-    return { nobody: 'The price file has no price for the model of this run, so max_cost_usd cannot be enforced.' };
-  if (itself.length > 0) return { by: [...itself, 'the door counts no cost, because it was given no prices'] };
+    return { refusal: 'Cannot enforce max_cost_usd: the price file has no price for the model of this run.' };
+  if (itself.length > 0) return { by: [...itself, 'the model proxy counts no cost, because there is no price file'] };
   return {
-    nobody: `${agent} has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced without prices. Give a price file with --prices.`,
+    refusal: `Cannot enforce max_cost_usd: ${agent} neither limits nor reports its cost. Pass a price file with --prices.`,
   };
 }
 
+const READ_ONLY_TREE = 'the sandbox makes the work tree read-only';
+
 function withoutSandbox(what: string): Answer {
-  return { nobody: `Without a sandbox, nobody can enforce ${what}, which the policy asks for.` };
+  return { refusal: `Proctor cannot enforce ${what} without a sandbox, but the policy requires it.` };
 }

@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts';
 
-/** How much is kept of what a script says, in bytes. What is cut is marked with its full size. */
+/** How many bytes of a script's output Proctor keeps. Truncated text states its full size. */
 export interface Caps {
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
@@ -15,7 +15,6 @@ export const DEFAULT_CAPS: Caps = {
   summaryBytes: 2_000,
 };
 
-/** The caps that were given, and the usual ones for the others. */
 export function capsFrom(given: Partial<Caps>): Caps {
   const caps = { ...DEFAULT_CAPS, ...given };
   for (const [name, [minimum, maximum]] of Object.entries(BOUNDS) as [keyof Caps, readonly [number, number]][]) {
@@ -31,7 +30,7 @@ export function capsFrom(given: Partial<Caps>): Caps {
   return caps;
 }
 
-/** A result must fit into the document that holds it, and a summary is a line. */
+/** The HTML and the summary must fit into result.json. */
 const BOUNDS: Readonly<Record<keyof Caps, readonly [number, number]>> = {
   stdoutBytes: [1_000, 64 * 1024 ** 2],
   stderrBytes: [1_000, 64 * 1024 ** 2],
@@ -39,7 +38,7 @@ const BOUNDS: Readonly<Record<keyof Caps, readonly [number, number]>> = {
   summaryBytes: [100, 2_000],
 };
 
-/** The beginning says more than the end, mostly. */
+/** Keeps three quarters from the start, which is usually more informative. */
 export function ends(bytes: number): { readonly headBytes: number; readonly tailBytes: number } {
   const tailBytes = Math.floor(bytes / 4);
   return { headBytes: bytes - tailBytes, tailBytes };

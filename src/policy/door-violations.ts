@@ -3,8 +3,8 @@ import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { Violation } from '../contracts/agent-step/policy-summary.ts';
 
 /**
- * Requests through the door that reached for the network, where it is denied. The door refused them, so nothing happened.
- * They are hard where the first denial ends a run.
+ * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard if
+ * the first denial ends a run.
  */
 export function doorViolations(
   refused: AgentOutcome['model_access']['refused'],
@@ -16,16 +16,16 @@ export function doorViolations(
     const did = REACHES[what];
     if (did === undefined) return [];
     const times = count === 1 ? '' : `, ${count} times`;
-    const message = `${did}, which the door refused: ${where}${times}.`;
+    const message = `${did}; the model proxy refused it: ${where}${times}.`;
     return [{ class: 'network_violation', message, hard, source: 'door' }];
   });
 }
 
-/** By the word of the door. Other refusals, such as a body that is no JSON, reach for nothing. */
+/** By refusal code. Other refusals, such as a malformed body, do not concern the network. */
 const REACHES: Readonly<Record<string, string>> = {
-  endpoint: 'A request asked for an endpoint of the model API that no agent needs',
+  endpoint: 'A request used an endpoint of the model API that agents do not need',
   reach: 'A request would have reached beyond the model',
-  reference: 'A request referred to something that the provider would have fetched',
+  reference: 'A request contained a reference that the provider would have fetched',
   tool: 'A request would have made the provider run a tool',
-  model: 'A request asked for a model that searches the network',
+  model: 'A request used a model that searches the network',
 };

@@ -1,44 +1,43 @@
 import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
 
-/** What holds a run to its limits on a machine. */
+/** What enforces limits on a machine. */
 export type MachineKind = 'cgroup_v1' | 'cgroup_v2' | 'no_groups' | 'no_sandbox';
 
-/** How one limit is held, and by what, in a few words. */
+/** How strongly a limit is enforced, and by what. */
 export type Held = readonly [claim: Claim, by: string];
 
 const nothing: Held = ['absent', ''];
 
 export interface LimitRow {
   readonly limit: LimitName;
-  /** What is limited, for people. */
+  /** The display name. */
   readonly title: string;
   readonly held: Readonly<Record<MachineKind, Held>>;
 }
 
 /**
- * Every limit on every kind of machine. The record, the evidence, `show`, `doctor`, the warnings and the table in
- * docs/sandboxes.md all state what is written here.
+ * Every limit on every kind of machine. Records, evidence, `show`, `doctor`, warnings and docs/sandboxes.md use this table.
  *
- * - enforced: over the whole run. No process of it can exceed the limit or leave the count.
- * - watched: Proctor looks several times per second and ends the run. What is gone between two looks can pass.
- * - per_process: each process has the limit for itself.
- * - absent: nothing holds it.
+ * - enforced: for the whole run. No process can exceed the limit or escape the count.
+ * - watched: Proctor samples several times per second and ends the run. It can miss short peaks.
+ * - per_process: the limit applies to each process separately.
+ * - absent: nothing enforces it.
  */
 export const LIMITS: readonly LimitRow[] = [
-  row('timeout_ms', 'wall clock', ['enforced', 'Proctor’s clock'], 'same', 'same', 'same'),
+  row('timeout_ms', 'wall-clock time', ['enforced', 'Proctor’s clock'], 'same', 'same', 'same'),
   row('idle_timeout_ms', 'idle time', ['enforced', 'Proctor’s clock'], 'same', 'same', 'same'),
   row(
     'cpu_seconds',
-    'processor time',
-    ['enforced', 'the group counts, Proctor ends the run within 0.1 s'],
+    'CPU time',
+    ['enforced', 'the cgroup counts; Proctor ends the run within 0.1 s'],
     'same',
     ['watched', 'sum over `/proc`'],
     nothing,
   ),
-  row('cpus', 'share of processors', ['enforced', '`cpu.cfs_quota_us`'], ['enforced', '`cpu.max`'], nothing, nothing),
+  row('cpus', 'CPU share', ['enforced', '`cpu.cfs_quota_us`'], ['enforced', '`cpu.max`'], nothing, nothing),
   row(
     'memory_bytes',
-    'memory, files in memory included',
+    'memory, including files in memory',
     ['enforced', '`memory.limit_in_bytes`'],
     ['enforced', '`memory.max`'],
     ['watched', 'sum over `/proc`, file systems and sockets'],
@@ -66,7 +65,7 @@ export const LIMITS: readonly LimitRow[] = [
     'memory in pipes',
     ['enforced', '`memory.limit_in_bytes`'],
     ['enforced', '`memory.max`'],
-    ['absent', 'the kernel’s own limit per user'],
+    ['absent', 'only the kernel’s limit per user'],
     nothing,
   ),
   row(
@@ -80,25 +79,11 @@ export const LIMITS: readonly LimitRow[] = [
   row('open_files', 'open files', ['per_process', '`RLIMIT_NOFILE`'], 'same', 'same', nothing),
   row('work_bytes', 'bytes in the work folder', ['enforced', 'size of its file system'], 'same', 'same', nothing),
   row('work_entries', 'files in the work folder', ['enforced', 'size of its file system'], 'same', 'same', nothing),
-  row(
-    'output_files',
-    'files taken from `output/`',
-    ['enforced', 'counted when they are taken'],
-    'same',
-    'same',
-    'same',
-  ),
-  row(
-    'output_bytes',
-    'bytes taken from `output/`',
-    ['enforced', 'counted when they are taken'],
-    'same',
-    'same',
-    'same',
-  ),
+  row('output_files', 'files collected from `output/`', ['enforced', 'counted on collection'], 'same', 'same', 'same'),
+  row('output_bytes', 'bytes collected from `output/`', ['enforced', 'counted on collection'], 'same', 'same', 'same'),
 ];
 
-/** `same` is as on a machine with control groups of the first version. */
+/** `same` means as with cgroup v1. */
 function row(
   limit: LimitName,
   title: string,
@@ -115,36 +100,34 @@ function row(
   };
 }
 
-/** What a probe found out about a machine, as far as limits depend on it. */
+/** The results of a probe that limits depend on. */
 export interface MachineLimits {
   readonly kind: MachineKind;
   readonly dividesCpus: boolean;
   readonly countsSockets: boolean;
 }
 
-/** How a limit is held on this machine, in this network. */
+/** How a limit is enforced on this machine and network. */
 export function heldBy(limit: LimitName, machine: MachineLimits, network: 'blocked' | 'open'): Held {
   const { kind, dividesCpus, countsSockets } = machine;
   const held = rowOf(limit).held[kind];
   if (limit === 'cpus' && !dividesCpus) return nothing;
   const hasGroups = kind === 'cgroup_v1' || kind === 'cgroup_v2';
   const isUncounted = limit === 'network_buffer_bytes' && hasGroups && !countsSockets;
-  const actual = isUncounted ? heldWithoutGroups(limit) : held;
-  // The sockets of an open network are those of the machine, and the run's cannot be told from others.
+  const actual = isUncounted ? rowOf(limit).held.no_groups : held;
+  // On an open network, /proc/net lists all sockets of the machine, not only those of the run.
   return actual[0] === 'watched' && SOCKETS.has(limit) && network === 'open' ? nothing : actual;
 }
 
-const heldWithoutGroups = (limit: LimitName): Held => rowOf(limit).held.no_groups;
-
 function rowOf(limit: LimitName): LimitRow {
   const found = LIMITS.find(row => row.limit === limit);
-  if (!found) throw new Error(`There is no limit ${limit}`);
+  if (!found) throw new Error(`Unknown limit ${limit}`);
   return found;
 }
 
 const SOCKETS: ReadonlySet<LimitName> = new Set(['network_buffer_bytes', 'unix_buffer_bytes', 'netlink_buffer_bytes']);
 
-/** What a warning says of a limit that is set and not enforced; the word before the colon is its code. */
+/** The warning for a limit that is not fully enforced. The text before the first colon is its code. */
 export function claimWarning(limit: LimitName, claim: Claim): string | undefined {
   const meaning = MEANINGS[claim];
   return meaning === undefined ? undefined : `limit_${claim}: ${limit}: ${meaning}`;
@@ -152,8 +135,7 @@ export function claimWarning(limit: LimitName, claim: Claim): string | undefined
 
 const MEANINGS: Readonly<Record<Claim, string | undefined>> = {
   enforced: undefined,
-  watched:
-    'Proctor looks several times per second and ends the run at the limit; what is gone between two looks can pass',
-  per_process: 'each process has this limit for itself, not the run as a whole',
-  absent: 'nothing on this machine holds the run to it',
+  watched: 'Proctor samples several times per second and ends the run at the limit; it can miss short peaks',
+  per_process: 'the limit applies to each process separately, not to the whole run',
+  absent: 'nothing on this machine enforces it',
 };

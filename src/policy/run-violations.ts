@@ -5,16 +5,16 @@ import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { Violation } from '../contracts/agent-step/policy-summary.ts';
 import { HELD_BY } from './held-operations.ts';
 
-/** What was seen of an agent while it ran. */
+/** What Proctor observed during a run. */
 export interface RunFacts {
   readonly denials: readonly Denial[];
-  /** A question to the user for which the run was ended. */
+  /** A question to the user that ended the run. */
   readonly question: Pick<Violation, 'message' | 'source'> | undefined;
-  /** How often something in the sandbox reached for the network, by the kernel's count. Undefined where that is unknown. */
+  /** Network attempts in the sandbox, as counted by the kernel. Undefined if unknown. */
   readonly networkAttempts: number | undefined;
 }
 
-/** The same act has the same class, whichever agent did it. Hard ones end the run, or keep it from being completed. */
+/** The same act has the same class for every agent. A hard violation ends the run or prevents its completion. */
 export function violationsDuring(
   { denials, question, networkAttempts }: RunFacts,
   policy: EffectivePolicy,
@@ -22,7 +22,7 @@ export function violationsDuring(
   const hard = policy.approval_posture === 'fail_on_prompt';
   const isClosed = policy.network_posture === 'deny';
   const isForbidden = inside(policy.forbidden_paths);
-  // Where the kernel counts, words about the network are only words. What ended the run is listed in any case.
+  // If the kernel counts attempts, ignore denials that only appear in output, unless they ended the run.
   const isTalk = ({ isNetwork, fromOutput }: Denial): boolean =>
     isNetwork && fromOutput === true && isClosed && networkAttempts !== undefined && !hard;
   const denied = denials
@@ -40,7 +40,7 @@ export function violationsDuring(
   return [...asked(denials, question), ...denied, ...reached(networkAttempts ?? 0, hard)];
 }
 
-/** The forbidden operation that needs this file of git. */
+/** The forbidden operation that needs this git file. */
 function heldOperation(path: string, { forbidden_operations }: EffectivePolicy): string | undefined {
   return forbidden_operations.find(operation => inside(HELD_BY[operation] ?? [])(path));
 }
@@ -49,7 +49,7 @@ function asked(denials: readonly Denial[], question: RunFacts['question']): Viol
   const tool = denials.find(({ isQuestion }) => isQuestion)?.tool;
   if (question === undefined && tool === undefined) return [];
   const { message, source = 'agent' } = question ?? {
-    message: 'The agent asked the user, and nobody is there to answer.',
+    message: 'The agent asked the user, but the run is unattended.',
   };
   return [{ class: 'interactive_prompt_violation', message, ...(tool && { operation: tool }), hard: true, source }];
 }
@@ -57,20 +57,20 @@ function asked(denials: readonly Denial[], question: RunFacts['question']): Viol
 function reached(attempts: number, hard: boolean): Violation[] {
   if (attempts === 0) return [];
   const times = attempts === 1 ? 'once' : `${attempts} times`;
-  const message = `Something in the sandbox reached for the network ${times}, and found no route.`;
+  const message = `A process in the sandbox tried to reach the network ${times}, but there was no route.`;
   return [{ class: 'network_violation', message, hard, source: 'sandbox' }];
 }
 
-/** A path as an agent names it, below the top of its tree; undefined for one that is, or may be, elsewhere. */
+/** A path relative to the agent's work tree; undefined if it is, or may be, elsewhere. */
 function treePath(path: string): string | undefined {
   const below = path.startsWith(WORK) ? path.slice(WORK.length) : path;
   return unsafePath(below) === undefined ? plainPath(below) : undefined;
 }
 
-/** Where an agent sees its tree. */
+/** The work tree inside the sandbox. */
 const WORK = '/work/';
 
-/** Tells whether an agent may not write to a path, as the agent names it. */
+/** Returns a test for paths, as the agent names them, that it must not write to. */
 export function guardOf(policy: EffectivePolicy): (path: string) => boolean {
   const isForbidden = inside(policy.forbidden_paths);
   const isReadOnly = policy.execution_posture === 'read_only';
@@ -81,5 +81,5 @@ export function guardOf(policy: EffectivePolicy): (path: string) => boolean {
   };
 }
 
-/** Besides its tree, an agent may write to these. */
+/** The writable folders besides the work tree. */
 const WRITABLE = ['/agent/home/', '/tmp/', '/dev/'];

@@ -51,12 +51,12 @@ describe('what bounds an agent', () => {
 
   test('is never looser', () => {
     expect(() => bound({ policy: 'read-only', overrides: { execution_posture: 'workspace_write' } })).toThrow(
-      'execution_posture cannot be loosened from read_only to workspace_write',
+      'Cannot loosen execution_posture from read_only to workspace_write',
     );
   });
 
   test('is refused where nobody can enforce it', () => {
-    expect(() => bound({ maxCostUsd: 1 }, codex)).toThrow('codex has no limit on cost');
+    expect(() => bound({ maxCostUsd: 1 }, codex)).toThrow('Cannot enforce max_cost_usd: codex');
     expect(() => bound({ policy: 'open', overrides: { forbidden_operations: ['push'] } })).toThrow('push');
   });
 

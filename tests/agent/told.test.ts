@@ -28,8 +28,8 @@ test('an agent starts when its process does, and the run starts before', () => {
 });
 
 test.each([
-  ['claude', 'agent', 'claude itself, at most 7'],
-  ['codex', 'proctor', 'proctor, which counts them in the stream of codex, at most 7'],
+  ['claude', 'agent', 'claude enforces it, at most 7'],
+  ['codex', 'proctor', 'Proctor counts turns in the stream of codex, at most 7'],
 ] as const)('how many turns %s may have stands in the evidence, with who counts them', (agent, enforced_by, note) => {
   const world = new AgentWorld();
   const { folder, answer } = world.run(agent, 'DO=write', ['--max-turns', '7']);
@@ -61,5 +61,5 @@ test('codex is said to enforce nothing while it runs without its own sandbox', (
   const { folder } = world.run('codex', 'x', ['--policy', 'read-only'], env);
   const { capability_notes } = read(folder, 'steps/agent/policy_summary.json') as { capability_notes: string[] };
   expect(capability_notes.join('\n')).toContain('the sandbox of codex cannot start inside that of proctor and is off');
-  expect(capability_notes.join('\n')).not.toContain('codex itself');
+  expect(capability_notes.join('\n')).not.toContain('codex enforces');
 });

@@ -333,7 +333,7 @@ describe('apply, asked to be fooled', () => {
       symlinkSync('a/b', path.join(folder, 'deep'));
       symlinkSync('deep/../../../x', path.join(folder, 'far'));
     });
-    await refuses(home, diff, 'far: it is a link that leaves the tree');
+    await refuses(home, diff, 'far: it is a symlink that leaves the tree');
   });
 
   test('refuses a link in the place of a folder that holds active files', async () => {
@@ -342,7 +342,7 @@ describe('apply, asked to be fooled', () => {
       put(folder, { 'gh/workflows/x.yml': 'on: push\n' });
       symlinkSync('gh', path.join(folder, '.github'));
     });
-    await refuses(home, diff, '.github: it is a link in the place of a folder');
+    await refuses(home, diff, '.github: it is a symlink in place of a folder');
   });
 
   test('refuses a change behind a link that already stands for an active file or folder', async () => {
@@ -368,9 +368,9 @@ describe('apply, asked to be fooled', () => {
     git(home, 'config', 'include.path', '../own.config');
     mkdirSync(path.join(home, '.git', 'hooks'), { recursive: true });
     symlinkSync('../../tools/linked.sh', path.join(home, '.git', 'hooks', 'pre-commit'));
-    await refuses(home, added('my/gates/anything', 'x'), 'my/gates/anything: the settings of your git');
+    await refuses(home, added('my/gates/anything', 'x'), 'my/gates/anything: your git configuration');
     const linked = diffOf(home, folder => put(folder, { 'tools/linked.sh': 'false\n' }));
-    await refuses(home, linked, 'tools/linked.sh: the settings of your git');
+    await refuses(home, linked, 'tools/linked.sh: your git configuration');
     await refuses(
       home,
       diffOf(home, folder => put(folder, { 'own.config': '[x]\n' })),
@@ -386,7 +386,7 @@ describe('apply, asked to be fooled', () => {
   test('refuses settings of a repository that lies in the tree as a folder', async () => {
     const home = project({ 'fixtures/bare/HEAD': 'ref: refs/heads/main\n', 'fixtures/bare/config': '\n' });
     const change = (folder: string): void => put(folder, { 'fixtures/bare/config': '[core]\n\tfsmonitor = x\n' });
-    await refuses(home, diffOf(home, change), 'fixtures/bare/config: git takes the folder');
+    await refuses(home, diffOf(home, change), 'fixtures/bare/config: git treats the folder');
   });
 
   test('takes a link within the tree, and ordinary files', async () => {

@@ -350,6 +350,6 @@ if os.getpid() < 10: proctor_tool.succeed()`;
   test.runIf(!dividesCpus)('refuses a share of the processors by name', () => {
     const { stdout, code } = run('--cpus', '0.5');
     expect(code).toBe(2);
-    expect(stdout).toContain('--cpus needs control groups');
+    expect(stdout).toContain('Cannot enforce --cpus here: it requires control groups');
   });
 });

@@ -19,7 +19,7 @@ describe('proctor verify', () => {
     expect(code).toBe(3);
     expect(stdout).toContain('✓ good.json  valid runner\n');
     expect(stdout).toContain(
-      '✗ bad.json  not a valid runner: 2 rules broken\n    RN7   write_roots[0] is absolute.\n    RN10  exit.code must be at most 255, is 300.\n',
+      '✗ bad.json  not a valid runner: 2 rules broken\n    RN7   write_roots[0] is absolute.\n    RN10  exit.code must be at most 255, but is 300.\n',
     );
     expect(stdout).toMatch(/! torn\.json {2}refused: /);
     expect(stdout).toContain('! nowhere.json  not readable: There is no such file or folder.\n');

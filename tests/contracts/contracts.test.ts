@@ -10,7 +10,7 @@ const context = { strict: false, internal: true };
 const ajv = new Ajv2020({ strict: false });
 
 describe.each(contracts.map(contract => [contract.name, contract] as const))('the contract %s', (name, contract) => {
-  test('has an example that is valid, strictly and without advice', async () => {
+  test('has an example that is valid in strict mode, without advice', async () => {
     const { outcome, violations, advice } = await judged(contract, contract.example, { strict: true });
     expect({ outcome, violations, advice: advice.filter(({ rule_id }) => rule_id !== 'RS5') }).toEqual({
       outcome: 'valid',
@@ -20,7 +20,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
   });
 
   test.each(contract.rules.map(rule => [rule.id, rule] as const))(
-    '%s is broken by its breach, and nothing else is',
+    'the breach of %s breaks only that rule',
     (id, rule) => {
       const breach = rule.breach(structuredClone(contract.example) as never);
       const { violations } = check(contract, breach, context);
@@ -28,7 +28,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
     },
   );
 
-  test('gives every key to exactly one rule', () => {
+  test('assigns every key to exactly one rule', () => {
     const shape = (contract.shape as unknown as { _zod: { def: { shape: object } } })._zod.def.shape;
     for (const key of Object.keys(shape)) {
       expect(
@@ -41,7 +41,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
     expect(contract.rules.map(({ id }) => id)).toContain(contract.unknownKeys);
   });
 
-  test('has rules that say what they are called and why they exist, in sentences', () => {
+  test('has rules with an id, a title and a reason that is a sentence', () => {
     for (const { id, title, why } of contract.rules) {
       expect(id).toMatch(/^[A-Z]{2}\d+$/);
       expect(title).toMatch(/^\S.*\S$/);
@@ -49,7 +49,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
     }
   });
 
-  test('stands in the catalogue as it says of itself', () => {
+  test('matches its entry in the catalogue', () => {
     const entry = catalogue[name];
     expect({ field: entry?.field, value: entry?.value, fileNames: entry?.fileNames ?? [] }).toEqual({
       field: contract.version?.field,
@@ -58,7 +58,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
     });
   });
 
-  test('has a JSON Schema that accepts the example and refuses the lack of any required key', () => {
+  test('has a JSON Schema that accepts the example and rejects it without any required key', () => {
     const schema = jsonSchema(contract);
     const validate = ajv.compile(schema);
     expect(validate(contract.example), ajv.errorsText(validate.errors)).toBe(true);
@@ -69,7 +69,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
     }
   });
 
-  test('hides nothing in its breaches: every message names its place and no text of the document', () => {
+  test('reports each breach with its path, as a sentence', () => {
     for (const rule of contract.rules) {
       for (const { message, path } of check(contract, rule.breach(structuredClone(contract.example) as never), context)
         .violations) {
@@ -80,7 +80,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
   });
 });
 
-test('one rule id means one thing', () => {
+test('a rule id has the same title and reason everywhere', () => {
   const meanings = new Map<string, string>();
   for (const { id, title, why } of contracts.flatMap(({ rules }) => rules)) {
     const meaning = `${title}: ${why}`;

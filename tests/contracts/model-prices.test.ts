@@ -20,17 +20,17 @@ describe('the price of a model', () => {
     ['big-2-2026', 3],
     ['small', 4],
     ['__proto__', 4],
-  ])('%s is that of its own name, else of the longest beginning', (model, input) => {
+  ])('of %s is found by its exact name, then by the longest prefix', (model, input) => {
     expect(priceOf(prices, model)?.input).toBe(input);
   });
 
-  test('is unknown where no name fits', () => {
+  test('is unknown if no name matches', () => {
     const { '*': _, ...models } = prices.models;
     expect(priceOf({ models }, 'small')).toBeUndefined();
     expect(priceOf({ models }, 'constructor')).toBeUndefined();
   });
 
-  test('of cached input is that of other input, unless it has one of its own', () => {
+  test('of cached input defaults to the input price', () => {
     const used = { input: 1_000_000, cached: 2_000_000, cacheWrite: 3_000_000, output: 4_000_000 };
     expect(costOf({ input: 1, output: 10 }, used)).toBe(46);
     expect(costOf({ input: 1, cached_input: 0, cache_write: 2, output: 10 }, used)).toBe(47);
@@ -51,18 +51,18 @@ describe('a price file', () => {
   });
 
   test.each([
-    ['models: {}', 'must have a model'],
+    ['models: {}', 'must have at least one model'],
     ['models:\n  m: { input: 1 }', 'line 2: '],
     ['models:\n  m: { input: -1, output: 1 }', 'line 2: '],
     ['models:\n  m: { input: 1, output: 1, outptu: 1 }', 'line 2: '],
-    ['models:\n  "a*b": { input: 1, output: 1 }', 'has a name that no model has'],
+    ['models:\n  "a*b": { input: 1, output: 1 }', 'has an invalid model name'],
     ['{"models":{"m":{"input":1,"output":1},"m":{"input":2,"output":2}}}', 'cannot be read'],
     ['', 'price file'],
-  ])('is refused with its line: %j', (text, says) => {
+  ])('is rejected: %j', (text, says) => {
     expect(() => read(text)).toThrow(says);
   });
 
-  test('that is not there is refused', () => {
+  test('that does not exist is rejected', () => {
     expect(() => readPrices('nowhere.yaml', temporaryFolder())).toThrow('The price file cannot be read');
   });
 });

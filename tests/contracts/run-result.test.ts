@@ -20,7 +20,7 @@ const refuse = {
 
 const rows: Row[] = [
   ['the example', {}, []],
-  ['version 1.4.2, which a reader of 1.0.0 must take', { run_schema_version: '1.4.2' }, []],
+  ['version 1.4.2, which a reader of 1.0.0 must accept', { run_schema_version: '1.4.2' }, []],
   ['version 2.0.0', { run_schema_version: '2.0.0' }, ['RS1']],
   ['no version', { run_schema_version: undefined }, ['RS1']],
   ['an empty version', { run_schema_version: '' }, ['RS1']],
@@ -45,34 +45,42 @@ const rows: Row[] = [
   ['a bundle hash without prefix', { 'bundle.sha256': 'a'.repeat(64) }, ['RS4']],
   ['a bundle without id', { 'bundle.bundle_id': '' }, ['RS4']],
   ['an intent hash cut short', { 'intent.sha256': 'sha256:abc' }, ['RS4']],
-  ['an output hash that is none', { 'execution.outputs': [{ path: 'x', sha256: 'x', size_bytes: 2_048 }] }, ['RS4']],
+  ['a malformed output hash', { 'execution.outputs': [{ path: 'x', sha256: 'x', size_bytes: 2_048 }] }, ['RS4']],
   ['a changed built-in policy', { 'policy.timeout_ms': 59_999 }, ['RS5']],
   ['a built-in policy in another order', { 'policy.allowed_commands': ['npm', 'node', 'npx'] }, ['RS5']],
   ['no policy', { policy: undefined }, ['RS5']],
   ['an empty policy', { policy: {} }, ['RS5', 'RS5', 'RS5', 'RS5', 'RS5', 'RS5', 'RS5']],
-  ['a policy out of bounds', { 'policy.timeout_ms': 0 }, ['RS5']],
-  ['a policy of its own, not beside it', { 'policy.name': 'mine' }, [], ['RS5']],
+  ['a policy with a limit out of range', { 'policy.timeout_ms': 0 }, ['RS5']],
+  ['a custom policy that is not next to it', { 'policy.name': 'mine' }, [], ['RS5']],
   ['an absolute intent', { 'intent.path': '/home/x/i.json' }, ['RS6']],
   ['an intent on a drive', { 'intent.path': 'C:\\i.json' }, ['RS6']],
-  ['an intent of a share', { 'intent.path': '\\\\srv\\i.json' }, ['RS6']],
+  ['an intent on a network share', { 'intent.path': '\\\\srv\\i.json' }, ['RS6']],
   ['an intent in a home folder', { 'intent.path': '~/i.json' }, ['RS6']],
-  ['an intent that climbs', { 'intent.path': '../in/i.json' }, [], ['RS6']],
+  ['an intent path with ..', { 'intent.path': '../in/i.json' }, [], ['RS6']],
   ['a sandbox path', { sandbox_path: '/tmp/x' }, ['RS6']],
   ['a model path', { model_mode: 'none', model_io_path: 'x' }, ['PL5', 'RS6']],
-  ['a command with a path of any root', { 'execution.cmd': ['node', '/data/customers/x.csv'] }, [], ['RS6']],
-  ['a command with an address', { 'execution.cmd': ['node', 'https://example.org/data/x.csv', 'a/b'] }, []],
+  ['a command with an absolute path', { 'execution.cmd': ['node', '/data/customers/x.csv'] }, [], ['RS6']],
+  ['a command with a URL', { 'execution.cmd': ['node', 'https://example.org/data/x.csv', 'a/b'] }, []],
   ['a reason that leaks', { 'decision.reasons': ['wrote /home/x/y'] }, ['RS6']],
   ['a refusal that leaks', { ...refuse, refuse_reason: 'ENOENT /var/lib/x' }, ['RS6']],
   [
-    'an output outside',
+    'an output path with ..',
     { 'execution.outputs': [{ path: '../../etc/passwd', sha256: example.intent.sha256, size_bytes: 2_048 }] },
     ['RS6'],
   ],
-  ['a leak beside a bad hash', { 'intent.sha256': 'x', 'intent.path': '/home/a/x' }, ['RS4', 'RS6']],
-  ['a wrong decision beside a bad hash', { 'execution.stdout_sha256': 'x', 'execution.exit_code': 3 }, ['RS4', 'RS8']],
-  ['a refusal with a bundle whose hash is bad', { ...refuse, bundle: { bundle_id: 'b', sha256: 'x' } }, ['RS3', 'RS4']],
+  ['a leak and a malformed hash', { 'intent.sha256': 'x', 'intent.path': '/home/a/x' }, ['RS4', 'RS6']],
+  [
+    'a wrong decision and a malformed hash',
+    { 'execution.stdout_sha256': 'x', 'execution.exit_code': 3 },
+    ['RS4', 'RS8'],
+  ],
+  [
+    'a refusal with a bundle whose hash is malformed',
+    { ...refuse, bundle: { bundle_id: 'b', sha256: 'x' } },
+    ['RS3', 'RS4'],
+  ],
   ['no run id', { run_id: undefined }, ['RS7']],
-  ['a start that is no instant', { started_at: 'noon' }, ['RS7']],
+  ['a start that is not an instant', { started_at: 'noon' }, ['RS7']],
   ['an end before the start', { completed_at: '2026-01-06T11:00:00.000Z' }, [], ['RS7']],
   ['no kernel version', { kernel_version: '' }, ['RS7']],
   [
@@ -80,13 +88,13 @@ const rows: Row[] = [
     { 'execution.outputs': ['b', 'a'].map(path => ({ path, sha256: example.intent.sha256, size_bytes: 1_024 })) },
     ['RS7'],
   ],
-  ['a sum that is wrong', { 'execution.total_output_bytes': 1 }, [], ['RS7']],
-  ['a sum that is cut', { 'execution.total_output_bytes': 9_999, 'execution.output_truncated': true }, []],
+  ['a wrong sum', { 'execution.total_output_bytes': 1 }, [], ['RS7']],
+  ['a sum of truncated output', { 'execution.total_output_bytes': 9_999, 'execution.output_truncated': true }, []],
   ['accepted with exit 1', { 'execution.exit_code': 1 }, ['RS8']],
   ['rejected with exit 0', { 'decision.accepted': false }, ['RS8']],
   ['rejected with exit 99', { 'execution.exit_code': 99, 'decision.accepted': false }, []],
-  ['a question that is accepted', { ...clarify, decision: example.decision }, ['RS8']],
-  ['a refusal that is accepted', { ...refuse, decision: example.decision }, ['RS8']],
+  ['an accepted question', { ...clarify, decision: example.decision }, ['RS8']],
+  ['an accepted refusal', { ...refuse, decision: example.decision }, ['RS8']],
   ['not validated by the kernel', { 'decision.validated_by_kernel': false }, ['RS8']],
   ['no decision', { decision: undefined }, ['RS8']],
   ['recording under default', { model_mode: 'record' }, ['PL4']],
@@ -119,7 +127,7 @@ describe('a run result with', () => {
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 
-  test('internal fields is fine as an internal document', async () => {
+  test('internal fields is valid as an internal document', async () => {
     const internal = exampleWith(runResult, {
       policy: builtInProfiles.dev,
       model_mode: 'record',
@@ -132,7 +140,7 @@ describe('a run result with', () => {
     expect(rulesOf(await judged(runResult, lost, { internal: true }))).toEqual(['PL5']);
   });
 
-  test('a recording that was only replayed names no path of it', async () => {
+  test('a replayed recording must not name its path', async () => {
     const replay = { policy: builtInProfiles.dev, model_mode: 'replay' };
     expect(rulesOf(await judged(runResult, exampleWith(runResult, replay), { internal: true }))).toEqual([]);
     const named = exampleWith(runResult, { ...replay, model_io_path: '/tmp/y' });
@@ -140,13 +148,13 @@ describe('a run result with', () => {
     expect(rulesOf(await judged(runResult, named, { internal: true, strict: true }))).toEqual(['PL5']);
   });
 
-  test('bytes that are not canonical gets advice, and a violation when strict', async () => {
+  test('non-canonical bytes gets advice, and a violation in strict mode', async () => {
     const pretty = JSON.stringify(example, null, 2);
     expect(adviceOf(await judgedText(runResult, pretty))).toEqual(['RS7']);
     expect(rulesOf(await judgedText(runResult, pretty, { strict: true }))).toEqual(['RS7']);
   });
 
-  test('a policy of its own is compared with the one beside it', () => {
+  test('a custom policy is compared with the policy.json next to it', () => {
     const mine = { ...builtInProfiles.default, name: 'mine' };
     const result = exampleWith(runResult, { policy: mine });
     const context = { strict: false, internal: false };
@@ -157,7 +165,7 @@ describe('a run result with', () => {
     expect(check(runResult, result, { ...context, profileBeside: 'junk' }).violations).toMatchObject([
       { rule_id: 'RS5' },
     ]);
-    // A built-in name is bound by what is built in, whatever lies beside.
+    // A built-in name always means the built-in profile.
     const strict = exampleWith(runResult, { policy: { ...builtInProfiles.strict, timeout_ms: 31_000 } });
     expect(
       check(runResult, strict, { ...context, profileBeside: { ...builtInProfiles.strict, timeout_ms: 31_000 } })
@@ -168,28 +176,28 @@ describe('a run result with', () => {
 
 describe('a profile with', () => {
   const rows: Row[] = [
-    ['a name of its own', {}, []],
+    ['a custom name', {}, []],
     ['an empty name', { name: '' }, ['PL1']],
     ['a name in capitals', { name: 'Strict' }, ['PL1']],
     ['no name', { name: undefined }, ['PL1']],
     ['a key missing', { allowed_write_roots: undefined }, ['PL2']],
-    ['a key of another type', { allow_network: 'no' }, ['PL2']],
+    ['a key of the wrong type', { allow_network: 'no' }, ['PL2']],
     ['the lowest limits', { timeout_ms: 1_000, max_output_files: 1, max_total_output_bytes: 1_024 }, []],
     [
       'the highest limits',
       { timeout_ms: 600_000, max_output_files: 10_000, max_total_output_bytes: 1_073_741_824 },
       [],
     ],
-    ['less time', { timeout_ms: 999 }, ['PL3']],
-    ['more time', { timeout_ms: 600_001 }, ['PL3']],
+    ['a timeout that is too short', { timeout_ms: 999 }, ['PL3']],
+    ['a timeout that is too long', { timeout_ms: 600_001 }, ['PL3']],
     ['no files', { max_output_files: 0 }, ['PL3']],
-    ['more bytes', { max_total_output_bytes: 1_073_741_825 }, ['PL3']],
+    ['too many bytes', { max_total_output_bytes: 1_073_741_825 }, ['PL3']],
     ['half a file', { max_output_files: 1.5 }, [], ['PL3']],
     ['a command with a path', { allowed_commands: ['/bin/sh'] }, ['PL6']],
     ['a command with arguments', { allowed_commands: ['git push'] }, ['PL6']],
-    ['a root that climbs', { allowed_write_roots: ['..'] }, ['PL6']],
+    ['a root with ..', { allowed_write_roots: ['..'] }, ['PL6']],
     ['an absolute root', { allowed_write_roots: ['/'] }, ['PL6']],
-    ['a command twice', { allowed_commands: ['node', 'node'] }, [], ['PL6']],
+    ['a duplicate command', { allowed_commands: ['node', 'node'] }, [], ['PL6']],
     ['the name and content of strict', { ...builtInProfiles.strict }, []],
     ['the name of dev and other content', { name: 'dev' }, ['PL7']],
     ['an unknown key', { max_memory_bytes: 1 }, [], ['PL2']],
@@ -202,14 +210,14 @@ describe('a profile with', () => {
 
 describe('a run error with', () => {
   const rows: Row[] = [
-    ['nothing but code and message', { rule_id: undefined, details: undefined }, []],
+    ['only code and message', { rule_id: undefined, details: undefined }, []],
     ...[1, 2, 3, 4, 5, 6, 7].map((number): Row => [`code ${number}`, { code: `RUN_E00${number}` }, []]),
     ['an unknown code', { code: 'RUN_E008' }, ['RE1']],
     ['no code', { code: undefined }, ['RE1']],
     ['a blank message', { message: ' ' }, ['RE2']],
     ['a path in the message', { message: 'ENOENT: /tmp/x/intent.json' }, ['RE2']],
     ['a key in the message', { message: `Bearer ${'abcd'.repeat(6)} was refused.` }, ['RE2']],
-    ['a rule that is none', { rule_id: 'rule three' }, ['RE3']],
+    ['a malformed rule id', { rule_id: 'rule three' }, ['RE3']],
     ['details that are a list', { details: [] }, ['RE3']],
   ];
   test.each(rows)('%s', async (_, changes, broken, advice = []) => {

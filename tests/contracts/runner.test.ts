@@ -7,7 +7,7 @@ const record = (changes: Record<string, unknown>) => exampleWith(runner, changes
 const KNOWN_HASH = 'sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc';
 const timing = (changes: object) => ({ timing: { ...(runner.example as Runner).timing, ...changes } });
 
-/** What changes in the example, the rules it must break, and the rules that must give advice. */
+/** A change to the example, the rules that it breaks, and the rules that give advice. */
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 
 const rows: Row[] = [
@@ -19,12 +19,12 @@ const rows: Row[] = [
   ['an id in upper case', { runner_id: 'runner_20260106_120000_ABC' }, ['RN2']],
   ['a short id', { runner_id: 'runner_2026_12_a' }, ['RN2']],
   ['an id with a line feed', { runner_id: 'runner_20260106_120000_abc\n' }, ['RN2']],
-  ['an id with more around it', { runner_id: 'x runner_20260106_120000_abc' }, ['RN2']],
-  ['an id of no date, which the pattern allows', { runner_id: 'runner_99999999_999999_a' }, []],
+  ['an id with a prefix', { runner_id: 'x runner_20260106_120000_abc' }, ['RN2']],
+  ['an id with an invalid date, which the pattern allows', { runner_id: 'runner_99999999_999999_a' }, []],
   ['no id', { runner_id: undefined }, ['RN2']],
-  ['a version of the runner that is no semver', { runner_version: 'banana' }, [], ['RN2']],
-  ['a blank version of the runner', { runner_version: ' ' }, ['RN2']],
-  ['an empty version of the runner', { runner_version: '' }, ['RN2']],
+  ['a runner version that is not a semantic version', { runner_version: 'banana' }, [], ['RN2']],
+  ['a blank runner version', { runner_version: ' ' }, ['RN2']],
+  ['an empty runner version', { runner_version: '' }, ['RN2']],
   ['freebsd', { 'platform.os': 'freebsd' }, ['RN3']],
   ['riscv64', { 'platform.arch': 'riscv64' }, ['RN3']],
   ['node vbanana', { 'platform.node_version': 'vbanana' }, ['RN3']],
@@ -52,18 +52,18 @@ const rows: Row[] = [
     [],
   ],
   [
-    'no isolation in a process, beside a flag of the wrong type',
+    'no isolation in a process, and a flag of the wrong type',
     { 'sandbox.isolation_level': 'none', 'sandbox.network_blocked': 'x' },
     ['RN4', 'RN4'],
   ],
   ['an unknown backend', { 'sandbox.backend': 'jail' }, ['RN4']],
-  ['network_blocked as a text', { 'sandbox.network_blocked': 'yes' }, ['RN4']],
+  ['network_blocked as a string', { 'sandbox.network_blocked': 'yes' }, ['RN4']],
   ['a timeout of 999', { 'limits.timeout_ms': 999 }, ['RN5']],
   ['a timeout of 1000', { 'limits.timeout_ms': 1000 }, []],
   ['a timeout of 600000', { 'limits.timeout_ms': 600_000 }, []],
   ['a timeout of 600001', { 'limits.timeout_ms': 600_001 }, ['RN5']],
-  ['a timeout as a text', { 'limits.timeout_ms': '30000' }, ['RN5']],
-  ['no file at all', { 'limits.max_output_files': 0 }, ['RN5']],
+  ['a timeout as a string', { 'limits.timeout_ms': '30000' }, ['RN5']],
+  ['no files', { 'limits.max_output_files': 0 }, ['RN5']],
   ['10001 files', { 'limits.max_output_files': 10_001 }, ['RN5']],
   ['1023 bytes', { 'limits.max_total_output_bytes': 1023 }, ['RN5']],
   ['a GiB and a byte', { 'limits.max_total_output_bytes': 1_073_741_825 }, ['RN5']],
@@ -78,26 +78,26 @@ const rows: Row[] = [
   ['a blocklist out of order', { 'commands.blocklist': ['b', 'a'] }, ['RN6']],
   ['a command both allowed and blocked', { 'commands.blocklist': ['npm'] }, ['RN6']],
   ['no shell', { 'commands.shell': '' }, ['RN6']],
-  ['the same command twice', { 'commands.allowlist': ['a', 'a'] }, [], ['RN6']],
+  ['a duplicate command', { 'commands.allowlist': ['a', 'a'] }, [], ['RN6']],
   ['commands that are numbers', { 'commands.allowlist': [1, 2] }, ['RN6', 'RN6']],
-  ['commands that are not all texts', { 'commands.allowlist': ['a', null] }, ['RN6']],
+  ['commands that are not all strings', { 'commands.allowlist': ['a', null] }, ['RN6']],
   ['UTF-16 order', { 'commands.allowlist': ['\u{1f600}', '\uffff'] }, []],
   ['code point order', { 'commands.allowlist': ['\uffff', '\u{1f600}'] }, ['RN6']],
-  ['a shell below a home folder', { 'commands.shell': '/home/alice/bin/sh' }, [], ['RN6']],
+  ['a shell inside a home folder', { 'commands.shell': '/home/alice/bin/sh' }, [], ['RN6']],
   ['roots out of order', { write_roots: ['out', 'build'] }, ['RN7']],
   ['an absolute root', { write_roots: ['/etc'] }, ['RN7']],
-  ['a climbing root', { write_roots: ['a/../b'] }, ['RN7']],
-  ['a root that climbs the other way', { write_roots: ['..\\x'] }, ['RN7']],
+  ['a root with ..', { write_roots: ['a/../b'] }, ['RN7']],
+  ['a root with .. and a backslash', { write_roots: ['..\\x'] }, ['RN7']],
   ['a drive', { write_roots: ['C:foo'] }, ['RN7']],
   ['a network share', { write_roots: ['\\\\server\\share'] }, ['RN7']],
   ['a home folder', { write_roots: ['~/x'] }, ['RN7']],
   ['an empty root', { write_roots: [''] }, ['RN7']],
   ['a NUL in a root', { write_roots: ['a\u0000b'] }, ['RN7']],
   ['a control character in a root', { write_roots: ['a\tb'] }, ['RN7']],
-  ['a root that is no text', { write_roots: [3] }, ['RN7']],
+  ['a root that is not a string', { write_roots: [3] }, ['RN7']],
   ['the work folder itself', { write_roots: ['.'] }, []],
-  ['a name with two points', { write_roots: ['foo..bar'] }, []],
-  ['the same root twice', { write_roots: ['a', 'a'] }, [], ['RN7']],
+  ['a name with two dots', { write_roots: ['foo..bar'] }, []],
+  ['a duplicate root', { write_roots: ['a', 'a'] }, [], ['RN7']],
   ['another working folder', { 'context.working_dir': './' }, ['RN8']],
   ['a forbidden variable', { 'context.env_allowlist': ['AWS_SECRET'] }, ['RN8']],
   ...['SSH_AUTH_SOCK', 'NPM_CONFIG_X', 'GIT_DIR', 'OPENAI_ORG', 'ANTHROPIC_BASE_URL'].map(
@@ -107,9 +107,9 @@ const rows: Row[] = [
   ['a variable with its value', { 'context.env_allowlist': ['API_KEY=sk-live-123'] }, ['RN8']],
   ['a variable that is an object', { 'context.env_allowlist': [{}] }, ['RN8']],
   ...['GITHUB_TOKEN', 'aws_region', 'HOME', 'PATH', 'USER'].map(
-    (name): Row => [`the telling ${name}`, { 'context.env_allowlist': [name] }, [], ['RN8']],
+    (name): Row => [`the revealing ${name}`, { 'context.env_allowlist': [name] }, [], ['RN8']],
   ),
-  ['the same variable twice', { 'context.env_allowlist': ['TZ', 'TZ'] }, [], ['RN8']],
+  ['a duplicate variable', { 'context.env_allowlist': ['TZ', 'TZ'] }, [], ['RN8']],
   ...[
     'C',
     'POSIX',
@@ -202,13 +202,13 @@ const rows: Row[] = [
     ['RN10', 'RN10'],
   ],
   ['ephemeral', { ephemeral: { host_id: 'h', session_id: 's', human_notes: 'n' } }, []],
-  ['ephemeral as a text', { ephemeral: 'x' }, ['RN11']],
+  ['ephemeral as a string', { ephemeral: 'x' }, ['RN11']],
   ['ephemeral with a number', { ephemeral: { host_id: 7 } }, ['RN11']],
   ['warnings in order', { warnings: ['a', 'b'] }, []],
   ['warnings out of order', { warnings: ['b', 'a'] }, ['RN12']],
   ['warnings that are numbers', { warnings: [1] }, ['RN12']],
   ['an unknown key', { surprise: 1 }, [], ['RN11']],
-  ['an unknown key inside', { 'platform.hostname': 'x' }, [], ['RN3']],
+  ['an unknown nested key', { 'platform.hostname': 'x' }, [], ['RN3']],
   ['unknown keys of any script', { ключ: 1 }, [], ['RN11']],
   [
     'faults in two places',
@@ -227,15 +227,15 @@ describe('a runner record with', () => {
 
   const strict: [string, Record<string, unknown>, string[]][] = [
     ['an unknown key', { surprise: 1 }, ['RN11']],
-    ['an unknown key inside', { 'platform.hostname': 'x' }, ['RN3']],
+    ['an unknown nested key', { 'platform.hostname': 'x' }, ['RN3']],
     ['an unknown key in ephemeral', { ephemeral: { x: 'y' } }, ['RN11']],
-    ['nothing odd', {}, []],
+    ['no unknown key', {}, []],
   ];
-  test.each(strict)('%s, when strict', async (_, changes, broken) => {
+  test.each(strict)('%s, in strict mode', async (_, changes, broken) => {
     expect(rulesOf(await judged(runner, record(changes), { strict: true }))).toEqual(broken);
   });
 
-  test('bytes that are not canonical gets advice, and a violation when strict', async () => {
+  test('non-canonical bytes gets advice, and a violation in strict mode', async () => {
     const pretty = JSON.stringify(runner.example, null, 2);
     expect(await judgedText(runner, pretty)).toMatchObject({
       outcome: 'valid',
@@ -245,18 +245,18 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN12']);
   });
 
-  test('bytes that are not canonical is told beside other violations, when strict', async () => {
+  test('non-canonical bytes is reported with other violations in strict mode', async () => {
     const pretty = JSON.stringify(record({ write_roots: ['/etc'] }), null, 2);
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN7', 'RN12']);
   });
 
-  test('keys that look like numbers, or letters of any script, are canonical where they are sorted', async () => {
+  test('numeric and non-ASCII keys is canonical if they are sorted', async () => {
     const odd = { '': 1, 0: 2, 10: 3, 9: 4, ä: '€', '😀': 5 };
     expect(adviceOf(await judged(runner, record({ odd })))).toEqual(['RN11']);
     expect((await judged(runner, record({ odd }))).hash).toBe(KNOWN_HASH);
   });
 
-  test('one line feed at the end is canonical, two are not', async () => {
+  test('one final line feed is canonical, with two it is not', async () => {
     const { canonicalize } = await import('../../src/base/canonical.ts');
     const text = canonicalize(runner.example);
     expect(adviceOf(await judgedText(runner, `${text}\n`))).toEqual([]);
@@ -271,7 +271,7 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, text, { strict: true }))).toEqual(['RN1']);
   });
 
-  test('__proto__ as a key is kept, told, and changes no hash of ours', async () => {
+  test('a __proto__ key reports it and does not change the core hash', async () => {
     const text = JSON.stringify(runner.example).replace('{', '{"__proto__":{"runner_id":"x"},');
     expect(await judgedText(runner, text)).toMatchObject({ outcome: 'valid', hash: KNOWN_HASH });
     expect(adviceOf(await judgedText(runner, text))).toEqual(['RN11', 'RN12']);
@@ -284,7 +284,7 @@ describe('a runner record with', () => {
 });
 
 describe('the hash of a runner record', () => {
-  test('of the example is the known answer', () => {
+  test('of the example matches the specification', () => {
     expect(verifyRunner(runner.example).runner_hash).toBe(KNOWN_HASH);
   });
 
@@ -310,7 +310,7 @@ describe('the hash of a runner record', () => {
     expect(new Set([...hashes, KNOWN_HASH]).size).toBe(changes.length + 1);
   });
 
-  test('for the environment is the same for two runs in one, and leaves out id, exit, warnings and time', async () => {
+  test('of the environment is equal for two runs, and excludes id, exit, warnings and timing', async () => {
     const first = await judged(runner, runner.example);
     const second = await judged(
       runner,
@@ -370,13 +370,13 @@ describe('verifyRunner never throws', () => {
   });
 });
 
-test('a value that refers to itself a million times over gets an answer', () => {
+test('a value with exponentially many shared references is checked in finite time', () => {
   let shared: unknown = 'x';
   for (let level = 0; level < 50; level++) shared = [shared, shared];
   expect(rulesOf(verifyRunner({ ...(runner.example as object), shared }))).toEqual(['RN12']);
 });
 
-test('violations come in the order of rule numbers, then paths, by code unit', async () => {
+test('violations are sorted by rule number, then by path in code units', async () => {
   const verdict = await judged(
     runner,
     record({ 'exit.code': 999, 'platform.os': 'x', 'platform.arch': 'x', runner_id: 'x', write_roots: ['/b', '/a'] }),

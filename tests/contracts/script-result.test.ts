@@ -21,7 +21,7 @@ const rows: Row[] = [
   ),
   ['no html', { html_output: undefined }, ['SR3']],
   ['html null', { html_output: null }, ['SR3']],
-  ['html a number', { html_output: 3 }, ['SR3']],
+  ['html as a number', { html_output: 3 }, ['SR3']],
   ['html empty', { html_output: '' }, []],
   ['no summary', { error_summary: undefined }, ['SR4']],
   ['a summary of a success', { error_summary: 'All is well.' }, [], ['SR4']],
@@ -47,7 +47,7 @@ const rows: Row[] = [
   ['the words at and from in a sentence', failed('It failed at the third row, taken from the sheet.'), []],
   ['no artifacts', { artifacts: undefined }, ['SR5']],
   ['artifacts null', { artifacts: null }, ['SR5']],
-  ['artifacts an object', { artifacts: {} }, ['SR5']],
+  ['artifacts as an object', { artifacts: {} }, ['SR5']],
   ['an empty list', { artifacts: [] }, []],
   [
     '2,001 artifacts',
@@ -56,10 +56,10 @@ const rows: Row[] = [
   ],
   ['bytes negative', artifact('output/x', -1), ['SR5']],
   ['bytes a fraction', artifact('output/x', 1.5), ['SR5']],
-  ['bytes a text', artifact('output/x', '12'), ['SR5']],
+  ['bytes as a string', artifact('output/x', '12'), ['SR5']],
   ['bytes missing', { artifacts: [{ path: 'output/x' }] }, ['SR5']],
   [
-    'the same artifact twice',
+    'a duplicate artifact',
     {
       artifacts: [
         { path: 'output/x', bytes: 1 },
@@ -104,13 +104,13 @@ describe('a script result with', () => {
     expect(rulesOf(await judgedText(scriptResult, text))).toEqual(['SR1']);
   });
 
-  test('version 1.0 is version 1: no JSON parser can tell them apart', async () => {
+  test('version 1.0 is valid: JSON does not distinguish it from 1', async () => {
     const text = JSON.stringify(scriptResult.example).replace('"contract_version":1', '"contract_version":1.0');
     expect((await judgedText(scriptResult, text)).outcome).toBe('valid');
   });
 });
 
-test('no text makes the search for traces, paths and credentials slow', () => {
+test('the search for traces, paths and credentials takes linear time', () => {
   const cost = (summary: string): number => {
     const start = process.cpuUsage();
     check(scriptResult, exampleWith(scriptResult, failed(summary)), { strict: false, internal: false });

@@ -16,42 +16,42 @@ import {
 const said = (shape: Shape, value: unknown): string[] =>
   [...formOf(shape).faults(value, '')].map(({ path, message }) => `${path} ${message}`.trim());
 
-describe('what is said of a value that has not its shape', () => {
+describe('the faults of a malformed value', () => {
   const rows: [Shape, unknown, string[]][] = [
     [record({ a: z.string() }), {}, ['a is missing']],
-    [record({ a: z.string() }), { a: null }, ['a must be a string, is null']],
-    [record({ a: z.string() }), { a: [] }, ['a must be a string, is a list']],
-    [record({ a: z.boolean() }), { a: 'yes' }, ['a must be true or false, is a string']],
+    [record({ a: z.string() }), { a: null }, ['a must be a string, but is null']],
+    [record({ a: z.string() }), { a: [] }, ['a must be a string, but is a list']],
+    [record({ a: z.boolean() }), { a: 'yes' }, ['a must be true or false, but is a string']],
     [
       record({ a: z.array(z.string()) }),
       { a: ['x', 1, {}] },
-      ['a[1] must be a string, is a number', 'a[2] must be a string, is an object'],
+      ['a[1] must be a string, but is a number', 'a[2] must be a string, but is an object'],
     ],
     [record({ a: z.literal('x') }), { a: 'y' }, ['a must be "x"']],
     [record({ a: z.enum(['x', 'y']) }), { a: 3 }, ['a must be one of "x", "y"']],
-    [record({ a: between(1, 5) }), { a: 9 }, ['a must be at most 5, is 9']],
-    [record({ a: count() }), { a: 1.5 }, ['a must be a whole number, is 1.5']],
-    [record({ a: count() }), { a: -1 }, ['a must be at least 0, is -1']],
+    [record({ a: between(1, 5) }), { a: 9 }, ['a must be at most 5, but is 9']],
+    [record({ a: count() }), { a: 1.5 }, ['a must be a whole number, but is 1.5']],
+    [record({ a: count() }), { a: -1 }, ['a must be at least 0, but is -1']],
     [record({ a: filledText() }), { a: '' }, ['a must not be empty']],
-    [record({ a: filledText() }), { a: { length: 0 } }, ['a must be a string, is an object']],
+    [record({ a: filledText() }), { a: { length: 0 } }, ['a must be a string, but is an object']],
     [record({ a: z.array(z.string()).check(z.minLength(1)) }), { a: [] }, ['a must have at least 1 element']],
-    [record({ a: contentHashText() }), { a: 'sha256:XYZ' }, ['a must be sha256: and 64 hexadecimal digits']],
+    [record({ a: contentHashText() }), { a: 'sha256:XYZ' }, ['a must be sha256: and 64 lower-case hexadecimal digits']],
     [record({ a: relativePath() }), { a: '/x' }, ['a must be a relative path, but is absolute']],
     [record({ a: instant() }), { a: 'noon' }, ['a must be an instant in UTC such as 2026-01-06T12:00:00.000Z']],
-    [record({ a: instant() }), { a: '2026-02-30T12:00:00Z' }, ['a names a day or time that no calendar has']],
-    [record({ a: isoTime() }), { a: '2026-02-30T12:00:00+02:00' }, ['a names a day or time that no calendar has']],
+    [record({ a: instant() }), { a: '2026-02-30T12:00:00Z' }, ['a is not a valid date and time']],
+    [record({ a: isoTime() }), { a: '2026-02-30T12:00:00+02:00' }, ['a is not a valid date and time']],
     [record({ a: isoTime() }), { a: '2026-02-03T12:00:00.123456789+02:00' }, []],
     [
       record({ a: z.union([z.string(), z.array(z.string())]) }),
       { a: 3 },
-      ['a must be a string or a list, is a number'],
+      ['a must be a string or a list, but is a number'],
     ],
   ];
   test.each(rows)('%#', (shape, value, sentences) => {
     expect(said(shape, value)).toEqual(sentences);
   });
 
-  test('a million wrong elements are told one at a time', () => {
+  test('are yielded one at a time, even for a million elements', () => {
     let count = 0;
     for (const _ of formOf(record({ a: z.array(z.string()) })).faults(
       { a: Array.from({ length: 1_000_000 }, () => 7) },
@@ -61,11 +61,11 @@ describe('what is said of a value that has not its shape', () => {
     expect(count).toBe(1_000_000);
   });
 
-  test('of a union, the option whose tag was meant', () => {
+  test('come from the option of a union that the tag selects', () => {
     const shape = z.union([
       record({ type: z.literal('a'), x: z.number() }),
       record({ type: z.literal('b'), y: z.number() }),
     ]);
-    expect(said(shape, { type: 'b', y: 'no' })).toEqual(['y must be a number, is a string']);
+    expect(said(shape, { type: 'b', y: 'no' })).toEqual(['y must be a number, but is a string']);
   });
 });

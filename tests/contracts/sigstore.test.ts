@@ -11,7 +11,7 @@ import { type SealEnvelope, signerWith } from '../../src/contracts/seal/index.ts
 const pair = newKeyPair();
 const publicKey = createPublicKey(pair.publicPem);
 
-/** The text of a seal.json, as a run writes it. */
+/** A seal.json as a run writes it. */
 const text = [
   ...sealPieces(
     {
@@ -25,9 +25,8 @@ const text = [
 ].join('');
 
 /**
- * What `Verifier` of @sigstore/verify 3 accepts: a bundle (v0.3) that holds our envelope as it is on the disk and names
- * the key, with that key as the only thing it trusts. It asks for witnesses by default, a transparency log and a time
- * stamp, which an offline seal has not got: those thresholds are 0. The signature it checks itself, over its own encoding.
+ * Verifies our envelope, as stored, in a Sigstore bundle (v0.3). `Verifier` trusts only the given key. The thresholds for
+ * transparency logs and timestamps are 0, because an offline seal has neither.
  */
 function verifiedBySigstore(envelope: SealEnvelope, key: KeyObject = publicKey): void {
   const bundle = bundleFromJSON({
@@ -44,7 +43,7 @@ function verifiedBySigstore(envelope: SealEnvelope, key: KeyObject = publicKey):
   new Verifier(trusted, witnesses).verify(toSignedEntity(bundle));
 }
 
-describe('a verifier that we have not written', () => {
+describe('the Sigstore verifier', () => {
   const envelope = JSON.parse(text) as SealEnvelope;
 
   test('accepts a signed seal', () => {

@@ -340,8 +340,8 @@ describe('bounds', () => {
         sandbox: STRICT,
         limits: { timeout_ms: 30_000 },
         warnings: [
-          'profile strict: its allowed commands and write roots do not bind scripts',
-          'timeout: 540000 asked for, the profile strict allows 30000',
+          'profile strict: its allowed commands and write roots do not apply to scripts',
+          'timeout: requested 540000, but profile strict allows 30000',
         ],
       },
     ],
@@ -441,17 +441,17 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--input', 'fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'large'], /too large/],
     [['ok.py', '--input', 'a.csv', '--input', 'other/A.csv'], /Two inputs are called A\.csv/],
-    [['ok.py', '--timeout', '999ms'], /timeout must be from 1 second to 10 minutes/],
+    [['ok.py', '--timeout', '999ms'], /timeout must be 1 second to 10 minutes/],
     [['ok.py', '--timeout', '601s'], /timeout must be/],
     [['ok.py', '--timeout', 'soon'], /a time such as/],
     [['ok.py', '--idle-timeout', '99ms'], /idle timeout must be/],
-    [['ok.py', '--memory', '15m'], /memory must be/],
+    [['ok.py', '--memory', '15m'], /memory limit must be/],
     [['ok.py', '--memory', '-1'], /a size such as/],
-    [['ok.py', '--cpu-seconds', '0'], /processor time must be/],
+    [['ok.py', '--cpu-seconds', '0'], /CPU time must be/],
     [['ok.py', '--pids', '0'], /processes must be/],
     [['ok.py', '--pids', '1.5'], /whole number/],
     [['ok.py', '--max-files', '10001'], /output files must be/],
-    [['ok.py', '--max-bytes', '1023'], /bounded between/],
+    [['ok.py', '--max-bytes', '1023'], /output limit must be/],
     [['ok.py', '--sandbox', 'vm'], /Allowed choices/],
     [['ok.py', '--isolation', 'most'], /Allowed choices/],
     [['ok.py', '--frobnicate'], /unknown option/],
@@ -462,12 +462,12 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--env', 'AWS_KEY=1'], /kept for credentials/],
     [['ok.py', '--secret', 'TOKEN=value'], /no secret/],
     [['ok.py', '--secret', 'NOT_SET_ANYWHERE'], /is not set/],
-    [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /nobody can enforce isolation "strict"/],
+    [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /cannot enforce isolation "strict"/],
     [['ok.py', '--sandbox', 'none', '--profile', 'default'], /a blocked network/],
     [['ok.py', '--sandbox', 'none', '--memory', '64m'], /a limit on memory/],
     [['ok.py', '--sandbox', 'none', '--pids', '9'], /a limit on processes/],
-    [['ok.py', '--sandbox', 'none', '--cpu-seconds', '9'], /a limit on processor time/],
-    [['ok.py', '--sandbox', 'process', '--isolation', 'none'], /leave out --sandbox process/],
+    [['ok.py', '--sandbox', 'none', '--cpu-seconds', '9'], /a limit on CPU time/],
+    [['ok.py', '--sandbox', 'process', '--isolation', 'none'], /Remove --sandbox process/],
   ];
 
   test('is refused in one sentence, and nothing is left of it', async () => {
@@ -503,7 +503,7 @@ describe('what cannot be run as asked', () => {
       [
         ['run', 'script', 'ok.py', '--pids', '0'],
         'out_of_bounds',
-        'The number of processes must be from 1 to 100,000.',
+        'The number of processes must be 1 to 100,000.',
       ],
       [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". proctor list shows them.'],
       [
@@ -531,9 +531,9 @@ describe('what cannot be run as asked', () => {
     const nobody = { uid: 65_534 };
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--isolation', 'strict'], nobody),
-      /Strict isolation cannot be enforced here: there are no limits on the memory of a whole run, for which control groups are needed\. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more\./,
+      /Cannot enforce strict isolation here: there are no limits on the memory of a whole run, for which control groups are needed\. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict\./,
     );
-    expectRefusal(here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody), /Strict isolation cannot/);
+    expectRefusal(here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody), /Cannot enforce strict isolation/);
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
     const ran = here.proctor(['run', 'script', 'ok.py'], nobody);
     expect(ran.code, ran.stderr).toBe(0);

@@ -342,7 +342,7 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
     expect(stdout).toMatch(/lacks {5}limits on the memory of a whole run, for which control groups are needed\n/);
-    expect(stdout).toMatch(/limits {4}watched: processor time; memory, .*\n/);
+    expect(stdout).toMatch(/limits {4}watched: CPU time; memory, .*\n/);
     expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in a group of its own/);
     const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);
     expect(told.sandboxes[0]).toMatchObject({ name: 'process', works: true, isolation: 'standard' });

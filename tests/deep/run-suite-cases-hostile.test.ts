@@ -80,17 +80,17 @@ describe('hostile files of cases are refused in words', () => {
     ['yaml', '- {id: a, __proto__: {id: b}, expected: {__proto__: {contains: x}}}'],
   ])('keys that are __proto__, in %s', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      'line 1: cases[0].__proto__ is a key that this format does not know',
-      'line 1: cases[0].expected.__proto__ is a key that this format does not know',
+      'line 1: cases[0].__proto__ is an unknown key',
+      'line 1: cases[0].expected.__proto__ is an unknown key',
     ]);
   });
 
   test('keys that are __proto__ around the cases, in a column, or in a cell', () => {
-    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(/^line 1: __proto__ is a key/);
+    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(/^line 1: __proto__ is an unknown key/);
     expect(faultsIn('cases.json', '{"__proto__": {"suite": "x"},\n"cases": []}')[0]).toMatch(/^line 1: __proto__/);
     expect(faultsIn('cases.csv', 'id,__proto__\na,b')[0]).toMatch(/^line 1: The column __proto__ is not one/);
     expect(faultsIn('cases.csv', 'id,expected,expected.contains\na,"{""__proto__"":{""contains"":1}}",x')).toEqual([
-      'line 2: cases[0].expected.__proto__ is a key that this format does not know',
+      'line 2: cases[0].expected.__proto__ is an unknown key',
     ]);
     expect(({} as { suite?: unknown }).suite).toBeUndefined();
   });
@@ -188,7 +188,7 @@ describe('hostile files of cases are refused in words', () => {
     expect(faultsIn('cases.json', text)).toEqual([
       expect.stringMatching(/^line 2: cases\[0\]\["odd /),
       expect.stringMatching(/^line 3: cases\[0\]\.expected\["a/),
-      'line 5: cases[0].expected.contans is a key that this format does not know',
+      'line 5: cases[0].expected.contans is an unknown key',
     ]);
   });
 

@@ -124,7 +124,7 @@ describe('an agent that was interrupted', () => {
     expect(policyIn(left.folder).violations).toContainEqual({
       class: 'network_violation',
       message:
-        'A request asked for an endpoint of the model API that no agent needs, which the door refused: POST /v1/files.',
+        'A request used an endpoint of the model API that agents do not need; the model proxy refused it: POST /v1/files.',
       hard: false,
       source: 'door',
     });

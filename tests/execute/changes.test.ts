@@ -86,7 +86,7 @@ describe('what an agent did', () => {
     expect((await took()).needsReview).toEqual([
       { path: '.claude/settings.json', reason: expect.stringContaining('Claude Code') as string },
       { path: 'package.json', reason: expect.stringMatching(/npm.*: prepare$/) as string },
-      { path: 'src/out', reason: 'it is a link that leaves the tree' },
+      { path: 'src/out', reason: 'it is a symlink that leaves the tree' },
     ]);
   });
 

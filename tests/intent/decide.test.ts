@@ -116,15 +116,15 @@ describe('what a profile forbids is refused', () => {
     ['./x', 'holds the segment "."'],
     ['a/./b', 'holds the segment "."'],
     ['a\\..\\b', 'climbs out with ".."'],
-    ['a\\b', 'holds a backslash'],
+    ['a\\b', 'contains a backslash'],
     ['a\nb', 'holds a control character'],
-    ['a\u202eb', 'holds an invisible or reordering character'],
-    ['a\ufffdb', 'holds the character that stands for a broken one'],
+    ['a\u202eb', 'contains an invisible or bidirectional control character'],
+    ['a\ufffdb', 'contains the replacement character U+FFFD'],
     ['.', 'holds the segment "."'],
-    [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 folders'],
-    ['x'.repeat(256), 'holds a name longer than 255 bytes'],
-    ['aux.txt', 'holds a name that Windows keeps for a device'],
-    ['a ', 'holds a name that begins or ends with a space, or ends with a point'],
+    [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 levels'],
+    ['x'.repeat(256), 'contains a name longer than 255 bytes'],
+    ['aux.txt', 'contains a name that Windows reserves for a device'],
+    ['a ', 'contains a name that starts or ends with a space, or ends with a dot'],
   ])('the path %j, wherever it stands', (path, trouble) => {
     expect(refused({ files: [{ path, content: '' }] }, DEV)).toEqual([`PL6: files[0].path ${trouble}.`]);
     expect(refused({ outputs: [path] }, DEV)).toEqual([`PL6: outputs[0] ${trouble}.`]);

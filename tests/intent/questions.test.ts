@@ -326,7 +326,7 @@ describe('a question that is answered', () => {
       'with a NUL',
       { commands: [{ argv: ['node', '<a>'] }] },
       { a: 'x\0y' },
-      'The intent breaks a rule: commands[0] holds a NUL, which no program can be given.',
+      'The intent breaks a rule: commands[0] contains a NUL, which cannot be passed to a program.',
     ],
   ])('%s is a fault', (_, rest, answers, message) => {
     expect(fault(() => decided({ goal: 'g', ...rest }, { answers }))).toBe(`RUN_E003: ${message}`);
@@ -344,7 +344,7 @@ describe('a question that is answered', () => {
       { commands: [node('0')], goal: 'x' },
       'What is proposed for the intent has a key that cannot be proposed.',
     ],
-    ['commands that are none', { commands: 'node' }, 'The intent breaks a rule: commands must be a list, is a string.'],
+    ['commands that are none', { commands: 'node' }, 'The intent breaks a rule: commands must be a list, but is a string.'],
   ])('%s cannot be what is to be run', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);

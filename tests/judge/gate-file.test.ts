@@ -22,7 +22,7 @@ describe('a gate file', () => {
     ['of an unknown version', 'schema_version: gate.v9', 'schema_version must be "gate.v1"'],
     ['of a mode that is gone', 'schema_version: gate.v1\nmode: statistical', 'line 2: mode must be'],
     ['that allows every drop', 'schema_version: gate.v1\nmargin: 1', 'line 2: margin must'],
-    ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'a key that this format does not know'],
+    ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'an unknown key'],
     [
       'with a tolerance that bounds nothing',
       'schema_version: gate.v1\ntolerances: { cost_usd: { statistic: mean } }',
@@ -30,7 +30,7 @@ describe('a gate file', () => {
     ],
     ['with a key twice', 'schema_version: gate.v1\nmode: strict\nmode: statistical', 'line 3'],
     ['with a key twice in JSON', '{"schema_version":"gate.v1","schema_version":"gate.v1"}', 'cannot be read'],
-    ['that multiplies itself', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'does not know'],
+    ['that multiplies itself', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'is an unknown key'],
     ['that is nested without end', '['.repeat(20_000), 'nested deeper'],
     ['that is empty', '', 'is empty'],
     ['that is a list', '- 1', 'must be an object'],
@@ -54,9 +54,9 @@ tolerances:
     expect(() => read(faulty)).toThrow(
       /^The gate file is not valid:\n {2}line 2: mode .*\n {2}line 3: missing_max_ratio /,
     );
-    expect(() => read(faulty)).toThrow(/\n {2}line 8: tolerances\.cost_usd\.max_increas is a key .*$/);
+    expect(() => read(faulty)).toThrow(/\n {2}line 8: tolerances\.cost_usd\.max_increas is an unknown key.*$/);
     expect(() => read('{\n"schema_version": "gate.v1",\n"mode": "loose",\n"mood": 1}')).toThrow(
-      /^The gate file is not valid:\n {2}line 3: mode .*\n {2}line 4: mood is a key/,
+      /^The gate file is not valid:\n {2}line 3: mode .*\n {2}line 4: mood is an unknown key/,
     );
   });
 

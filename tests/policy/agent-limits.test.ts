@@ -15,11 +15,11 @@ function refusal(asked: AskedLimits, sandbox: 'none' | 'process' = 'process'): s
 }
 
 describe('the limits of an agent', () => {
-  test('that asks for nothing are the usual ones', () => {
+  test('are the defaults if none are requested', () => {
     expect(agentLimits({}, undefined, 'process')).toEqual({ limits: AGENT_DEFAULTS, warnings: [] });
   });
 
-  test('are tightened by its policy, and it is told', () => {
+  test('are tightened to the policy, with a warning', () => {
     const policy = { name: 'mine', limits: { timeout_ms: 60_000, max_turns: 5, memory_bytes: 1024 ** 3 } };
     const { limits, warnings } = agentLimits({ timeoutMs: 90_000, maxTurns: 3, maxCostUsd: 1.5 }, policy, 'process');
     expect(limits).toEqual({
@@ -31,17 +31,17 @@ describe('the limits of an agent', () => {
       memoryBytes: 1024 ** 3,
       pids: 512,
     });
-    expect(warnings).toEqual(['timeout_ms: 90000 asked for, the policy mine allows 60000']);
+    expect(warnings).toEqual(['timeout_ms: requested 90000, but policy mine allows 60000']);
   });
 
-  test('of requests and tokens are those of the policy, if they are tighter', () => {
+  test('on requests and tokens are tightened to the policy', () => {
     const policy = { name: 'mine', limits: { max_requests: 5, max_tokens: 1_000 } };
     const { limits, warnings } = agentLimits({ maxRequests: 9, maxTokens: 10 }, policy, 'process');
     expect(limits).toMatchObject({ maxRequests: 5, maxTokens: 10 });
-    expect(warnings).toEqual(['max_requests: 9 asked for, the policy mine allows 5']);
+    expect(warnings).toEqual(['max_requests: requested 9, but policy mine allows 5']);
   });
 
-  test('may be as long as a day, and the clocks keep their order', () => {
+  test('can be as long as a day, and keep idle ≤ tool idle ≤ timeout', () => {
     const { limits } = agentLimits({ timeoutMs: 86_400_000, idleMs: 1_800_000 }, undefined, 'process');
     expect(limits).toMatchObject({ timeoutMs: 86_400_000, idleMs: 1_800_000, toolIdleMs: 1_800_000 });
   });
@@ -58,19 +58,19 @@ describe('the limits of an agent', () => {
     [{ memoryBytes: 1 }, LIMIT_RANGES.memory_bytes[2]],
     [{ pids: 1e6 }, LIMIT_RANGES.pids[2]],
     [{ cpuSeconds: -1 }, LIMIT_RANGES.cpu_seconds[2]],
-  ] satisfies [AskedLimits, string][])('%j is out of bounds', (asked, sentence) => {
+  ] satisfies [AskedLimits, string][])('%j is out of range', (asked, sentence) => {
     expect(refusal(asked)).toBe(`out_of_bounds: ${sentence}`);
   });
 
-  test('that only a sandbox can hold are refused without one, and not claimed', () => {
+  test('that need a sandbox are refused without one, and not claimed', () => {
     expect(refusal({ memoryBytes: 1024 ** 3 }, 'none')).toBe(
-      'not_enforceable: Without a sandbox, nobody can enforce a limit on memory.',
+      'not_enforceable: Proctor cannot enforce a limit on memory without a sandbox.',
     );
     expect(() => agentLimits({}, { name: 'mine', limits: { pids: 10 } }, 'none')).toThrow('a limit on processes');
     expect(Object.keys(agentLimits({}, undefined, 'none').limits)).toEqual(['timeoutMs', 'idleMs', 'toolIdleMs']);
   });
 
-  test('are never looser than asked for or allowed, and always in order', () => {
+  test('are never looser than requested or allowed, and keep idle ≤ tool idle ≤ timeout', () => {
     const ms = fc.option(fc.integer({ min: 1_000, max: 86_400_000 }), { nil: undefined });
     fc.assert(
       fc.property(ms, ms, ms, ms, ms, ms, (timeoutMs, idleMs, toolIdleMs, timeout_ms, idle_timeout_ms, tool) => {

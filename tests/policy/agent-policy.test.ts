@@ -20,8 +20,8 @@ function refusal(requested: RequestedPolicy, overrides: RequestedPolicy): string
   return 'accepted';
 }
 
-describe('what is requested', () => {
-  test('by nobody is the strictest', () => {
+describe('a requested policy', () => {
+  test('defaults to the strictest', () => {
     const { effective, notes } = effectivePolicy(requestedFrom({}, undefined));
     expect(effective).toEqual({
       execution_posture: 'read_only',
@@ -33,13 +33,13 @@ describe('what is requested', () => {
       policy_reference: null,
     });
     expect(notes).toEqual([
-      'execution_posture: nothing was asked for, so it is read_only',
-      'network_posture: nothing was asked for, so it is deny',
-      'approval_posture: nothing was asked for, so it is fail_on_prompt',
+      'execution_posture: not requested, so it is read_only',
+      'network_posture: not requested, so it is deny',
+      'approval_posture: not requested, so it is fail_on_prompt',
     ]);
   });
 
-  test('is the last word that was said, and all that was ever forbidden', () => {
+  test('takes the last value of each layer and accumulates what is forbidden', () => {
     const policy: AgentPolicy = {
       name: 'mine',
       extends: 'edit',
@@ -65,7 +65,7 @@ describe('what is requested', () => {
     });
   });
 
-  test('of a built-in policy is what it says', () => {
+  test('matches the built-in policy that it names', () => {
     const decidedBy = (policy: AgentPolicy) => effectivePolicy(requestedFrom(SYSTEM_SETTINGS, policy)).effective;
     expect(decidedBy(readOnly)).toMatchObject({ execution_posture: 'read_only', allowed_paths: [] });
     expect(decidedBy(edit)).toMatchObject({
@@ -85,7 +85,7 @@ describe('what is requested', () => {
 describe('an override', () => {
   const asked = requestedFrom(SYSTEM_SETTINGS, { ...open, allowed_paths: ['src', 'docs/a'] });
 
-  test('tightens, and is told', () => {
+  test('tightens the policy and is reported', () => {
     const { effective, appliedOverrides } = effectivePolicy(asked, {
       network_posture: 'deny',
       allowed_paths: ['src/base', 'docs', 'tests'],
@@ -98,36 +98,36 @@ describe('an override', () => {
     });
     expect(appliedOverrides).toEqual([
       { dimension: 'network_posture', note: 'Tightened from allow to deny for this run.' },
-      { dimension: 'allowed_paths', note: 'Only what this run allows, too, is allowed.' },
-      { dimension: 'forbidden_operations', note: 'Forbidden for this run, too: 1.' },
+      { dimension: 'allowed_paths', note: 'Restricted to the paths that this run allows.' },
+      { dimension: 'forbidden_operations', note: 'Also forbidden for this run: 1.' },
     ]);
   });
 
-  test('that leaves no path allows nothing, and never everything', () => {
+  test('that leaves no path allows nothing, not everything', () => {
     const { effective, notes } = effectivePolicy(asked, { allowed_paths: ['srcs', 'doc'] });
     expect(effective.allowed_paths).toEqual([]);
-    expect(notes).toEqual(['allowed_paths: none is left, so nothing may be changed']);
+    expect(notes).toEqual(['allowed_paths: none are left, so nothing may be changed']);
     expect(effectivePolicy(asked, { allowed_paths: [] }).effective.allowed_paths).toEqual([]);
     expect(effectivePolicy({ ...asked, allowed_paths: [] }).effective.allowed_paths).toEqual([]);
   });
 
-  test('that forbids an allowed path takes it away', () => {
+  test('that forbids an allowed path removes it', () => {
     const { effective, notes } = effectivePolicy(asked, { forbidden_paths: ['./docs'] });
     expect(effective).toMatchObject({ allowed_paths: ['src'], forbidden_paths: ['docs'] });
-    expect(notes).toEqual(['allowed_paths: what forbidden_paths cover is not allowed']);
+    expect(notes).toEqual(['allowed_paths: paths inside forbidden_paths are not allowed']);
   });
 
-  test('to reading leaves nothing to write and nothing to approve', () => {
+  test('to read_only leaves nothing to write and nothing to approve', () => {
     const { effective } = effectivePolicy(asked, { execution_posture: 'read_only' });
     expect(effective).toMatchObject({ allowed_paths: [], approval_posture: 'deny_interactive' });
   });
 
-  test('that would loosen is refused with both values', () => {
+  test('that loosens the policy is refused with both values', () => {
     expect(refusal(requestedFrom({}, edit), { network_posture: 'allow' })).toBe(
-      'looser_override: network_posture cannot be loosened from deny to allow: a run may only be tighter than its policy. Another policy may allow it.',
+      'looser_override: Cannot loosen network_posture from deny to allow: a run can only tighten its policy. Use a policy that allows it.',
     );
     expect(refusal(requestedFrom({}, readOnly), { execution_posture: 'workspace_write' })).toContain(
-      'execution_posture cannot be loosened from read_only to workspace_write',
+      'Cannot loosen execution_posture from read_only to workspace_write',
     );
     expect(refusal({}, { approval_posture: 'deny_interactive' })).toContain('from fail_on_prompt to deny_interactive');
     expect(refusal(requestedFrom({}, edit), { network_posture: 'deny' })).toBe('accepted');
@@ -151,8 +151,8 @@ const anyRequest: fc.Arbitrary<RequestedPolicy> = fc.record(
   { requiredKeys: [] },
 );
 
-describe('whatever is asked for', () => {
-  test('what is enforced is never looser, by the rule of the summary itself, for request and override alike', () => {
+describe('an effective policy', () => {
+  test('is never looser than the request or the override, by the rule of the policy summary', () => {
     let decidedCount = 0;
     fc.assert(
       fc.property(anyRequest, anyRequest, anyRequest, anyRequest, (settings, policy, step, overrides) => {
@@ -161,7 +161,7 @@ describe('whatever is asked for', () => {
         decidedCount++;
         const { effective, appliedOverrides, notes } = effectivePolicy(requested, overrides);
         expect([...loosened(requested, effective)]).toEqual([]);
-        // A dimension that an override leaves out is no request for the strictest.
+        // An override without a dimension does not request the strictest value.
         expect([...loosened({ ...effective, ...said(overrides) }, effective)]).toEqual([]);
         const summary = policySummary({
           requested,
@@ -179,7 +179,7 @@ describe('whatever is asked for', () => {
     expect(decidedCount).toBeGreaterThan(200);
   });
 
-  test('asking twice changes nothing', () => {
+  test('does not change when it is requested again', () => {
     fc.assert(
       fc.property(anyRequest, requested => {
         const { effective } = effectivePolicy(requested);

@@ -55,20 +55,20 @@ const found = (changes: Partial<Changes>, policy: Partial<EffectivePolicy> = {})
 describe('an agent breaks its policy', () => {
   test.each<[string, Partial<Changes>, Partial<EffectivePolicy>, string[]]>([
     [
-      'not at all with nothing',
+      'not if it changes nothing',
       {},
       { execution_posture: 'read_only', forbidden_operations: ['commit', 'push', 'delete', 'force', 'configure'] },
       [],
     ],
-    ['not with what is allowed', wrote('src/a.ts'), { allowed_paths: ['src'] }, []],
+    ['not in an allowed path', wrote('src/a.ts'), { allowed_paths: ['src'] }, []],
     [
-      'outside of what is allowed',
+      'outside the allowed paths',
       wrote('src/a.ts', 'srcs/a.ts', 'package.json'),
       { allowed_paths: ['src'] },
       ['forbidden_path srcs/a.ts', 'forbidden_path package.json'],
     ],
     [
-      'beside an allowed folder, with a name that looks like a path into it',
+      'next to an allowed folder, with a backslash in the name',
       wrote('src\\a.ts', 'src/b\\c.ts'),
       { allowed_paths: ['src'] },
       ['forbidden_path src\\a.ts'],
@@ -84,29 +84,29 @@ describe('an agent breaks its policy', () => {
         'forbidden_path docs/legal.md::$DATA',
       ],
     ],
-    ['with anything where nothing is', wrote('a'), { allowed_paths: [] }, ['forbidden_path a']],
-    ['with anything under read_only', wrote('a'), { execution_posture: 'read_only' }, ['forbidden_path a']],
+    ['with any change if no path is allowed', wrote('a'), { allowed_paths: [] }, ['forbidden_path a']],
+    ['with any change under read_only', wrote('a'), { execution_posture: 'read_only' }, ['forbidden_path a']],
     [
-      'in what is forbidden within the allowed',
+      'in a forbidden path inside an allowed one',
       wrote('src/gen/x', 'src/y'),
       { allowed_paths: ['src'], forbidden_paths: ['src/gen'] },
       ['forbidden_path src/gen/x'],
     ],
     [
-      'in another spelling of what is forbidden',
+      'in another spelling of a forbidden folder',
       wrote('SRC/Gen/x', 'caf\u0065\u0301/x'),
       { forbidden_paths: ['src/gen', 'caf\u00e9'] },
       ['forbidden_path SRC/Gen/x', 'forbidden_path caf\u0065\u0301/x'],
     ],
-    ['by another spelling of what is allowed', wrote('SRC/a'), { allowed_paths: ['src'] }, ['forbidden_path SRC/a']],
+    ['in another spelling of an allowed folder', wrote('SRC/a'), { allowed_paths: ['src'] }, ['forbidden_path SRC/a']],
     [
-      'in a file that is ignored',
+      'in an ignored file',
       { ignored: { files: 1, bytes: 1, paths: ['x.log'] } },
       { allowed_paths: ['src'] },
       ['forbidden_path x.log'],
     ],
     [
-      'in a repository within, a submodule, a FIFO',
+      'in a nested repository, a submodule or a FIFO',
       {
         nested: ['n'],
         submodules: [{ path: 's', from: null, to: null }],
@@ -116,57 +116,57 @@ describe('an agent breaks its policy', () => {
       ['forbidden_path n', 'forbidden_path s', 'forbidden_path f'],
     ],
     [
-      'by a commit',
+      'with a commit',
       { commits: { listed: [{ sha: OTHER, subject: 's' }], total: 1 }, ...ref('refs/heads/proctor/x') },
       { forbidden_operations: ['commit'] },
       ['forbidden_operation commit'],
     ],
     [
-      'by commits that cannot be read',
+      'with unreadable commits',
       ref('refs/heads/proctor/x'),
       { forbidden_operations: ['commit'] },
       ['forbidden_operation commit'],
     ],
-    ['not by a tag at base', ref('refs/tags/x', SHA), { forbidden_operations: ['commit', 'push'] }, []],
+    ['not with a tag at the base commit', ref('refs/tags/x', SHA), { forbidden_operations: ['commit', 'push'] }, []],
     [
-      'by what pushing leaves',
+      'with a remote-tracking ref',
       ref('refs/remotes/origin/x', SHA),
       { forbidden_operations: ['push'] },
       ['forbidden_operation push'],
     ],
     [
-      'by deleting a file',
+      'if it deletes a file',
       { changed: [{ path: 'a', change: 'delete', bytes: 0, mode: '100644' }] },
       { forbidden_operations: ['delete'] },
       ['forbidden_operation delete'],
     ],
-    ['by rewriting history', { rewritten: true }, { forbidden_operations: ['force'] }, ['forbidden_operation force']],
+    ['if it rewrites history', { rewritten: true }, { forbidden_operations: ['force'] }, ['forbidden_operation force']],
     [
-      'by settings and hooks, if those are forbidden',
+      'with git configuration and hooks, if they are forbidden',
       { gitConfigChanged: true, hooks: ['.git/hooks/x'] },
       { forbidden_operations: ['configure'] },
       ['forbidden_operation configure'],
     ],
     [
-      'by hooks as a path',
+      'with hooks in a forbidden path',
       { hooks: ['.git/hooks/x'] },
       { forbidden_paths: ['.git/hooks'], allowed_paths: ['src'] },
       ['forbidden_path .git/hooks/x'],
     ],
     [
-      'not by settings and hooks that nobody forbade',
+      'not with git configuration and hooks that are not forbidden',
       { gitConfigChanged: true, hooks: ['.git/hooks/x'] },
       { allowed_paths: ['src'] },
       [],
     ],
-    ['by a branch of the user', ref('refs/heads/main', OTHER, true), {}, ['protected_branch_violation']],
-    ['by deleting that branch', ref('refs/heads/main', null, true), {}, ['protected_branch_violation']],
-    ['not by an operation that leaves no trace', {}, { forbidden_operations: ['toString', 'dance'] }, []],
+    ['if it moves a protected branch', ref('refs/heads/main', OTHER, true), {}, ['protected_branch_violation']],
+    ['if it deletes a protected branch', ref('refs/heads/main', null, true), {}, ['protected_branch_violation']],
+    ['not with an unknown operation', {}, { forbidden_operations: ['toString', 'dance'] }, []],
   ])('%s', (_, changes, policy, classes) => {
     expect(found(changes, policy)).toEqual(classes);
   });
 
-  test('in very many places, which are counted', () => {
+  test('in 250 paths, of which 100 are listed', () => {
     const paths = Array.from({ length: 250 }, (_, index) => `f${index}`);
     const violations = violationsIn({ ...NOTHING, ...wrote(...paths) }, { ...EDIT, allowed_paths: [] });
     expect(violations).toHaveLength(101);

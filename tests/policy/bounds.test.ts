@@ -27,8 +27,8 @@ function refusal(requested: Requested, process: Offer | null = STRICT): string {
   return 'accepted';
 }
 
-describe('a run that asks for nothing', () => {
-  test('gets the sandbox, the network blocked, and every default', () => {
+describe('a run without requested limits', () => {
+  test('gets the sandbox, a blocked network and all defaults', () => {
     expect(effectiveBounds({}, [NONE, STRICT])).toEqual({
       sandbox: 'process',
       isolation: 'strict',
@@ -39,7 +39,7 @@ describe('a run that asks for nothing', () => {
     });
   });
 
-  test('on a machine that is not strict runs there, and is told why it is not', () => {
+  test('gets standard isolation with warnings if the machine cannot offer strict', () => {
     const { isolation, warnings } = effectiveBounds({}, [NONE, STANDARD]);
     expect(isolation).toBe('standard');
     expect(warnings).toEqual([
@@ -52,7 +52,7 @@ describe('a run that asks for nothing', () => {
 
 describe('a run without a sandbox', () => {
   test.each([{ sandbox: 'none' }, { isolation: 'none' }, { sandbox: 'none', isolation: 'none' }] as const)(
-    '%j claims nothing that nobody enforces',
+    '%j claims no limit that is not enforced',
     requested => {
       const effective = effectiveBounds(requested, [NONE, STRICT]);
       expect(effective).toMatchObject({ sandbox: 'none', isolation: 'none', network: 'open', timeoutMs: 60_000 });
@@ -60,72 +60,82 @@ describe('a run without a sandbox', () => {
     },
   );
 
-  test('needs none to be usable', () => {
+  test('works even if the sandbox is unusable', () => {
     expect(effectiveBounds({ sandbox: 'none' }, [NONE, UNUSABLE]).sandbox).toBe('none');
   });
 
-  test('keeps the clocks, which need none', () => {
+  test('keeps the time limits, which need no sandbox', () => {
     expect(effectiveBounds({ sandbox: 'none', timeoutMs: 5_000, idleMs: 500 }, [NONE])).toMatchObject({
       timeoutMs: 5_000,
       idleMs: 500,
     });
   });
 
-  test('may have a profile that asks for no block of the network', () => {
+  test('accepts a profile that allows the network', () => {
     const open = { ...dev, name: 'lab', allow_network: true };
     expect(effectiveBounds({ sandbox: 'none', profile: open }, [NONE]).network).toBe('open');
   });
 });
 
-describe('what cannot be enforced', () => {
-  const BARE = 'not_enforceable: Without a sandbox, nobody can enforce';
+describe('a limit that cannot be enforced', () => {
+  const BARE = (what: string): string => `not_enforceable: Proctor cannot enforce ${what} without a sandbox.`;
   const rows: [string, Requested, Offer | null, string][] = [
-    ['isolation "strict" bare', { sandbox: 'none', isolation: 'strict' }, STRICT, `${BARE} isolation "strict".`],
-    ['isolation "standard" bare', { sandbox: 'none', isolation: 'standard' }, STRICT, `${BARE} isolation "standard".`],
-    ['the profile strict bare', { sandbox: 'none', profile: strict }, STRICT, `${BARE} isolation "strict".`],
     [
-      'a profile that blocks the network bare',
+      'isolation "strict" without a sandbox',
+      { sandbox: 'none', isolation: 'strict' },
+      STRICT,
+      BARE('isolation "strict"'),
+    ],
+    [
+      'isolation "standard" without a sandbox',
+      { sandbox: 'none', isolation: 'standard' },
+      STRICT,
+      BARE('isolation "standard"'),
+    ],
+    ['the profile strict without a sandbox', { sandbox: 'none', profile: strict }, STRICT, BARE('isolation "strict"')],
+    [
+      'a profile that blocks the network, without a sandbox',
       { sandbox: 'none', profile: usual },
       STRICT,
-      `${BARE} a blocked network, which the profile default asks for.`,
+      BARE('a blocked network, which profile default requires'),
     ],
-    ['memory bare', { sandbox: 'none', memoryBytes: 1024 ** 3 }, STRICT, `${BARE} a limit on memory.`],
-    ['processes bare', { sandbox: 'none', pids: 10 }, STRICT, `${BARE} a limit on processes.`],
-    ['processor time bare', { isolation: 'none', cpuSeconds: 10 }, STRICT, `${BARE} a limit on processor time.`],
-    ['a share of the processors bare', { sandbox: 'none', cpus: 1 }, STRICT, `${BARE} a share of the processors.`],
+    ['memory without a sandbox', { sandbox: 'none', memoryBytes: 1024 ** 3 }, STRICT, BARE('a limit on memory')],
+    ['processes without a sandbox', { sandbox: 'none', pids: 10 }, STRICT, BARE('a limit on processes')],
+    ['CPU time without a sandbox', { isolation: 'none', cpuSeconds: 10 }, STRICT, BARE('a limit on CPU time')],
+    ['a CPU share without a sandbox', { sandbox: 'none', cpus: 1 }, STRICT, BARE('a CPU share')],
     [
-      'a share of the processors without control groups',
+      'a CPU share without control groups',
       { cpus: 0.5 },
       STANDARD,
-      'not_enforceable: A share of the processors cannot be enforced here: --cpus needs control groups with a cpu controller. Leave it out, or see proctor doctor.',
+      'not_enforceable: Cannot enforce --cpus here: it requires control groups with a cpu controller. Remove it, or run proctor doctor.',
     ],
     [
-      'strict isolation where something is lacking',
+      'strict isolation on a standard machine',
       { isolation: 'strict' },
       STANDARD,
-      'not_enforceable: Strict isolation cannot be enforced here: there are no limits on memory and no filters. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more.',
+      'not_enforceable: Cannot enforce strict isolation here: there are no limits on memory and no filters. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict.',
     ],
     [
-      'the profile strict where something is lacking',
+      'the profile strict on a standard machine',
       { profile: strict },
       STANDARD,
-      'not_enforceable: Strict isolation cannot be enforced here: there are no limits on memory and no filters. Without --isolation strict and --profile strict the run is standard; proctor doctor says what to do for more.',
+      'not_enforceable: Cannot enforce strict isolation here: there are no limits on memory and no filters. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict.',
     ],
     [
-      'a sandbox and no isolation',
+      'a sandbox with isolation "none"',
       { sandbox: 'process', isolation: 'none' },
       STRICT,
-      'usage: Isolation "none" means no sandbox: leave out --sandbox process, or --isolation none.',
+      'usage: Isolation "none" means no sandbox. Remove --sandbox process or --isolation none.',
     ],
-    ['a sandbox that is not offered', { sandbox: 'process' }, null, 'no_sandbox: There is no sandbox "process".'],
+    ['a sandbox that is not offered', { sandbox: 'process' }, null, 'no_sandbox: Unknown sandbox "process".'],
     [
       'a sandbox that is not installed',
       {},
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap. --sandbox none runs without one, and then nothing is isolated.',
+      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap. Use --sandbox none to run without isolation.',
     ],
     [
-      'a sandbox that is not installed and was asked for',
+      'a requested sandbox that is not installed',
       { sandbox: 'process' },
       UNUSABLE,
       'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
@@ -137,99 +147,102 @@ describe('what cannot be enforced', () => {
       'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
     ],
   ];
-  test.each(rows)('is refused in a sentence that names it: %s', (_, requested, offer, sentence) => {
+  test.each(rows)('is refused by name: %s', (_, requested, offer, sentence) => {
     expect(refusal(requested, offer)).toBe(sentence);
   });
 
-  test('does not refuse what is enough: standard isolation where strict is offered', () => {
+  test('is not refused if the machine offers more than requested', () => {
     expect(effectiveBounds({ isolation: 'standard' }, [NONE, STRICT]).isolation).toBe('strict');
     expect(refusal({ profile: strict })).toBe('accepted');
     expect(refusal({ profile: usual }, STANDARD)).toBe('accepted');
   });
 });
 
-describe('a share of the processors', () => {
-  test('is given where control groups divide them', () => {
+describe('a CPU share', () => {
+  test('is enforced if control groups support it', () => {
     expect(effectiveBounds({ cpus: 0.5 }, [NONE, STRICT]).cpus).toBe(0.5);
   });
 
-  test.each([0, 0.009, -1, 1_025, Number.NaN])('of %s is out of bounds', cpus => {
-    expect(refusal({ cpus })).toBe('out_of_bounds: The share of processors must be from 0.01 to 1024.');
+  test.each([0, 0.009, -1, 1_025, Number.NaN])('of %s is out of range', cpus => {
+    expect(refusal({ cpus })).toBe('out_of_bounds: The CPU share must be 0.01 to 1024.');
   });
 });
 
 describe('a limit', () => {
   const rows: [keyof Requested, number, number, string][] = [
-    ['timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'],
-    ['idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'],
-    ['memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory must be from 16m to 1024g.'],
-    ['cpuSeconds', 1, 86_400, 'The processor time must be from 1 second to a day.'],
-    ['pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'],
-    ['outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'],
-    ['outputBytesMax', 1_024, 1024 ** 3, 'The output must be bounded between 1k and 1g.'],
+    ['timeoutMs', 1_000, 600_000, 'The timeout must be 1 second to 10 minutes.'],
+    ['idleMs', 100, 600_000, 'The idle timeout must be 100 milliseconds to 10 minutes.'],
+    ['memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be 16m to 1024g.'],
+    ['cpuSeconds', 1, 86_400, 'The CPU time must be 1 second to 1 day.'],
+    ['pids', 1, 100_000, 'The number of processes must be 1 to 100,000.'],
+    ['outputFilesMax', 1, 10_000, 'The number of output files must be 1 to 10,000.'],
+    ['outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be 1k to 1g.'],
   ];
-  test.each(rows)('%s is taken from %d to %d, whole, and else refused', (key, minimum, maximum, sentence) => {
-    for (const value of [minimum, maximum]) {
-      expect(effectiveBounds({ [key]: value }, [NONE, STRICT])).toHaveProperty(key, value);
-    }
-    const outside = [minimum - 1, maximum + 1, minimum + 0.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY];
-    for (const value of outside) expect(refusal({ [key]: value }), String(value)).toBe(`out_of_bounds: ${sentence}`);
-  });
+  test.each(rows)(
+    '%s accepts whole numbers from %d to %d and rejects everything else',
+    (key, minimum, maximum, sentence) => {
+      for (const value of [minimum, maximum]) {
+        expect(effectiveBounds({ [key]: value }, [NONE, STRICT])).toHaveProperty(key, value);
+      }
+      const outside = [minimum - 1, maximum + 1, minimum + 0.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY];
+      for (const value of outside) expect(refusal({ [key]: value }), String(value)).toBe(`out_of_bounds: ${sentence}`);
+    },
+  );
 
-  test('that is out of bounds is refused before anything is said of the machine', () => {
+  test('that is out of range is refused before the machine is checked', () => {
     expect(refusal({ timeoutMs: 1 }, UNUSABLE)).toContain('out_of_bounds');
   });
 });
 
 describe('a profile', () => {
-  const UNBOUND = 'profile strict: its allowed commands and write roots do not bind scripts';
+  const UNUSED = 'profile strict: its allowed commands and write roots do not apply to scripts';
 
-  test('gives its own limits to a run that asks for none', () => {
+  test('sets the limits of a run that requests none', () => {
     expect(effectiveBounds({ profile: strict }, [NONE, STRICT])).toMatchObject({
       timeoutMs: 30_000,
       outputFilesMax: 200,
       outputBytesMax: 10_485_760,
       network: 'blocked',
-      warnings: [UNBOUND],
+      warnings: [UNUSED],
     });
   });
 
-  test('lets a run ask for less', () => {
+  test('lets a run request less', () => {
     const asked = { timeoutMs: 1_000, outputFilesMax: 1, outputBytesMax: 2_048 };
     expect(effectiveBounds({ profile: usual, ...asked }, [NONE, STRICT])).toMatchObject({
       ...asked,
-      warnings: ['profile default: its allowed commands and write roots do not bind scripts'],
+      warnings: ['profile default: its allowed commands and write roots do not apply to scripts'],
     });
   });
 
-  test('gives less than was asked for, and says so of each', () => {
+  test('reduces requested limits and warns about each', () => {
     const asked = { timeoutMs: 600_000, outputFilesMax: 10_000, outputBytesMax: 1024 ** 3 };
     const effective = effectiveBounds({ profile: dev, ...asked }, [NONE, STRICT]);
     expect(effective).toMatchObject({ timeoutMs: 300_000, outputFilesMax: 1_000, outputBytesMax: 104_857_600 });
     expect(effective.warnings).toEqual([
-      'output bytes: 1073741824 asked for, the profile dev allows 104857600',
-      'output files: 10000 asked for, the profile dev allows 1000',
-      'timeout: 600000 asked for, the profile dev allows 300000',
+      'output bytes: requested 1073741824, but profile dev allows 104857600',
+      'output files: requested 10000, but profile dev allows 1000',
+      'timeout: requested 600000, but profile dev allows 300000',
     ]);
   });
 
-  test('says of its commands and write roots that they do not bind, and says nothing where it has none', () => {
+  test('warns that its commands and write roots do not apply to scripts, if it has any', () => {
     const warningsOf = (profile: typeof dev): readonly string[] =>
       effectiveBounds({ profile }, [NONE, STRICT]).warnings;
     const bare = { ...strict, name: 'own', allowed_commands: [], allowed_write_roots: [] };
-    const said = ['profile own: its allowed commands and write roots do not bind scripts'];
+    const said = ['profile own: its allowed commands and write roots do not apply to scripts'];
     expect(warningsOf(bare)).toEqual([]);
     expect(warningsOf({ ...bare, allowed_commands: ['ls'] })).toEqual(said);
     expect(warningsOf({ ...bare, allowed_write_roots: ['out'] })).toEqual(said);
   });
 
-  test('opens the network only where it says so', () => {
+  test('opens the network only if it allows it', () => {
     expect(effectiveBounds({ profile: dev }, [NONE, STRICT]).network).toBe('blocked');
     const lab = { ...dev, name: 'lab', allow_network: true };
     expect(effectiveBounds({ profile: lab }, [NONE, STRICT]).network).toBe('open');
   });
 
-  test('and a request together are never looser than either', () => {
+  test('never combines with a request to a looser limit', () => {
     const within = (minimum: number, maximum: number) => fc.integer({ min: minimum, max: maximum });
     fc.assert(
       fc.property(

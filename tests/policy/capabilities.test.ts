@@ -26,103 +26,103 @@ function answer(policy: AgentPolicy, enforcers: Enforcers, limits = {}): readonl
   }
 }
 
-describe('who enforces a policy', () => {
-  test('is said for every dimension', () => {
+describe('the enforcement of a policy', () => {
+  test('is stated for every dimension', () => {
     expect(answer({ ...edit, name: 'mine', allowed_paths: ['src'] }, CLAUDE, { maxTurns: 3, maxCostUsd: 1 })).toEqual([
-      'execution_posture: the sandbox, in which nothing but the work tree and a home of its own can be written',
-      'network_posture: the sandbox, which has no network but a door to the API of the model',
-      'approval_posture: claude itself, which is denied what it would ask for',
-      'allowed_paths: the diff of the work tree afterwards, in which any other path is a violation',
-      'forbidden_operations: push by the sandbox, from which no remote can be reached; force by the state of the repository afterwards',
-      'max_turns: claude itself, at most 3',
-      'max_cost_usd: claude itself, by its own estimate; the door counts no cost, because it was given no prices',
+      'execution_posture: the sandbox allows writes only to the work tree and a private home',
+      'network_posture: the sandbox has no network except the model proxy',
+      'approval_posture: claude enforces it: its prompts are denied',
+      'allowed_paths: Proctor checks the diff afterwards: a change to any other path is a violation',
+      'forbidden_operations: the sandbox cannot reach a remote (push); Proctor checks the repository afterwards (force)',
+      'max_turns: claude enforces it, at most 3',
+      'max_cost_usd: claude enforces it by its own estimate; the model proxy counts no cost, because there is no price file',
     ]);
   });
 
   test.each(['fail_on_prompt', 'deny_interactive', 'bounded_auto_approve'] as const)(
-    'is never an agent whose own sandbox is off: %s',
+    'never relies on an agent whose built-in sandbox is off: %s',
     approval_posture => {
       const off = { ...CODEX, isUnconfined: true };
       for (const policy of [readOnly, edit, open]) {
         const notes = answer({ ...policy, approval_posture }, off, { maxTurns: 3 });
-        expect(notes).toContain('max_turns: proctor, which counts them in the stream of codex, at most 3');
-        expect(notes).toEqual(expect.not.arrayContaining([expect.stringContaining('codex itself')]));
+        expect(notes).toContain('max_turns: Proctor counts turns in the stream of codex, at most 3');
+        expect(notes).toEqual(expect.not.arrayContaining([expect.stringContaining('codex enforces')]));
       }
     },
   );
 
-  test('may be an agent whose own sandbox works', () => {
+  test('may rely on an agent whose built-in sandbox works', () => {
     expect(answer(readOnly, CODEX)).toEqual(
       expect.arrayContaining([
-        'execution_posture: the sandbox, in which the work tree is read-only; codex itself',
-        'network_posture: the sandbox, which has no network but a door to the API of the model; codex itself, for its tools',
+        'execution_posture: the sandbox makes the work tree read-only; codex enforces it too',
+        'network_posture: the sandbox has no network except the model proxy; codex enforces it for its tools',
       ]),
     );
   });
 
-  test.each(Object.entries(builtInPolicies))('somebody does for %s, whichever agent', (_, policy) => {
+  test.each(Object.entries(builtInPolicies))('is possible for %s with every agent', (_, policy) => {
     expect(answer(policy, CLAUDE)).toBeInstanceOf(Array);
     expect(answer(policy, CODEX)).toBeInstanceOf(Array);
   });
 
   const refused: [string, string | readonly string[], string][] = [
     [
-      'a cost that nobody counts',
+      'a cost limit without a counter',
       answer(edit, CODEX, { maxCostUsd: 1 }),
-      'codex has no limit on cost and does not tell what it costs, so max_cost_usd cannot be enforced without prices. Give a price file with --prices.',
+      'Cannot enforce max_cost_usd: codex neither limits nor reports its cost. Pass a price file with --prices.',
     ],
     [
-      'turns that nobody counts',
+      'a turn limit without a counter',
       answer(edit, without('turn_limit'), { maxTurns: 1 }),
-      'claude has no limit on turns and does not tell how many it took, so max_turns cannot be enforced.',
+      'Cannot enforce max_turns: claude neither limits nor reports its turns.',
     ],
     [
-      'writing by an agent that cannot',
+      'workspace_write for an agent that cannot write',
       answer(edit, without('workspace_write')),
-      'claude has no way to write to its work tree, which workspace_write asks for.',
+      'claude cannot write to its work tree, which workspace_write requires.',
     ],
     [
-      'silence of an agent that asks',
+      'deny_interactive for an agent that always asks',
       answer(edit, without('prompt_suppression')),
-      'claude has no way to run without asking, which deny_interactive asks for.',
+      'claude cannot run without prompts, which deny_interactive requires.',
     ],
     [
-      'an end at a denial that nobody sees',
+      'fail_on_prompt without an event stream',
       answer({ name: 'mine', extends: 'edit', approval_posture: 'fail_on_prompt' }, without('structured_event_stream')),
-      'claude has no stream of events in which a denial is seen, which fail_on_prompt asks for.',
+      'claude has no event stream that shows denials, which fail_on_prompt requires.',
     ],
     [
-      'a push over an open network',
+      'a ban on push with an open network',
       answer({ ...open, forbidden_operations: ['push'] }, CLAUDE),
-      'The sandbox has no way to tell a push from another connection, so that push can be forbidden only where network_posture is deny.',
+      'The sandbox cannot distinguish a push from other connections. To forbid push, set network_posture to deny.',
     ],
     [
-      'reading only, without a sandbox',
+      'read_only without a sandbox',
       answer(readOnly, BARE),
-      'Without a sandbox, nobody can enforce that the work tree is only read, which the policy asks for.',
+      'Proctor cannot enforce a read-only work tree without a sandbox, but the policy requires it.',
     ],
     [
-      'a closed network, without a sandbox',
+      'a closed network without a sandbox',
       answer(edit, BARE),
-      'Without a sandbox, nobody can enforce that the network is closed, which the policy asks for.',
+      'Proctor cannot enforce a closed network without a sandbox, but the policy requires it.',
     ],
     [
-      'approval within bounds, without any',
+      'bounded_auto_approve without a sandbox',
       answer(open, BARE),
-      'Without a sandbox, nobody can enforce the bounds within which everything is approved, which the policy asks for.',
+      'Proctor cannot enforce the limits of bounded_auto_approve without a sandbox, but the policy requires it.',
     ],
     [
-      'paths, without a sandbox',
+      'path restrictions without a sandbox',
       answer({ ...open, approval_posture: 'deny_interactive', forbidden_paths: ['a'] }, BARE),
-      'Without a sandbox, nobody can enforce which paths are changed, which the policy asks for.',
+      'Proctor cannot enforce path restrictions without a sandbox, but the policy requires it.',
     ],
     [
-      'operations, without a sandbox',
+      'forbidden operations without a sandbox',
       answer({ ...open, approval_posture: 'deny_interactive', forbidden_operations: ['commit', 'force'] }, BARE),
-      'Without a sandbox, nobody can enforce that an agent does not commit, force, which the policy asks for.',
+      'Proctor cannot enforce a ban on commit, force without a sandbox, but the policy requires it.',
     ],
   ];
-  test.each(refused)('%s is refused by name', (_, said, sentence) => {
+  test.each(refused)('refuses %s', (_, said, sentence) => {
     expect(said).toBe(`not_enforceable: ${sentence}`);
   });
 });

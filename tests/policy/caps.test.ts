@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Caps, capsFrom, DEFAULT_CAPS, ends } from '../../src/policy/caps.ts';
 
 describe('caps', () => {
-  test('are the usual ones where nothing is said', () => {
+  test('default to the standard values', () => {
     expect(capsFrom({})).toEqual(DEFAULT_CAPS);
     expect(capsFrom({ htmlBytes: 10 })).toEqual({ ...DEFAULT_CAPS, htmlBytes: 10 });
   });
@@ -16,13 +16,13 @@ describe('caps', () => {
     ['summaryBytes', 100.5],
     ['stdoutBytes', '200000'],
     ['stdoutBytes', null],
-  ])('of %s %s are refused in a sentence', (name, value) => {
+  ])('reject %s = %s', (name, value) => {
     expect(() => capsFrom({ [name]: value })).toThrow(
       new RegExp(`^The cap ${name} \\(kept_\\w+_bytes\\) must be a whole number from [\\d,]+ to [\\d,]+\\.$`),
     );
   });
 
-  test('leave three quarters to the beginning, and lose no byte', () => {
+  test('keep three quarters from the start and lose no byte', () => {
     for (const bytes of [1_000, 1_001, 1_002, 1_003, 200_000]) {
       const { headBytes, tailBytes } = ends(bytes);
       expect(headBytes + tailBytes).toBe(bytes);

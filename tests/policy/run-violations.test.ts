@@ -32,53 +32,58 @@ function found(facts: Partial<RunFacts>, policy: Partial<EffectivePolicy> = {}):
 const ofPath = (path: string): Partial<RunFacts> => ({ denials: [denial({ path, fromOutput: true })] });
 const words: Partial<RunFacts> = { denials: [denial({ isNetwork: true, fromOutput: true })] };
 
-describe('what was seen of an agent while it ran', () => {
+describe('a violation during the run of an agent', () => {
   test.each<[string, Partial<RunFacts>, Partial<EffectivePolicy>, string[]]>([
     ['a denial', { denials: [denial({})] }, {}, ['native_policy_block agent Bash']],
     ['a path outside', ofPath('/etc/motd'), {}, ['native_policy_block agent Bash']],
     ['a forbidden path', ofPath('/work/docs/legal/a.md'), {}, ['forbidden_path agent docs/legal/a.md']],
     ['a forbidden path, relative', ofPath('./docs/legal'), {}, ['forbidden_path agent docs/legal']],
-    ['a path that climbs out', ofPath('docs/legal/../../x'), {}, ['native_policy_block agent Bash']],
-    ['a path that no document may hold', ofPath('docs/legal/\n'), {}, ['native_policy_block agent Bash']],
-    ['a setting of git', ofPath('.git/config'), {}, ['forbidden_operation agent configure']],
-    ['a ref of git', ofPath('/work/.git/refs/heads/x.lock'), {}, ['forbidden_operation agent commit']],
-    ['a setting that may be', ofPath('.git/config'), { forbidden_operations: [] }, ['native_policy_block agent Bash']],
-    ['attempts that the kernel counted', { networkAttempts: 2 }, {}, ['network_violation sandbox ']],
-    ['none that the kernel counted', { networkAttempts: 0 }, {}, []],
-    ['words, and no attempt', { ...words, networkAttempts: 0 }, {}, []],
-    ['words, where the kernel does not tell', words, {}, ['network_violation agent Bash']],
+    ['a path with ..', ofPath('docs/legal/../../x'), {}, ['native_policy_block agent Bash']],
+    ['a path with a control character', ofPath('docs/legal/\n'), {}, ['native_policy_block agent Bash']],
+    ['the git configuration', ofPath('.git/config'), {}, ['forbidden_operation agent configure']],
+    ['a git ref', ofPath('/work/.git/refs/heads/x.lock'), {}, ['forbidden_operation agent commit']],
     [
-      'words that ended the run',
+      'a git configuration that is not forbidden',
+      ofPath('.git/config'),
+      { forbidden_operations: [] },
+      ['native_policy_block agent Bash'],
+    ],
+    ['network attempts that the kernel counted', { networkAttempts: 2 }, {}, ['network_violation sandbox ']],
+    ['no network attempts', { networkAttempts: 0 }, {}, []],
+    ['a network error in the output, without an attempt', { ...words, networkAttempts: 0 }, {}, []],
+    ['a network error in the output, if the kernel does not count', words, {}, ['network_violation agent Bash']],
+    [
+      'a network error in the output that ended the run',
       { ...words, networkAttempts: 0 },
       { approval_posture: 'fail_on_prompt' },
       ['network_violation agent Bash hard'],
     ],
     [
-      'attempts, where the first denial ends the run',
+      'network attempts, if the first denial ends the run',
       { networkAttempts: 1 },
       { approval_posture: 'fail_on_prompt' },
       ['network_violation sandbox  hard'],
     ],
     [
-      'a tool that was denied the network',
+      'a tool call that was denied the network',
       { denials: [denial({ tool: 'WebFetch', isNetwork: true })], networkAttempts: 0 },
       {},
       ['network_violation agent WebFetch'],
     ],
     [
-      'a question in the stream, and the door heard it, too',
+      'a question in the stream and at the model proxy',
       { denials: [denial({ tool: 'AskUserQuestion', isQuestion: true })], question: { message: 'x', source: 'door' } },
       {},
       ['interactive_prompt_violation door AskUserQuestion hard'],
     ],
     [
-      'a question at the door alone',
+      'a question at the model proxy only',
       { question: { message: 'x', source: 'door' } },
       {},
       ['interactive_prompt_violation door  hard'],
     ],
     [
-      'a question in the stream of a run that was interrupted',
+      'a question in the stream of an interrupted run',
       { denials: [denial({ tool: 'AskUserQuestion', isQuestion: true })] },
       {},
       ['interactive_prompt_violation agent AskUserQuestion hard'],
@@ -86,7 +91,7 @@ describe('what was seen of an agent while it ran', () => {
   ])('%s', (_, facts, policy, violations) => expect(found(facts, policy)).toEqual(violations));
 });
 
-test('an agent may not write outside of its folders, to a forbidden path, or anywhere where it only reads', () => {
+test('an agent must not write outside its folders, to a forbidden path, or anywhere under read_only', () => {
   const isGuarded = guardOf(POLICY);
   expect(['/etc/motd', '/work/docs/legal/a', 'docs/legal', '/agent/x'].map(isGuarded)).toEqual([
     true,

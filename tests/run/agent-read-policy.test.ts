@@ -42,8 +42,8 @@ describe('an agent policy', () => {
   test('says everything that is wrong with it, each with its line', () => {
     expect(() => read('name: mine\nextends: edit\nnetwork: allow\nlimits:\n  timeout: 5m\n')).toThrow(
       `The agent policy is not valid:
-  line 3: network is a key that this format does not know.
-  line 5: limits.timeout is a key that this format does not know.`,
+  line 3: network is an unknown key.
+  line 5: limits.timeout is an unknown key.`,
     );
     expect(() => read('name: mine\nallowed_paths:\n  - src\n  - ../up\n')).toThrow(
       `The agent policy is not valid:

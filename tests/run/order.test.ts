@@ -199,7 +199,7 @@ describe('an input', () => {
       'of a name that turns the line around',
       at => writeFileSync(at('\u202evsc'), ''),
       ['\u202evsc'],
-      'The name of the input \\u{202e}vsc holds an invisible or reordering character.',
+      'The name of the input \\u{202e}vsc contains an invisible or bidirectional control character.',
     ],
     [
       'of a name with a backslash',

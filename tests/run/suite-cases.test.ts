@@ -139,7 +139,7 @@ describe('a slip is told with its line', () => {
     ['csv', 'id,title,expected\na,"two\nlines",\nb,"two\nlines","{""must_inclde"":3}"\n', 5],
   ])('a key that nobody knows, in %s', (ending, text, line) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      `line ${line}: cases[1].expected.must_inclde is a key that this format does not know`,
+      `line ${line}: cases[1].expected.must_inclde is an unknown key`,
     ]);
   });
 
@@ -163,8 +163,8 @@ describe('a slip is told with its line', () => {
       `line ${lines[0]}: cases[0].id must be a case id: up to 100 letters, digits, ".", "_" or "-", starting with a letter or digit`,
       `line ${lines[1]}: cases[1].id is a reserved name`,
       `line ${lines[2]}: cases[2].id is missing`,
-      `line ${lines[3]}: cases[3].id must be a string, is a boolean`,
-      `line ${lines[3]}: cases[3].title must be a string, is a number`,
+      `line ${lines[3]}: cases[3].id must be a string, but is a boolean`,
+      `line ${lines[3]}: cases[3].title must be a string, but is a number`,
     ]);
   });
 
@@ -253,9 +253,9 @@ describe('what is around the cases is doubted, too', () => {
     ['yaml', 'suite: 3\nsute: x\ncases: {}', [1, 2, 3]],
   ])('the keys of the object, in %s', (ending, text, [suite, sute, list]) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      `line ${suite}: suite must be a string, is a number`,
-      `line ${sute}: sute is a key that this format does not know`,
-      `line ${list}: cases must be a list, is an object`,
+      `line ${suite}: suite must be a string, but is a number`,
+      `line ${sute}: sute is an unknown key`,
+      `line ${list}: cases must be a list, but is an object`,
     ]);
   });
 
@@ -290,7 +290,7 @@ describe('what is around the cases is doubted, too', () => {
       'line 3: cases[1].expected.contains stands in the column expected, too',
       'line 4: cases[2].input.context cannot be read: The key "a" stands twice in one object (byte 8)',
       'line 5: cases[3] has 3 cells, and the header has 5',
-      'line 6: cases[4].metadata must be an object, is a list',
+      'line 6: cases[4].metadata must be an object, but is a list',
     ]);
   });
 
@@ -310,7 +310,7 @@ describe('what is around the cases is doubted, too', () => {
       'line 2: This is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
     ['cases.yaml', '- id: a\n- {id: b, [x]: y}', 'line 2: A key stands here that is not a text'],
-    ['cases.yaml', '- &x {id: a}\n- <<: *x\n  id: b', 'line 2: cases[1]["<<"] is a key that this format does not know'],
+    ['cases.yaml', '- &x {id: a}\n- <<: *x\n  id: b', 'line 2: cases[1]["<<"] is an unknown key'],
     ['cases.yaml', '- id: a\n---\n- id: b', 'line 2: A second document begins here; there may be one only'],
     ['cases.yaml', '- id: a\n- id: !who b', 'line 2: A tag stands here; tags are not read'],
     [

@@ -1,31 +1,32 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
+import { limitShapes } from '../profile/shape.ts';
 import { sortedAndUnique } from '../lists.ts';
-import { must, rulesFor, should } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor, should } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, wordyText } from '../shape.ts';
 import { bundleIdOf } from './ids.ts';
-import { acceptCheck, limitShapes } from './parts.ts';
+import { acceptCheck } from './parts.ts';
 
 const shape = record({
   schema_version: z.literal('bundle.v1'),
   bundle_id: matching(/^bundle_[a-f0-9]{16}$/, 'bundle_ and 16 hexadecimal digits'),
-  /** The effective intent that it was made of. */
+  /** The hash of the effective intent. */
   intent_sha256: contentHashText(),
   status: z.enum(['complete', 'incomplete']),
-  /** What is put in place before anything runs; the contents stand in the intent. */
+  /** Files to create before the first command. The intent has their contents. */
   files: z.array(record({ path: filledText(), sha256: contentHashText(), size_bytes: count() })),
-  /** What is run, one after the other, each if the one before it ended well. */
+  /** Run in order; the first failure ends the run. */
   commands: z.array(record({ argv: z.array(z.string()).check(z.minLength(1)) })),
   outputs: z.array(filledText()),
   accept: z.array(acceptCheck),
   limits: record(limitShapes),
   network: z.boolean(),
   write_roots: z.array(filledText()),
-  /** What must be answered before it is complete. */
+  /** The questions that must be answered before the bundle is complete. */
   questions: z.array(
     record({
       id: matching(/^q_[a-f0-9]{16}$/, 'q_ and 16 hexadecimal digits'),
-      /** What an answer is filed under. */
+      /** The key of the answer in an answers file. */
       key: filledText(),
       text: wordyText(),
     }),
@@ -40,32 +41,32 @@ const rules = [
   rule({
     id: 'BU1',
     title: 'Bundle Version Known',
-    why: 'A reader must know by which rules a bundle was written.',
-    asks: ['schema_version is "bundle.v1"', 'should (must, when strict): no key is unknown'],
+    why: 'The version tells a reader which rules apply to a bundle.',
+    asks: ['schema_version is "bundle.v1"', NO_UNKNOWN_KEYS],
     fields: ['schema_version'],
     breach: bundle => named({ ...bundle, schema_version: 'bundle.v9' as never }),
   }),
   rule({
     id: 'BU2',
     title: 'Bundle Named By Content',
-    why: 'A bundle that is named by what is in it cannot be changed and keep its name.',
+    why: 'If the id is a hash of the content, any change to a bundle changes its id.',
     asks: [
-      'bundle_id is bundle_ and the first 16 digits of the content hash of everything else in it',
-      'intent_sha256 is sha256: and 64 hexadecimal digits',
+      'bundle_id is bundle_ and the first 16 digits of the content hash of all other keys',
+      'intent_sha256 is sha256: and 64 lower-case hexadecimal digits',
     ],
     fields: ['bundle_id', 'intent_sha256'],
     *check(bundle) {
-      if (bundle.bundle_id !== bundleIdOf(bundle)) yield must('bundle_id', 'is not that of this content');
+      if (bundle.bundle_id !== bundleIdOf(bundle)) yield must('bundle_id', 'does not match the content');
     },
     breach: bundle => ({ ...bundle, bundle_id: 'bundle_0000000000000000' }),
   }),
   rule({
     id: 'BU3',
     title: 'Plan Stated',
-    why: 'Exactly what would be done, in one order only, so that equal plans are equal bytes.',
+    why: 'A bundle states exactly what will run, in a fixed order, so that equal plans have equal bytes.',
     asks: [
-      'files, commands, outputs, accept, limits, network and write_roots are there, each with its form',
-      'files and outputs are sorted by path by UTF-16 code unit',
+      'files, commands, outputs, accept, limits, network and write_roots are present and well-formed',
+      'files and outputs are sorted by path, by UTF-16 code unit',
     ],
     fields: ['files', 'commands', 'outputs', 'accept', 'limits', 'network', 'write_roots'],
     *check({ files, outputs }) {
@@ -80,9 +81,9 @@ const rules = [
   rule({
     id: 'BU4',
     title: 'Open Questions Mean Incomplete',
-    why: 'A plan with a question in it is not one that can be carried out.',
+    why: 'A plan with an open question cannot be executed.',
     asks: [
-      'status is complete exactly where questions is empty',
+      'status is complete if and only if questions is empty',
       'each question has id, key and text',
       'should: a complete plan has a file, a command or an output',
     ],
@@ -90,7 +91,7 @@ const rules = [
     reads: ['files', 'commands', 'outputs'],
     *check({ status, questions, files, commands, outputs }) {
       if (status === 'complete' && files.length + commands.length + outputs.length === 0)
-        yield should('status', 'is complete, and nothing is done or made');
+        yield should('status', 'is complete, but the plan has no file, command or output');
       if ((status === 'complete') !== (questions.length === 0))
         yield must('status', `must be ${questions.length === 0 ? 'complete' : 'incomplete'}`);
     },
@@ -125,16 +126,16 @@ const example = named({
 export const bundle: Contract = {
   name: 'bundle',
   title: 'Bundle',
-  tells: 'Exactly what would be done for an intent, or was, and what is still to be asked.',
-  source: 'Intents of Proctor',
+  tells: 'The exact plan for an intent: files, commands, outputs and checks, and any open questions.',
+  source: 'Proctor intents',
   version: { field: 'schema_version', value: 'bundle.v1' },
   fileNames: ['bundle.json'],
   shape,
   rules,
   unknownKeys: 'BU1',
   programText: ['files', 'commands', 'outputs', 'accept', 'questions'],
-  beyond: ['whether the intent whose hash is named is the one that it was made of, unless it lies beside it'],
-  // Of every file in the intent it has the hash, which may be longer than the file.
+  beyond: ['whether it was made from the intent whose hash it names, unless that intent is next to it'],
+  // It has a hash for every file, which can be longer than the file.
   bytesMax: 32 * MIB,
   example,
 };

@@ -1,6 +1,7 @@
 import { nameKey } from '../../base/path.ts';
+import { PATH_DEPTH_MAX } from './parts.ts';
 
-/** The first path that some file system takes for an earlier one, or for a folder of it, though it is written otherwise. */
+/** The first path that some file system cannot distinguish from an earlier path, or from one of its folders. */
 export function firstCollision(
   paths: readonly string[],
 ): { readonly index: number; readonly earlier: number } | undefined {
@@ -16,10 +17,8 @@ export function firstCollision(
   return undefined;
 }
 
-/** `a`, `a/b` and `a/b/c` for `a/b/c`; of a path that is deeper than any run allows, the first ones. */
+/** `a`, `a/b` and `a/b/c` for `a/b/c`. Stops at the depth that runs allow. */
 function namesAlong(path: string): string[] {
-  const names = path.split('/', DEPTH_MAX).filter(name => name !== '');
+  const names = path.split('/', PATH_DEPTH_MAX).filter(name => name !== '');
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }
-
-const DEPTH_MAX = 32;

@@ -1,16 +1,17 @@
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
+import { limitShapes } from '../profile/shape.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, mustWhenStrict, rulesFor } from '../rule.ts';
 import { anyObject, filledText, record, wordyText } from '../shape.ts';
-import { acceptCheck, CHECK_KEYS, type AcceptCheck, foldersAbove, LIMIT_NAMES, limitShapes } from './parts.ts';
+import { acceptCheck, CHECK_KEYS, type AcceptCheck, foldersAbove, LIMIT_NAMES } from './parts.ts';
 import { firstCollision } from './collisions.ts';
 
 const shape = record({
   schema_version: z.optional(z.literal('intent.v1')),
   goal: wordyText(),
   constraints: z.optional(z.array(z.string()).check(z.maxLength(1_000_000))),
-  /** Whatever else the author wants to keep with it. It decides nothing. */
+  /** Notes of the author. Proctor ignores them. */
   context: z.optional(anyObject()),
   files: z.optional(z.array(record({ path: filledText(), content: z.string() })).check(z.maxLength(10_000))),
   commands: z.optional(
@@ -18,9 +19,9 @@ const shape = record({
       .array(
         record({
           argv: z.optional(z.array(z.string()).check(z.minLength(1), z.maxLength(10_000))),
-          /** For those who need a shell: a line for `sh -c`. */
+          /** A command line for `sh -c`. */
           shell: z.optional(filledText()),
-          /** The outputs that this command makes; without it, it may make any. */
+          /** The outputs of this command; any output if absent. */
           makes: z.optional(z.array(filledText()).check(z.maxLength(10_000))),
         }),
       )
@@ -46,11 +47,11 @@ const rules = [
   rule({
     id: 'IN1',
     title: 'Intent Known',
-    why: 'A key with a slip in it would be left undone, and nobody would hear of it.',
+    why: 'A misspelled key would be ignored without a warning.',
     asks: [
       'schema_version, if present, is "intent.v1"',
-      'context, if present, is an object, in which anything may stand',
-      'should (must, when it is run): no other key is unknown',
+      'context, if present, is an object with any content',
+      'should (must, when it runs): no other key is unknown',
     ],
     fields: ['schema_version', 'context'],
     breach: intent => ({ ...intent, context: 'none' }),
@@ -58,7 +59,7 @@ const rules = [
   rule({
     id: 'IN2',
     title: 'Goal Stated',
-    why: 'Whoever reads the evidence later must be able to say what it was for.',
+    why: 'Readers of the evidence must be able to see its purpose.',
     asks: ['goal is not blank', 'constraints, if present, is a list of strings, at most 1,000,000'],
     fields: ['goal', 'constraints'],
     breach: intent => ({ ...intent, goal: ' ' }),
@@ -66,31 +67,31 @@ const rules = [
   rule({
     id: 'IN3',
     title: 'Files Named Once',
-    why: 'Of two files of one name, nobody could say which one a command finds.',
+    why: 'If two files had the same path, a command would find only one of them.',
     asks: [
-      'files, if present, is a list of path and content, at most 10,000',
-      'no path stands twice, and none lies below another',
+      'files, if present, is a list of at most 10,000 entries, each with path and content',
+      'no path appears twice, and none is inside another',
     ],
     fields: ['files'],
     *check({ files = [] }) {
       const paths = files.map(({ path }) => path);
       const repeated = firstRepeated(paths);
-      if (repeated !== undefined) yield must(`files[${repeated}].path`, 'stands there twice');
+      if (repeated !== undefined) yield must(`files[${repeated}].path`, 'is a duplicate');
       const all = new Set(paths.map(path => `${path}/`));
       const below = paths.findIndex(path => foldersAbove(path).some(folder => all.has(folder)));
-      if (below >= 0) yield must(`files[${below}].path`, 'lies below another file');
+      if (below >= 0) yield must(`files[${below}].path`, 'is inside another file');
     },
     breach: intent => ({ ...intent, files: [...(intent.files ?? []), ...(intent.files ?? [])] }),
   }),
   rule({
     id: 'IN4',
     title: 'Commands Are Arguments',
-    why: 'What is handed over word by word is run as it stands; what a shell reads, the shell decides.',
+    why: 'An argument list runs exactly as written. A shell interprets its command line, so it must be requested.',
     asks: [
-      'commands, if present, is a list of at most 1,000; each has argv, a list of 1 to 4,000 words, or shell, a line for sh, and not both',
+      'commands, if present, is a list of at most 1,000; each has either argv, a list of 1 to 4,000 arguments, or shell, a command line for sh',
       'makes, if present, is a list of outputs',
-      'no word holds a NUL, and the words of a command have at most 1 MiB together',
-      'should (must, when it is run): no word, and no line for sh, has 128 KiB or more',
+      'no argument contains a NUL, and all arguments of a command have at most 1 MiB',
+      'should (must, when it runs): every argument and every command line for sh is shorter than 128 KiB',
     ],
     fields: ['commands'],
     *check({ commands = [] }, context) {
@@ -98,19 +99,19 @@ const rules = [
         if ((argv === undefined) === (shell === undefined))
           yield must(`commands[${index}]`, 'must have either argv or shell');
         const words = [...(argv ?? []), shell ?? ''];
-        // bubblewrap takes 9,000 with those of the sandbox, the kernel about 2 MiB with the variables.
-        if (words.length > WORDS_MAX) yield must(`commands[${index}].argv`, 'has more than 4,000 words');
+        // bubblewrap accepts 9,000 arguments including its own; the kernel about 2 MiB including the environment.
+        if (words.length > WORDS_MAX) yield must(`commands[${index}].argv`, 'has more than 4,000 arguments');
         if (words.reduce((sum, word) => sum + Buffer.byteLength(word), 0) > MIB)
-          yield must(`commands[${index}]`, 'has more than 1 MiB of words');
+          yield must(`commands[${index}]`, 'has more than 1 MiB of arguments');
         const long = words.findIndex(word => Buffer.byteLength(word) >= WORD_BYTES);
         if (long >= 0)
           yield mustWhenStrict(
             context,
             argv?.[long] === undefined ? `commands[${index}].shell` : `commands[${index}].argv[${long}]`,
-            'is an argument that is too long: the kernel takes less than 128 KiB for one. Put the text into a file',
+            'is too long: the kernel accepts less than 128 KiB per argument. Put the text into a file',
           );
         if (words.some(word => word.includes('\0')))
-          yield must(`commands[${index}]`, 'holds a NUL, which no program can be given');
+          yield must(`commands[${index}]`, 'contains a NUL, which cannot be passed to a program');
         if (argv?.[0] === '') yield must(`commands[${index}].argv[0]`, 'must name a program');
       }
     },
@@ -119,22 +120,22 @@ const rules = [
   rule({
     id: 'IN5',
     title: 'Outputs Listed',
-    why: 'Only what was announced is taken, so that two runs of one intent leave the same.',
+    why: 'Proctor keeps only listed outputs, so that two runs of an intent produce the same files.',
     asks: [
-      'outputs, if present, is a list of paths, at most 10,000; a final slash means a folder with all that is in it',
-      'none stands twice',
-      'should (must, when it is run): no two have names that some file system takes for one, such as A.md and a.md',
+      'outputs, if present, is a list of paths, at most 10,000; a final slash means a folder and its contents',
+      'no path appears twice',
+      'should (must, when it runs): no two paths are the same on some file system, such as A.md and a.md',
     ],
     fields: ['outputs'],
     *check({ outputs = [] }, context) {
       const repeated = firstRepeated(outputs);
-      if (repeated !== undefined) yield must(`outputs[${repeated}]`, 'stands there twice');
+      if (repeated !== undefined) yield must(`outputs[${repeated}]`, 'is a duplicate');
       const collision = firstCollision(outputs);
       if (collision)
         yield mustWhenStrict(
           context,
           `outputs[${collision.index}]`,
-          `has the same name as outputs[${collision.earlier}] on a file system that ignores case or how letters are composed`,
+          `is the same path as outputs[${collision.earlier}] on file systems that ignore case or Unicode composition`,
         );
     },
     breach: intent => ({ ...intent, outputs: ['out/a', 'out/a'] }),
@@ -142,21 +143,21 @@ const rules = [
   rule({
     id: 'IN6',
     title: 'Checks Complete',
-    why: 'A check that does not say what it expects accepts everything.',
+    why: 'A check without an expectation accepts everything.',
     asks: [
       'accept, if present, is a list of at most 10,000; check is exit_code, file_exists, content_matches, json_schema or sha256',
-      'exit_code has equals, 0 to 255; the others have path; content_matches has pattern, json_schema has schema, sha256 has sha256; no check has the keys of another',
+      'exit_code has equals, 0 to 255; the others have path; content_matches has pattern, json_schema has schema, sha256 has sha256; no check has keys of another check',
     ],
     fields: ['accept'],
     *check({ accept = [] }) {
       for (const [index, entry] of accept.entries()) {
         const wanted = CHECK_KEYS[entry.check];
         for (const key of wanted) {
-          if (entry[key] === undefined) yield must(`accept[${index}].${key}`, `is missing in a check ${entry.check}`);
+          if (entry[key] === undefined) yield must(`accept[${index}].${key}`, `is missing in a ${entry.check} check`);
         }
         for (const key of ALL_KEYS) {
           if (entry[key] !== undefined && !wanted.includes(key))
-            yield must(`accept[${index}].${key}`, `does not belong to a check ${entry.check}`);
+            yield must(`accept[${index}].${key}`, `does not belong in a ${entry.check} check`);
         }
       }
     },
@@ -165,11 +166,11 @@ const rules = [
   rule({
     id: 'IN7',
     title: 'Limits Within Bounds',
-    why: 'A wish that no profile could grant is a slip.',
+    why: 'A limit that no profile allows is a mistake.',
     asks: [
       'limits, if present, may have timeout_ms (1,000 to 600,000), max_output_files (1 to 10,000) and max_total_output_bytes (1,024 to 1,073,741,824)',
       'network, if present, is true or false',
-      'should (must, when it is run): the limits are whole numbers',
+      'should (must, when it runs): the limits are whole numbers',
     ],
     fields: ['limits', 'network'],
     *check({ limits = {} }, context) {
@@ -184,7 +185,7 @@ const rules = [
 
 const WORDS_MAX = 4_000;
 
-/** What Linux takes for one argument, the zero at its end included: 32 pages of 4 KiB. */
+/** The Linux limit for one argument including its final NUL: 32 pages of 4 KiB. */
 const WORD_BYTES = 128 * 1024;
 
 const ALL_KEYS = [...new Set(Object.values(CHECK_KEYS).flat())] satisfies (keyof AcceptCheck)[];
@@ -207,15 +208,15 @@ const example: Intent = {
 export const intent: Contract = {
   name: 'intent',
   title: 'Intent',
-  tells: 'What somebody wants done, and what makes it so: files, commands, outputs, and how to tell that it worked.',
-  source: 'Intents of Proctor',
+  tells: 'What to do and how to check it: a goal, files, commands, outputs and acceptance checks.',
+  source: 'Proctor intents',
   version: { field: 'schema_version', value: 'intent.v1' },
   fileNames: ['intent.json'],
   shape,
   rules,
   unknownKeys: 'IN1',
   programText: ['goal', 'constraints', 'context', 'files', 'commands', 'outputs', 'accept'],
-  beyond: ['whether a profile allows it, which is decided when it is run'],
+  beyond: ['whether a profile allows it, which Proctor decides when it runs'],
   bytesMax: 16 * MIB,
   example,
 };

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { bytesHash } from '../../base/hash.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { contentHashText, count, filledText, instant, matching, record } from '../shape.ts';
 
 const interaction = record({
@@ -40,7 +40,7 @@ const rules = [
   rule({
     id: 'MI1',
     title: 'Version Known',
-    why: 'Without a version nobody can say by which rules a recording was made.',
+    why: 'The version tells a reader which rules apply to a recording.',
     asks: ['model_io_schema_version is a version 1.x.y'],
     fields: ['model_io_schema_version'],
     breach: session => ({ ...session, model_io_schema_version: '2.0.0' }),
@@ -48,7 +48,7 @@ const rules = [
   rule({
     id: 'MI2',
     title: 'Model Named',
-    why: 'An answer means something only with the name of who gave it, and by which way it came.',
+    why: 'A response is meaningful only with the model and the adapter that produced it.',
     asks: ['adapter_id and model_id are not empty'],
     fields: ['adapter_id', 'model_id'],
     breach: session => ({ ...session, model_id: '' }),
@@ -56,7 +56,7 @@ const rules = [
   rule({
     id: 'MI3',
     title: 'Mode Known',
-    why: 'What was recorded came from a model; what was replayed came from a file.',
+    why: 'Recorded responses came from a model; replayed ones came from a file.',
     asks: ['mode is record or replay'],
     fields: ['mode'],
     breach: session => ({ ...session, mode: 'live' }),
@@ -64,7 +64,7 @@ const rules = [
   rule({
     id: 'MI4',
     title: 'Interactions Bounded',
-    why: 'A list without an end cannot be read.',
+    why: 'Readers need a limit on the length of the list.',
     asks: ['interactions is a list of at most 10,000; each has i, prompt_hash, response_hash and response_content'],
     fields: ['interactions'],
     breach: session => ({ ...session, interactions: 'none' }),
@@ -72,53 +72,44 @@ const rules = [
   rule({
     id: 'MI5',
     title: 'Interactions Counted',
-    why: 'A gap in the count is an answer that somebody has taken out.',
-    asks: ['i counts from 0, without a gap, in the order of the list'],
+    why: 'A gap in the sequence means that a response was removed.',
+    asks: ['i counts from 0 without gaps, in list order'],
     fields: ['interactions[].i'],
     reads: ['interactions'],
     *check({ interactions }) {
       const wrong = interactions.findIndex(({ i }, index) => i !== index);
       if (wrong >= 0) yield must(`interactions[${wrong}].i`, `must be ${wrong}`);
     },
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => ({ ...one, i: one.i + 1 })),
-    }),
+    breach: session => withEach(session, one => ({ ...one, i: one.i + 1 })),
   }),
   rule({
     id: 'MI6',
     title: 'Prompt Hashed',
-    why: 'What was asked is found by its hash, and by nothing else.',
-    asks: ['prompt_hash is sha256: and 64 hexadecimal digits, over the bytes of the prompt'],
+    why: 'Replay finds a response by the hash of its prompt.',
+    asks: ['prompt_hash is sha256: and 64 lower-case hexadecimal digits, over the bytes of the prompt'],
     fields: ['interactions[].prompt_hash'],
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => ({ ...one, prompt_hash: 'abc' })),
-    }),
+    breach: session => withEach(session, one => ({ ...one, prompt_hash: 'abc' })),
   }),
   rule({
     id: 'MI7',
     title: 'Response Hash True',
-    why: 'An answer that was changed afterwards is not the one that was given.',
+    why: 'The hash reveals a response that was changed later.',
     asks: ['response_hash is the SHA-256 over the bytes of response_content'],
     fields: ['interactions[].response_hash'],
     reads: ['interactions'],
     *check({ interactions }) {
       for (const [index, { response_content, response_hash }] of interactions.entries()) {
         if (bytesHash(response_content) !== response_hash)
-          yield must(`interactions[${index}].response_hash`, 'is not that of the content');
+          yield must(`interactions[${index}].response_hash`, 'does not match the content');
       }
     },
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => ({ ...one, response_content: `${one.response_content} ` })),
-    }),
+    breach: session => withEach(session, one => ({ ...one, response_content: `${one.response_content} ` })),
   }),
   rule({
     id: 'MI11',
     title: 'Responses Bounded',
-    why: 'Whoever replays a recording holds it in memory.',
-    asks: ['response_content has at most 1,000,000 bytes, all together at most 100,000,000'],
+    why: 'Replay loads the whole recording into memory.',
+    asks: ['each response_content has at most 1,000,000 bytes, and all of them at most 100,000,000'],
     fields: ['interactions[].response_content'],
     reads: ['interactions'],
     *check({ interactions }) {
@@ -129,23 +120,23 @@ const rules = [
         if (bytes > RESPONSE_BYTES_MAX)
           yield must(`interactions[${index}].response_content`, 'has more than 1,000,000 bytes');
       }
-      if (total > TOTAL_BYTES_MAX) yield must('interactions', 'have more than 100,000,000 bytes together');
+      if (total > TOTAL_BYTES_MAX) yield must('interactions', 'have more than 100,000,000 bytes in total');
     },
-    breach: ({ interactions, ...rest }) => ({
-      ...rest,
-      interactions: interactions.map(one => {
+    breach: session =>
+      withEach(session, one => {
         const response_content = 'x'.repeat(RESPONSE_BYTES_MAX + 1);
         return { ...one, response_content, response_hash: bytesHash(response_content) };
       }),
-    }),
   }),
   rule({
     id: 'MI12',
     title: 'Measures Apart',
-    why: 'How long an answer took says nothing of what it was, and stays out of its hash.',
+    why: 'Measurements say nothing about the content, so the content hash leaves them out.',
     asks: [
-      'created_at_utc, ended_at_utc, stats, and tokens_input, tokens_output and latency_ms of an interaction, if present, have their form; the content hash leaves the first three out',
-      'should (must, when strict): no key is unknown',
+      'created_at_utc and ended_at_utc, if present, are instants; stats, if present, has totals',
+      'tokens_input, tokens_output and latency_ms of an interaction, if present, are whole numbers, at least 0',
+      'the content hash leaves out created_at_utc, ended_at_utc and stats',
+      NO_UNKNOWN_KEYS,
     ],
     fields: [
       'created_at_utc',
@@ -159,6 +150,12 @@ const rules = [
   }),
 ];
 
+type Interaction = ModelIo['interactions'][number];
+
+function withEach(session: ModelIo, change: (one: Interaction) => Interaction): ModelIo {
+  return { ...session, interactions: session.interactions.map(change) };
+}
+
 const RESPONSE_BYTES_MAX = 1_000_000;
 const TOTAL_BYTES_MAX = 100_000_000;
 
@@ -167,7 +164,7 @@ const answer = '{"commands":[{"argv":["node","-e","0"]}]}';
 export const modelIo: Contract = {
   name: 'model-io',
   title: 'Model recording',
-  tells: 'What a model was asked, by hash, and what it answered, so that a run can be repeated without it.',
+  tells: 'The prompts (as hashes) and responses of a model, so that a run can be replayed without it.',
   source: 'Model recordings 1.0.0',
   version: { field: 'model_io_schema_version', value: '1.0.0' },
   fileNames: ['model_io.json'],
@@ -176,7 +173,7 @@ export const modelIo: Contract = {
   unknownKeys: 'MI12',
   core: ['model_io_schema_version', 'adapter_id', 'model_id', 'mode', 'interactions'],
   programText: ['interactions'],
-  beyond: ['whether a model ever gave these answers', 'what was asked: of a prompt there is only the hash'],
+  beyond: ['whether a model ever gave these answers', 'the prompts, of which it has only the hashes'],
   bytesMax: 128 * MIB,
   example: {
     model_io_schema_version: '1.0.0',

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { ASKS, nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, versionRule } from '../rule.ts';
 import {
   endingShape,
   enforcementShape,
@@ -13,19 +13,19 @@ import {
 } from '../script-outcome/shape.ts';
 import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { MASKING_ASKS, maskingShape } from '../script-outcome/masking.ts';
-import { correlationText, count, filledText, matching, record, wordyText } from '../shape.ts';
+import { codeWord, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 
 const shape = record({
   schema_version: z.literal('intent-outcome.v1'),
   run_id: nameText(),
   correlation_id: correlationText(),
-  /** How the commands ended; the first that did not end well is the last that ran. */
+  /** How the last command ended. The first failure ends the run. */
   ending: endingShape,
   commands_total: count(),
-  /** Which of them ended so, counted from 0; null where there were none, or where the run was interrupted and it is not known. */
+  /** The index of that command; null if there was none, or if the run was interrupted and it is unknown. */
   command: z.nullable(count()),
-  /** Why no file of the run was taken, as a word; null if they were. */
-  refused: z.nullable(matching(/^[a-z][a-z0-9_]{0,63}$/, 'a word of lower-case letters, digits and underscores')),
+  /** Why Proctor kept no output files, as a code; null if it kept them. */
+  refused: z.nullable(codeWord()),
   missing_outputs: z.array(filledText()).check(z.maxLength(10_000)),
   checks: z
     .array(
@@ -33,7 +33,7 @@ const shape = record({
         check: z.enum(['exit_code', 'file_exists', 'content_matches', 'json_schema', 'sha256']),
         path: z.nullable(filledText()),
         held: z.boolean(),
-        /** Why not. */
+        /** Why the check failed. */
         message: z.nullable(wordyText()),
       }),
     )
@@ -52,18 +52,11 @@ export type IntentOutcome = z.infer<typeof shape>;
 const rule = rulesFor<IntentOutcome>();
 
 const rules = [
-  rule({
-    id: 'IX1',
-    title: 'Outcome Version Known',
-    why: 'A reader must know by which rules an outcome was written before it believes a word of it.',
-    asks: ['schema_version is "intent-outcome.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: outcome => ({ ...outcome, schema_version: 'intent-outcome.v9' }),
-  }),
+  versionRule('IX1', 'Outcome Version Known', 'intent-outcome.v1', 'an outcome'),
   rule({
     id: 'IX2',
     title: 'Outcome Identified',
-    why: 'Whoever asks about a run names it by an id under which the internal log tells more than a stranger may see.',
+    why: 'The correlation id links public evidence to the details in the internal log.',
     asks: ['run_id is a name', ...ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
     fields: ['run_id', 'correlation_id'],
     breach: outcome => ({ ...outcome, correlation_id: 'none' }),
@@ -71,35 +64,37 @@ const rules = [
   rule({
     id: 'IX3',
     title: 'Ending Placed',
-    why: 'Of several commands, the one that failed must be named.',
+    why: 'If there are several commands, the outcome must name the one that failed.',
     asks: [
-      'ending says how the program ended that ran last, commands_total how many there were',
-      'command is null where there were none, and else one of them; where ending is lost, it may be null',
-      'where the program ended well, it was the last',
+      'ending states how the last program ended, and commands_total how many commands there are',
+      'command is the index of that program; it is null if there are no commands, and may be null if ending is lost',
+      'if the program exited with code 0, it was the last command',
     ],
     fields: ['ending', 'commands_total', 'command'],
     *check({ ending, commands_total, command }) {
       const isUnknown = command === null && ending.how === 'lost';
       if (!isUnknown && (command === null) !== (commands_total === 0))
-        yield must('command', 'must be null exactly where there were no commands');
-      else if (command !== null && command >= commands_total) yield must('command', 'is not one of the commands');
+        yield must('command', 'must be null if and only if there are no commands');
+      else if (command !== null && command >= commands_total) yield must('command', 'must be less than commands_total');
       else if (command !== null && ending.how === 'exited' && ending.code === 0 && command + 1 !== commands_total)
-        yield must('command', 'must be the last where the program ended well');
+        yield must('command', 'must be the last command if the program exited with code 0');
     },
     breach: outcome => ({ ...outcome, command: 7 }),
   }),
   rule({
     id: 'IX4',
     title: 'Checks Told',
-    why: 'A run is accepted for reasons, and each of them can be looked up.',
+    why: 'Readers must be able to see why a run was accepted or not.',
     asks: [
-      'each check has check, path or null, held, and message, which is null exactly where it held',
-      'refused, if not null, says in a word why no file was taken; missing_outputs are those that were announced and are not there',
+      'each check has check, path or null, held, and message, which is null if and only if the check held',
+      'refused is null, or a code for why Proctor kept no output files',
+      'missing_outputs lists the declared outputs that do not exist',
     ],
     fields: ['checks', 'refused', 'missing_outputs'],
     *check({ checks }) {
       for (const [index, { held, message }] of checks.entries()) {
-        if (held !== (message === null)) yield must(`checks[${index}].message`, 'must be null exactly where it held');
+        if (held !== (message === null))
+          yield must(`checks[${index}].message`, 'must be null if and only if the check held');
       }
     },
     breach: outcome => ({ ...outcome, checks: [{ check: 'exit_code', path: null, held: false, message: null }] }),
@@ -107,9 +102,9 @@ const rules = [
   rule({
     id: 'IX5',
     title: 'Bounds And Use Told',
-    why: 'What bounded the run, what was tried inside, and what it used are facts of the run, not of its plan.',
+    why: 'The effective limits, the sandbox self-test and the usage are facts about the run, not about its plan.',
     asks: [
-      'streams, enforcement, observed, limits and usage have the forms that they have for scripts',
+      'streams, enforcement, observed, limits and usage have the same form as in a script outcome',
       ...MASKING_ASKS,
     ],
     fields: ['streams', 'enforcement', 'observed', 'limits', 'usage', 'masking'],
@@ -118,7 +113,7 @@ const rules = [
   rule({
     id: 'IX6',
     title: 'Recovery Told',
-    why: 'A reader must know what Proctor did not see of a run that was interrupted.',
+    why: 'A reader must know which facts of an interrupted run Proctor could not observe.',
     asks: RECOVERED_ASKS,
     fields: ['recovered'],
     check: ({ recovered }) => doubtRecovered(recovered),
@@ -132,7 +127,7 @@ const rules = [
 export const intentOutcome: Contract = {
   name: 'intent-outcome',
   title: 'Intent outcome',
-  tells: 'What came of the commands of an intent: how they ended, which checks held, and what bounded them.',
+  tells: 'How the commands of an intent ended, which checks held, and which limits applied.',
   source: 'Run folder of Proctor',
   version: { field: 'schema_version', value: 'intent-outcome.v1' },
   shape,

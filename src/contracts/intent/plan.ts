@@ -4,10 +4,10 @@ import type { Profile } from '../profile/shape.ts';
 import type { Bundle } from './bundle.ts';
 import type { Intent } from './intent.ts';
 
-/** What of a bundle follows from its intent and a profile alone. */
+/** The part of a bundle that depends only on the intent and the profile. */
 export type Plan = Pick<Bundle, 'files' | 'commands' | 'outputs' | 'accept' | 'limits' | 'network' | 'write_roots'>;
 
-/** Exactly what would be done for an intent under a profile. Whoever verifies a bundle makes its plan again. */
+/** The plan for an intent under a profile. The verifier recomputes it to check a bundle. */
 export function planOf(intent: Intent, profile: Profile): Plan {
   const { files = [], commands = [], outputs = [], accept = [], limits = {} } = intent;
   return {
@@ -27,12 +27,12 @@ export function planOf(intent: Intent, profile: Profile): Plan {
   };
 }
 
-/** The words of a command. A shell is a program like any other, and has to be allowed by name. */
+/** A shell is an ordinary program, so the profile must allow `sh` by name. */
 export function argvOf({ argv, shell }: NonNullable<Intent['commands']>[number]): string[] {
   return shell === undefined ? (argv ?? []) : ['sh', '-c', shell];
 }
 
-/** Sorted, as a runner record has them; everywhere in the work folder is `.`. */
+/** Sorted as in a runner record. `.` means the whole work folder. */
 function writeRootsOf({ allowed_write_roots: roots }: Profile): string[] {
   return roots.length === 0 ? ['.'] : [...new Set(roots)].sort(compare);
 }

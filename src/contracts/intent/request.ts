@@ -1,18 +1,18 @@
 import * as z from 'zod/mini';
 import { ASKS, nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, versionRule } from '../rule.ts';
 import { contentHashText, count, filledText, record } from '../shape.ts';
 import { bareNameTrouble } from '../script-request/bare-name.ts';
 
-/** A file as it was given: by its bare name, never by where it lay. */
+/** An input file, by its bare name and without its folder. */
 const given = () => record({ name: filledText(), sha256: contentHashText(), bytes: count() });
 
 const shape = record({
   schema_version: z.literal('intent-request.v1'),
   run_id: nameText(),
   kind: z.literal('intent'),
-  /** The file as its author wrote it; what was made of it lies beside as intent.json. */
+  /** The file as its author wrote it. The effective intent is in intent.json. */
   intent: given(),
   answers: z.nullable(given()),
   recording: z.nullable(given()),
@@ -26,18 +26,11 @@ export type IntentRequest = z.infer<typeof shape>;
 const rule = rulesFor<IntentRequest>();
 
 const rules = [
-  rule({
-    id: 'IQ1',
-    title: 'Request Version Known',
-    why: 'A reader must know by which rules a request was written before it believes a word of it.',
-    asks: ['schema_version is "intent-request.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: request => ({ ...request, schema_version: 'intent-request.v9' }),
-  }),
+  versionRule('IQ1', 'Request Version Known', 'intent-request.v1', 'a request'),
   rule({
     id: 'IQ2',
     title: 'Request Identified',
-    why: 'A request that does not say which run it asked for can be laid to any.',
+    why: 'A request must name the run that it started.',
     asks: ['run_id is a name', ...ASKS.name, 'kind is "intent"'],
     fields: ['run_id', 'kind'],
     breach: request => ({ ...request, kind: 'script' }),
@@ -45,16 +38,16 @@ const rules = [
   rule({
     id: 'IQ3',
     title: 'Sources Named',
-    why: 'What was read, byte for byte; but not where on which machine it lay.',
+    why: 'The hashes identify the input files; their location on the host stays private.',
     asks: [
       'intent, and answers and recording unless they are null, have name, sha256 and bytes',
-      'each name is a bare name: no path, no control or invisible character, at most 255 bytes',
+      'each name is a bare name: no path, no control or invisible characters, at most 255 bytes',
     ],
     fields: ['intent', 'answers', 'recording'],
     *check({ intent, answers, recording }) {
       for (const [at, file] of Object.entries({ intent, answers, recording })) {
-        const trouble = file && bareNameTrouble(file.name);
-        if (trouble) yield must(`${at}.name`, trouble);
+        const fault = file && bareNameTrouble(file.name);
+        if (fault) yield must(`${at}.name`, fault);
       }
     },
     breach: request => ({ ...request, intent: { ...request.intent, name: 'intents/a.json' } }),
@@ -62,15 +55,16 @@ const rules = [
   rule({
     id: 'IQ4',
     title: 'Way Stated',
-    why: 'The same intent ends otherwise in another mode or under another profile.',
+    why: 'The result of an intent depends on its mode and its profile.',
     asks: [
-      'mode is plan-only or execute-sandbox, policy the name of a profile, model_mode none, record or replay',
-      'where a model was replayed, recording is not null',
+      'mode is plan-only or execute-sandbox; policy is the name of a profile; model_mode is none, record or replay',
+      'if model_mode is replay, recording is not null',
     ],
     fields: ['mode', 'policy', 'model_mode'],
     reads: ['recording'],
     *check({ model_mode, recording }) {
-      if (model_mode === 'replay' && recording === null) yield must('model_mode', 'is replay, without a recording');
+      if (model_mode === 'replay' && recording === null)
+        yield must('model_mode', 'is replay, but there is no recording');
     },
     breach: request => ({ ...request, model_mode: 'replay' }),
   }),
@@ -79,7 +73,7 @@ const rules = [
 export const intentRequest: Contract = {
   name: 'intent-request',
   title: 'Intent request',
-  tells: 'What was asked for: which intent, with which answers, in which mode and under which profile.',
+  tells: 'The request for a run: the intent, the answers, the mode and the profile.',
   source: 'Run folder of Proctor',
   version: { field: 'schema_version', value: 'intent-request.v1' },
   shape,

@@ -1,12 +1,12 @@
 import type { Foundation, JudgementStatement } from './statement.ts';
 
-/** What a seal says otherwise than the judgement that it lies with. The message continues the place. */
+/** A contradiction between a seal and the judgement that it seals. The message follows the path. */
 export interface Doubt {
   readonly at: string;
   readonly message: string;
 }
 
-/** What the seal of an evaluation is compared with. */
+/** The facts in an evaluation that its seal must match. */
 interface JudgedRun {
   readonly run_id: string;
   readonly generated_at: string;
@@ -17,7 +17,7 @@ interface JudgedRun {
 export function* evaluationDoubts({ predicate }: JudgementStatement, evaluation: JudgedRun): Generator<Doubt> {
   yield* common(predicate, 'evaluation', evaluation.run_id, evaluation.generated_at);
   if (predicate.judge_version !== evaluation.judge_version)
-    yield doubt('judge_version', 'is not that of the evaluation');
+    yield doubt('judge_version', 'does not match the evaluation');
   if (predicate.rests_on[0]?.seal_sha256 !== evaluation.seal_sha256) {
     yield doubt('rests_on', 'does not name the seal that the evaluation names');
   }
@@ -29,7 +29,7 @@ interface Side {
   readonly seals: readonly string[];
 }
 
-/** What the seal of a comparison is compared with. */
+/** The facts in a comparison that its seal must match. */
 interface ComparedSides {
   readonly comparison_id: string;
   readonly generated_at: string;
@@ -52,7 +52,7 @@ export function* comparisonDoubts({ predicate }: JudgementStatement, compared: C
   }
 }
 
-/** What the seal in a baseline is compared with. */
+/** The facts in a baseline that its seal must match. */
 interface AcceptedRuns {
   readonly accepted_at: string;
   readonly run_ids: readonly string[];
@@ -61,7 +61,8 @@ interface AcceptedRuns {
 
 export function* baselineDoubts({ predicate }: JudgementStatement, accepted: AcceptedRuns): Generator<Doubt> {
   yield* common(predicate, 'baseline', null, accepted.accepted_at);
-  if (!isListed(predicate.rests_on, accepted)) yield doubt('rests_on', 'must name run_ids and seals of the baseline');
+  if (!isListed(predicate.rests_on, accepted))
+    yield doubt('rests_on', 'must name the run_ids and seals of the baseline');
 }
 
 function* common(
@@ -71,11 +72,11 @@ function* common(
   madeAt: string,
 ): Generator<Doubt> {
   if (kind !== wanted) yield doubt('kind', `must be ${wanted}`);
-  if (id !== wantedId) yield doubt('id', `is not that of the ${wanted}`);
-  if (sealed_at !== madeAt) yield doubt('sealed_at', `is not when the ${wanted} was made`);
+  if (id !== wantedId) yield doubt('id', `does not match the ${wanted}`);
+  if (sealed_at !== madeAt) yield doubt('sealed_at', `does not match the time of the ${wanted}`);
 }
 
-/** Whether the runs among these seals are those, in their order, and every evaluation is of one of them. */
+/** Whether `named` has exactly these runs, in order, and only evaluations of these runs. */
 function isListed(
   named: readonly Foundation[],
   { run_ids, seals }: { readonly run_ids: readonly string[]; readonly seals: readonly string[] },

@@ -17,16 +17,16 @@ export const judgementSeal: Contract = {
   name: 'judgement-seal',
   title: 'Seal of a judgement',
   tells:
-    'Which evaluation or comparison it seals, and the seals of the runs, evaluations and baseline that it rests on.',
+    'The files of an evaluation, comparison or baseline, and the seals of the runs, evaluations and baseline behind it.',
   source: 'Run folder of Proctor, as DSSE 1.0 and in-toto Statement v1',
   version: { field: 'schema_version', value: 'judgement-seal.v1' },
   fileNames: ['evaluation.seal.json', 'comparison.seal.json'],
   shape: judgementEnvelopeShape,
   rules: judgementSealRules,
   unknownKeys: 'JS1',
-  /** Base64 says nothing about any machine, whatever it happens to spell. */
+  // Base64 text can look like a host path by chance.
   programText: ['payload'],
-  beyond: ['whether the files beside it are as they were sealed, and who sealed them: the folder tells, and --key'],
+  beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder, with --key'],
   bytesMax: 8 * MIB,
   example: sealDocument(
     judgementStatement({

@@ -1,6 +1,7 @@
 import {
   contentOf,
   judgementEnvelopeShape,
+  signedTroubles,
   statementTroubles,
   subjectTroubles,
   type Trouble,
@@ -8,6 +9,8 @@ import {
 } from '../seal/envelope.ts';
 import type { SealEnvelope } from '../seal/index.ts';
 import { formOf } from '../form.ts';
+import { isObject } from '../kind.ts';
+import { UNKNOWN_KEY } from '../rule.ts';
 import { placeOf } from '../../base/place.ts';
 import { type Foundation, type JudgementPredicate, judgementShape, type JudgementStatement } from './statement.ts';
 
@@ -15,7 +18,7 @@ export type OpenedJudgement =
   | { readonly ok: true; readonly statement: JudgementStatement; readonly envelope: SealEnvelope }
   | { readonly ok: false; readonly message: string };
 
-/** The statement in an envelope of unknown origin, judged as far as possible without its files. Never throws. */
+/** Opens an untrusted envelope and checks its statement, but not its files. Never throws. */
 export function openJudgement(envelope: unknown): OpenedJudgement {
   for (const trouble of formOf(judgementEnvelopeShape).faults(envelope, '')) return closed(trouble);
   for (const trouble of unknownKeys(envelope)) return closed(trouble);
@@ -33,22 +36,20 @@ function closed({ path, message }: Trouble): OpenedJudgement {
   return { ok: false, message: `${path === '' ? 'the seal' : path} ${message}` };
 }
 
-/** No signature covers the envelope itself, so it holds nothing but what is known. */
+/** No signature covers the envelope itself, so it must not have unknown keys. */
 export function* unknownKeys(envelope: unknown): Generator<Trouble> {
   for (const { parent, key } of formOf(judgementEnvelopeShape).unknown(envelope, '')) {
-    yield { path: placeOf(parent, key), message: UNKNOWN };
+    yield { path: placeOf(parent, key), message: UNKNOWN_KEY };
   }
 }
 
-const UNKNOWN = 'is a key that this format does not know';
-
-/** What is wrong with a statement, its files aside. */
+/** Checks a statement except its list of files. */
 export function* readTroubles(statement: unknown): Generator<Trouble> {
   yield* statementTroubles(statement, judgementShape);
   yield* unknownIn(statement, judgementShape);
 }
 
-/** What is wrong with the list of files: names of files beside the seal, among them the judgement itself. */
+/** Checks the list of files: bare names, including the judgement itself. */
 export function* fileTroubles(statement: unknown): Generator<Trouble> {
   yield* subjectTroubles(statement, judgementShape);
   const { subject, kind } = partsOf(statement);
@@ -60,7 +61,7 @@ export function* fileTroubles(statement: unknown): Generator<Trouble> {
   if (kind !== 'comparison' && subject.length !== 1) yield { path: 'payload.subject', message: 'must list one file' };
 }
 
-/** What is wrong with the list of seals that a judgement rests on. */
+/** Checks the list of seals that a judgement rests on. */
 export function* foundationTroubles(statement: unknown): Generator<Trouble> {
   const { kind, id, rests_on: restsOn } = partsOf(statement);
   const at = 'payload.predicate.rests_on';
@@ -69,41 +70,30 @@ export function* foundationTroubles(statement: unknown): Generator<Trouble> {
     yield { path: 'payload.predicate.id', message: kind === 'baseline' ? 'must be null' : 'must be a name' };
   }
   if (kind === 'evaluation' && (restsOn.length !== 1 || restsOn[0]?.what !== 'run' || restsOn[0].id !== id)) {
-    yield { path: at, message: 'must be the run that was judged, and nothing else' };
+    yield { path: at, message: 'must list only the evaluated run' };
   }
   for (const [index, { what, side, id }] of restsOn.entries()) {
     if ((side !== undefined) !== (kind === 'comparison')) {
-      yield { path: `${at}[${index}].side`, message: kind === 'comparison' ? 'is missing' : 'belongs to a comparison' };
+      yield {
+        path: `${at}[${index}].side`,
+        message: kind === 'comparison' ? 'is missing' : 'is allowed only in a comparison',
+      };
     }
     if ((what === 'baseline') !== (id === null)) {
       yield { path: `${at}[${index}].id`, message: what === 'baseline' ? 'must be null' : 'must be a name' };
     }
     if (what === 'baseline' && (kind !== 'comparison' || side === 'new')) {
-      yield { path: `${at}[${index}].what`, message: 'must not be a baseline here' };
+      yield { path: `${at}[${index}].what`, message: 'must not be baseline here' };
     }
   }
 }
 
-/** `signed` in the statement, which a signature covers, against the signatures, which none does. */
-export function* signedTroubles(
-  statement: unknown,
-  { signatures }: Pick<SealEnvelope, 'signatures'>,
-): Generator<Trouble> {
-  const { signed } = partsOf(statement);
-  if (signed === true && signatures.length === 0) {
-    yield { path: 'signatures', message: 'must not be empty: the statement says that it is signed' };
-  }
-  if (signed === false && signatures.length > 0) {
-    yield { path: 'signatures', message: 'must be empty: the statement says that it is not signed' };
-  }
-}
-
-interface Parts extends Partial<Pick<JudgementPredicate, 'kind' | 'id' | 'signed'>> {
+interface Parts extends Partial<Pick<JudgementPredicate, 'kind' | 'id'>> {
   readonly rests_on: readonly Partial<Foundation>[];
   readonly subject: readonly { readonly name?: unknown }[];
 }
 
-/** As much of a statement as can be looked at, whatever it is. */
+/** The readable parts of a statement of unknown shape. */
 function partsOf(statement: unknown): Parts {
   const { predicate, subject } = objectOf(statement) as { predicate?: unknown; subject?: unknown };
   const { rests_on: restsOn, ...rest } = objectOf(predicate) as Partial<JudgementPredicate>;
@@ -115,5 +105,5 @@ function partsOf(statement: unknown): Parts {
 }
 
 function objectOf(value: unknown): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isObject(value) ? value : {};
 }

@@ -1,7 +1,6 @@
-import { must, rulesFor } from '../rule.ts';
-import { contentOf } from '../seal/envelope.ts';
-import { type SealEnvelope, sealEnvelope } from '../seal/index.ts';
-import { fileTroubles, foundationTroubles, readTroubles, signedTroubles, unknownKeys } from './open.ts';
+import { type Finding, must, rulesFor } from '../rule.ts';
+import { contentOf, restated, type SealEnvelope, signedTroubles, type Trouble } from '../seal/envelope.ts';
+import { fileTroubles, foundationTroubles, readTroubles, unknownKeys } from './open.ts';
 import type { JudgementStatement } from './statement.ts';
 
 const rule = rulesFor<SealEnvelope>();
@@ -9,7 +8,7 @@ const rule = rulesFor<SealEnvelope>();
 const JS1 = rule({
   id: 'JS1',
   title: 'Judgement Envelope Known',
-  why: 'Tools that check signatures read this envelope and no other, and no signature covers the envelope itself.',
+  why: 'Signature tools expect a DSSE envelope, and no signature covers the envelope itself.',
   asks: [
     'schema_version, if present, is "judgement-seal.v1"',
     'payloadType is "application/vnd.in-toto+json"',
@@ -18,7 +17,7 @@ const JS1 = rule({
   ],
   fields: ['schema_version', 'payloadType', 'signatures'],
   *check(envelope, { strict }) {
-    // Strict says it already.
+    // In strict mode, `check` reports them.
     if (!strict) for (const { path, message } of unknownKeys(envelope)) yield must(path, message);
   },
   breach: envelope => ({ ...envelope, payloadType: 'application/json' }),
@@ -27,13 +26,13 @@ const JS1 = rule({
 const JS2 = rule({
   id: 'JS2',
   title: 'Judgement Statement Readable',
-  why: 'Every reader must read the same statement, byte for byte, or a signature covers two of them.',
+  why: 'All readers must decode the same statement; otherwise one signature could cover two.',
   asks: [
-    'payload is standard base64 with padding, of canonical JSON of at most 64 MiB',
+    'payload is standard base64 with padding; it encodes canonical JSON of at most 64 MiB',
     'it is an in-toto statement: _type is "https://in-toto.io/Statement/v1"',
-    'predicateType is "urn:proctor:judgement:v1", and schema_version in the predicate "judgement-seal.v1"',
-    'the predicate has kind: evaluation, comparison or baseline, and id: the run, the comparison, or null',
-    'the predicate has judge_version, a semantic version, sealed_at, an instant, and signed, true or false',
+    'predicateType is "urn:proctor:judgement:v1", and schema_version in the predicate is "judgement-seal.v1"',
+    'the predicate has kind (evaluation, comparison or baseline) and id (the run, the comparison, or null)',
+    'the predicate has judge_version (a semantic version), sealed_at (an instant) and signed (true or false)',
     'rests_on is a list of at most 10,000 seals; each has what, id and seal_sha256, and may have side',
     'no key is unknown',
   ],
@@ -49,65 +48,58 @@ const JS2 = rule({
 const JS3 = rule({
   id: 'JS3',
   title: 'Judgement Files Listed',
-  why: 'The seal covers the files that it lists, and only those.',
+  why: 'The seal covers only the files that it lists.',
   asks: [
     'subject is a list; each entry has name, digest.sha256 and annotations.size_bytes, as in seal.json',
-    'each name is that of a file beside the seal; names are sorted, and none stands twice',
-    'the seal of an evaluation lists evaluation.json and nothing else',
-    'the seal of a comparison lists comparison.json and the reports that compare wrote',
+    'each name is that of a file next to the seal; names are sorted, without duplicates',
+    'the seal of an evaluation lists only evaluation.json',
+    'the seal of a comparison lists comparison.json and the reports that `proctor compare` wrote',
     'the seal in a baseline lists one file: the baseline without its seal, as Proctor writes it',
   ],
   fields: [],
   reads: ['payload'],
-  *check({ payload }) {
-    const content = contentOf(payload);
-    if (!content.ok) return;
-    for (const { path, message } of fileTroubles(content.value)) yield must(path, message);
-  },
-  breach: envelope => restated(envelope, statement => ({ ...statement, subject: [] })),
+  check: ({ payload }) => inContent(payload, fileTroubles),
+  breach: envelope => restated<JudgementStatement>(envelope, statement => ({ ...statement, subject: [] })),
 });
 
 const JS4 = rule({
   id: 'JS4',
   title: 'Judgement Signed Or Not',
-  why: 'A seal without its signatures must not look like one that never had any.',
-  asks: ['signed in the predicate is true exactly where signatures holds one'],
+  why: 'If someone removes the signatures, the seal must not look like an unsigned one.',
+  asks: ['signed in the predicate is true if and only if signatures is not empty'],
   fields: [],
   reads: ['payload', 'signatures'],
-  *check(envelope) {
-    const content = contentOf(envelope.payload);
-    if (!content.ok) return;
-    for (const { path, message } of signedTroubles(content.value, envelope)) yield must(path, message);
-  },
+  check: envelope => inContent(envelope.payload, statement => signedTroubles(statement, envelope)),
   breach: envelope =>
-    restated(envelope, statement => ({ ...statement, predicate: { ...statement.predicate, signed: true } })),
+    restated<JudgementStatement>(envelope, statement => ({
+      ...statement,
+      predicate: { ...statement.predicate, signed: true },
+    })),
 });
 
 const JS5 = rule({
   id: 'JS5',
   title: 'Foundations Named',
-  why: 'A judgement proves something only about the sealed runs that it was made from.',
+  why: 'A judgement is evidence only about the sealed runs behind it.',
   asks: [
-    'rests_on is not empty; id is null exactly in a baseline',
-    'an evaluation rests on the run of its id, and on nothing else',
-    'an entry has side exactly in a comparison: baseline or new',
-    'an entry whose what is baseline has no id, and stands on the baseline side of a comparison',
+    'rests_on is not empty; id is null if and only if kind is baseline',
+    'an evaluation rests only on the run that its id names',
+    'in a comparison, and only there, each entry has side: baseline or new',
+    'an entry whose what is baseline has no id, and is on the baseline side of a comparison',
   ],
   fields: [],
   reads: ['payload'],
-  *check({ payload }) {
-    const content = contentOf(payload);
-    if (!content.ok) return;
-    for (const { path, message } of foundationTroubles(content.value)) yield must(path, message);
-  },
+  check: ({ payload }) => inContent(payload, foundationTroubles),
   breach: envelope =>
-    restated(envelope, statement => ({ ...statement, predicate: { ...statement.predicate, rests_on: [] } })),
+    restated<JudgementStatement>(envelope, statement => ({
+      ...statement,
+      predicate: { ...statement.predicate, rests_on: [] },
+    })),
 });
 
 export const judgementSealRules = [JS1, JS2, JS3, JS4, JS5];
 
-/** The same envelope around another statement. */
-function restated(envelope: SealEnvelope, change: (statement: JudgementStatement) => JudgementStatement): SealEnvelope {
-  const content = contentOf(envelope.payload);
-  return content.ok ? sealEnvelope(change(content.value as JudgementStatement)) : envelope;
+function* inContent(payload: string, troublesOf: (statement: unknown) => Iterable<Trouble>): Generator<Finding> {
+  const content = contentOf(payload);
+  if (content.ok) for (const { path, message } of troublesOf(content.value)) yield must(path, message);
 }

@@ -8,12 +8,12 @@ const JUDGEMENT_KINDS = ['evaluation', 'comparison', 'baseline'] as const;
 
 export type JudgementKind = (typeof JUDGEMENT_KINDS)[number];
 
-/** A seal that a judgement was made from. */
+/** The seal of an input of a judgement. */
 const foundation = record({
   what: z.enum(['run', 'evaluation', 'baseline']),
-  /** The side of a comparison that it belongs to. */
+  /** Its side in a comparison. */
   side: z.optional(side()),
-  /** The run that it is about; null for a baseline, which may be about several. */
+  /** The sealed run; null for a baseline, which may cover several runs. */
   id: z.nullable(folderName()),
   /** The hash of the seal's bytes. */
   seal_sha256: contentHashText(),
@@ -21,7 +21,7 @@ const foundation = record({
 
 export type Foundation = z.infer<typeof foundation>;
 
-/** Two sides with as many repetitions as anybody runs, a run and an evaluation each. */
+/** Two sides of 1,000 repetitions rest on 4,000 seals: a run and an evaluation each. */
 const FOUNDATIONS_MAX = 10_000;
 
 const PREDICATE_TYPE = 'urn:proctor:judgement:v1';
@@ -34,7 +34,7 @@ export const judgementShape = record({
   predicate: record({
     schema_version: z.literal('judgement-seal.v1'),
     kind: z.enum(JUDGEMENT_KINDS),
-    /** The run that was judged, or the comparison; null for a baseline. */
+    /** The evaluated run or the comparison; null for a baseline. */
     id: z.nullable(folderName()),
     judge_version: semver(),
     sealed_at: instant(),
@@ -51,13 +51,13 @@ export interface SealedJudgement {
   readonly kind: JudgementKind;
   readonly id: string | null;
   readonly judgeVersion: string;
-  /** When the judgement was made, as it says itself. */
+  /** The time that the judgement states. */
   readonly sealedAt: string;
   readonly files: readonly SealedFile[];
   readonly restsOn: readonly Foundation[];
 }
 
-/** What is sealed of a judgement: its files, and the seals that it was made from. */
+/** The statement that seals a judgement: its files, and the seals of its inputs. */
 export function judgementStatement(sealed: SealedJudgement): JudgementStatement {
   const { kind, id, judgeVersion, sealedAt, files, restsOn } = sealed;
   return {

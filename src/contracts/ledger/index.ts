@@ -34,8 +34,8 @@ export const ledgerLine: Contract = {
   unknownKeys: 'LD1',
   canonicalBytes: 'LD1',
   unique: { field: 'run_id', within: 'version', rule: 'LD3' },
-  beyond: ['whether lines were cut off at the end of a ledger, but for those of runs that lie beside it'],
-  /** Several times as long as a line can be that keeps the rules. */
+  beyond: ['whether lines were removed from the end of a ledger, except those of runs in the same home'],
+  // Several times the length of the longest valid line.
   bytesMax: 4_096,
   example,
 };

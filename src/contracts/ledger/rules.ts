@@ -1,19 +1,19 @@
 import { ASKS } from '../agent-step/words.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import type { LedgerLine } from './shape.ts';
 
 const rule = rulesFor<LedgerLine>();
 
-/** LD1 to LD4 are those of the ledger that intents had before; the others bind a line to the one before it. */
+/** LD1 to LD4 come from the earlier ledger of intents; the others link each line to the previous one. */
 export const ledgerRules = [
   rule({
     id: 'LD1',
     title: 'One JSON Per Line',
-    why: 'A hash over a line is worth something only if there is one way to write it.',
+    why: 'The hash of a line is meaningful only if the line has exactly one spelling.',
     asks: [
       'schema_version is "ledger-line.v1"',
-      'in a ledger every line is one canonical JSON document (RFC 8785), and ends in a line feed, also the last',
-      'should (must, when strict): no key is unknown',
+      'in a ledger, every line is one canonical JSON document (RFC 8785) and ends with a line feed, including the last',
+      NO_UNKNOWN_KEYS,
     ],
     fields: ['schema_version'],
     breach: line => ({ ...line, schema_version: 'ledger-line.v9' }),
@@ -21,11 +21,11 @@ export const ledgerRules = [
   rule({
     id: 'LD2',
     title: 'Times In Order',
-    why: 'Who reads a ledger reads it as a history. It is advice: many processes seal at once, and clocks are set back.',
+    why: 'A ledger is a history. The order is advice, because processes seal concurrently and clocks can be set back.',
     asks: [
       'sealed_at is an instant',
       ...ASKS.instant,
-      'should: in a ledger it is not before sealed_at of the line before',
+      'should: in a ledger, it is not before sealed_at of the previous line',
     ],
     fields: ['sealed_at'],
     breach: line => ({ ...line, sealed_at: 'today' }),
@@ -33,26 +33,26 @@ export const ledgerRules = [
   rule({
     id: 'LD3',
     title: 'Each Run Once',
-    why: 'A run that stands in it twice was counted twice.',
+    why: 'A run that is listed twice is counted twice.',
     asks: [
-      'run_id is a name, and no other line of the ledger has it, but for one of the other side of a suite',
+      'run_id is a name, and unique in the ledger, except that both sides of a suite may share it',
       ...ASKS.name,
       'kind is script, agent, intent or suite',
       'version, if present, is baseline or new, and kind is suite',
     ],
     fields: ['run_id', 'kind', 'version'],
     *check({ kind, version }) {
-      if (version !== undefined && kind !== 'suite') yield must('version', 'belongs to the line of a suite');
+      if (version !== undefined && kind !== 'suite') yield must('version', 'is allowed only for a suite');
     },
     breach: line => ({ ...line, run_id: '../elsewhere' }),
   }),
   rule({
     id: 'LD4',
     title: 'Hashes Formed',
-    why: 'A hash without its algorithm, or in another form, is compared with nothing.',
+    why: 'Hashes can be compared only if all have the same form and name their algorithm.',
     asks: [
       'seal_sha256, over the bytes of evidence/seal.json, is sha256: and 64 lower-case hexadecimal digits',
-      'so are intent.intent_sha256, and intent.bundle_sha256 where it is not null',
+      'so are intent.intent_sha256, and intent.bundle_sha256 unless it is null',
     ],
     fields: ['seal_sha256', 'intent.intent_sha256', 'intent.bundle_sha256'],
     breach: line => ({ ...line, seal_sha256: line.seal_sha256.slice('sha256:'.length) }),
@@ -60,18 +60,18 @@ export const ledgerRules = [
   rule({
     id: 'LD5',
     title: 'Sequence Without Gap',
-    why: 'A line that was taken away leaves a gap where it stood.',
-    asks: ['sequence is a whole number from 1 up', 'in a ledger the first is 1, and every other one more than before'],
+    why: 'A removed line leaves a gap in the sequence.',
+    asks: ['sequence is a whole number, at least 1', 'in a ledger, the first is 1 and each line adds 1'],
     fields: ['sequence'],
     breach: line => ({ ...line, sequence: 0.5 }),
   }),
   rule({
     id: 'LD6',
     title: 'Chain Whole',
-    why: 'Each line holds the one before it fast, and so all of them: none can be changed and the rest stay as it is.',
+    why: 'Each line contains the hash of the previous one, so a change to any line breaks all later hashes.',
     asks: [
-      'previous_sha256 is null where sequence is 1, and nowhere else',
-      'in a ledger it is sha256: and the digest over the bytes of the line before, with its line feed',
+      'previous_sha256 is null if and only if sequence is 1',
+      'in a ledger, it is the hash of the bytes of the previous line, including its line feed',
     ],
     fields: ['previous_sha256'],
     reads: ['sequence'],
@@ -84,24 +84,23 @@ export const ledgerRules = [
   rule({
     id: 'LD7',
     title: 'Intent Told',
-    why: 'What an intent came to is what people look for in a ledger, and no other run has it.',
+    why: 'Users look up the result of an intent in the ledger; other runs have no such result.',
     asks: [
-      'intent is an object where kind is intent, and null elsewhere',
+      'intent is an object if kind is intent, and null otherwise',
       'result_kind is BUNDLE, CLARIFY or REFUSE; mode is plan-only or execute-sandbox; policy is the name of a profile',
-      'bundle_sha256 is null in a REFUSE, and nowhere else',
-      'accepted is true or false, and false in a CLARIFY or REFUSE',
+      'bundle_sha256 is null if and only if result_kind is REFUSE',
+      'accepted is true or false; it is false for CLARIFY and REFUSE',
     ],
     fields: ['intent', 'intent.result_kind', 'intent.accepted', 'intent.mode', 'intent.policy'],
     reads: ['kind', 'intent.bundle_sha256'],
-    *check({ kind, intent }) {
-      if (kind === 'intent' && intent === null) yield must('intent', 'must not be null in the line of an intent');
-      if (kind !== 'intent' && intent !== null)
-        yield must('intent', `must be null in the line of a run of kind ${kind}`);
+    *check({ kind: run, intent }) {
+      if (run === 'intent' && intent === null) yield must('intent', 'must not be null for an intent');
+      if (run !== 'intent' && intent !== null) yield must('intent', `must be null if kind is ${run}`);
       if (intent === null) return;
-      const { result_kind: came, bundle_sha256: bundle, accepted } = intent;
-      if (came === 'REFUSE' && bundle !== null) yield must('intent.bundle_sha256', 'must be null in a REFUSE');
-      if (came !== 'REFUSE' && bundle === null) yield must('intent.bundle_sha256', `must not be null in a ${came}`);
-      if (came !== 'BUNDLE' && accepted) yield must('intent.accepted', `must be false in a ${came}`);
+      const { result_kind: kind, bundle_sha256: bundle, accepted } = intent;
+      if (kind === 'REFUSE' && bundle !== null) yield must('intent.bundle_sha256', 'must be null for a REFUSE');
+      if (kind !== 'REFUSE' && bundle === null) yield must('intent.bundle_sha256', `must not be null for a ${kind}`);
+      if (kind !== 'BUNDLE' && accepted) yield must('intent.accepted', `must be false for a ${kind}`);
     },
     breach: line => ({ ...line, kind: 'script' }),
   }),

@@ -5,7 +5,7 @@ import { profileShape } from '../profile/shape.ts';
 import { RUN_KINDS } from '../seal/statement.ts';
 import { contentHashText, instant, record } from '../shape.ts';
 
-/** What a run of an intent came to. */
+/** The result of an intent. */
 const ledgerIntent = record({
   intent_sha256: contentHashText(),
   bundle_sha256: z.nullable(contentHashText()),
@@ -25,7 +25,7 @@ export const ledgerLineShape = record({
   sealed_at: instant(),
   seal_sha256: contentHashText(),
   intent: z.nullable(ledgerIntent),
-  /** The side that a run of a suite is on. Absent in lines from before both sides could have a run of one name. */
+  /** The side of a suite run. Absent in lines that predate equal run ids on both sides. */
   version: z.optional(side()),
 });
 

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { ascending } from '../lists.ts';
+import { NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { RUN_KINDS } from '../seal/statement.ts';
 import { contentHashText, count, record, relativePath } from '../shape.ts';
 
@@ -23,24 +24,22 @@ const rule = rulesFor<PackDocument>();
 const PK13 = rule({
   id: 'PK13',
   title: 'Pack Described',
-  why: 'The seal says what a run left. What was packed beside it, and what was not, only the pack can say.',
+  why: 'The seal lists the files of a run. Only the pack can say what it added or left out.',
   asks: [
-    'schema_version is "pack.v1", run_id a name, kind script, agent, intent or suite',
+    'schema_version is "pack.v1"; run_id is a name; kind is script, agent, intent or suite',
     'seal_sha256 is the hash of the seal',
-    'unsealed lists the entries that the seal does not name, at most 8, each with path, sha256 and size_bytes',
-    'left_out lists the files that the seal names and the pack does not hold',
-    'both are sorted by UTF-16 code unit, and hold nothing twice',
-    'should (must, when strict): no key is unknown',
+    'unsealed lists at most 8 entries that the seal does not name, each with path, sha256 and size_bytes',
+    'left_out lists the files that the seal names and the pack does not contain',
+    'both are sorted by UTF-16 code unit, without duplicates',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['schema_version', 'run_id', 'kind', 'seal_sha256', 'unsealed', 'left_out'],
   *check({ unsealed, left_out }) {
-    const lists = { unsealed: unsealed.map(({ path }) => path), left_out };
-    for (const [key, paths] of Object.entries(lists)) {
-      for (const [index, path] of paths.entries()) {
-        const previous = index === 0 ? undefined : paths[index - 1];
-        if (previous !== undefined && path <= previous) yield must(`${key}[${index}]`, 'breaks the sorted order');
-      }
-    }
+    yield* ascending(
+      unsealed.map(({ path }) => path),
+      'unsealed',
+    );
+    yield* ascending(left_out, 'left_out');
   },
   breach: pack => ({ ...pack, left_out: pack.left_out.toReversed() }),
 });
@@ -48,13 +47,13 @@ const PK13 = rule({
 export const pack: Contract = {
   name: 'pack',
   title: 'Pack',
-  tells: 'What one archive of a run holds beside what its seal names, and what was left out of it.',
-  source: 'Packs of Proctor',
+  tells: 'The files that a pack contains in addition to the sealed ones, and the sealed files that it omits.',
+  source: 'Proctor packs',
   version: { field: 'schema_version', value: 'pack.v1' },
   shape: packShape,
   rules: [PK13],
   unknownKeys: 'PK13',
-  beyond: ['whether the entries of the archive are those that it names, unless the archive is given'],
+  beyond: ['whether the archive has the entries that it names, unless you verify the archive itself'],
   bytesMax: 64 * MIB,
   example: {
     schema_version: 'pack.v1',

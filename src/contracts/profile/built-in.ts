@@ -1,6 +1,6 @@
 import type { Profile } from './shape.ts';
 
-/** The three profiles that everybody has. Lists are in the order of their definition; an empty one allows all. */
+/** An empty list allows everything. The order of the lists is part of each profile's hash. */
 export const builtInProfiles: Readonly<Record<'strict' | 'default' | 'dev', Profile>> = {
   strict: {
     name: 'strict',

@@ -2,7 +2,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { unsafePath } from '../../base/path.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { uniqueAdvice } from '../lists.ts';
-import { must, mustWhenStrict, rulesFor } from '../rule.ts';
+import { must, mustWhenStrict, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { builtInProfile, builtInProfiles } from './built-in.ts';
 import { type Profile, profileShape } from './shape.ts';
 import { PL } from './invariants.ts';
@@ -14,7 +14,7 @@ const rule = rulesFor<Profile>();
 
 const PL1 = rule({
   ...PL.PL1,
-  asks: ['name is lower-case letters, digits and hyphens, at most 64'],
+  asks: ['name has at most 64 lower-case letters, digits and hyphens, and starts with a letter'],
   fields: ['name'],
   breach: profile => ({ ...profile, name: '' }),
 });
@@ -22,8 +22,8 @@ const PL1 = rule({
 const PL2 = rule({
   ...PL.PL2,
   asks: [
-    'allow_network, allowed_commands and allowed_write_roots are there, each with its type',
-    'should (must, when strict): no key is unknown',
+    'allow_network is true or false; allowed_commands and allowed_write_roots are lists of strings',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['allow_network', 'allowed_commands', 'allowed_write_roots'],
   breach: profile => ({ ...profile, allow_network: 'no' }),
@@ -50,8 +50,8 @@ const PL6 = rule({
   ...PL.PL6,
   asks: [
     'commands are bare names of programs',
-    'write roots are relative paths that do not climb',
-    'should: nothing stands twice',
+    'write roots are relative paths without ..',
+    'should: no entry is a duplicate',
   ],
   fields: [],
   reads: ['allowed_commands', 'allowed_write_roots'],
@@ -91,7 +91,7 @@ const PL7 = rule({
   *check(profile) {
     const builtIn = builtInProfile(profile.name);
     if (builtIn && canonicalize(profile) !== canonicalize(builtIn)) {
-      yield must('name', 'is that of a built-in profile, whose content is another');
+      yield must('name', 'is reserved for a built-in profile with different content');
     }
   },
   breach: () => ({ ...builtInProfiles.strict, timeout_ms: 60_000 }),
@@ -100,13 +100,13 @@ const PL7 = rule({
 export const profile: Contract = {
   name: 'profile',
   title: 'Policy profile',
-  tells: 'What a run may do: network, time, output, commands, and where it may write.',
+  tells: 'What a run may do: network access, time, output, commands and write roots.',
   source: 'Policy profiles',
   fileNames: ['policy.json'],
   shape: profileShape,
   rules: [PL1, PL2, PL3, PL6, PL7],
   unknownKeys: 'PL2',
-  beyond: ['PL4 and PL5, which only the result of a run can break'],
+  beyond: ['PL4 and PL5, which apply to the result of a run'],
   bytesMax: MIB,
   example: { ...builtInProfiles.default, name: 'nightly', timeout_ms: 120_000 },
 };

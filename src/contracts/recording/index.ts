@@ -12,7 +12,7 @@ export type {
   Recording,
 } from './shape.ts';
 
-/** What a recording may take on the disk; who replays it holds it in memory. */
+/** Replay loads the whole recording into memory. */
 export const RECORDING_BYTES_MAX = 64 * MIB;
 
 const example: Recording = {
@@ -50,8 +50,8 @@ const example: Recording = {
 export const recording: Contract = {
   name: 'recording',
   title: 'Recording',
-  tells: 'What an agent asked its model and what it was answered, so that the run can be had again without the model.',
-  source: 'Record and replay of agents',
+  tells: 'The requests of an agent to its model and the responses, so that the run can be replayed without the model.',
+  source: 'Agent recording and replay',
   version: { field: 'schema_version', value: 'recording.v1' },
   fileNames: ['recording.json'],
   shape: recordingShape,
@@ -60,7 +60,7 @@ export const recording: Contract = {
   programText: ['exchanges'],
   beyond: [
     'whether a model ever gave these answers',
-    'whether a secret stands in it that was cut in pieces by the events of a stream',
+    'whether it contains a secret that was split across the events of a stream',
   ],
   bytesMax: RECORDING_BYTES_MAX,
   example,

@@ -1,24 +1,17 @@
 import { ASKS } from '../agent-step/words.ts';
-import { type Finding, must, rulesFor } from '../rule.ts';
+import { type Finding, must, rulesFor, versionRule } from '../rule.ts';
 import type { RecordedBody, Recording } from './shape.ts';
 
 const rule = rulesFor<Recording>();
 
 export const recordingRules = [
-  rule({
-    id: 'RC1',
-    title: 'Version Known',
-    why: 'Without a version nobody can say by which rules a recording was made.',
-    asks: ['schema_version is "recording.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: recording => ({ ...recording, schema_version: 'recording.v9' }),
-  }),
+  versionRule('RC1', 'Version Known', 'recording.v1', 'a recording'),
   rule({
     id: 'RC2',
     title: 'Agent Named',
-    why: 'Another agent asks other questions, and another API answers them in other words.',
+    why: 'Requests depend on the agent and its version, and responses depend on the API.',
     asks: [
-      'agent_family is claude_cli or codex_cli, agent_version a version of at most 100 letters',
+      'agent_family is claude_cli or codex_cli; agent_version has at most 100 printable ASCII characters',
       'api is anthropic, openai (its Responses API), openai-chat or gemini',
       'credential, if present, is key, bearer or oauth',
     ],
@@ -28,7 +21,7 @@ export const recordingRules = [
   rule({
     id: 'RC3',
     title: 'Run Told',
-    why: 'A recording is replayed for the task that it was made of, in a session of the same name.',
+    why: 'A recording is replayed only for the same task, with the same session id.',
     asks: [
       'created_at is an instant',
       ...ASKS.instant,
@@ -41,42 +34,39 @@ export const recordingRules = [
   rule({
     id: 'RC4',
     title: 'End Told',
-    why: 'What lacks its end looks like a shorter run that went well.',
-    asks: ['ended is whole, cut (it was full) or interrupted (whoever wrote it died)'],
+    why: 'Without this field, a truncated recording looks like a shorter, complete run.',
+    asks: ['ended is whole, cut (the size limit was reached) or interrupted (Proctor died)'],
     fields: ['ended'],
     breach: recording => ({ ...recording, ended: 'somehow' }),
   }),
   rule({
     id: 'RC5',
     title: 'Masks Counted',
-    why: 'Where something was masked, what is replayed is not what was said.',
-    asks: ['masked is a whole number from 0 up'],
+    why: 'If text was masked, replay differs from the original.',
+    asks: ['masked is a whole number, at least 0'],
     fields: ['masked'],
     breach: recording => ({ ...recording, masked: -1 }),
   }),
   rule({
     id: 'RC6',
     title: 'Exchanges Counted',
-    why: 'A gap in the count is an answer that somebody has taken out.',
-    asks: ['exchanges is a list of at most 10,000', 'seq counts from 1, without a gap, in the order of the list'],
+    why: 'A gap in the sequence means that an exchange was removed.',
+    asks: ['exchanges is a list of at most 10,000', 'seq counts from 1 without gaps, in list order'],
     fields: ['exchanges', 'exchanges[].seq'],
     *check({ exchanges }) {
       const wrong = exchanges.findIndex(({ seq }, index) => seq !== index + 1);
       if (wrong >= 0) yield must(`exchanges[${wrong}].seq`, `must be ${wrong + 1}`);
     },
-    breach: ({ exchanges, ...rest }) => ({
-      ...rest,
-      exchanges: exchanges.map(one => ({ ...one, seq: one.seq + 1 })),
-    }),
+    breach: recording => withEach(recording, one => ({ ...one, seq: one.seq + 1 })),
   }),
   rule({
     id: 'RC7',
     title: 'Requests Whole',
-    why: 'What is asked again is compared with it, to the last word.',
+    why: 'Replay compares each new request with the recorded one in full.',
     asks: [
       'method is GET, HEAD or POST',
-      'path begins with a slash and is of at most 8,192 printable ASCII letters',
-      'body is null, or has the form json, text or base64 and a value in that form',
+      'path starts with / and has at most 8,192 printable ASCII characters',
+      'body is null, or has form (json, text or base64) and a value in that form',
     ],
     fields: ['exchanges[].request'],
     reads: ['exchanges'],
@@ -84,18 +74,16 @@ export const recordingRules = [
       for (const [index, { request }] of exchanges.entries())
         yield* bodyFindings(request.body, `exchanges[${index}].request.body`);
     },
-    breach: ({ exchanges, ...rest }) => ({
-      ...rest,
-      exchanges: exchanges.map(one => ({ ...one, request: { ...one.request, body: { form: 'base64', value: '?' } } })),
-    }),
+    breach: recording =>
+      withEach(recording, one => ({ ...one, request: { ...one.request, body: { form: 'base64', value: '?' } } })),
   }),
   rule({
     id: 'RC8',
     title: 'Responses Exact',
-    why: 'What is replayed is what came, byte for byte; so it is kept as text or in base64, never as a value.',
+    why: 'Replay returns the exact bytes, so a response is stored as text or base64, never as a JSON value.',
     asks: [
-      'response is null, or has a status from 200 to 599, a content_type or null, a body, and complete',
-      'body is null, or has the form text or base64 and a value in that form',
+      'response is null, or has status (200 to 599), content_type (a string or null), body and complete',
+      'body is null, or has form (text or base64) and a value in that form',
     ],
     fields: ['exchanges[].response'],
     reads: ['exchanges'],
@@ -106,12 +94,14 @@ export const recordingRules = [
         else if (response) yield* bodyFindings(response.body, path);
       }
     },
-    breach: ({ exchanges, ...rest }) => ({
-      ...rest,
-      exchanges: exchanges.map(one => ({ ...one, response: { ...one.response, body: { form: 'json', value: {} } } })),
-    }),
+    breach: recording =>
+      withEach(recording, one => ({ ...one, response: { ...one.response, body: { form: 'json', value: {} } } })),
   }),
 ];
+
+function withEach(recording: Recording, change: (one: Recording['exchanges'][number]) => unknown): unknown {
+  return { ...recording, exchanges: recording.exchanges.map(change) };
+}
 
 function* bodyFindings(body: RecordedBody, path: string): Generator<Finding> {
   if (!body || body.form === 'json') return;

@@ -3,7 +3,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { anyObject, matching, record, wordyText } from '../shape.ts';
 
 const runErrorShape = record({
@@ -20,7 +20,7 @@ const rule = rulesFor<RunError>();
 const RE1 = rule({
   id: 'RE1',
   title: 'Error Code Known',
-  why: 'Programs act on the code; one that nobody defined means nothing to them.',
+  why: 'Programs act on the code, so it must be a defined one.',
   asks: ['code is RUN_E001 to RUN_E007'],
   fields: ['code'],
   breach: error => ({ ...error, code: 'RUN_E999' }),
@@ -29,12 +29,12 @@ const RE1 = rule({
 const RE2 = rule({
   id: 'RE2',
   title: 'Message For People',
-  why: 'It is shown to whoever started the run, so it holds no path of the machine and no secret.',
-  asks: ['message is not blank', 'it holds no path of a machine and no credential'],
+  why: 'Users see the message, so it must not reveal host paths or secrets.',
+  asks: ['message is not blank', 'it contains no host path and no credential'],
   fields: ['message'],
   *check({ message }) {
-    if (hostPathIn(message)) yield must('message', 'holds a path of a machine');
-    if (holdsSecret(message)) yield must('message', 'holds what looks like a credential');
+    if (hostPathIn(message)) yield must('message', 'contains a host path');
+    if (holdsSecret(message)) yield must('message', 'contains what looks like a credential');
   },
   breach: error => ({ ...error, message: 'ENOENT: /home/someone/intent.json' }),
 });
@@ -42,17 +42,17 @@ const RE2 = rule({
 const RE3 = rule({
   id: 'RE3',
   title: 'Details Structured',
-  why: 'What is more than a message is for programs, and so an object and a rule they can look up.',
+  why: 'Programs read the details, so they are structured: an object and the id of a rule.',
   asks: [
     'rule_id, if present, is the id of a rule such as RS3',
-    'details, if present, is an object, without a path of a machine and without a credential',
-    'should (must, when strict): no key is unknown',
+    'details, if present, is an object without host paths or credentials',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['rule_id', 'details'],
   *check({ details = {} }) {
     const text = canonicalize(details);
-    if (hostPathIn(text)) yield must('details', 'hold a path of a machine');
-    if (holdsSecret(text)) yield must('details', 'hold what looks like a credential');
+    if (hostPathIn(text)) yield must('details', 'contain a host path');
+    if (holdsSecret(text)) yield must('details', 'contain what looks like a credential');
   },
   breach: error => ({ ...error, details: 'see the log' }),
 });
@@ -60,7 +60,7 @@ const RE3 = rule({
 export const runError: Contract = {
   name: 'run-error',
   title: 'Run error',
-  tells: 'Why the harness could not decide on an intent at all.',
+  tells: 'Why the harness could not reach a decision on an intent.',
   source: 'Run Result Specification 1.0.0, section 5',
   shape: runErrorShape,
   rules: [RE1, RE2, RE3],

@@ -44,7 +44,7 @@ const example: RunResult = {
 export const runResult: Contract = {
   name: 'run-result',
   title: 'Run result',
-  tells: 'What became of an intent: a bundle, a question or a refusal, and whether it was accepted.',
+  tells: 'The result of an intent: a bundle, questions or a refusal, and whether it was accepted.',
   source: 'Run Result Specification 1.0.0',
   version: { field: 'run_schema_version', value: '1.0.0' },
   shape: runResultShape,
@@ -60,7 +60,7 @@ export const runResult: Contract = {
       yield { at: `execution.outputs[${index}]`, file: `output/${path}`, sha256, bytes: size_bytes };
     }
   },
-  beyond: ['whether the intent and the bundle are those whose hashes are named, unless they lie beside it'],
+  beyond: ['whether the intent and the bundle match their hashes, unless they are next to it'],
   bytesMax: 16 * MIB,
   example,
 };

@@ -1,6 +1,6 @@
 import type { Runner } from './shape.ts';
 
-/** The example record of the specification. Its hash is a known answer. */
+/** The example in the specification, which also states its hash. */
 export const runnerExample: Runner = {
   runner_schema_version: '1.0.0',
   runner_id: 'runner_20260106_120000_abc123',

@@ -5,7 +5,7 @@ import { type Runner, runnerShape } from './shape.ts';
 
 export type { Runner };
 
-/** What is equal between two runs in the same surroundings. */
+/** The keys that are equal for two runs in the same environment. */
 const environment = [
   'runner_schema_version',
   'runner_version',
@@ -23,7 +23,7 @@ const core = [...environment, 'runner_id', 'exit', 'warnings'] as const satisfie
 export const runner: Contract = {
   name: 'runner',
   title: 'Runner record',
-  tells: 'How a run was executed: platform, sandbox, limits, what was allowed, how it ended.',
+  tells: 'How a run was executed: platform, sandbox, limits, permissions and exit status.',
   source: 'Runner Specification 1.0.0',
   version: { field: 'runner_schema_version', value: '1.0.0' },
   fileNames: ['runner.json'],

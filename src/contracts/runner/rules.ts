@@ -1,6 +1,6 @@
 import { unsafePath } from '../../base/path.ts';
 import { sortedAndUnique } from '../lists.ts';
-import { must, rulesFor, should } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor, should } from '../rule.ts';
 import { SEMVER } from '../shape.ts';
 import type { Runner } from './shape.ts';
 import { RN9 } from './timing.ts';
@@ -11,7 +11,7 @@ const rule = rulesFor<Runner>();
 const RN1 = rule({
   id: 'RN1',
   title: 'Schema Version Present',
-  why: 'Without a version nobody can say by which rules a record was meant.',
+  why: 'The version tells a reader which rules apply to a record.',
   asks: ['runner_schema_version is "1.0.0"'],
   fields: ['runner_schema_version'],
   breach: runner => ({ ...runner, runner_schema_version: '2.0.0' }),
@@ -20,10 +20,10 @@ const RN1 = rule({
 const RN2 = rule({
   id: 'RN2',
   title: 'Runner Identity Valid',
-  why: 'Each execution has a record of its own; two with one id cannot both be true.',
+  why: 'Each execution has its own record, so an id must not be used twice.',
   asks: [
-    'runner_id is runner_, eight digits, six digits and lower-case letters or digits, with _ between',
-    'runner_id is used by no other record of the same file or folder',
+    'runner_id is runner_, eight digits, _, six digits, _, and lower-case letters or digits',
+    'runner_id is unique in its file or folder',
     'runner_version is not blank',
     'should: runner_version is a semantic version',
   ],
@@ -37,7 +37,7 @@ const RN2 = rule({
 const RN3 = rule({
   id: 'RN3',
   title: 'Platform Complete',
-  why: 'A result can be reproduced only where system, processor and runtime are known.',
+  why: 'To reproduce a result, you must know the system, the processor and the runtime.',
   asks: [
     'os is linux, darwin or win32',
     'arch is x64, arm64 or ia32',
@@ -51,13 +51,13 @@ const RN3 = rule({
 const RN4 = rule({
   id: 'RN4',
   title: 'Sandbox Configuration Valid',
-  why: 'A record must not claim a sandbox and no isolation at once.',
+  why: 'A record must not claim both a sandbox and no isolation.',
   asks: [
     'backend is process, container, vm or none',
     'isolation_level is strict, standard or none',
     'network_blocked and filesystem_readonly are true or false',
-    'where isolation_level is none, backend is none',
-    'should: backend none claims no isolation, no blocked network and no protected files',
+    'if isolation_level is none, backend is none',
+    'should: if backend is none, the record claims no isolation, no blocked network and no read-only file system',
   ],
   fields: ['sandbox'],
   parts: [
@@ -65,10 +65,10 @@ const RN4 = rule({
       over: ['sandbox.backend', 'sandbox.isolation_level'],
       *check({ sandbox: { backend, isolation_level } }) {
         if (isolation_level === 'none' && backend !== 'none') {
-          yield must('sandbox.backend', 'must be "none" where isolation_level is "none"');
+          yield must('sandbox.backend', 'must be "none" if isolation_level is "none"');
         }
         if (isolation_level !== 'none' && backend === 'none') {
-          yield should('sandbox.isolation_level', 'claims isolation that no backend gives');
+          yield should('sandbox.isolation_level', 'claims isolation, but backend is "none"');
         }
       },
     },
@@ -76,9 +76,9 @@ const RN4 = rule({
       over: ['sandbox'],
       *check({ sandbox: { backend, network_blocked, filesystem_readonly } }) {
         if (backend !== 'none') return;
-        if (network_blocked) yield should('sandbox.network_blocked', 'claims a block that no backend enforces');
+        if (network_blocked) yield should('sandbox.network_blocked', 'claims a blocked network, but backend is "none"');
         if (filesystem_readonly)
-          yield should('sandbox.filesystem_readonly', 'claims a protection that no backend enforces');
+          yield should('sandbox.filesystem_readonly', 'claims a read-only file system, but backend is "none"');
       },
     },
   ],
@@ -88,20 +88,20 @@ const RN4 = rule({
 const RN5 = rule({
   id: 'RN5',
   title: 'Limits Within Bounds',
-  why: 'A run without an end or an output without a size is not bounded.',
+  why: 'Every run must have limits on its time and its output.',
   asks: [
     'timeout_ms is from 1,000 to 600,000',
     'max_output_files is from 1 to 10,000',
     'max_total_output_bytes is from 1,024 to 1,073,741,824',
     'max_memory_bytes and max_cpu_seconds, if present, are above 0',
-    'should: what is counted is a whole number',
+    'should: all limits except max_cpu_seconds are whole numbers',
   ],
   fields: ['limits'],
   *check({ limits }) {
     for (const [name, limit] of Object.entries(limits)) {
       const isCounted = name !== 'max_cpu_seconds' && typeof limit === 'number';
       if (isCounted && !Number.isSafeInteger(limit))
-        yield should(`limits.${name}`, 'should be a whole number that can be counted exactly');
+        yield should(`limits.${name}`, 'should be a whole number that JSON represents exactly');
     }
   },
   breach: runner => ({ ...runner, limits: { ...runner.limits, timeout_ms: 999 } }),
@@ -110,12 +110,12 @@ const RN5 = rule({
 const RN6 = rule({
   id: 'RN6',
   title: 'Commands Canonical',
-  why: 'Two records of one policy must be equal byte for byte, and no command both allowed and blocked.',
+  why: 'Equal policies must have equal bytes, and a command cannot be both allowed and blocked.',
   asks: [
     'allowlist and blocklist are lists of strings, sorted by UTF-16 code unit',
-    'no command stands in both',
+    'no command is in both',
     'shell is not empty',
-    'should: nothing stands twice, and shell lies below no home folder',
+    'should: no command is a duplicate, and shell is not inside a home folder',
   ],
   fields: ['commands'],
   parts: [
@@ -127,14 +127,14 @@ const RN6 = rule({
         yield* sortedAndUnique(blocklist, 'commands.blocklist');
         const allowed = new Set(allowlist);
         for (const [index, command] of blocklist.entries()) {
-          if (allowed.has(command)) yield must(`commands.blocklist[${index}]`, 'is in the allowlist too');
+          if (allowed.has(command)) yield must(`commands.blocklist[${index}]`, 'is also in the allowlist');
         }
       },
     },
     {
       over: ['commands.shell'],
       *check({ commands: { shell } }) {
-        if (HOME.test(shell)) yield should('commands.shell', 'lies below a home folder and tells who ran it');
+        if (HOME.test(shell)) yield should('commands.shell', 'is inside a home folder, which reveals the user');
       },
     },
   ],
@@ -144,12 +144,12 @@ const RN6 = rule({
 const RN7 = rule({
   id: 'RN7',
   title: 'Write Roots Valid',
-  why: 'An absolute or climbing root tells how the machine is laid out and leads out of the work folder.',
+  why: 'An absolute root, or one with .., leaves the work folder and reveals the layout of the host.',
   asks: [
     'write_roots is a list of strings, sorted by UTF-16 code unit',
     'every root is a relative path: no leading / or \\, no drive, no ~',
-    'no root has a .. between / or \\, an empty segment or a control character',
-    'should: nothing stands twice',
+    'no root has a .. segment, an empty segment or a control character',
+    'should: no root is a duplicate',
   ],
   fields: ['write_roots'],
   parts: [
@@ -171,14 +171,15 @@ const RN7 = rule({
 const RN8 = rule({
   id: 'RN8',
   title: 'Context Safe',
-  why: 'Names of variables that carry credentials show where to look for them, and a place or language changes results.',
+  why: 'Variable names can reveal where credentials are, and the locale and time zone affect results.',
   asks: [
     'working_dir is "."',
-    'env_allowlist is a sorted list of names of variables, none with a value',
-    'no name begins with SSH_, NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_',
+    'env_allowlist is a sorted list of variable names, without values',
+    'no name starts with SSH_, NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_',
     'locale is C, POSIX, a POSIX name such as en_US.UTF-8 or a language tag such as en-US',
     'should: timezone is UTC',
-    'should: no variable that often holds a secret or tells who ran it, and none twice; in the folder of a run, HOME and PATH are of Proctor and tell nothing',
+    'should: env_allowlist has no duplicates, and no variable that often holds a secret or reveals the user',
+    'in a run folder, HOME and PATH are allowed, because Proctor sets them',
   ],
   fields: ['context'],
   parts: [
@@ -189,9 +190,9 @@ const RN8 = rule({
         for (const [index, name] of env_allowlist.entries()) {
           if (typeof name !== 'string') continue;
           const path = `context.env_allowlist[${index}]`;
-          if (isForbidden(name)) yield must(path, 'begins with a prefix that is kept for credentials');
+          if (isForbidden(name)) yield must(path, 'starts with a prefix that is reserved for credentials');
           else if (isTelling(name) && !(ofRun && isSetByProctor(name)))
-            yield should(path, 'is a variable that often holds a secret or tells who ran it');
+            yield should(path, 'often holds a secret or reveals the user');
         }
         yield* sortedAndUnique(env_allowlist, 'context.env_allowlist');
       },
@@ -200,7 +201,7 @@ const RN8 = rule({
       over: ['context.timezone'],
       *check({ context: { timezone } }) {
         if (timezone !== 'UTC')
-          yield should('context.timezone', 'should be UTC, so that a run can be reproduced elsewhere');
+          yield should('context.timezone', 'should be UTC, so that the run can be reproduced elsewhere');
       },
     },
   ],
@@ -210,20 +211,21 @@ const RN8 = rule({
 const RN10 = rule({
   id: 'RN10',
   title: 'Exit Status Valid',
-  why: 'How a program ended is the first thing a reader asks.',
+  why: 'The exit status is the first thing a reader looks for.',
   asks: [
     'code is a whole number from 0 to 255',
     'signal, if present, is SIG and upper-case letters or digits',
     'oom_killed and timeout_killed are true or false',
-    'should: a run killed by its timeout has SIGKILL or SIGTERM, and nothing that was killed has code 0',
+    'should: after a timeout, signal is SIGKILL or SIGTERM',
+    'should: a killed program does not have code 0',
   ],
   fields: ['exit'],
   *check({ exit: { code, signal, oom_killed, timeout_killed } }) {
     if (timeout_killed && signal !== 'SIGKILL' && signal !== 'SIGTERM') {
-      yield should('exit.signal', 'should be SIGKILL or SIGTERM where timeout_killed is true');
+      yield should('exit.signal', 'should be SIGKILL or SIGTERM if timeout_killed is true');
     }
     if (code === 0 && (oom_killed || timeout_killed || signal !== undefined)) {
-      yield should('exit.code', 'is 0 although something killed the program');
+      yield should('exit.code', 'is 0, but the program was killed');
     }
   },
   breach: ({ exit, ...rest }) => ({ ...rest, exit: { ...exit, code: 256 } }),
@@ -232,11 +234,11 @@ const RN10 = rule({
 const RN11 = rule({
   id: 'RN11',
   title: 'Core Hash Excludes Ephemeral',
-  why: 'The hash must cover what matters and nothing that may differ for no reason.',
+  why: 'The hash must cover what matters, and nothing that varies between equal runs.',
   asks: [
-    'ephemeral, if present, is an object, and host_id, session_id and human_notes in it are strings',
+    'ephemeral, if present, is an object; its host_id, session_id and human_notes are strings',
     'the hash covers neither ephemeral nor timing',
-    'should (must, when strict): no key is unknown',
+    NO_UNKNOWN_KEYS,
   ],
   fields: ['ephemeral'],
   breach: runner => ({ ...runner, ephemeral: { host_id: 7 } }),
@@ -245,7 +247,7 @@ const RN11 = rule({
 const RN12 = rule({
   id: 'RN12',
   title: 'Canonical Round-Trip',
-  why: 'A record that changes when it is read and written again cannot be hashed.',
+  why: 'A record can be hashed only if reading and rewriting it changes nothing.',
   asks: [
     'warnings, if present, is a sorted list of strings',
     'the record is plain JSON: reading and writing it changes nothing',

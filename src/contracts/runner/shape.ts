@@ -1,5 +1,17 @@
 import * as z from 'zod/mini';
-import { between, count, filledText, instant, matching, record, SEMVER, semver, wordyText } from '../shape.ts';
+import { limitShapes } from '../profile/shape.ts';
+import {
+  count,
+  filledText,
+  instant,
+  matching,
+  record,
+  SEMVER,
+  semver,
+  signalName,
+  variableName,
+  wordyText,
+} from '../shape.ts';
 
 export const runnerShape = record({
   runner_schema_version: z.literal('1.0.0'),
@@ -21,9 +33,7 @@ export const runnerShape = record({
     filesystem_readonly: z.boolean(),
   }),
   limits: record({
-    timeout_ms: between(1_000, 600_000),
-    max_output_files: between(1, 10_000),
-    max_total_output_bytes: between(1_024, 1_073_741_824),
+    ...limitShapes,
     max_memory_bytes: z.optional(z.number().check(z.positive())),
     max_cpu_seconds: z.optional(z.number().check(z.positive())),
   }),
@@ -35,7 +45,7 @@ export const runnerShape = record({
   write_roots: z.array(z.string()),
   context: record({
     working_dir: z.literal('.'),
-    env_allowlist: z.array(matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')),
+    env_allowlist: z.array(variableName()),
     locale: matching(locale(), 'a locale such as C.UTF-8, en_US.UTF-8 or en-US'),
     timezone: z.string(),
   }),
@@ -49,7 +59,7 @@ export const runnerShape = record({
   }),
   exit: record({
     code: count().check(z.lte(255)),
-    signal: z.optional(matching(/^SIG[A-Z0-9]+$/, 'the name of a signal such as SIGTERM')),
+    signal: z.optional(signalName()),
     oom_killed: z.boolean(),
     timeout_killed: z.boolean(),
   }),
@@ -65,7 +75,7 @@ export const runnerShape = record({
 
 export type Runner = z.infer<typeof runnerShape>;
 
-/** `C` and `POSIX`, POSIX names such as `de_DE.UTF-8@euro`, and language tags such as `zh-Hans-CN`. */
+/** Matches `C` and `POSIX`, POSIX names such as `de_DE.UTF-8@euro`, and language tags such as `zh-Hans-CN`. */
 function locale(): RegExp {
   const charset = String.raw`(?:\.[A-Za-z0-9_-]{1,32})?`;
   const posix = String.raw`[a-z]{2,3}(?:_(?:[A-Z]{2}|\d{3}))?${charset}(?:@[A-Za-z0-9_=;-]{1,32})?`;

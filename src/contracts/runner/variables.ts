@@ -1,14 +1,14 @@
-/** Whether a variable has a prefix that RN8 forbids, because it is kept for credentials. */
+/** Whether RN8 forbids the prefix of a variable, because it is reserved for credentials. */
 export function isForbidden(name: string): boolean {
   return FORBIDDEN.test(name);
 }
 
-/** Whether a variable often holds a secret, or tells who ran the program. */
+/** Whether a variable often holds a secret or reveals the user. */
 export function isTelling(name: string): boolean {
   return NAME.test(name) && (TELLING.test(name) || FORBIDDEN.test(name.toUpperCase()));
 }
 
-/** Whether Proctor gives every program a value of its own for it, which tells nothing of the machine or its user. */
+/** Whether Proctor sets this variable for every program, so that its value reveals nothing about the host or the user. */
 export function isSetByProctor(name: string): boolean {
   return name === 'HOME' || name === 'PATH';
 }

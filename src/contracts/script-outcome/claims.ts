@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { record } from '../shape.ts';
 
-/** What a limit is worth: it holds the whole run, is checked now and then, holds each process alone, or nothing does. */
+/** How strongly a limit is enforced: for the whole run, by sampling, for each process separately, or not at all. */
 export const CLAIMS = ['enforced', 'watched', 'per_process', 'absent'] as const;
 
 export type Claim = (typeof CLAIMS)[number];
@@ -26,7 +26,7 @@ const LIMIT_NAMES = [
 
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
-/** Each limit of a run and what it was worth. A null value was not set. */
+/** The limits of a run and how each was enforced. The value is null if the limit was not set. */
 export const claimsShape = z
   .array(
     record({

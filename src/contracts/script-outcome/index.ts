@@ -68,7 +68,7 @@ export const scriptOutcome: Contract = {
   rules: scriptOutcomeRules,
   unknownKeys: 'SO1',
   programText: ['result.unknown_keys', 'artifacts.declared_missing', 'masking'],
-  beyond: ['whether the limits were really held by what it says', 'what a stream held beyond the part that was kept'],
+  beyond: ['whether the limits were enforced as stated', 'the parts of a stream that were not kept'],
   bytesMax: MIB,
   example,
 };

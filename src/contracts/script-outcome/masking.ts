@@ -1,21 +1,19 @@
 import * as z from 'zod/mini';
-import { count, filledText, matching, record } from '../shape.ts';
+import { codeWord, count, filledText, record } from '../shape.ts';
 
-const kind = () => matching(/^[a-z][a-z0-9_]{0,63}$/, 'a word of lower-case letters, digits and underscores');
-
-/** What was masked in everything that is stored of a run, and which of its files hold secrets. */
+/** What Proctor masked in the stored data of a run, and which files contain secrets. */
 export const maskingShape = record({
-  /** Well-known credentials were masked, or kept because the caller wanted so. Declared secrets are always masked. */
+  /** Whether well-known credentials were masked or, at the caller's request, kept. Declared secrets are always masked. */
   credentials: z.enum(['masked', 'kept']),
-  /** How many ranges, by kind. */
-  kinds: z.record(kind(), count()),
-  /** Files that are stored as they are, with why each needs a look. */
+  /** The number of masked ranges by kind. */
+  kinds: z.record(codeWord(), count()),
+  /** Files that were stored unmasked, and why each needs review. */
   flagged: z
     .array(
       record({
         path: filledText(),
         code: z.enum(['secret_in_file', 'credential_in_file', 'credential_file_name']),
-        kinds: z.array(kind()).check(z.maxLength(100)),
+        kinds: z.array(codeWord()).check(z.maxLength(100)),
       }),
     )
     .check(z.maxLength(1_000)),
@@ -23,8 +21,7 @@ export const maskingShape = record({
 
 export type MaskingNote = z.infer<typeof maskingShape>;
 
-/** What rules ask of it. */
 export const MASKING_ASKS = [
-  'masking, if present, has credentials, masked or kept, kinds, whole numbers by kind, and flagged',
-  'each of flagged has path, code and kinds; code is secret_in_file, credential_in_file or credential_file_name',
+  'masking, if present, has credentials (masked or kept), kinds (counts by kind) and flagged',
+  'each entry of flagged has path, code and kinds; code is secret_in_file, credential_in_file or credential_file_name',
 ] as const;

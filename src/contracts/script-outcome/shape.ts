@@ -2,31 +2,26 @@ import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
 import { claimsShape } from './claims.ts';
 import { maskingShape } from './masking.ts';
-import { contentHashText, correlationText, count, instant, matching, record, wordyText } from '../shape.ts';
+import { codeWord, contentHashText, correlationText, count, instant, record, signalName, wordyText } from '../shape.ts';
 
 const exitCode = (minimum: number, maximum: number) => z.int().check(z.gte(minimum), z.lte(maximum));
 
-const signal = () => matching(/^SIG[A-Z0-9]+$/, 'the name of a signal such as SIGTERM');
-
-const word = () => matching(/^[a-z][a-z0-9_]{0,63}$/, 'a word of lower-case letters, digits and underscores');
-
 const status = () => z.enum(['succeeded', 'failed', 'timed_out']);
 
-/** How the program ended, as one value. */
 export const endingShape = z.union([
   record({ how: z.literal('exited'), code: exitCode(0, 255) }),
-  record({ how: z.literal('signalled'), signal: signal() }),
+  record({ how: z.literal('signalled'), signal: signalName() }),
   record({
     how: z.literal('killed'),
     by: z.enum(['timeout', 'idle', 'cpu', 'cancel', 'policy']),
-    signal: signal(),
+    signal: signalName(),
   }),
   record({ how: z.literal('out_of_memory'), code: exitCode(0, 255) }),
   record({ how: z.literal('not_started'), code: exitCode(126, 127) }),
   record({ how: z.literal('lost') }),
 ]);
 
-/** By what a limit was held. */
+/** The mechanism that enforced a limit. */
 const holder = () => z.enum(['cgroup_v1', 'cgroup_v2', 'rlimit', 'none']);
 
 export const streamsShape = z
@@ -34,11 +29,11 @@ export const streamsShape = z
     record({
       name: z.enum(['stdout', 'stderr']),
       bytes_total: count(),
-      /** Of the whole masked stream, of which less may be kept. */
+      /** The hash of the whole masked stream, even if only part of it was kept. */
       sha256: contentHashText(),
       bytes_kept: count(),
       truncated: z.boolean(),
-      /** How many ranges were masked. */
+      /** The number of masked ranges. */
       masked: count(),
     }),
   )
@@ -50,10 +45,10 @@ export const enforcementShape = record({
   cpu: holder(),
   output: z.enum(['tmpfs', 'none']),
   seccomp: z.boolean(),
-  /** The program did not run as the machine's root user. */
+  /** The program did not run as root of the host. */
   user: z.boolean(),
   kill: z.enum(['pid_namespace', 'process_group']),
-  /** What each limit was worth over the run. Absent in evidence from before it was told. */
+  /** How strongly each limit was enforced. Absent in old evidence. */
   claims: z.optional(claimsShape),
 });
 
@@ -76,16 +71,16 @@ export const furtherLimitsShape = record({
 export const usageShape = record({
   cpu_ms: z.nullable(count()),
   memory_peak_bytes: z.nullable(count()),
-  /** How often it was refused another process. */
+  /** The number of denied forks. */
   forks_denied: z.nullable(count()),
-  /** How the first two were measured: counted by the kernel, or summed from samples of /proc, which can miss some. */
+  /** How cpu_ms and memory_peak_bytes were measured: by the kernel, or by samples of /proc, which can miss peaks. */
   measured_by: z.optional(z.nullable(z.enum(['cgroup', 'samples']))),
 });
 
-/** What Proctor may not have seen of a run that was interrupted. */
+/** The facts of an interrupted run that Proctor may not know. */
 const UNKNOWNS = ['ending', 'usage', 'streams', 'output', 'checks', 'requests', 'workspace'] as const;
 
-/** Only in the outcome of a run that `recover` completed. */
+/** Present only if `recover` completed the run. */
 export const recoveredShape = z.optional(
   record({ at: instant(), unknown: z.array(z.enum(UNKNOWNS)).check(z.maxLength(UNKNOWNS.length)) }),
 );
@@ -96,16 +91,16 @@ export const scriptOutcomeShape = record({
   schema_version: z.literal('script-outcome.v1'),
   run_id: nameText(),
   status: status(),
-  /** What the script's own result.json said. */
+  /** The status in the script's result.json. */
   claimed_status: z.nullable(status()),
-  reason: z.nullable(word()),
+  reason: z.nullable(codeWord()),
   public_message: z.nullable(wordyText()),
   correlation_id: correlationText(),
   timeout_source: z.nullable(z.enum(['proctor', 'script'])),
-  /** The files in output/ were taken although the run did not succeed. */
+  /** Proctor kept the files in output/ although the run did not succeed. */
   salvaged: z.boolean(),
   ending: endingShape,
-  /** The raw result.json as the script left it. */
+  /** The unmodified result.json of the script. */
   result: z.nullable(
     record({
       sha256: contentHashText(),
@@ -114,9 +109,9 @@ export const scriptOutcomeShape = record({
     }),
   ),
   streams: streamsShape,
-  cuts: z.array(record({ what: word(), bytes_total: count(), bytes_kept: count() })).check(z.maxLength(1_000)),
-  /** What the script said and Proctor did not pass on as it was. */
-  replaced: z.array(word()).check(z.maxLength(100)),
+  cuts: z.array(record({ what: codeWord(), bytes_total: count(), bytes_kept: count() })).check(z.maxLength(1_000)),
+  /** The parts of the result that Proctor replaced. */
+  replaced: z.array(codeWord()).check(z.maxLength(100)),
   artifacts: record({
     files: count(),
     bytes: count(),
@@ -125,9 +120,9 @@ export const scriptOutcomeShape = record({
     size_mismatches: count(),
   }),
   enforcement: enforcementShape,
-  /** What a self-test in the same sandbox found of each guarantee that was given. */
+  /** The results of a self-test in the same sandbox, one per guarantee. */
   observed: observedShape,
-  /** Bounds that held besides those in runner.json, which has no place for them. */
+  /** Limits that runner.json has no field for. */
   limits: furtherLimitsShape,
   usage: usageShape,
   recovered: recoveredShape,

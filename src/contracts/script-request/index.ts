@@ -49,7 +49,7 @@ export const scriptRequest: Contract = {
   rules: scriptRequestRules,
   unknownKeys: 'SQ1',
   programText: ['args'],
-  beyond: ['whether the script and its inputs still exist', 'which values the variables had'],
+  beyond: ['whether the script and its inputs still exist', 'the values of the variables'],
   bytesMax: 16 * MIB,
   example,
 };

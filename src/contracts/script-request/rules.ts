@@ -1,25 +1,19 @@
 import { redact } from '../../base/redact.ts';
 import { ASKS } from '../agent-step/words.ts';
-import { type Finding, must, rulesFor, should } from '../rule.ts';
+import { ascending } from '../lists.ts';
+import { must, rulesFor, should, versionRule } from '../rule.ts';
 import { isForbidden, isTelling } from '../runner/variables.ts';
 import { bareNameTrouble } from './bare-name.ts';
 import type { ScriptRequest } from './shape.ts';
 
 const rule = rulesFor<ScriptRequest>();
 
-const SQ1 = rule({
-  id: 'SQ1',
-  title: 'Request Version Known',
-  why: 'A reader must know by which rules a request was written before it believes a word of it.',
-  asks: ['schema_version is "script-request.v1"', 'should (must, when strict): no key is unknown'],
-  fields: ['schema_version'],
-  breach: request => ({ ...request, schema_version: 'script-request.v9' }),
-});
+const SQ1 = versionRule('SQ1', 'Request Version Known', 'script-request.v1', 'a request');
 
 const SQ2 = rule({
   id: 'SQ2',
   title: 'Request Identified',
-  why: 'A request that does not say which run it asked for can be laid to any.',
+  why: 'A request must name the run that it started.',
   asks: ['run_id is a name', ...ASKS.name, 'kind is "script"'],
   fields: ['run_id', 'kind'],
   breach: request => ({ ...request, kind: 'agent' }),
@@ -28,16 +22,16 @@ const SQ2 = rule({
 const SQ3 = rule({
   id: 'SQ3',
   title: 'Program Named',
-  why: 'Which script ran, byte for byte, and by what it was read; but not where on which machine it lay.',
+  why: 'The hash identifies the script; its location on the host stays private.',
   asks: [
     'script has name, sha256 and bytes; interpreter has name, a bare name such as python3',
-    'name of the script is a bare name: no path, no control or invisible character, at most 255 bytes',
-    'sha256 is sha256: and 64 lower-case hexadecimal digits, bytes a whole number from 0 up',
+    'name of the script is a bare name: no path, no control or invisible characters, at most 255 bytes',
+    'sha256 is sha256: and 64 lower-case hexadecimal digits; bytes is a whole number, at least 0',
   ],
   fields: ['script', 'interpreter'],
   *check({ script }) {
-    const trouble = bareNameTrouble(script.name);
-    if (trouble) yield must('script.name', trouble);
+    const fault = bareNameTrouble(script.name);
+    if (fault) yield must('script.name', fault);
   },
   breach: request => ({ ...request, script: { ...request.script, name: 'reports/sum.py' } }),
 });
@@ -45,13 +39,13 @@ const SQ3 = rule({
 const SQ4 = rule({
   id: 'SQ4',
   title: 'Arguments Masked',
-  why: 'Evidence is shown to strangers, and people pass credentials on command lines.',
-  asks: ['args is a list of at most 10,000 strings', 'none holds what looks like a credential'],
+  why: 'Evidence is shared, and users pass credentials on command lines.',
+  asks: ['args is a list of at most 10,000 strings', 'none contains what looks like a credential'],
   fields: ['args'],
   *check({ args }) {
     for (const [index, text] of args.entries()) {
-      // A mask may stand where a credential does, so what counts is whether masking again would change anything.
-      if (redact(text).text !== text) yield must(`args[${index}]`, 'holds what looks like a credential');
+      // A masked argument can still match a credential pattern, so test whether masking changes it.
+      if (redact(text).text !== text) yield must(`args[${index}]`, 'contains what looks like a credential');
     }
   },
   breach: request => ({ ...request, args: ['--token', `ghp_${'a1b2c3d4'.repeat(4)}`] }),
@@ -60,20 +54,20 @@ const SQ4 = rule({
 const SQ5 = rule({
   id: 'SQ5',
   title: 'Inputs Listed',
-  why: 'A result can be reproduced only with the same inputs, and two of one name cannot lie in one folder.',
+  why: 'To reproduce a result, you need the same inputs, and one folder cannot have two files of the same name.',
   asks: [
     'inputs is a list of at most 1,000; each has name, sha256 and bytes',
-    'name is a bare name: no path, no control or invisible character, at most 255 bytes',
-    'no name stands twice, whatever the case of its letters',
+    'name is a bare name: no path, no control or invisible characters, at most 255 bytes',
+    'no name is a duplicate, ignoring case',
   ],
   fields: ['inputs'],
   *check({ inputs }) {
     const seen = new Set<string>();
     for (const [index, { name }] of inputs.entries()) {
-      const trouble = bareNameTrouble(name);
-      if (trouble) yield must(`inputs[${index}].name`, trouble);
+      const fault = bareNameTrouble(name);
+      if (fault) yield must(`inputs[${index}].name`, fault);
       const folded = name.toLowerCase();
-      if (seen.has(folded)) yield must(`inputs[${index}].name`, 'stands here twice, but for the case of its letters');
+      if (seen.has(folded)) yield must(`inputs[${index}].name`, 'is a duplicate, ignoring case');
       seen.add(folded);
     }
   },
@@ -86,20 +80,20 @@ const SQ5 = rule({
 const SQ6 = rule({
   id: 'SQ6',
   title: 'Variables Named',
-  why: 'What a script could read of its surroundings is told by name; a value would tell the secret itself.',
+  why: 'The request lists variables by name only, because a value may be a secret.',
   asks: [
-    'env_names and secret_names are lists of at most 1,000 names of variables, none with a value',
-    'both are sorted by UTF-16 code unit, and nothing stands twice',
-    'no name in env_names begins with SSH_, NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_',
-    'should: a variable in env_names that often holds a secret stands in secret_names',
+    'env_names and secret_names are lists of at most 1,000 variable names, without values',
+    'both are sorted by UTF-16 code unit, without duplicates',
+    'no name in env_names starts with SSH_, NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_',
+    'should: a variable in env_names that often holds a secret is also in secret_names',
   ],
   fields: ['env_names', 'secret_names'],
   *check({ env_names, secret_names }) {
     const secrets = new Set(secret_names);
     for (const [index, name] of env_names.entries()) {
-      if (isForbidden(name)) yield must(`env_names[${index}]`, 'begins with a prefix that is kept for credentials');
+      if (isForbidden(name)) yield must(`env_names[${index}]`, 'starts with a prefix that is reserved for credentials');
       else if (isTelling(name) && !secrets.has(name) && !HARMLESS.has(name))
-        yield should(`env_names[${index}]`, 'is a variable that often holds a secret, and is not declared as one');
+        yield should(`env_names[${index}]`, 'often holds a secret, but is not declared as one');
     }
     yield* ascending(env_names, 'env_names');
     yield* ascending(secret_names, 'secret_names');
@@ -110,13 +104,13 @@ const SQ6 = rule({
 const SQ7 = rule({
   id: 'SQ7',
   title: 'Limits Stated',
-  why: 'What was asked for and what was enforced are two facts, and a run without a bound is none that was asked for.',
+  why: 'The requested limits are recorded separately from the enforced ones.',
   asks: [
-    'requested has profile, a string that is not blank or null',
+    'requested has profile, a string that is not blank, or null',
     'sandbox is none, process, container, vm or null; isolation is strict, standard, none or null',
-    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are whole numbers from 1 up, or null',
-    'max_output_files and max_total_output_bytes are whole numbers from 1 up, or null',
-    'null is what was not asked for, so that a default is not taken for a wish',
+    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are whole numbers, at least 1, or null',
+    'max_output_files and max_total_output_bytes are whole numbers, at least 1, or null',
+    'null means that the caller did not set the limit',
   ],
   fields: ['requested'],
   breach: request => ({ ...request, requested: { ...request.requested, timeout_ms: 0 } }),
@@ -124,13 +118,5 @@ const SQ7 = rule({
 
 export const scriptRequestRules = [SQ1, SQ2, SQ3, SQ4, SQ5, SQ6, SQ7];
 
-/** Inside a sandbox these name its own folders and its own user. */
+/** Inside a sandbox, these describe the sandbox. */
 const HARMLESS: ReadonlySet<string> = new Set(['HOME', 'PATH', 'USER', 'LOGNAME']);
-
-function* ascending(names: readonly string[], at: string): Generator<Finding> {
-  for (const [index, name] of names.entries()) {
-    const previous = names[index - 1];
-    if (previous === name) yield must(`${at}[${index}]`, 'repeats the entry before it');
-    else if (previous !== undefined && name < previous) yield must(`${at}[${index}]`, 'breaks the sorted order');
-  }
-}

@@ -1,13 +1,10 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
-import { contentHashText, count, matching, record, wordyText } from '../shape.ts';
+import { contentHashText, count, matching, record, variableName, wordyText } from '../shape.ts';
 
-const variableName = () => matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable');
-
-/** A limit that bounds something: a whole number from 1 up. */
 const limit = () => z.int().check(z.gte(1));
 
-/** A file as it was given to the run: by its bare name, never by where it lay. */
+/** An input file, by its bare name and without its folder. */
 const file = () => record({ name: z.string(), sha256: contentHashText(), bytes: count() });
 
 export const scriptRequestShape = record({
@@ -18,12 +15,12 @@ export const scriptRequestShape = record({
   interpreter: record({
     name: matching(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/, 'the bare name of a program such as python3'),
   }),
-  /** What the script was started with, secrets masked. */
+  /** Arguments, with secrets masked. */
   args: z.array(z.string()).check(z.maxLength(10_000)),
   inputs: z.array(file()).check(z.maxLength(1_000)),
   env_names: z.array(variableName()).check(z.maxLength(1_000)),
   secret_names: z.array(variableName()).check(z.maxLength(1_000)),
-  /** What was asked for; null where the choice was left to Proctor. What came of it stands in runner.json. */
+  /** The requested limits; null for a default. runner.json has the effective ones. */
   requested: record({
     profile: z.nullable(wordyText()),
     sandbox: z.nullable(z.enum(['none', 'process', 'container', 'vm'])),

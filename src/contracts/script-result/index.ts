@@ -18,7 +18,7 @@ const example: ScriptResult = {
 export const scriptResult: Contract = {
   name: 'script-result',
   title: 'Script result',
-  tells: 'What a script says of its own run: how it ended, what to show, what it left in output/.',
+  tells: 'What a script reports about its run: its status, the HTML to show, and the files in output/.',
   source: 'Runner result contract, version 1',
   version: { field: 'contract_version', value: 1 },
   versionFirst: true,
@@ -30,7 +30,7 @@ export const scriptResult: Contract = {
     for (const [index, { path, bytes }] of artifacts.entries())
       yield { at: `artifacts[${index}]`, file: path, bytes, hint: true };
   },
-  beyond: ["whether the script told the truth: everything in it is the script's own claim"],
+  beyond: ['whether its claims are true: the script wrote all of it'],
   bytesMax: MIB,
   example,
 };

@@ -1,6 +1,6 @@
 import { holdsSecret } from '../../base/redact.ts';
 import { uniqueAdvice } from '../lists.ts';
-import { must, rulesFor, should } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor, should } from '../rule.ts';
 import { artifactPathTrouble } from './artifact-path.ts';
 import { unsafeParts } from './summary.ts';
 import { holdsTrace } from './trace.ts';
@@ -11,11 +11,8 @@ const rule = rulesFor<ScriptResult>();
 const SR1 = rule({
   id: 'SR1',
   title: 'Contract Version Known',
-  why: 'Under a version nobody knows, no other word of the document has a meaning. It is judged first, and alone.',
-  asks: [
-    'contract_version is 1; anything else is the only thing said of the document',
-    'should (must, when strict): no key is unknown',
-  ],
+  why: 'The other keys have a meaning only if the version is known, so it is checked first.',
+  asks: ['contract_version is 1; otherwise, no other violation is reported', NO_UNKNOWN_KEYS],
   fields: ['contract_version'],
   breach: result => ({ ...result, contract_version: 2 }),
 });
@@ -23,7 +20,7 @@ const SR1 = rule({
 const SR2 = rule({
   id: 'SR2',
   title: 'Status Known',
-  why: 'A run ends in one of three ways, and readers act on which.',
+  why: 'Programs act on the status, so it is one of three known values.',
   asks: ['status is succeeded, failed or timed_out'],
   fields: ['status'],
   breach: result => ({ ...result, status: 'ok' }),
@@ -32,7 +29,7 @@ const SR2 = rule({
 const SR3 = rule({
   id: 'SR3',
   title: 'HTML Output Present',
-  why: 'Readers show it without asking; on failure it may be empty, but it is there.',
+  why: 'Readers always show it, so it must be present. It may be empty after a failure.',
   asks: ['html_output is a string, which may be empty'],
   fields: ['html_output'],
   breach: result => ({ ...result, html_output: null }),
@@ -41,13 +38,13 @@ const SR3 = rule({
 const SR4 = rule({
   id: 'SR4',
   title: 'Error Summary Safe',
-  why: 'It is shown to end users, who must see no stack trace, no path of the machine and no secret.',
+  why: 'End users see it, so it must not reveal stack traces, host paths or secrets.',
   asks: [
     'error_summary is a string or null',
-    'it holds no stack trace, no path of a machine and no credential',
-    'it holds no value after a name such as password, token or api_key',
-    'should: it holds no other absolute path or address, and no long mixture of letters and digits',
-    'should: it is null exactly when the status is succeeded, and at most 2,000 bytes',
+    'it contains no stack trace, no host path and no credential',
+    'it contains no value after a name such as password, token or api_key',
+    'should: it contains no other absolute path or address, and no long mix of letters and digits',
+    'should: it is null if and only if the status is succeeded, and has at most 2,000 bytes',
   ],
   fields: ['error_summary'],
   reads: ['status'],
@@ -58,16 +55,16 @@ const SR4 = rule({
     }
     const unsafe = unsafeParts(error_summary);
     const surely = (what: string): boolean => unsafe.some(part => part.what === what && part.isSure);
-    const troubles = [
-      ...(holdsTrace(error_summary) ? ['holds a stack trace'] : []),
-      ...(surely('path') ? ['holds a path of a machine'] : []),
-      ...(surely('value') ? ['holds a value after the name of a secret'] : []),
-      ...(holdsSecret(error_summary) ? ['holds what looks like a credential'] : []),
+    const faults = [
+      ...(holdsTrace(error_summary) ? ['contains a stack trace'] : []),
+      ...(surely('path') ? ['contains a host path'] : []),
+      ...(surely('value') ? ['contains a value after the name of a secret'] : []),
+      ...(holdsSecret(error_summary) ? ['contains what looks like a credential'] : []),
     ];
-    for (const trouble of troubles) yield must('error_summary', trouble);
-    if (troubles.length === 0 && unsafe.length > 0)
-      yield should('error_summary', 'should hold only words, numbers, relative paths and plain addresses');
-    if (status === 'succeeded') yield should('error_summary', 'should be null where the status is "succeeded"');
+    for (const fault of faults) yield must('error_summary', fault);
+    if (faults.length === 0 && unsafe.length > 0)
+      yield should('error_summary', 'should contain only words, numbers, relative paths and plain URLs');
+    if (status === 'succeeded') yield should('error_summary', 'should be null if the status is "succeeded"');
     if (Buffer.byteLength(error_summary) > SHORT_BYTES)
       yield should('error_summary', `should be short, at most ${SHORT_BYTES} bytes`);
   },
@@ -77,10 +74,10 @@ const SR4 = rule({
 const SR5 = rule({
   id: 'SR5',
   title: 'Artifacts Listed',
-  why: 'The list is a hint for people; the files in output/ are the truth. A hint must still be a list of names and sizes.',
+  why: 'Proctor reads the files in output/, not this list, but the list must still be well-formed.',
   asks: [
     'artifacts is a list of at most 2,000 entries, each with a path and a whole number of bytes',
-    'should: nothing stands twice',
+    'should: no path is a duplicate',
   ],
   fields: ['artifacts'],
   *check({ artifacts }) {
@@ -95,17 +92,17 @@ const SR5 = rule({
 const SR6 = rule({
   id: 'SR6',
   title: 'Artifact Paths Safe',
-  why: 'A path is a wish of the script. One that leaves output/, or reads differently on another system, is an attack.',
+  why: 'The script chooses these paths, so they are untrusted: they must not leave output/ on any system.',
   asks: [
-    'every path lies below output/ and is relative, without .. or \\',
-    'no name is one that another system reads differently: devices, colons, trailing points, invisible characters',
+    'every path is relative and inside output/, without .. or \\',
+    'no name is one that another system interprets differently: devices, colons, trailing dots, invisible characters',
     'a path has at most 1,024 bytes and 16 levels, a name at most 255 bytes',
   ],
   fields: ['artifacts[].path'],
   *check({ artifacts }) {
     for (const [index, { path }] of artifacts.entries()) {
-      const trouble = artifactPathTrouble(path);
-      if (trouble) yield must(`artifacts[${index}].path`, trouble);
+      const fault = artifactPathTrouble(path);
+      if (fault) yield must(`artifacts[${index}].path`, fault);
     }
   },
   breach: result => ({ ...result, artifacts: [{ path: 'output/../secrets', bytes: 1 }] }),

@@ -7,6 +7,8 @@ import { unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
 import { MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
+import { OUT_OF_ORDER } from '../lists.ts';
+import { UNKNOWN_KEY } from '../rule.ts';
 import { filledText, record, type Shape } from '../shape.ts';
 import { PAYLOAD_TYPE, type Signer } from './signature.ts';
 import {
@@ -24,10 +26,10 @@ const envelopeKeys = {
   signatures: z.array(record({ keyid: z.optional(z.string()), sig: filledText() })).check(z.maxLength(16)),
 };
 
-/** A DSSE envelope inside of another document, which says what it is. */
+/** A DSSE envelope inside another document. */
 export const innerEnvelopeShape = record(envelopeKeys);
 
-/** As a file of its own it names its format. Seals from before that do not. */
+/** A separate seal file names its format. Old seals do not. */
 const envelopeOf = <Version extends string>(version: Version) =>
   record({ schema_version: z.optional(z.literal(version)), ...envelopeKeys });
 
@@ -38,13 +40,13 @@ type InnerEnvelope = z.infer<typeof innerEnvelopeShape>;
 
 export type SealEnvelope = InnerEnvelope & { readonly schema_version?: string | undefined };
 
-/** What an envelope may hold: files, and what is said of them. */
+/** An in-toto statement. */
 interface Statement {
   readonly subject: readonly object[];
   readonly predicate: object;
 }
 
-/** A statement as it is stored: with a signature, if there is a signer. */
+/** Wraps a statement in an envelope, and signs it if there is a signer. */
 export function sealEnvelope(statement: Statement, signer?: Signer): InnerEnvelope {
   const { predicate } = statement;
   const stated = signer ? { ...statement, predicate: { ...predicate, signed: true } } : statement;
@@ -56,7 +58,7 @@ export function sealEnvelope(statement: Statement, signer?: Signer): InnerEnvelo
   };
 }
 
-/** The same as a file of its own, which names its format. */
+/** The same, as a separate document that names its format. */
 export function sealDocument(
   statement: Statement & { readonly predicate: { readonly schema_version: string } },
   signer?: Signer,
@@ -65,8 +67,8 @@ export function sealDocument(
 }
 
 /**
- * The text of the same document, piece by piece, for files that are sorted by path: the list of a hundred thousand files
- * is never held as one text, nor as base64. Only who signs it must hold its bytes: the signature is over all of them.
+ * Yields the text of the same document in pieces, for files sorted by path. A list of 100,000 files is never one string,
+ * as JSON or as base64. Only a signer holds all bytes, because the signature covers them.
  */
 export function* sealPieces(
   sealed: Omit<Sealed, 'files'> & { readonly files: Iterable<SealedFile> },
@@ -85,7 +87,7 @@ export function* sealPieces(
     const text = files.map(subjectText).join(',');
     held = Buffer.concat([held, Buffer.from(separator + text)]);
     separator = ',';
-    // Base64 goes by three bytes.
+    // Base64 encodes groups of three bytes.
     const whole = held.length - (held.length % 3);
     signing?.take(held.subarray(0, whole));
     yield held.toString('base64', 0, whole);
@@ -98,7 +100,7 @@ export function* sealPieces(
   yield `","payloadType":"${PAYLOAD_TYPE}","schema_version":"${version}","signatures":${signing ? signing.signatures() : '[]'}}`;
 }
 
-/** Gathers what is to be signed. */
+/** Collects the bytes to sign. */
 class Signing {
   readonly #signer: Signer;
   readonly #parts: Buffer[] = [];
@@ -110,9 +112,9 @@ class Signing {
 
   take(part: Buffer): void {
     this.#bytes += part.length;
-    // Nobody would read it, so nobody signs it.
+    // Verifiers reject a larger statement, so do not sign it.
     if (this.#bytes > STATEMENT_BYTES_MAX) {
-      throw new Fault('too_many_files', 'The run has left more files than one seal can name.');
+      throw new Fault('too_many_files', 'The run created more files than one seal can list.');
     }
     this.#parts.push(part);
   }
@@ -139,7 +141,7 @@ export type Opened =
   | { readonly ok: true; readonly statement: SealStatement }
   | { readonly ok: false; readonly message: string };
 
-/** The statement in an envelope of unknown origin, judged as far as can be without its files. Never throws. */
+/** Opens an untrusted envelope and checks its statement, but not its files. Never throws. */
 export function openSeal(envelope: unknown): Opened {
   const [fault] = formOf(envelopeShape).faults(envelope, '');
   if (fault) return closed(fault);
@@ -150,7 +152,7 @@ export function openSeal(envelope: unknown): Opened {
   return { ok: true, statement: content.value as SealStatement };
 }
 
-/** Where a statement is not what it must be. The message continues the place. */
+/** A fault in a statement. The message follows the path. */
 export interface Trouble {
   readonly path: string;
   readonly message: string;
@@ -158,28 +160,28 @@ export interface Trouble {
 
 type Content = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 
-/** What a payload holds. There is one way only to write a statement, so that no two readers read two. */
+/** Decodes a payload. Only canonical JSON is accepted, so that all readers see the same statement. */
 export function contentOf(payload: string): Content {
   if (payload.length > Math.ceil(STATEMENT_BYTES_MAX / 3) * 4) return { ok: false, message: 'is too large' };
   const bytes = Buffer.from(payload, 'base64');
   if (bytes.toString('base64') !== payload) return { ok: false, message: 'is not standard base64 with padding' };
   const reading = readJson(bytes, { bytesMax: STATEMENT_BYTES_MAX });
-  if (!reading.ok) return { ok: false, message: 'does not hold one JSON document' };
-  if (!isCanonical(reading.value, reading.text)) return { ok: false, message: 'does not hold canonical JSON' };
+  if (!reading.ok) return { ok: false, message: 'is not one JSON document' };
+  if (!isCanonical(reading.value, reading.text)) return { ok: false, message: 'is not canonical JSON' };
   return { ok: true, value: reading.value };
 }
 
-/** A hundred thousand files with names of full length fit. */
+/** Enough for 100,000 files with names of maximum length. */
 const STATEMENT_BYTES_MAX = 64 * MIB;
 
-/** What is wrong with a statement, its subjects aside. */
+/** Checks a statement except its subjects. */
 export function* statementTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
   for (const { path, message } of formOf(shape).faults(statement, '')) {
     if (!isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
 }
 
-/** What is wrong with the list of files. */
+/** Checks the list of files. */
 export function* subjectTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
   for (const { path, message } of formOf(shape).faults(statement, '')) {
     if (isAboutSubjects(path)) yield { path: inPayload(path), message };
@@ -191,20 +193,41 @@ export function* subjectTroubles(statement: unknown, shape: Shape = statementSha
     const name: unknown = (entry as { name?: unknown } | null)?.name;
     if (typeof name !== 'string') continue;
     const at = `payload.subject[${index}].name`;
-    const unsafe =
-      unsafePath(name) ?? (path.posix.normalize(name) === name ? undefined : 'is not in its shortest form');
+    const unsafe = unsafePath(name) ?? (path.posix.normalize(name) === name ? undefined : 'is not normalized');
     if (unsafe) yield { path: at, message: unsafe };
-    if (previous === name) yield { path: at, message: 'stands here twice' };
-    else if (previous !== undefined && name < previous) yield { path: at, message: 'breaks the sorted order' };
+    if (previous === name) yield { path: at, message: 'is a duplicate' };
+    else if (previous !== undefined && name < previous) yield { path: at, message: OUT_OF_ORDER };
     previous = name;
   }
 }
 
-/** Keys that nobody knows. */
 export function* unknownIn(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
   for (const { parent, key } of formOf(shape).unknown(statement, '')) {
-    yield { path: placeOf(inPayload(parent), key), message: 'is a key that this format does not know' };
+    yield { path: placeOf(inPayload(parent), key), message: UNKNOWN_KEY };
   }
+}
+
+/** A signature covers `signed` in the statement, but not the list of signatures: the two must agree. */
+export function* signedTroubles(
+  statement: unknown,
+  { signatures }: Pick<SealEnvelope, 'signatures'>,
+): Generator<Trouble> {
+  const signed: unknown = (statement as { predicate?: { signed?: unknown } | null } | null)?.predicate?.signed;
+  if (signed === true && signatures.length === 0) {
+    yield { path: 'signatures', message: 'must not be empty, because the statement says it is signed' };
+  }
+  if (signed === false && signatures.length > 0) {
+    yield { path: 'signatures', message: 'must be empty, because the statement says it is not signed' };
+  }
+}
+
+/** An unsigned envelope around a changed statement, for the breaches of rules. */
+export function restated<Content extends Statement>(
+  envelope: SealEnvelope,
+  change: (statement: Content) => Statement,
+): SealEnvelope {
+  const content = contentOf(envelope.payload);
+  return content.ok ? sealEnvelope(change(content.value as Content)) : envelope;
 }
 
 function isAboutSubjects(path: string): boolean {

@@ -49,19 +49,19 @@ const example = sealDocument(
 export const seal: Contract = {
   name: 'seal',
   title: 'Seal',
-  tells: 'Which files a run folder holds, each by digest and size: a DSSE envelope over an in-toto statement.',
+  tells: 'The digest and size of every file in a run folder: a DSSE envelope around an in-toto statement.',
   source: 'Run folder of Proctor, as DSSE 1.0 and in-toto Statement v1',
   version: { field: 'schema_version', value: 'seal.v1' },
-  /** Seals from before they named their format. */
+  // Old seals do not name their format.
   fileNames: ['seal.json'],
   shape: envelopeShape,
   rules: sealRules,
   unknownKeys: 'SL1',
-  /** Base64 says nothing of any machine, whatever it happens to spell. */
+  // Base64 text can look like a host path by chance.
   programText: ['payload'],
-  /** From evidence/ to the folder of the run. Its files are judged by rules of their own, not as claims. */
+  // From evidence/ to the run folder. Separate rules check its files.
   claimsFrom: 1,
-  beyond: ['whether the files are as they were sealed, and who sealed them: the folder tells, and --key'],
+  beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder, with --key'],
   bytesMax: 96 * MIB,
   example,
 };

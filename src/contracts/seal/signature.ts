@@ -4,15 +4,15 @@ import type { SealEnvelope } from './envelope.ts';
 
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
-/** A key that signatures are checked with. */
+/** Checks signatures with a public key. */
 export interface Checker {
   readonly keyId: string;
   hasSigned(envelope: SealEnvelope): Signed;
 }
 
-/** Who signs seals. It holds the key, and gives away no more than what the key is called. */
+/** Signs seals. It exposes only the id of its key. */
 export interface Signer extends Checker {
-  /** The signature over a payload and its type, in base64. */
+  /** Returns the signature of a payload and its type, in base64. */
   sign(payload: readonly Uint8Array[]): string;
 }
 
@@ -27,12 +27,11 @@ export function signerWith(privateKey: KeyObject): Signer {
   };
 }
 
-/** What one key says of an envelope. */
 export type Signed = 'right' | 'wrong' | 'by another key';
 
 /**
- * Whether a key has signed an envelope. The id beside a signature is a hint that nothing protects: it says which
- * signature to look at, and only the key says whether that is right.
+ * Whether a key has signed an envelope. The key id of a signature is not authenticated: it only selects the signatures
+ * to check.
  */
 export function signedBy(publicKey: KeyObject, { payload, signatures }: SealEnvelope): Signed {
   const id = keyIdOf(publicKey);
@@ -46,7 +45,7 @@ export function signedBy(publicKey: KeyObject, { payload, signatures }: SealEnve
   return isRight ? 'right' : 'wrong';
 }
 
-/** What is signed: the pre-authentication encoding of DSSE 1, over the type and the payload with the length of each. */
+/** The pre-authentication encoding of DSSE 1: type and payload, each with its length. */
 function signedBytes(payload: readonly Uint8Array[]): Buffer {
   const length = payload.reduce((sum, part) => sum + part.length, 0);
   const head = `DSSEv1 ${Buffer.byteLength(PAYLOAD_TYPE)} ${PAYLOAD_TYPE} ${length} `;

@@ -27,7 +27,7 @@ export const statementShape = record({
     kind: z.enum(RUN_KINDS),
     sealed_at: instant(),
     signed: z.boolean(),
-    /** An evaluation of this run has a seal of its own. Absent in seals from before there were such seals. */
+    /** Evaluations of this run have a separate seal. Absent in seals that predate those. */
     evaluation_sealed: z.optional(z.literal(true)),
   }),
 });
@@ -35,9 +35,8 @@ export const statementShape = record({
 export type SealStatement = z.infer<typeof statementShape>;
 
 export interface SealedFile {
-  /** Relative to the run folder, `/` between names. */
+  /** Relative to the run folder, with `/` as the separator. */
   readonly path: string;
-  /** `sha256:` and hexadecimal digits, over the bytes of the file. */
   readonly sha256: string;
   readonly bytes: number;
 }
@@ -45,14 +44,13 @@ export interface SealedFile {
 export interface Sealed {
   readonly runId: string;
   readonly kind: RunKind;
-  /** An instant. */
   readonly sealedAt: string;
   readonly files: readonly SealedFile[];
-  /** Whether the envelope will have a signature; if not said, it has none. */
+  /** Whether the envelope will have a signature; false by default. */
   readonly signed?: boolean;
 }
 
-/** What is sealed: every file by path, digest and size, in the order of their paths. */
+/** The statement that seals a run: path, digest and size of every file, sorted by path. */
 export function sealStatement(sealed: Sealed): SealStatement {
   const { runId, kind, sealedAt, files, signed = false } = sealed;
   return {
@@ -70,18 +68,17 @@ export function sealStatement(sealed: Sealed): SealStatement {
   };
 }
 
-/** Suites and agents are judged after they are sealed. */
+/** Suites and agents are evaluated after they are sealed. */
 function isJudged(kind: RunKind): boolean {
   return kind === 'suite' || kind === 'agent';
 }
 
-/** The canonical text of the same, which has one form only. */
+/** The canonical text of `subjectOf`. */
 export function subjectText({ path, sha256, bytes }: SealedFile): string {
   const digest = sha256.slice('sha256:'.length);
   return `{"annotations":{"size_bytes":${bytes}},"digest":{"sha256":"${digest}"},"name":${JSON.stringify(path)}}`;
 }
 
-/** A file, as the statement tells of it. */
 export function subjectOf({ path, sha256, bytes }: SealedFile): SealStatement['subject'][number] {
   return { name: path, digest: { sha256: sha256.replace(/^sha256:/, '') }, annotations: { size_bytes: bytes } };
 }

@@ -3,7 +3,7 @@ import { caseId } from '../artifacts/words.ts';
 import { anyObject, record } from '../shape.ts';
 import { expectedShape } from './expected.ts';
 
-/** What a case consists of, in the file that people write and in the one that a run keeps. */
+/** The keys of a case, both in the user's file and in the run folder. */
 export const caseKeys = {
   id: caseId(),
   title: z.optional(z.string()),

@@ -2,18 +2,18 @@ import * as z from 'zod/mini';
 import { ASKS } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { record } from '../shape.ts';
 import { caseKeys } from './case-keys.ts';
 import { EXPECTED_ASKS, expectedFindings } from './expected-rule.ts';
 import { CS } from './invariants.ts';
 import { suiteCaseExample } from './suite-case.ts';
 
-/** The input may be left out of what people write, and is then empty. */
+/** In the user's file the input is optional. */
 const writtenCase = record({ ...caseKeys, input: z.optional(caseKeys.input) });
 
 const casesShape = record({
-  /** For editors, which complete and check what people write by it. */
+  /** Editors use it for completion and validation. */
   $schema: z.optional(z.string()),
   schema_version: z.literal('cases.v1'),
   suite: z.optional(z.string()),
@@ -29,9 +29,9 @@ const rules = [
     ...CS.known,
     asks: [
       'schema_version is "cases.v1"; suite, if present, is a string',
-      '$schema, if present, is a string; it is for editors, and Proctor does not read it',
+      '$schema, if present, is a string; editors use it, and Proctor ignores it',
       'cases is a list of objects',
-      'should (must, when strict): no key is unknown',
+      NO_UNKNOWN_KEYS,
     ],
     fields: ['$schema', 'schema_version', 'suite', 'cases'],
     breach: file => ({ ...file, schema_version: 'cases.v9' }),
@@ -41,14 +41,14 @@ const rules = [
     asks: [
       'id is a case id',
       ...ASKS.caseId,
-      'no id stands twice, and upper and lower case are the same',
+      'no id is a duplicate, ignoring case',
       'title and suite, if present, are strings',
     ],
     fields: ['cases[].id', 'cases[].title', 'cases[].suite'],
     *check({ cases }) {
       const repeated = firstRepeated(cases.map(({ id }) => id.toLowerCase()));
       if (repeated !== undefined) {
-        yield must(`cases[${repeated}].id`, 'is an earlier id again, where upper and lower case are the same');
+        yield must(`cases[${repeated}].id`, 'is a duplicate, ignoring case');
       }
     },
     breach: file => ({ ...file, cases: [...file.cases, ...file.cases] }),
@@ -56,7 +56,7 @@ const rules = [
   rule({
     ...CS.input,
     asks: [
-      'input, if present, has user, a string, and may have context, anything',
+      'input, if present, has user, a string, and may have context of any type',
       'metadata, if present, is an object',
     ],
     fields: ['cases[].input', 'cases[].metadata'],

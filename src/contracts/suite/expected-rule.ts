@@ -5,26 +5,25 @@ import { type Finding, must } from '../rule.ts';
 import type { Expected } from './expected.ts';
 
 export const EXPECTED_ASKS = [
-  'expected, if present, is an object, and its keys are among those below',
-  'contains, not_contains, must_include, must_not_include, regex and not_regex: a text or a list of texts, none empty',
-  'tool_required, tool_sequence, tool_forbidden and action_required: a text or a list of texts, none empty',
+  'expected, if present, is an object with the following keys',
+  'contains, not_contains, must_include, must_not_include, regex and not_regex: a string or a list of strings, not empty',
+  'tool_required, tool_sequence, tool_forbidden and action_required: a string or a list of strings, not empty',
   'equals: a string or an object; json_schema: an object',
-  'json_path: a list; each has path, and may have exists (true or false), equals (anything) or regex (a text)',
-  'path begins with $, then .name, ["name"], [0] or [*] as often as needed',
-  'a json_path has one of exists, equals and regex',
-  'evidence_required_for_actions: true or false; retrieval_required: an object with doc_ids, a list of texts',
-  'max_latency_ms and max_cost_usd: a number from 0 up; max_steps: a whole number from 0 up',
-  'script: an object with file, a text, and perhaps timeout_ms, a number from 0 up',
-  'semantic, tool_telemetry, planning_gate, repl_policy and assumption_state: objects that are kept and not judged',
+  'json_path: a list; each entry has path and exactly one of exists (true or false), equals (any value) and regex',
+  'path of a json_path is $ followed by any number of .name, ["name"], [0] and [*]',
+  'evidence_required_for_actions: true or false; retrieval_required: an object with doc_ids, a list of strings',
+  'max_latency_ms and max_cost_usd: a number, at least 0; max_steps: a whole number, at least 0',
+  'script: an object with file, a string, and optionally timeout_ms, a number, at least 0',
+  'semantic, tool_telemetry, planning_gate, repl_policy and assumption_state: objects that are stored but not evaluated',
   `termination: ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,
-  'no_violations and no_flags: true or false; max_diff_lines: a whole number from 0 up',
-  `allow_violations: one or a list of ${VIOLATION_CLASSES.slice(0, -1).join(', ')} and ${VIOLATION_CLASSES.at(-1)}`,
-  'there is no allow_violations beside no_violations',
-  'killed_policy as termination comes with a violation: no_violations is false, or allow_violations is there',
-  'changed_only and not_changed: a text or a list of at most 100 texts, each a relative path of at most 500 characters',
+  'no_violations and no_flags: true or false; max_diff_lines: a whole number, at least 0',
+  `allow_violations: one, or a list, of ${VIOLATION_CLASSES.slice(0, -1).join(', ')} and ${VIOLATION_CLASSES.at(-1)}`,
+  'allow_violations and no_violations are not both present',
+  'if termination is killed_policy, no_violations is false or allow_violations is present',
+  'changed_only and not_changed: a relative path or a list of at most 100, each of at most 500 characters',
 ];
 
-/** What is wrong with expectations that have their shape. */
+/** Checks well-formed expectations. */
 export function* expectedFindings(expected: Expected, at: string): Generator<Finding> {
   yield* pathFindings(expected.json_path ?? [], at);
   yield* agentFindings(expected, at);
@@ -34,7 +33,7 @@ function* pathFindings(json_path: NonNullable<Expected['json_path']>, at: string
   for (const [index, { path, ...asks }] of json_path.entries()) {
     const place = placeOf(`${at}.json_path`, index);
     if (!JSON_PATH.test(path)) {
-      yield must(`${place}.path`, 'must be $ and then .name, ["name"], [0] or [*] as often as needed');
+      yield must(`${place}.path`, 'must be $ followed by any number of .name, ["name"], [0] and [*]');
     }
     if (['exists', 'equals', 'regex'].filter(key => Object.hasOwn(asks, key)).length !== 1) {
       yield must(place, 'must have exactly one of exists, equals and regex');
@@ -45,9 +44,12 @@ function* pathFindings(json_path: NonNullable<Expected['json_path']>, at: string
 function* agentFindings(expected: Expected, at: string): Generator<Finding> {
   const { termination, no_violations, allow_violations } = expected;
   if (allow_violations !== undefined && no_violations !== undefined)
-    yield must(`${at}.allow_violations`, 'must not stand beside no_violations: it says which violations are allowed');
+    yield must(`${at}.allow_violations`, 'must not be combined with no_violations');
   if (termination === 'killed_policy' && allow_violations === undefined && no_violations !== false)
-    yield must(`${at}.termination`, 'comes with a violation, which allow_violations or no_violations must allow');
+    yield must(
+      `${at}.termination`,
+      'is killed_policy, which implies a violation: allow it with allow_violations or no_violations: false',
+    );
   for (const key of ['changed_only', 'not_changed'] as const) yield* patternFindings(expected[key], `${at}.${key}`);
 }
 
@@ -57,9 +59,9 @@ function* patternFindings(asked: string | readonly string[] | undefined, at: str
   if (patterns.length > PATTERNS_MAX) yield must(at, `must have at most ${PATTERNS_MAX} paths`);
   for (const [index, pattern] of patterns.slice(0, PATTERNS_MAX).entries()) {
     const place = typeof asked === 'string' ? at : placeOf(at, index);
-    // A folder may be written with a slash at its end.
+    // A folder may end with a slash.
     const fault = unsafePath(pattern.replace(/\/$/, ''));
-    if (fault) yield must(place, `must be a path below the folder of the agent, but ${fault}`);
+    if (fault) yield must(place, `must be a path inside the folder of the agent, but ${fault}`);
     else if (pattern.length > PATTERN_LENGTH_MAX) yield must(place, `is longer than ${PATTERN_LENGTH_MAX} characters`);
   }
 }

@@ -3,16 +3,16 @@ import { TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
 import { anyObject, count, filledText, record } from '../shape.ts';
 import { milliseconds } from '../artifacts/words.ts';
 
-/** One text, or several that must all hold. */
+/** One string, or several that must all match. */
 const texts = () => z.union([filledText(), z.array(filledText())]);
 
 const atMost = () => z.number().check(z.gte(0));
 
-/** What a case asks of the answer. Each key is one expectation; all must hold. */
+/** The expectations of a case. All must hold. */
 export const expectedShape = record({
   contains: z.optional(texts()),
   not_contains: z.optional(texts()),
-  /** As contains and not_contains, where upper and lower case, and the kind and amount of white space, do not matter. */
+  /** Like contains and not_contains, but ignore case and differences in white space. */
   must_include: z.optional(texts()),
   must_not_include: z.optional(texts()),
   equals: z.optional(z.union([z.string(), anyObject()])),
@@ -39,19 +39,19 @@ export const expectedShape = record({
   max_cost_usd: z.optional(atMost()),
   max_steps: z.optional(count()),
   script: z.optional(record({ file: filledText(), timeout_ms: z.optional(milliseconds()) })),
-  /** Of other toolkits: read, kept, and said not to be judged. */
+  /** From other toolkits: stored and reported, but not evaluated. */
   semantic: z.optional(anyObject()),
   tool_telemetry: z.optional(anyObject()),
   planning_gate: z.optional(anyObject()),
   repl_policy: z.optional(anyObject()),
   assumption_state: z.optional(anyObject()),
-  /** Asked of the run of an agent's program, and not of its answer. */
+  /** The following apply to the agent's run, not to its answer. */
   termination: z.optional(z.enum(TERMINATIONS)),
   no_violations: z.optional(z.boolean()),
-  /** Only violations of these classes, in the place of none at all. */
+  /** Violations of these classes only; by default, none are allowed. */
   allow_violations: z.optional(z.union([z.enum(VIOLATION_CLASSES), z.array(z.enum(VIOLATION_CLASSES))])),
   no_flags: z.optional(z.boolean()),
-  /** Paths below the folder of the agent, in which * stands for a part of a name, and ** for any folders. */
+  /** Paths inside the folder of the agent. `*` matches part of a name, `**` any folders. */
   changed_only: z.optional(texts()),
   not_changed: z.optional(texts()),
   max_diff_lines: z.optional(count()),
@@ -59,10 +59,9 @@ export const expectedShape = record({
 
 export type Expected = z.infer<typeof expectedShape>;
 
-/** The names of all expectations. */
 export const EXPECTATIONS = Object.keys(expectedShape.shape) as readonly (keyof Expected)[];
 
-/** Expectations that only the run of an agent's program can meet or break. */
+/** Expectations that apply only to agents. */
 export const OF_AGENT_RUNS = [
   'termination',
   'no_violations',
@@ -73,5 +72,5 @@ export const OF_AGENT_RUNS = [
   'max_diff_lines',
 ] as const satisfies readonly (keyof Expected)[];
 
-/** Expectations that are kept for those who know them, and that Proctor does not judge. */
+/** Expectations that Proctor stores but does not evaluate. */
 export const NOT_JUDGED = ['semantic', 'tool_telemetry', 'planning_gate', 'repl_policy', 'assumption_state'] as const;

@@ -1,10 +1,7 @@
 import type { CaseGroup } from '../gate/limits/shape.ts';
 import type { SuiteCase } from './suite-case.ts';
 
-/**
- * The suite of a case, and the tags and the severity in its metadata. Metadata may hold anything, so what is not a text
- * is no tag, and no limit can be set for it.
- */
+/** The suite, tags and severity of a case. Metadata can contain anything, so values that are not strings are ignored. */
 export function groupOf({ suite, metadata }: Pick<SuiteCase, 'suite' | 'metadata'>): Omit<CaseGroup, 'case_id'> {
   const { tags, severity } = metadata ?? {};
   const named = (Array.isArray(tags) ? tags : [tags]).filter(isName).slice(0, TAGS_MAX);

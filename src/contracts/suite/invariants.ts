@@ -1,23 +1,23 @@
-/** The rules that the documents of a suite's cases share. */
+/** The rules that `cases` and `suite-case` share. */
 export const CS = {
   known: {
     id: 'CS1',
     title: 'Cases Known',
-    why: 'A key with a slip in it would ask for nothing, and the case would pass.',
+    why: 'A misspelled expectation would check nothing, and the case would pass.',
   },
   named: {
     id: 'CS2',
     title: 'Cases Named Once',
-    why: 'Every case id becomes a file name, and two cases in one file would judge each other.',
+    why: 'Each case id becomes a file name, so two cases must not share one.',
   },
   input: {
     id: 'CS3',
     title: 'Input Given',
-    why: 'Two versions can be compared only if both were asked the same.',
+    why: 'Two versions can be compared only if both received the same input.',
   },
   expected: {
     id: 'CS4',
     title: 'Expectations Judgeable',
-    why: 'An expectation that nobody can judge is a promise that nobody keeps.',
+    why: 'Proctor must be able to evaluate every expectation.',
   },
 } as const;

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { ASKS } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { rulesFor } from '../rule.ts';
+import { NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { record } from '../shape.ts';
 import { caseKeys } from './case-keys.ts';
 import { EXPECTED_ASKS, expectedFindings } from './expected-rule.ts';
@@ -16,7 +16,7 @@ const rule = rulesFor<SuiteCase>();
 const rules = [
   rule({
     ...CS.known,
-    asks: ['schema_version is "suite-case.v1"', 'should (must, when strict): no key is unknown'],
+    asks: ['schema_version is "suite-case.v1"', NO_UNKNOWN_KEYS],
     fields: ['schema_version'],
     breach: one => ({ ...one, schema_version: 'suite-case.v9' }),
   }),
@@ -28,7 +28,7 @@ const rules = [
   }),
   rule({
     ...CS.input,
-    asks: ['input has user, a string, and may have context, anything', 'metadata, if present, is an object'],
+    asks: ['input has user, a string, and may have context of any type', 'metadata, if present, is an object'],
     fields: ['input', 'metadata'],
     breach: one => ({ ...one, input: { user: null } }),
   }),
@@ -70,7 +70,7 @@ export const suiteCase: Contract = {
   rules,
   unknownKeys: CS.known.id,
   programText: ['title', 'suite', 'input', 'expected', 'metadata'],
-  beyond: ['whether the case was sent as it stands here'],
+  beyond: ['whether the case was sent exactly as recorded'],
   bytesMax: 4 * MIB,
   example: suiteCaseExample,
 };

@@ -1,18 +1,17 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { must, rulesFor } from '../rule.ts';
+import { must, rulesFor, versionRule } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, relativePath } from '../shape.ts';
 import { LEFT_OUT } from '../agent-step/changes.ts';
 import { ASKS, nameText } from '../agent-step/words.ts';
 
-/** How many of each kind a document lists; `total` counts all. */
+/** The maximum number of listed entries; `total` counts all. */
 export const CHANGED_LISTED_MAX = 10_000;
 export const LISTED_MAX = 1_000;
 
-const objectName = () =>
-  matching(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'the name of a git object, 40 or 64 hexadecimal digits');
-const gitMode = () => matching(/^(?:100644|100755|120000|160000)$/, 'a mode of git: 100644, 100755, 120000 or 160000');
+const objectName = () => matching(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'a git object name: 40 or 64 hexadecimal digits');
+const gitMode = () => matching(/^(?:100644|100755|120000|160000)$/, 'a git mode: 100644, 100755, 120000 or 160000');
 const some = <Item extends z.ZodMiniType>(item: Item) => record({ total: count(), listed: z.array(item) });
 
 const shape = record({
@@ -80,23 +79,16 @@ const LISTS = [
 ] as const;
 
 const rules = [
-  rule({
-    id: 'WS1',
-    title: 'Version Known',
-    why: 'A reader must know by which rules the document was written.',
-    asks: ['schema_version is "workspace-status.v1"', 'should (must, when strict): no key is unknown'],
-    fields: ['schema_version'],
-    breach: status => ({ ...status, schema_version: 'workspace-status.v2' }),
-  }),
+  versionRule('WS1', 'Version Known', 'workspace-status.v1', 'the status'),
   rule({
     id: 'WS2',
     title: 'Base Named',
-    why: 'What changed means nothing without what it was before.',
+    why: 'Changes are meaningful only with the commit that they are based on.',
     asks: [
       'run_id is a name',
       ...ASKS.name,
       'kind is clone or copy',
-      'base has ref and branch, which are not empty, and sha, the name of a commit',
+      'base has ref and branch, which are not empty, and sha, a commit',
     ],
     fields: ['run_id', 'kind', 'base'],
     breach: ({ base, ...status }) => ({ ...status, base: { ...base, sha: 'HEAD' } }),
@@ -104,18 +96,18 @@ const rules = [
   rule({
     id: 'WS3',
     title: 'Diff Named',
-    why: 'Only a diff that is whole, and that nobody has exchanged, may be brought home.',
+    why: 'Proctor applies a diff only if it is complete and unchanged.',
     asks: [
-      'diff has path, a relative path from the folder of the run, its sha256 and its bytes',
+      'diff has path, relative to the run folder, sha256 and bytes',
       ...ASKS.relativePath,
-      'diff.cut is null, or says bytes_total and why: bytes, file_bytes, entries or time',
-      'diff.bytes is 0 where diff.cut is null and nothing is changed, and only there',
+      'diff.cut is null, or has bytes_total and why: bytes, file_bytes, entries or time',
+      'if diff.cut is null, diff.bytes is 0 if and only if changed.total is 0',
     ],
     fields: ['diff'],
     reads: ['changed.total'],
     *check({ diff, changed }) {
       if (diff.cut === null && (diff.bytes === 0) !== (changed.total === 0)) {
-        yield must('diff.bytes', 'contradicts changed.total: only one of them says that something changed');
+        yield must('diff.bytes', 'contradicts changed.total: either both are 0 or neither is');
       }
     },
     breach: ({ diff, ...status }) => ({ ...status, diff: { ...diff, bytes: 0 } }),
@@ -123,18 +115,18 @@ const rules = [
   rule({
     id: 'WS4',
     title: 'Changes Listed',
-    why: 'Who judges what an agent did must see every path, or how many are not shown.',
+    why: 'A reviewer must see every changed path, or the number of paths that are not listed.',
     asks: [
       'changed has total and listed; each entry has path, change, bytes and mode, and may have encoded and mode_before',
       'change is add, update or delete; mode is 100644, 100755, 120000 or 160000',
-      'encoded is true where the name holds what no document may, which is written as %0A',
-      'ignored has total, bytes, and the paths that are listed',
-      'left_out lists path, why and bytes of what no diff can hold',
+      'encoded is true if the name contains characters that a document must not, written as %0A',
+      'ignored has total, bytes and listed, a list of paths',
+      'left_out lists path, why and bytes of files that a diff cannot represent',
       `why is ${LEFT_OUT.slice(0, -1).join(', ')} or ${LEFT_OUT.at(-1)}`,
       'submodules lists path, from and to; links_out, collisions, nested_repositories and hooks list paths',
-      'needs_review, which may be absent, lists path and reason of what runs by itself where it is applied',
-      'no list is longer than its total, and none shorter unless it has 1,000 entries, that of changed 10,000',
-      'no path of changed is listed twice, unless it is encoded',
+      'needs_review, if present, lists path and reason of files that run automatically once applied',
+      'each list is complete up to 1,000 entries; changed is complete up to 10,000',
+      'changed lists no path twice, unless it is encoded',
     ],
     fields: [
       'changed',
@@ -154,7 +146,7 @@ const rules = [
         const { total, listed } = status[list] ?? NONE;
         const most = list === 'changed' ? CHANGED_LISTED_MAX : LISTED_MAX;
         if (listed.length !== Math.min(total, most))
-          yield must(`${list}.listed`, 'is not as long as its total asks for');
+          yield must(`${list}.listed`, 'does not have the number of entries that its total requires');
       }
       const seen = new Set<string>();
       for (const [index, { path, encoded }] of status.changed.listed.entries()) {
@@ -168,18 +160,18 @@ const rules = [
   rule({
     id: 'WS5',
     title: 'History Told',
-    why: 'Commits, branches, settings and hooks do not show in a diff, and are how work is hidden or carried out.',
+    why: 'A diff does not show commits, branches, settings and hooks, which can hide changes or run code.',
     asks: [
-      'commits has total, null where not all can be read, and the sha and subject of those that are listed',
+      'commits has total, which is null if not all can be read, and lists sha and subject',
       'refs lists name, change (new, moved or deleted), sha and protected',
       'branch_moved, rewritten and git_config_changed are true or false',
       'git_folder is kept, gone or replaced',
-      'branch_moved is true where a ref that is listed is protected',
+      'branch_moved is true if a listed ref is protected',
     ],
     fields: ['commits', 'refs', 'branch_moved', 'rewritten', 'git_folder', 'git_config_changed'],
     *check({ refs, branch_moved }) {
       if (refs.listed.some(ref => ref.protected) && !branch_moved) {
-        yield must('branch_moved', 'is false, although a protected branch is listed');
+        yield must('branch_moved', 'must be true, because a protected branch is listed');
       }
     },
     breach: status => ({ ...status, git_folder: 'lost' }),
@@ -245,7 +237,7 @@ export const workspaceStatus: Contract = {
   shape,
   rules,
   unknownKeys: 'WS1',
-  // Names of files and branches are the agent's and the user's, whatever they look like.
+  // The agent and the user choose the names of files and branches.
   programText: [
     'base.ref',
     'changed.listed[].path',
@@ -261,12 +253,12 @@ export const workspaceStatus: Contract = {
     'needs_review.listed[].path',
     'notes',
   ],
-  /** From evidence/steps/<step>/ to the folder of the run. */
+  // From evidence/steps/<step>/ to the run folder.
   claimsFrom: 3,
   *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
     yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };
   },
-  beyond: ['whether the diff holds the changes that are listed', 'what the agent did and undid again'],
+  beyond: ['whether the diff contains the listed changes', 'changes that the agent made and reverted'],
   bytesMax: 16 * MIB,
   example,
 };
