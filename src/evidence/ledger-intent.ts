@@ -5,7 +5,7 @@ import type { LedgerIntent } from '../contracts/ledger/index.ts';
 import { type RunResult, runResult } from '../contracts/run-result/index.ts';
 import { documentIn } from './read.ts';
 
-/** What an intent came to. Its mode stands in its request; where that does not say it, what was executed tells. */
+/** Summarises an intent run for the ledger. If the request states no mode, it follows from whether anything ran. */
 export function intentIn(folder: string): LedgerIntent | undefined {
   const result = documentIn(folder, 'run.json', runResult) as RunResult | undefined;
   if (!result) return undefined;

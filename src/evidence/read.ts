@@ -15,7 +15,7 @@ import { scriptResult } from '../contracts/script-result/index.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
 import { JOURNAL } from './journal.ts';
 
-/** What a folder says of the run of a script. Only documents that keep their contract are believed, one by one. */
+/** The documents of a script run. A document that violates its contract is undefined here. */
 export interface ScriptFolder {
   readonly isOpen: boolean;
   readonly request: ScriptRequest | undefined;
@@ -38,13 +38,19 @@ export function readScriptFolder(folder: string): ScriptFolder {
 
 export function documentIn(folder: string, file: string, contract: Contract): unknown {
   const bytes = readRegular(path.join(folder, file), contract.bytesMax);
-  const reading = bytes && readJson(bytes, { bytesMax: contract.bytesMax });
-  if (!reading?.ok) return undefined;
-  const { violations } = check(contract, reading.value, { strict: false, internal: false });
-  return violations.length === 0 ? reading.value : undefined;
+  return bytes && soundDocument(bytes, contract);
 }
 
-/** A line of the internal log. */
+/** Parses a document; undefined if it violates its contract. */
+export function soundDocument(bytes: Buffer, contract: Contract): unknown {
+  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
+  return reading.ok && keepsContract(reading.value, contract) ? reading.value : undefined;
+}
+
+export function keepsContract(value: unknown, contract: Contract): boolean {
+  return check(contract, value, { strict: false, internal: false }).violations.length === 0;
+}
+
 export interface LogLine {
   readonly level: string;
   readonly code: string;

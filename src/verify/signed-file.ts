@@ -8,7 +8,10 @@ import { signatureTrouble, type Trust } from './signatures.ts';
 import { openRegular, readWhole } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
-/** One file with a key: an accepted baseline holds its own seal. Of any other document, only a folder can tell. */
+/**
+ * Verifies a single file with a key. Only an accepted baseline contains its own seal; other documents need their
+ * folder.
+ */
 export async function verifySigned(file: string, options: Options, trust: Trust): Promise<Verdict> {
   const source = readWhole(openRegular(file), await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
@@ -34,8 +37,7 @@ export async function verifySigned(file: string, options: Options, trust: Trust)
   return { ...verdict, outcome: 'invalid', violations: [finding], hash: undefined, signatures };
 }
 
-const UNSIGNED = 'is not signed: anybody who changed it could have written its seal';
+const UNSIGNED = 'is not signed: anyone who changed it could have written its seal';
 
-/** One document may be as it was signed or not: nothing but the seal of its folder tells. */
 export const ONLY_FOLDERS =
-  'A key checks the seal of a whole run or comparison, or of an accepted baseline, and this is none of them.';
+  'A key verifies the seal of a run, a comparison or an accepted baseline. This file is none of them.';

@@ -505,11 +505,11 @@ describe('what cannot be run as asked', () => {
         'out_of_bounds',
         'The number of processes must be from 1 to 100,000.',
       ],
-      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". proctor list shows them.'],
+      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],
         'no_run',
-        'There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+        'There are no runs yet. Create one with `proctor run script FILE`, `proctor run intent FILE` or `proctor run suite CASES`.',
       ],
     ];
     for (const [args, code, message] of faults) {

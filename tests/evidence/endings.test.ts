@@ -28,37 +28,37 @@ const TABLE: [Ending, Exit, string, string][] = [
     { how: 'killed', by: 'timeout', signal: 'SIGTERM' },
     exit(143, 'SIGTERM', late),
     'killed_timeout',
-    'stopped by Proctor with SIGTERM: its time was over',
+    'stopped by Proctor with SIGTERM: the time limit was reached',
   ],
   [
     { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
     exit(137, 'SIGKILL', late),
     'killed_timeout',
-    'stopped by Proctor with SIGKILL: its time was over',
+    'stopped by Proctor with SIGKILL: the time limit was reached',
   ],
   [
     { how: 'killed', by: 'cpu', signal: 'SIGKILL' },
     exit(137, 'SIGKILL', late),
     'killed_timeout',
-    'stopped by Proctor with SIGKILL: it used more processor time than allowed',
+    'stopped by Proctor with SIGKILL: the CPU time limit was reached',
   ],
   [
     { how: 'killed', by: 'idle', signal: 'SIGTERM' },
     exit(143, 'SIGTERM', late),
     'killed_idle',
-    'stopped by Proctor with SIGTERM: it said nothing for too long',
+    'stopped by Proctor with SIGTERM: the idle limit was reached',
   ],
   [
     { how: 'killed', by: 'policy', signal: 'SIGKILL' },
     exit(137, 'SIGKILL'),
     'killed_policy',
-    'stopped by Proctor with SIGKILL: it broke its policy',
+    'stopped by Proctor with SIGKILL: the policy was violated',
   ],
   [
     { how: 'killed', by: 'cancel', signal: 'SIGTERM' },
     exit(143, 'SIGTERM'),
     'error',
-    'stopped by Proctor with SIGTERM: it was cancelled',
+    'stopped by Proctor with SIGTERM: the run was cancelled',
   ],
   [
     { how: 'out_of_memory', code: 137 },
@@ -75,7 +75,7 @@ const TABLE: [Ending, Exit, string, string][] = [
   ],
   [{ how: 'not_started', code: 126 }, exit(126), 'error', 'could not start, exit code 126'],
   [{ how: 'not_started', code: 127 }, exit(127), 'error', 'could not start, exit code 127'],
-  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'not known: Proctor was interrupted'],
+  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'unknown: Proctor was interrupted'],
 ];
 
 describe('a program with the ending', () => {

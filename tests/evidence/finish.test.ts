@@ -222,7 +222,7 @@ describe('in a run that is finished', () => {
     const notChecked: string[] = [];
     for await (const { not_checked } of verify([folder])) notChecked.push(...not_checked);
     writeFileSync(path.join(folder, SEAL), seal);
-    expect(notChecked).toContain('whether a file was exchanged, added or lost: there is no seal');
+    expect(notChecked).toContain('whether files were changed, added or removed: there is no seal');
   });
 
   test('a seal that was cut anywhere is found', async () => {

@@ -110,7 +110,7 @@ describe('the folder of a run', () => {
       expect.objectContaining({
         code: 'folder_failed',
         message: expect.stringMatching(
-          /could not be made here\. Change to a folder of your own, which you can write to\.$/,
+          /could not be created here\. Change to a folder that you own and can write to\.$/,
         ),
       }),
     );

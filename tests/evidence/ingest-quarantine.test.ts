@@ -40,7 +40,7 @@ describe('an output that is set aside', () => {
       },
       'output/link': { kind: 'a link', link_text: '/etc/passwd' },
       'output/pipe': { kind: 'a FIFO' },
-      'output/second-name': { kind: 'a file', bytes: 10, left_out: 'has more than one name' },
+      'output/second-name': { kind: 'a file', bytes: 10, left_out: 'has more than one hard link' },
       'output/empty': { kind: 'a folder', left_out: 'empty' },
       'output/\\u{1b}\ufffd': {
         kind: 'a file',

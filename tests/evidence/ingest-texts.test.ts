@@ -6,7 +6,7 @@ import { safeHtml, safeSummary } from '../../src/evidence/ingest/texts.ts';
 // The rows of the catalogue that are about a text itself; H1 to H3, H5 and H14 are for whoever renders it, H15 and H16 for
 // whoever reads the streams.
 
-const UNSHOWABLE = 'The script gave a message that may not be shown.';
+const UNSHOWABLE = "The script's message cannot be shown.";
 // Put together here, so that no scanner mistakes this file for a leak.
 const SECRET = `Tr0ub4dor&${'3-battery'}`;
 const TOKEN = `gh${'p'}_${'a1B2'.repeat(9)}`;

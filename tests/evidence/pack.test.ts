@@ -81,7 +81,7 @@ describe('packing', () => {
   test('refuses what does not verify, names the first violation and leaves nothing', async () => {
     const cwd = temporaryFolder();
     const spoil: [(folder: string) => void, RegExp][] = [
-      [folder => put(folder, 'output/a.txt', 'aab'), /SL5 output\/a\.txt is not what was sealed/],
+      [folder => put(folder, 'output/a.txt', 'aab'), /SL5 output\/a\.txt was changed after it was sealed/],
       [folder => put(folder, 'output/more.txt', 'x'), /SL6 output\/more\.txt/],
       [folder => put(folder, 'journal.ndjson', ''), /SL7|journal/],
       [folder => rmSync(path.join(folder, 'evidence', 'runner.json')), /FD8|SL5/],

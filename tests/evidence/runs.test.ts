@@ -87,7 +87,7 @@ describe('the folder of a run', () => {
     expect(() => makeRunFolder(folder, 'script', A)).toThrow(
       expect.objectContaining({
         code: 'folder_failed',
-        message: expect.stringMatching(/^The folder of the run could not be made here\. /) as string,
+        message: expect.stringMatching(/^The run folder could not be created here\. /) as string,
       }),
     );
   });
@@ -143,7 +143,7 @@ describe('the list of runs', () => {
 });
 
 describe('a run', () => {
-  const MORE = 'Give more of the id; proctor list shows them.';
+  const MORE = 'Use more of the id; `proctor list` shows all runs.';
 
   test.each([
     ['its id', A, A],
@@ -151,20 +151,20 @@ describe('a run', () => {
     ['the beginning of its time', '20260102', B],
     ['the end of its id', 'bbbb', B],
     ['latest', 'latest', C],
-    ['a word that begins two', 'script_', `ambiguous_run: 2 runs begin with "script_". ${MORE}`],
-    ['a word that begins three', '2026', `ambiguous_run: 3 runs begin with "2026". ${MORE}`],
-    ['a word that nothing has', 'zzz', 'no_run: No run is called "zzz". proctor list shows them.'],
+    ['a word that begins two', 'script_', `ambiguous_run: 2 runs match "script_". ${MORE}`],
+    ['a word that begins three', '2026', `ambiguous_run: 3 runs match "2026". ${MORE}`],
+    ['a word that nothing has', 'zzz', 'no_run: No run is called "zzz". `proctor list` shows all runs.'],
     [
       'a word with a slip',
       'latets',
-      'no_run: No run is called "latets". Did you mean "latest"? proctor list shows them.',
+      'no_run: No run is called "latets". Did you mean "latest"? `proctor list` shows all runs.',
     ],
     [
       'an id with a slip',
       `${A.slice(0, -1)}b`,
-      `no_run: No run is called "${A.slice(0, -1)}b". Did you mean "${A}"? proctor list shows them.`,
+      `no_run: No run is called "${A.slice(0, -1)}b". Did you mean "${A}"? \`proctor list\` shows all runs.`,
     ],
-    ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". proctor list shows them.'],
+    ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". `proctor list` shows all runs.'],
   ])('is found by %s', (_, word, expected) => {
     expect(refusal(home(), word)).toBe(expected);
   });
@@ -231,7 +231,7 @@ describe('a run', () => {
 
   test('is not there before the first', () => {
     expect(refusal(temporaryFolder(), 'latest')).toBe(
-      'no_run: There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+      'no_run: There are no runs yet. Create one with `proctor run script FILE`, `proctor run intent FILE` or `proctor run suite CASES`.',
     );
   });
 });

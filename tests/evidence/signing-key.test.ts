@@ -41,7 +41,7 @@ describe('who signs', () => {
   });
 
   const bad: [string, () => string, RegExp][] = [
-    ['is not there', () => path.join(temporaryFolder(), 'k'), /k is not there, or not to be read/],
+    ['is not there', () => path.join(temporaryFolder(), 'k'), /k does not exist or cannot be read/],
     ['is a folder', () => path.dirname(withFile('')), /is not a file of at most 64 KiB/],
     ['all can read', () => withFile(pair.privatePem, 0o604), /k is open to other users: chmod 600/],
     ['its group can read', () => withFile(pair.privatePem, 0o640), /k is open to other users/],

@@ -470,8 +470,8 @@ describe('other folders', () => {
       'notes.txt': 'x',
     });
     const said = (await verdictsOf(folder)).at(-1)?.not_checked.join('; ');
-    expect(said).toContain('1 file of no known format: package.json');
-    expect(said).toContain('1 file that no document names: notes.txt');
+    expect(said).toContain('1 file of unknown format: package.json');
+    expect(said).toContain('1 file that no document refers to: notes.txt');
     const verdicts: Verdict[] = [];
     for await (const verdict of verify(folder, { strict: true })) verdicts.push(verdict);
     expect(verdicts.map(({ input, outcome }) => `${path.basename(input)} ${outcome}`)).toContain(

@@ -17,7 +17,7 @@ const compareReport = {
 test('a report of another tool that numbers its contract is no format of ours', () => {
   expect(recognise(compareReport, 'compare-report.json')).toEqual({
     code: 'unknown_version',
-    message: 'No format here has the contract_version of this document. proctor explain lists them.',
+    message: 'No known format has the contract_version of this document. Run proctor explain for a list of formats.',
   });
 });
 

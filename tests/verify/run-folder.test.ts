@@ -120,7 +120,7 @@ const below = (folder: string, files: Files): Files =>
 
 const lastOf = async (files: Files): Promise<Verdict> => (await verdictsOf(folderWith(files))).at(-1) as Verdict;
 
-const NO_SEAL = 'whether a file was exchanged, added or lost: there is no seal';
+const NO_SEAL = 'whether files were changed, added or removed: there is no seal';
 
 describe('the folder of a finished run', () => {
   test('is valid, judges every document of ours, and leaves no file unnamed', async () => {
@@ -161,7 +161,7 @@ describe('the folder of a finished run', () => {
       {
         rule_id: 'SL5',
         path: 'evidence/seal.json',
-        message: expect.stringContaining('is missing: any file may have been changed, added or taken away'),
+        message: expect.stringContaining('is missing: files may have been changed, added or removed'),
       },
     ]);
     expect(not_checked).toContain(NO_SEAL);

@@ -158,12 +158,12 @@ describe('what is said of', () => {
     expect(await lastOf(laidOut(signed))).toMatchObject({
       outcome: 'valid',
       signatures: { signed: 1, unsigned: 0, key_ids: [signer.keyId], checked: false },
-      notes: [`The signature was not checked: --key FILE does. It names ${signer.keyId}.`],
+      notes: [`The signature was not checked. Use --key FILE to check it. It names ${signer.keyId}.`],
     });
     expect(await lastOf(laidOut(unsigned))).toMatchObject({
       outcome: 'valid',
       signatures: { signed: 0, unsigned: 1, key_ids: [], checked: false },
-      notes: ['An unsigned seal shows accidents, not forgery.'],
+      notes: ['An unsigned seal reveals accidental changes, but not forgery.'],
     });
   });
 
