@@ -23,7 +23,6 @@ import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import { transcriptLine } from '../contracts/agent-step/transcript-line.ts';
 import { FAMILIES, type Role } from '../contracts/agent-step/words.ts';
 import type { Contract } from '../contracts/contract.ts';
-import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { count, record } from '../contracts/shape.ts';
@@ -31,7 +30,7 @@ import { workspaceStatus, type WorkspaceStatus } from '../contracts/workspace/in
 import { AGENT_FILES } from './agent-documents.ts';
 import type { AgentPlan } from './agent-run.ts';
 import { JOURNAL, readJournal } from './journal.ts';
-import { documentIn, soundDocument } from './read.ts';
+import { documentIn, hasShape, soundDocument } from './read.ts';
 
 /** The documents of an agent run. A document that violates its contract is undefined here. */
 export interface AgentFolder {
@@ -81,7 +80,7 @@ export function openAgentIn(folder: string): Pick<AgentPlan, 'asked' | 'agent' |
 }
 
 function isPlanned(line: unknown): line is { readonly plan: AgentPlan } {
-  return formOf(plannedShape).fits(line);
+  return hasShape(line, plannedShape);
 }
 
 /** The fields of a plan that `openAgentIn` returns. */

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { readRegular } from '../base/regular.ts';
-import { formOf } from '../contracts/form.ts';
 import { type DoorCount as Counted, doorCountShape } from '../contracts/agent-step/model-access.ts';
 import { PARTS } from './left.ts';
+import { hasShape } from './read.ts';
 
 /** Model requests and tokens counted until Proctor ended. */
 export interface DoorCount extends Counted {
@@ -15,7 +15,7 @@ export function doorCountIn(folder: string): DoorCount | undefined {
   const text = readRegular(path.join(folder, PARTS.door), COUNT_BYTES_MAX)?.toString();
   try {
     const value: unknown = JSON.parse(text ?? 'null');
-    return formOf(doorCountShape).fits(value) ? (value as DoorCount) : undefined;
+    return hasShape(value, doorCountShape) ? (value as DoorCount) : undefined;
   } catch {
     return undefined;
   }

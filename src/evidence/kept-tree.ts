@@ -3,9 +3,9 @@ import * as z from 'zod/mini';
 import { readRegular } from '../base/regular.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import type { Violation } from '../contracts/agent-step/policy-summary.ts';
-import { formOf } from '../contracts/form.ts';
 import { count, record } from '../contracts/shape.ts';
 import { PARTS } from './left.ts';
+import { hasShape } from './read.ts';
 
 /** What the launcher found in the agent's work tree after Proctor had died. Secrets are masked. */
 export interface KeptTree {
@@ -24,7 +24,7 @@ export function keptTreeIn(folder: string): KeptTree | undefined {
   if (!bytes) return undefined;
   try {
     const value: unknown = JSON.parse(bytes.toString());
-    return formOf(keptShape).fits(value) ? (value as KeptTree) : undefined;
+    return hasShape(value, keptShape) ? (value as KeptTree) : undefined;
   } catch {
     return undefined;
   }

@@ -61,10 +61,7 @@ export function refuseOdd(folder: string): void {
 }
 
 export function oddFolder(): Fault {
-  return new Fault(
-    'odd_folder',
-    'The run folder contains links, special files or too many entries. Proctor did not change it.',
-  );
+  return new Fault('odd_folder', 'The run folder contains entries that no run creates. Proctor did not change it.');
 }
 
 const ENTRIES_MAX = 1_000_000;

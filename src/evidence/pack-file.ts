@@ -42,7 +42,7 @@ export function packFile(fd: number): PackFile {
   for (const piece of readTar(fd, fstatSync(fd).size)) {
     const { path } = piece;
     if (++count > PIECES_MAX) {
-      blame({ fault: 'form', path: '', what: `holds more than ${PIECES_MAX.toLocaleString('en-US')} entries` });
+      blame({ fault: 'form', path: '', what: `contains more than ${PIECES_MAX.toLocaleString('en-US')} entries` });
       isCut = true;
       break;
     }

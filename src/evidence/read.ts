@@ -5,6 +5,7 @@ import { readRegular } from '../base/regular.ts';
 import { metadata, type Metadata } from '../contracts/agent-step/index.ts';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
+import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { scriptOutcome } from '../contracts/script-outcome/index.ts';
@@ -45,6 +46,12 @@ export function documentIn(folder: string, file: string, contract: Contract): un
 export function soundDocument(bytes: Buffer, contract: Contract): unknown {
   const reading = readJson(bytes, { bytesMax: contract.bytesMax });
   return reading.ok && keepsContract(reading.value, contract) ? reading.value : undefined;
+}
+
+/** Whether a value has a shape. It may have further keys. */
+export function hasShape(value: unknown, shape: Parameters<typeof formOf>[0]): boolean {
+  for (const _ of formOf(shape).faults(value, '')) return false;
+  return true;
 }
 
 export function keepsContract(value: unknown, contract: Contract): boolean {

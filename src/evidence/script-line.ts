@@ -1,18 +1,17 @@
 import * as z from 'zod/mini';
 import type { Contract } from '../contracts/contract.ts';
-import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import { scriptOutcome } from '../contracts/script-outcome/index.ts';
 import { scriptRequest } from '../contracts/script-request/index.ts';
 import { scriptResult } from '../contracts/script-result/index.ts';
 import { anyObject, count, record } from '../contracts/shape.ts';
 import type { Document } from './documents.ts';
-import { keepsContract } from './read.ts';
+import { hasShape, keepsContract } from './read.ts';
 import type { ScriptLine } from './script-run.ts';
 
 /** Whether a journal line has the fields that are used before the resulting documents are validated. */
 export function isScriptLine(line: unknown): line is ScriptLine {
-  return formOf(lineShape).fits(line);
+  return hasShape(line, lineShape);
 }
 
 /** The latest time that an RFC 3339 timestamp can state. */

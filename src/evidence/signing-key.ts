@@ -41,7 +41,7 @@ export function signerFor(home: string, named?: string): Signer | undefined {
   if (key) return signerWith(key);
   throw new Fault(
     'bad_key',
-    `The signing key ${name} is not an unencrypted Ed25519 private key in PEM format. Create one with \`proctor keys new\`.`,
+    `The signing key ${name} is not an Ed25519 private key in PEM format without a passphrase. Create one with \`proctor keys new\`.`,
   );
 }
 

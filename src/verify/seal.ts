@@ -139,7 +139,7 @@ const UNSEALED = 'is missing: files may have been changed, added or removed';
 
 const UNFINISHED = 'belongs to an unfinished run: run proctor recover to finish it';
 
-const FOREIGN = 'belongs to an unfinished run that this machine did not start';
+const FOREIGN = 'belongs to an unfinished run: interrupted, not started here';
 
 const UNLISTED = 'is not listed in the seal of this folder';
 

@@ -237,7 +237,7 @@ describe('proctor verify', () => {
     });
     expect(asked('--key', '.proctor/keys/signing.key')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('The key is a private one.') as string,
+      stderr: expect.stringContaining('The key is a private key.') as string,
     });
     expect(asked('--key', 'nowhere.pub')).toMatchObject({
       code: 2,

@@ -578,7 +578,7 @@ describe('odd places and scripts', () => {
     here.file('ok.py', OK);
     make(path.join(here.cwd, '.proctor'));
     const ran = here.proctor(['run', 'script', 'ok.py']);
-    if (code === 2) expectRefusal(ran, /is not a folder of yours alone|could not be made/);
+    if (code === 2) expectRefusal(ran, /must belong to you|could not be created/);
     else expect(ran.code, ran.stderr).toBe(0);
     expect(here.runFolders()).toHaveLength(code === 0 ? 1 : 0);
   });
@@ -587,7 +587,7 @@ describe('odd places and scripts', () => {
     const here = place();
     here.file('ok.py', OK);
     here.file('.proctor', 'mine');
-    expectRefusal(here.proctor(['run', 'script', 'ok.py']), /is not a folder of yours alone|could not be made/);
+    expectRefusal(here.proctor(['run', 'script', 'ok.py']), /must belong to you|could not be created/);
     expect(here.proctor(['list']).stdout).toMatch(/^No run yet/);
   });
 

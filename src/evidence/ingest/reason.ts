@@ -23,7 +23,7 @@ export function publicSentence(code: ReasonCode): string {
 }
 
 const NO_RESULT = 'The run did not produce a valid result.';
-const BAD_FILES = 'The run left files of a kind that Proctor does not keep.';
+const BAD_FILES = 'The run left files of a kind that is not allowed.';
 const TOO_MUCH = 'The run left more output than its limits allow.';
 
 const SENTENCES = {
