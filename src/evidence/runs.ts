@@ -211,7 +211,7 @@ export function findRun(home: string, word: string, words: readonly string[] = [
     const names = exact.map(({ id, lane }) => `${lane}/${id}`).sort();
     throw new Fault(
       'ambiguous_run',
-      `${names.length} runs are called "${printable(word)}": ${names.join(', ')}. Use one of these names.`,
+      `${names.length} runs are called "${printable(word)}": ${names.join(', ')}. Name one of these.`,
     );
   }
   // An existing folder takes precedence over a partial run id.

@@ -5,7 +5,7 @@ import { type Fault, orWriteFault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
-import { replaceFile, UNFINISHED } from '../base/replace.ts';
+import { replaceFile, replaceLasting, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { finish, type Sealing } from './finish.ts';
 import type { Journal } from './journal.ts';
@@ -110,7 +110,7 @@ export class SuiteStore {
     // Starting a thread takes as long as writing a hundred files.
     if (this.#written > ALONE_MAX) this.#writer ??= this.#openWriter(this.folder);
     if (this.#writer?.take(files)) return;
-    for (const { name, text, bytes } of files) this.#replace(name, text, bytes);
+    for (const { name, text, bytes } of files) written(() => replaceFile(`${this.folder}/${name}`, text, bytes));
   }
 
   /** Runs on a timer, so the next call throws the failure. */
@@ -129,7 +129,7 @@ export class SuiteStore {
     const sha256 = bytesHash(text);
     const there = readRegular(path.join(this.folder, file), caseArtifact.bytesMax);
     const bytes = Buffer.byteLength(text);
-    if (!there || bytesHash(there) !== sha256) this.#replace(file, text, bytes);
+    if (!there || bytesHash(there) !== sha256) written(() => replaceFile(path.join(this.folder, file), text, bytes));
     this.#count(artifact);
     this.#cases.add(artifact.case_id, sha256, bytes);
   }
@@ -186,16 +186,10 @@ export class SuiteStore {
 
   /** Assets are not in the journal, so they must be on disk before a line refers to them. */
   #store({ href, kind, caseId, bytes }: Asset): AssetNote {
+    written(() => replaceLasting(path.join(this.folder, href), bytes));
     const note = { href, kind, caseId, bytes: Buffer.byteLength(bytes), sha256: bytesHash(bytes) };
-    this.#replace(href, bytes, note.bytes, true);
     this.#assets.push(note);
     return note;
-  }
-
-  #replace(file: string, content: string | Uint8Array, bytes: number, sync = false): void {
-    orWriteFault('write_failed', 'The evidence of a case', () =>
-      replaceFile(`${this.folder}/${file}`, content, bytes, sync),
-    );
   }
 }
 
@@ -216,3 +210,7 @@ const LARGE_UNITS = 64 * 1024;
 
 /** After this many files, a run starts a writer thread. */
 const ALONE_MAX = 512;
+
+function written(act: () => void): void {
+  orWriteFault('write_failed', 'The evidence of a case', act);
+}

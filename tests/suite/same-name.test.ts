@@ -87,7 +87,7 @@ test('is meant by its side and name where the name alone means two', async () =>
   await run('new');
   await expect(placeOf(cwd, 'nightly')).rejects.toMatchObject({
     code: 'ambiguous_run',
-    message: '2 runs are called "nightly": baseline/nightly, new/nightly. Use one of these names.',
+    message: '2 runs are called "nightly": baseline/nightly, new/nightly. Name one of these.',
   });
   expect(await placeOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });
   const reports = await Promise.all(['baseline/nightly', 'new/nightly'].map(word => subjectOf(word, cwd)));
