@@ -51,7 +51,7 @@ export function packFile(fd: number): PackFile {
       isCut ||= piece.isLast === true;
       continue;
     }
-    const unsafe = names.trouble(path);
+    const unsafe = names.faultIn(path);
     if (unsafe) blame({ path, ...unsafe });
     else entries.set(path, piece);
     if (!names.isFull) continue;
@@ -75,7 +75,7 @@ class Names {
     return this.#known.size > NAMES_MAX;
   }
 
-  trouble(path: string): Pick<PackFault, 'fault' | 'what'> | undefined {
+  faultIn(path: string): Pick<PackFault, 'fault' | 'what'> | undefined {
     const unsafe = unsafePath(path) ?? (Buffer.byteLength(path) > TAR_PATH_BYTES_MAX ? 'is too long' : undefined);
     if (unsafe) return { fault: 'path', what: unsafe };
     const segments = path.split('/');

@@ -48,6 +48,13 @@ export function soundDocument(bytes: Buffer, contract: Contract): unknown {
   return reading.ok && keepsContract(reading.value, contract) ? reading.value : undefined;
 }
 
+/** The keys of a JSON object in a file, not checked against any contract; empty if it cannot be read. */
+export function looseKeys(file: string, bytesMax: number): Readonly<Record<string, unknown>> {
+  const bytes = readRegular(file, bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax });
+  return (reading?.ok ? (reading.value ?? {}) : {}) as Record<string, unknown>;
+}
+
 /** Whether a value has a shape. It may have further keys. */
 export function hasShape(value: unknown, shape: Parameters<typeof formOf>[0]): boolean {
   for (const _ of formOf(shape).faults(value, '')) return false;

@@ -2,12 +2,11 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync 
 import path from 'node:path';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { readJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
 import { makeFolders, OWN_FILE, OWN_FOLDER } from '../base/private.ts';
-import { readRegular } from '../base/regular.ts';
+import { looseKeys } from './read.ts';
 
 export interface RunPlace {
   readonly id: string;
@@ -165,9 +164,7 @@ function madeAt({ id, folder }: RunPlace): bigint {
 }
 
 function beganAt(folder: string): number | undefined {
-  const bytes = readRegular(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
-  const reading = bytes && readJson(bytes, { bytesMax: METADATA_BYTES_MAX });
-  const { started_at: text } = (reading?.ok ? (reading.value ?? {}) : {}) as { started_at?: unknown };
+  const { started_at: text } = looseKeys(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
   const atMs = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }

@@ -30,13 +30,13 @@ export function signerFor(home: string, named?: string): Signer | undefined {
   const file = named ?? keyFileIn(home);
   const name = printable(path.basename(file));
   if (named === undefined && !isThere(file)) return undefined;
-  let trouble = 'is not a readable file of at most 64 KiB';
+  let problem = 'is not a readable file of at most 64 KiB';
   const bytes = readRegular(realFile(file, name), KEY_BYTES_MAX, stat => {
     const loose = looseness(stat);
-    trouble = loose ?? trouble;
+    problem = loose ?? problem;
     return loose === undefined;
   });
-  if (!bytes) throw new Fault('bad_key', `The signing key ${name} ${trouble}.`);
+  if (!bytes) throw new Fault('bad_key', `The signing key ${name} ${problem}.`);
   const key = privateKeyIn(bytes.toString('latin1'));
   if (key) return signerWith(key);
   throw new Fault(

@@ -26,7 +26,7 @@ export interface Step {
   /** The runner record, or the reason why there is none. */
   readonly runner: Runner | string;
   readonly artifacts: readonly Artifact[];
-  /** Roles that the step cannot do without. */
+  /** Roles of files that every such step must have. */
   readonly required: readonly string[];
   readonly notes: readonly string[];
   /** For agents: the times are those of the agent process. */

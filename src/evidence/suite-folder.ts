@@ -7,7 +7,7 @@ import { linesOf } from '../base/lines.ts';
 import { openRegular, readRegular } from '../base/regular.ts';
 import { type CaseArtifact, caseArtifact, type RunArtifact, runArtifact } from '../contracts/artifacts/index.ts';
 import { type SuiteCase, suiteCase, type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
-import { documentIn, soundDocument } from './read.ts';
+import { documentIn, looseKeys, soundDocument } from './read.ts';
 import { SEAL } from './finish.ts';
 import { JOURNAL } from './journal.ts';
 
@@ -103,9 +103,7 @@ export function readCaseArtifact(folder: string, id: string): CaseArtifact | und
 }
 
 function environmentHashIn(folder: string): string | undefined {
-  const bytes = readRegular(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
-  const reading = bytes && readJson(bytes, { bytesMax: METADATA_BYTES_MAX });
-  const { environment_hash: hash } = (reading?.ok ? reading.value : {}) as { environment_hash?: unknown };
+  const { environment_hash: hash } = looseKeys(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
   return typeof hash === 'string' ? hash : undefined;
 }
 

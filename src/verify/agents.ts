@@ -19,6 +19,7 @@ import { AGENT_FILES, hasOwnCode } from '../evidence/agent-documents.ts';
 import { exitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above } from './walk.ts';
 
 interface Written<Value> {
@@ -58,11 +59,12 @@ const LIES: Readonly<Record<keyof Run, number>> = {
 interface Transcript {
   lines: number;
   nativeLine: number;
-  trouble?: { readonly place: string; readonly at: string; readonly message: string };
+  violation?: { readonly place: string; readonly at: string; readonly message: string };
 }
 
 /** FD12: all documents of an agent run must agree. */
-export function agentInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
+export function agentInspector(surroundings: Surroundings): Inspector {
+  const { tree, troubled, report } = surroundings;
   const runs = new Map<string, Run>();
   const transcripts = new Map<string, Transcript>();
   const breaks = (file: string, at: string | undefined, message: string): void =>
@@ -70,17 +72,14 @@ export function agentInspector({ tree, hashOf, troubled, report }: Surroundings)
 
   function judge(folder: string, run: Run, outcome: Written<AgentOutcome>): void {
     for (const [file, at, message] of disagreements(run, outcome)) breaks(file, at, message);
-    for (const { name, sha256, truncated, masked } of outcome.value.streams) {
-      const file = path.posix.join(folder, AGENT_FILES[name]);
-      // Proctor hashed the original stream, so only an unmasked, complete copy can be compared.
-      if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
-        breaks(file, undefined, 'does not match the hash that the outcome states');
-    }
+    const streamOf = (name: 'stdout' | 'stderr'): string => path.posix.join(folder, AGENT_FILES[name]);
+    for (const file of changedStreams(outcome.value.streams, streamOf, surroundings))
+      breaks(file, undefined, CHANGED_STREAM);
     const listed = run['step-manifest'] && pathOf(run['step-manifest'].value, 'runner_transcript');
     const file = listed === undefined ? undefined : path.posix.join(folder, listed);
     if (file === undefined || !tree.files.has(file) || troubled.has(file)) return;
-    const { lines, nativeLine, trouble } = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
-    if (trouble) breaks(trouble.place, trouble.at, trouble.message);
+    const { lines, nativeLine, violation } = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
+    if (violation) breaks(violation.place, violation.at, violation.message);
     else if (lines !== outcome.value.events)
       breaks(outcome.file, 'events', `does not match the transcript, which has ${lines} lines`);
     if (nativeLine > outcome.value.lines.total)
@@ -111,13 +110,13 @@ function follow(transcripts: Map<string, Transcript>, { file, place, value }: Fo
   transcripts.set(file, transcript);
   transcript.lines++;
   if (seq !== transcript.lines)
-    transcript.trouble ??= {
+    transcript.violation ??= {
       place,
       at: 'seq',
       message: `must be ${transcript.lines}, because lines are numbered from 1`,
     };
   if (native_line < transcript.nativeLine)
-    transcript.trouble ??= { place, at: 'native_line', message: 'is less than in the previous line' };
+    transcript.violation ??= { place, at: 'native_line', message: 'is less than in the previous line' };
   transcript.nativeLine = Math.max(transcript.nativeLine, native_line);
 }
 

@@ -6,6 +6,7 @@ import { openSeal, type RunKind } from '../contracts/seal/index.ts';
 import { isExitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above } from './walk.ts';
 
 /** The documents of one run folder that must agree. */
@@ -17,7 +18,8 @@ interface Run {
 }
 
 /** FD9: all documents of a run folder must describe the same run with the same ending. */
-export function agreementInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
+export function agreementInspector(surroundings: Surroundings): Inspector {
+  const { troubled, report } = surroundings;
   const runs = new Map<string, Run>();
   /** Documents whose file name occurs in ALWAYS, with their contracts. */
   const written = new Map<string, string>();
@@ -53,17 +55,9 @@ export function agreementInspector({ tree, hashOf, troubled, report }: Surroundi
       }
       for (const [folder, { outcome, result, runner }] of runs) {
         if (!outcome) continue;
-        for (const { name, sha256, truncated, masked } of outcome.value.streams) {
-          const file = path.posix.join(folder, STREAMS, `${name}.txt`);
-          // Proctor hashed the original stream, so only an unmasked, complete copy can be compared.
-          if (truncated || masked > 0 || !tree.files.has(file) || hashOf(file) === sha256) continue;
-          report({
-            rule: FD.FD9.id,
-            level: 'must',
-            file,
-            message: 'does not match the hash that the outcome states',
-          });
-        }
+        const streamOf = (name: string): string => path.posix.join(folder, STREAMS, `${name}.txt`);
+        for (const file of changedStreams(outcome.value.streams, streamOf, surroundings))
+          report({ rule: FD.FD9.id, level: 'must', file, message: CHANGED_STREAM });
         const { file, value } = outcome;
         const disagrees = (at: string, message: string): void =>
           report({ rule: FD.FD9.id, level: 'must', file, at, message });

@@ -28,7 +28,7 @@ export class Chain {
     this.#previous = linkAfter(previous, value, hash);
     if (!isOne) return { verdict: noLine(examined.verdict) };
     const { verdict } = examined;
-    const found = [...formTroubles(line, verdict, hash), ...orderTroubles(previous, value, line)];
+    const found = [...formViolations(line, verdict, hash), ...orderViolations(previous, value, line)];
     const isEarly = Date.parse(String(value.sealed_at)) < (previous?.sealedAtMs ?? Number.NaN);
     const advice = isEarly ? [finding('LD2', 'is earlier than in the previous line', 'sealed_at')] : [];
     return { ...examined, verdict: withFindings(verdict, found, advice) };
@@ -65,12 +65,12 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 /** The content hash covers the canonical bytes, so it differs for a line that is not canonical. */
-function* formTroubles({ isCut }: Line, verdict: Verdict, hash: string | undefined): Generator<Violation> {
+function* formViolations({ isCut }: Line, verdict: Verdict, hash: string | undefined): Generator<Violation> {
   if (isCut) yield finding('LD1', 'has no line feed at the end, so it may be incomplete: run proctor recover');
   if (verdict.hash !== undefined && verdict.hash !== hash) yield finding('LD1', 'is not canonical JSON (RFC 8785)');
 }
 
-function* orderTroubles(
+function* orderViolations(
   previous: Link | undefined,
   { sequence, previous_sha256: before }: Partial<LedgerLine>,
   { number }: Line,

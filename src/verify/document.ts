@@ -42,11 +42,11 @@ function isText(canonical: string, text: string): boolean {
 export function judgeValue(contract: Contract, value: unknown, context: Context): Judgement {
   const roundTrip = contract.canonicalBytes ?? contract.unknownKeys;
   try {
-    const trouble = notJson(value);
+    const problem = notJson(value);
     const found = check(contract, value, context);
     const isObject = found.violations.every(({ path }) => path !== undefined);
-    if (trouble && isObject) {
-      const { path, message } = trouble;
+    if (problem && isObject) {
+      const { path, message } = problem;
       const finding =
         path === ''
           ? { rule_id: roundTrip, message: `The document ${message}.` }

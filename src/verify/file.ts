@@ -70,7 +70,7 @@ async function* verifyStream(
   fd: number,
   input: string,
   options: Options,
-  trouble: () => Failure | undefined,
+  changeAtEnd: () => Failure | undefined,
 ): AsyncGenerator<readonly Verdict[]> {
   const sum = new Sum(input);
   const { found, report } = findingsOf();
@@ -89,7 +89,7 @@ async function* verifyStream(
       batch = [];
     }
   }
-  const failure = next.value ?? trouble();
+  const failure = next.value ?? changeAtEnd();
   if (failure) batch.push(notRead(input, failure));
   else if (sum.isEmpty) batch.push(refused(input, 'empty', EMPTY));
   else {

@@ -17,6 +17,7 @@ import { isExitOf } from '../evidence/endings.ts';
 import { INTENT_STEP_FOLDER } from '../evidence/intent-documents.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above, filesBelow } from './walk.ts';
 
 /** The documents of one intent run. */
@@ -30,7 +31,8 @@ interface Run {
 }
 
 /** FD11: result, intent, bundle, request, runner and outcome must describe the same decision and ending. */
-export function intentInspector({ tree, hashOf, report }: Surroundings): Inspector {
+export function intentInspector(surroundings: Surroundings): Inspector {
+  const { tree, hashOf, report } = surroundings;
   const runs = new Map<string, Run>();
   return {
     take(document) {
@@ -54,19 +56,15 @@ export function intentInspector({ tree, hashOf, report }: Surroundings): Inspect
         const given = run.request.recording?.sha256;
         if (given !== (tree.files.has(recording) ? hashOf(recording) : undefined))
           report({ rule: FD.FD11.id, level: 'must', file: recording, message: REPLACED });
-        for (const { name, sha256, truncated, masked } of run.outcome?.streams ?? []) {
-          const file = path.posix.join(folder, INTENT_STEP_FOLDER, `${name}.txt`);
-          if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
-            report({ rule: FD.FD11.id, level: 'must', file, message: RETOLD });
-        }
+        const streamOf = (name: string): string => path.posix.join(folder, INTENT_STEP_FOLDER, `${name}.txt`);
+        for (const file of changedStreams(run.outcome?.streams ?? [], streamOf, surroundings))
+          report({ rule: FD.FD11.id, level: 'must', file, message: CHANGED_STREAM });
         for (const [at, message] of disagreements(run, result.value, run.request))
           report({ rule: FD.FD11.id, level: 'must', file: result.file, at, message });
       }
     },
   };
 }
-
-const RETOLD = 'does not match the hash that the outcome states';
 
 const REPLACED = 'does not match the recording that the request names';
 

@@ -9,7 +9,7 @@ export interface Options {
   readonly bytesMax?: number;
   /** Read files and standard input as one record per line, whatever their name. */
   readonly ndjson?: boolean;
-  /** A public key in PEM. Seals must be signed with it. */
+  /** A public key in PEM format to verify seals with. */
   readonly key?: string;
   /** With a key: a folder with an unsigned seal is invalid. */
   readonly requireSignature?: boolean;

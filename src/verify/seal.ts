@@ -71,10 +71,9 @@ export function sealInspector(surroundings: Surroundings, disputed: ReadonlySet<
         const message = isStartedHere(file) ? UNFINISHED : FOREIGN;
         report({ rule: SL.SL7.id, level: 'must', file, message });
       }
-      const isEvidence = (file: string): boolean => /(?:^|\/)evidence\//.test(file) && !isForeign(file);
       // An invalid seal has its own verdict.
       const isSealed = seals.length > 0 || [...troubled].some(file => path.posix.basename(file) === 'seal.json');
-      if (!isSealed && tree.paths.some(isEvidence))
+      if (!isSealed && tree.paths.some(file => /(?:^|\/)evidence\//.test(file) && !isForeign(file)))
         notChecked.push('whether files were changed, added or removed: there is no seal');
     },
   };

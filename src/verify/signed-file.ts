@@ -29,11 +29,11 @@ export async function verifySigned(file: string, options: Options, trust: Trust)
     if (!trust.isRequired) return { ...verdict, advice: [...verdict.advice, finding] };
     return { ...verdict, outcome: 'invalid', violations: [finding], hash: undefined };
   }
-  const trouble = signatureTrouble(trust, seal);
+  const violation = signatureTrouble(trust, seal);
   const key_ids = seal.signatures.flatMap(({ keyid }) => keyid ?? []);
-  const signatures = { signed: 1, unsigned: 0, key_ids, checked: trouble === undefined };
-  if (!trouble) return { ...verdict, signatures };
-  const finding = { rule_id: trouble.rule, message: `The seal of the baseline ${trouble.message}.`, path: 'seal' };
+  const signatures = { signed: 1, unsigned: 0, key_ids, checked: violation === undefined };
+  if (!violation) return { ...verdict, signatures };
+  const finding = { rule_id: violation.rule, message: `The seal of the baseline ${violation.message}.`, path: 'seal' };
   return { ...verdict, outcome: 'invalid', violations: [finding], hash: undefined, signatures };
 }
 

@@ -63,9 +63,7 @@ export class Walk {
     const [stat] = await lstatAll(parent, [name]);
     if (isMissing(stat)) return undefined;
     if (stat === undefined || stat instanceof Error) return troubleOf(stat, name);
-    return (
-      this.#kindTrouble(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat, wanted }, 1)
-    );
+    return this.#kindBreach(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat, wanted }, 1);
   }
 
   async #folder(parent: number, entry: Entry, depth: number): Promise<Folder | Breach> {
@@ -102,8 +100,8 @@ export class Walk {
     for (const batch of isWhole ? namesIn(fd) : batchesOf(wanted.keys())) {
       const names: string[] = [];
       for (const name of batch) {
-        const trouble = (isWhole ? this.#countTrouble() : undefined) ?? this.#nameTrouble(name, parent, depth);
-        if (trouble) return trouble;
+        const found = (isWhole ? this.#countBreach() : undefined) ?? this.#nameBreach(name, parent, depth);
+        if (found) return found;
         names.push(name.toString('utf8'));
       }
       const stats = await lstatAll(fd, names);
@@ -120,34 +118,34 @@ export class Walk {
           stat,
           wanted: (!isWhole && wanted.get(name)) || EVERYTHING,
         };
-        const kind = this.#kindTrouble(path, stat, false);
+        const kind = this.#kindBreach(path, stat, false);
         if (kind) return kind;
         // Skip a folder where a file is wanted, and a file where a folder is.
         if (!isWhole && !isWantedAs(stat, entry.wanted)) continue;
-        const trouble =
-          (isWhole ? undefined : this.#countTrouble()) ?? this.#collision(entry) ?? this.#sizeTrouble(path, stat);
-        if (trouble) return trouble;
+        const found =
+          (isWhole ? undefined : this.#countBreach()) ?? this.#collision(entry) ?? this.#sizeBreach(path, stat);
+        if (found) return found;
         (stat.isFile() ? files : folders).push(entry);
       }
     }
     return { files, folders };
   }
 
-  #countTrouble(): Breach | undefined {
+  #countBreach(): Breach | undefined {
     const { entriesMax } = this.#limits;
     return ++this.seen.entries > entriesMax
       ? breach('artifact_limit_count', `more than ${entriesMax} entries`)
       : undefined;
   }
 
-  #nameTrouble(bytes: Buffer, parent: Entry, depth: number): Breach | undefined {
+  #nameBreach(bytes: Buffer, parent: Entry, depth: number): Breach | undefined {
     const { depthMax } = this.#limits;
     if (!isUtf8(bytes)) return told('artifact_name_invalid', `${parent.path}/${bytes.toString('latin1')}`, 'not UTF-8');
     const name = bytes.toString('utf8');
     const path = `${parent.path}/${name}`;
     if (depth > depthMax) return told('artifact_limit_depth', path, `has more than ${depthMax} path segments`);
-    const trouble = artifactPathTrouble(path);
-    return trouble ? told('artifact_name_invalid', path, trouble) : undefined;
+    const found = artifactPathTrouble(path);
+    return found ? told('artifact_name_invalid', path, found) : undefined;
   }
 
   #collision({ path, key }: Entry): Breach | undefined {
@@ -157,7 +155,7 @@ export class Walk {
     return undefined;
   }
 
-  #kindTrouble(path: string, stat: Stats, isRoot: boolean): Breach | undefined {
+  #kindBreach(path: string, stat: Stats, isRoot: boolean): Breach | undefined {
     if (stat.dev !== this.#dev) return odd(path, 'is a mount');
     if (stat.isDirectory()) return undefined;
     if (isRoot) return odd(path, 'is not a folder');
@@ -167,7 +165,7 @@ export class Walk {
   }
 
   /** Counts the apparent size, because a sparse file takes no disk space until it is read. */
-  #sizeTrouble(path: string, stat: Stats): Breach | undefined {
+  #sizeBreach(path: string, stat: Stats): Breach | undefined {
     if (stat.isDirectory()) return undefined;
     const { filesMax, bytesMax, fileBytesMax } = this.#limits;
     if (++this.seen.files > filesMax) return breach('artifact_limit_count', `more than ${filesMax} files`);
