@@ -24,6 +24,15 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
+/** Runs `act`. If it throws, throws a fault that says what could not be written, and whether the disk is full. */
+export function orWriteFault<Value>(code: string, what: string, act: () => Value): Value {
+  try {
+    return act();
+  } catch (cause) {
+    throw new Fault(code, `${what} could not be written${fullDisk(cause)}.`, { cause });
+  }
+}
+
 /** What people can mend of that which keeps us from writing, as the end of a sentence; nothing, where it is something else. */
 export function fullDisk(cause: unknown): string {
   return FULL.has(codeOf(cause)) ? ': the disk is full' : '';

@@ -12,7 +12,7 @@ import { usageOf } from './usage.ts';
 const STEP = 'agent';
 export const AGENT_STEP_FOLDER = `evidence/steps/${STEP}`;
 
-/** Files that are written while an agent runs, and after it, before the documents. */
+/** Files written before the documents: while the agent runs, and right after it. */
 export const AGENT_FILES = {
   transcript: `${AGENT_STEP_FOLDER}/transcript.ndjson`,
   stdout: 'evidence/native/stdout.log',
@@ -20,7 +20,7 @@ export const AGENT_FILES = {
   diff: 'workspace.diff',
 } as const satisfies Record<keyof AgentFiles, string>;
 
-/** Everything that is written of an agent's run, but for those files and the seal. A value in, values out. */
+/** Builds every document of an agent run except the files above and the seal. Pure: reads and writes no files. */
 export function agentDocuments(run: AgentRun): Document[] {
   const { plan, capture, judgement, completedAtMs } = run;
   const runner =
@@ -69,7 +69,6 @@ export function agentDocuments(run: AgentRun): Document[] {
   ];
 }
 
-/** Documents in the folder of the step. */
 export const STEP_FILES = {
   final: `${AGENT_STEP_FOLDER}/final_response.txt`,
   metadata: `${AGENT_STEP_FOLDER}/runner_metadata.json`,
@@ -79,7 +78,6 @@ export const STEP_FILES = {
 
 const { final: FINAL, metadata: METADATA, policy: POLICY, status: STATUS } = STEP_FILES;
 
-/** What the step came to, as its caller gets it. */
 export function resultOf({ judgement: { termination, reason, finalText } }: AgentRun) {
   return {
     schema_version: 'agent-result.v1',
@@ -116,8 +114,8 @@ function metadataOf(run: AgentRun): object {
 }
 
 /**
- * When the process of the agent started and ended, within the times of the run, which has a clone to make before it and a
- * work tree to look at after it. The times of the run, for an agent that never started.
+ * When the agent process started and ended. The run itself starts earlier, to make the clone, and ends later, after
+ * it inspects the work tree. If the agent never started, these are the times of the run.
  */
 function agentTimes({ plan, capture, completedAtMs }: AgentRun): { startedAtMs: number; endedAtMs: number } {
   const phase = capture.phases.find(({ name }) => name === 'execute');
@@ -126,7 +124,7 @@ function agentTimes({ plan, capture, completedAtMs }: AgentRun): { startedAtMs: 
   return { startedAtMs, endedAtMs: Math.min(startedAtMs + phase.durationMs, completedAtMs) };
 }
 
-/** Not one that never ran to its end, and not one that was done before we ended it. */
+/** False if the agent did not run to its end, or had already finished when Proctor stopped it. */
 export function hasOwnCode(termination: AgentOutcome['termination'], { how }: AgentOutcome['ending']): boolean {
   return how !== 'lost' && how !== 'not_started' && !(how === 'killed' && termination === 'completed');
 }

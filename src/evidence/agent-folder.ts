@@ -1,7 +1,6 @@
 import { closeSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
-import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular, readRegular } from '../base/regular.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type AgentRequest,
   agentResult,
   type AgentResult,
-  metadata,
+  metadata as metadataContract,
   type Metadata,
   policySummary,
   type PolicySummary,
@@ -23,9 +22,7 @@ import {
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import { transcriptLine } from '../contracts/agent-step/transcript-line.ts';
 import { FAMILIES, type Role } from '../contracts/agent-step/words.ts';
-import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
-import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { count, record } from '../contracts/shape.ts';
@@ -33,36 +30,36 @@ import { workspaceStatus, type WorkspaceStatus } from '../contracts/workspace/in
 import { AGENT_FILES } from './agent-documents.ts';
 import type { AgentPlan } from './agent-run.ts';
 import { JOURNAL, readJournal } from './journal.ts';
-import { documentIn } from './read.ts';
+import { documentIn, hasShape, soundDocument } from './read.ts';
 
-/** What a folder says of the run of an agent. Only documents that keep their contract are believed, one by one. */
+/** The documents of an agent run. A document that violates its contract is undefined here. */
 export interface AgentFolder {
   readonly request: AgentRequest | undefined;
   readonly result: AgentResult | undefined;
   readonly runner: Runner | undefined;
   readonly outcome: AgentOutcome | undefined;
   readonly metadata: Metadata | undefined;
-  /** What the step left, by its roles. */
   readonly manifest: StepManifest | undefined;
   readonly runnerMetadata: RunnerMetadata | undefined;
   readonly policy: PolicySummary | undefined;
   readonly workspace: WorkspaceStatus | undefined;
-  /** The last words of the agent, as far as they are read; undefined if there are none. */
+  /** The agent's final response, up to 16 MiB. */
   readonly finalText: string | undefined;
 }
 
 export function readAgentFolder(folder: string): AgentFolder {
-  const believed = (file: string | undefined, contract: Contract): unknown =>
-    file === undefined ? undefined : documentIn(folder, file, contract);
-  const told = believed('evidence/metadata.json', metadata) as Metadata | undefined;
-  const manifest = manifestIn(folder, told);
-  const ofRole = (role: Role, contract: Contract): unknown => believed(fileOf(manifest, role), contract);
+  const metadata = metadataIn(folder);
+  const manifest = manifestIn(folder, metadata);
+  const ofRole = (role: Role, contract: Contract): unknown => {
+    const file = fileOf(manifest, role);
+    return file === undefined ? undefined : documentIn(folder, file, contract);
+  };
   return {
-    request: believed('evidence/request.json', agentRequest) as AgentRequest | undefined,
-    result: believed('result.json', agentResult) as AgentResult | undefined,
-    runner: believed('evidence/runner.json', runner) as Runner | undefined,
-    outcome: believed('evidence/outcome.json', agentOutcome) as AgentOutcome | undefined,
-    metadata: told,
+    request: documentIn(folder, 'evidence/request.json', agentRequest) as AgentRequest | undefined,
+    result: documentIn(folder, 'result.json', agentResult) as AgentResult | undefined,
+    runner: documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined,
+    outcome: documentIn(folder, 'evidence/outcome.json', agentOutcome) as AgentOutcome | undefined,
+    metadata,
     manifest,
     runnerMetadata: ofRole('runner_metadata', runnerMetadata) as RunnerMetadata | undefined,
     policy: ofRole('policy_summary', policySummary) as PolicySummary | undefined,
@@ -71,23 +68,22 @@ export function readAgentFolder(folder: string): AgentFolder {
   };
 }
 
-/** What was decided before an agent started that is not finished; undefined if no such run lies here. */
+/** Reads the plan of an agent run that is not finished; undefined if the folder holds no such run. */
 export function openAgentIn(folder: string): Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined {
   if (!existsSync(path.join(folder, JOURNAL))) return undefined;
   try {
     return readJournal<unknown>(folder).lines.find(isPlanned)?.plan;
   } catch {
-    // It is another's, or has gone in this moment, since the run is finished.
+    // The journal belongs to another user, or the run finished a moment ago.
     return undefined;
   }
 }
 
 function isPlanned(line: unknown): line is { readonly plan: AgentPlan } {
-  for (const _ of formOf(plannedShape).faults(line, '')) return false;
-  return true;
+  return hasShape(line, plannedShape);
 }
 
-/** What is used of a plan before anything of it is judged. */
+/** The fields of a plan that `openAgentIn` returns. */
 const plannedShape = record({
   is: z.literal('planned'),
   plan: record({
@@ -98,14 +94,14 @@ const plannedShape = record({
   }),
 });
 
-/** The file that holds the evidence of a role, relative to the folder; what an adapter calls it is of no account. */
+/** Finds the file for a role, relative to the folder. Adapters choose file names freely, so look up the role. */
 export function fileOf(manifest: StepManifest | undefined, role: Role): string | undefined {
   return manifest?.artifacts.find(artifact => artifact.role === role)?.path;
 }
 
 /**
- * What an agent said and did, line by line and in flat memory; of one that is not finished, as far as it has come. Lines
- * that do not keep their contract are passed over.
+ * Reads the transcript line by line in constant memory; if the run is open, up to the last line written. Skips lines
+ * that violate their contract.
  */
 export function* transcriptLines(folder: string): Generator<TranscriptLine> {
   const isOpen = existsSync(path.join(folder, JOURNAL));
@@ -114,27 +110,25 @@ export function* transcriptLines(folder: string): Generator<TranscriptLine> {
   if (fd === undefined) return;
   try {
     for (const { bytes } of linesOf(fd, transcriptLine.bytesMax, 0, TRANSCRIPT_BYTES_MAX)) {
-      const reading = bytes && readJson(bytes, { bytesMax: transcriptLine.bytesMax });
-      if (!reading?.ok) continue;
-      const { violations } = check(transcriptLine, reading.value, { strict: false, internal: false });
-      if (violations.length === 0) yield reading.value as TranscriptLine;
+      const line = bytes && (soundDocument(bytes, transcriptLine) as TranscriptLine | undefined);
+      if (line) yield line;
     }
   } finally {
     closeSync(fd);
   }
 }
 
-/** As much as is written of an agent, at most. */
 const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The manifest of the step that the run ended with. */
-function manifestIn(
-  folder: string,
-  told = documentIn(folder, 'evidence/metadata.json', metadata) as Metadata | undefined,
-): StepManifest | undefined {
-  if (!told) return undefined;
-  const file = path.posix.join(told.artifacts_root, told.last_step_id ?? told.entry_step, 'manifest.json');
+function manifestIn(folder: string, metadata = metadataIn(folder)): StepManifest | undefined {
+  if (!metadata) return undefined;
+  const { artifacts_root, last_step_id, entry_step } = metadata;
+  const file = path.posix.join(artifacts_root, last_step_id ?? entry_step, 'manifest.json');
   return documentIn(folder, file, stepManifest) as StepManifest | undefined;
+}
+
+function metadataIn(folder: string): Metadata | undefined {
+  return documentIn(folder, 'evidence/metadata.json', metadataContract) as Metadata | undefined;
 }
 
 function finalTextIn(folder: string, manifest: StepManifest | undefined): string | undefined {

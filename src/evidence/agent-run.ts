@@ -7,13 +7,13 @@ import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
 
-/** What is decided before an agent starts. */
+/** Everything decided before the agent starts. */
 export interface AgentPlan {
-  /** By which a recovery tells whose journal it is. */
+  /** Tells a recovery which kind of run the journal belongs to. */
   readonly request: { readonly run_id: string; readonly kind: 'agent' };
   readonly asked: {
     readonly agent_family: Family;
-    /** Without the secrets in it. */
+    /** Secrets are masked. */
     readonly rendered_task_text: string;
     readonly working_directory: string;
     readonly prompt_reference: string | null;
@@ -26,7 +26,7 @@ export interface AgentPlan {
     readonly command: readonly string[];
     readonly approval: 'fail_on_prompt' | 'deny_interactive' | 'bounded_auto_approve';
   };
-  /** The runner record, but for what only the run can tell; or why there can be none. */
+  /** The runner record without the fields that only the run can fill in, or the reason why there is none. */
   readonly runner: Omit<Runner, 'timing' | 'exit'> | string;
   readonly enforcement: AgentOutcome['enforcement'];
   readonly limits: AgentOutcome['limits'];
@@ -36,19 +36,19 @@ export interface AgentPlan {
   readonly modelMode: AgentOutcome['model_access']['mode'];
   readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
-  /** Absent in journals from before it was told. */
+  /** Absent in older journals. */
   readonly budget?: AgentOutcome['model_access']['budget'];
-  /** The summary of the policy as it stands before the start. */
+  /** The policy summary before the start. */
   readonly policy: object;
   readonly workspace: object | undefined;
   readonly correlationId: string;
   readonly startedAtMs: number;
   readonly owner: ScriptPlan['owner'];
-  /** The process that saves the work tree if the owner dies; a recovery waits until it has ended. */
+  /** The process that saves the work tree if the owner dies. A recovery waits until it has ended. */
   readonly launcher?: { readonly pid: number; readonly startTicks: number };
 }
 
-/** What was judged of an agent, once everything of it is dead. */
+/** How Proctor judged the agent, after all its processes have ended. */
 export interface AgentJudgement {
   readonly termination: AgentOutcome['termination'];
   readonly reason: AgentOutcome['reason'];
@@ -62,20 +62,19 @@ export interface AgentJudgement {
   readonly events: number;
   readonly denials: number;
   readonly modelAccess: AgentOutcome['model_access'];
-  /** The summary of the policy, with what was seen during and after the run. */
+  /** The policy summary, including everything observed during and after the run. */
   readonly policy: object;
-  /** What became of the work tree; null where nobody could look. */
+  /** What changed in the work tree; null if Proctor could not inspect it. */
   readonly workspaceStatus: object | null;
   readonly workspace: object | undefined;
-  /** Files that were written while it ran, and after. */
   readonly files: AgentFiles;
   readonly warnings: readonly string[];
-  /** What was masked in what is stored, streams aside, and which files are flagged. */
+  /** What was masked in stored files other than the streams, and which files are flagged. */
   readonly masking?: MaskingNote;
   readonly remarks: readonly Remark[];
 }
 
-/** What lies in the folder already when the documents are made. */
+/** Files that already exist when the documents are built. */
 export interface AgentFiles {
   readonly transcript: Stored;
   readonly stdout: Stored;
@@ -85,14 +84,13 @@ export interface AgentFiles {
 
 export type Stored = Pick<SealedFile, 'sha256' | 'bytes'>;
 
-/** A line of the journal of an agent's run. */
+/** One line of the journal. */
 export type AgentLine =
   | { readonly is: 'planned'; readonly plan: AgentPlan }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
   | { readonly is: 'read'; readonly atMs: number; readonly reading: AgentJudgement };
 
-/** Everything that a finished run is known by. */
 export interface AgentRun {
   readonly plan: AgentPlan;
   readonly capture: CaptureNote;

@@ -5,8 +5,8 @@ import { linesOf } from '../base/lines.ts';
 import { makeStateKey, readStateKey } from '../base/state-key.ts';
 
 /**
- * Proves who wrote a journal: each line carries a code over itself and the code before it, made with a key that lies
- * outside of the project. The first code covers the run's id and its folder's inode, so a copied journal proves nothing.
+ * Proves who wrote a journal. Each line carries an HMAC over itself and the previous code, with a key stored outside
+ * the project. The first code covers the run id and the inode of the run folder, so a copied journal proves nothing.
  */
 export class Chain {
   readonly #key: Buffer;
@@ -18,24 +18,24 @@ export class Chain {
     this.#last = `${FORMAT}\n${path.basename(folder)}\n${ino}\n`;
   }
 
-  /** For the process that begins a run. */
+  /** For the process that starts a run. */
   static begin(folder: string): Chain {
     return new Chain(makeStateKey().bytes, folder);
   }
 
-  /** For a reader; undefined if this user has no key, and so has begun nothing. */
+  /** For a reader; undefined if this user has no key and therefore has started no run. */
   static read(folder: string): Chain | undefined {
     const key = readStateKey();
     return key && new Chain(key.bytes, folder);
   }
 
-  /** The code of the next line. */
+  /** Returns the code of the next line. */
   next(line: string | Uint8Array): string {
     this.#last = this.#code(line);
     return this.#last;
   }
 
-  /** Whether a line is the next one. If not, the chain stays where it is. */
+  /** Whether this is the next line. If not, the chain does not advance. */
   takes(line: Uint8Array, code: string): boolean {
     const expected = this.#code(line);
     if (code !== expected) return false;
@@ -48,7 +48,7 @@ export class Chain {
   }
 }
 
-/** What a run says that could not be recovered after a crash; undefined where it could be. */
+/** The warning for a run that cannot be recovered after a crash; undefined if it can. */
 export function stateWarning(): string | undefined {
   const { trouble } = makeStateKey();
   return trouble && `state_folder: ${trouble}, so this run cannot be recovered or resumed after a crash`;
@@ -56,19 +56,18 @@ export function stateWarning(): string | undefined {
 
 const FORMAT = 'proctor-journal.v1';
 
-/** A line of a journal without its code. */
 export interface ChainedLine {
-  /** Valid until the next line is asked for. */
+  /** Valid until you request the next line. */
   readonly text: Buffer;
-  /** This user's Proctor wrote it and every line before it, in this folder and on this machine. */
+  /** This user's Proctor wrote this line and all lines before it, in this folder on this machine. */
   readonly isOurs: boolean;
-  /** Where the line ends in the journal, with its line feed. */
+  /** The offset in the journal after the line feed of this line. */
   readonly end: number;
 }
 
 /**
- * The lines of a journal. If the first line is ours, the first that is not ends the journal: whatever follows counts as
- * not written. If the first line is not ours, none is, and all are returned for display.
+ * Reads the lines of a journal. If the first line is ours, reading stops at the first line that is not. If the first
+ * line is not ours, none is, and all lines are returned for display.
  */
 export function* chainedLines(
   fd: number,
@@ -89,6 +88,6 @@ export function* chainedLines(
   }
 }
 
-/** What stands between a line and its code. JSON escapes it everywhere else. */
+/** Separates a line from its code. JSON escapes every other tab. */
 export const SEPARATOR = '\t';
 const TAB = 0x09;

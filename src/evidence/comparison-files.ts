@@ -4,26 +4,24 @@ import { writeAtomic } from '../base/atomic.ts';
 import { canonicalPieces } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
-import { readJson } from '../base/json.ts';
 import { modesIn } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { VERSION } from '../base/version.ts';
-import { check } from '../contracts/check.ts';
 import { type Comparison, comparison as contract } from '../contracts/comparison/index.ts';
 import { comparisonDoubts, type Foundation } from '../contracts/judgement-seal/index.ts';
 import type { Checker, SealedFile, Signer } from '../contracts/seal/index.ts';
 import { broken, changedSince, notSignedBy, readSeal, sealFileOf, type Untrusted, writeSeal } from './judgement.ts';
+import { soundDocument } from './read.ts';
 
-/** Where a comparison lies in its folder. */
 const COMPARISON = 'comparison.json';
 
-/** Writes a comparison. It has no seal until its reports are there, too. */
+/** Writes a comparison and removes the old seal. `sealComparison` seals it once its reports exist. */
 export function writeComparison(folder: string, comparison: Comparison): void {
   rmSync(path.join(folder, sealFileOf(COMPARISON)), { force: true });
   writeAtomic(path.join(folder, COMPARISON), canonicalPieces(comparison), modesIn(folder).file);
 }
 
-/** Seals a comparison together with the reports beside it. */
+/** Seals a comparison together with its reports. */
 export function sealComparison(
   folder: string,
   { comparison_id: id, generated_at: sealedAt }: Comparison,
@@ -41,14 +39,14 @@ function sealedFile(folder: string, name: string): SealedFile {
   const sha256 = fileHash(file);
   const bytes = statSync(file, { throwIfNoEntry: false })?.size;
   if (sha256 === undefined || bytes === undefined) {
-    throw new Fault('write_failed', `${name} was removed while the comparison was written. Compare again.`);
+    throw new Fault('write_failed', `${name} was removed while Proctor wrote the comparison. Compare again.`);
   }
   return { path: name, sha256, bytes };
 }
 
 /**
- * The comparison in a folder, if it is as it was sealed; else why it is not to be trusted. With a key, its seal must be
- * signed with that key.
+ * Reads the comparison in a folder, or says why it cannot be trusted. With a key, the seal must be signed with that
+ * key.
  */
 export function readComparison(folder: string, key: Checker | undefined): Comparison | Untrusted {
   const sealed = readSeal(folder, COMPARISON);
@@ -56,13 +54,10 @@ export function readComparison(folder: string, key: Checker | undefined): Compar
   const bytes = readRegular(path.join(folder, COMPARISON), contract.bytesMax);
   const why = changedSince(sealed, COMPARISON, bytes) ?? (key && notSignedBy(key, sealed.envelope));
   if (why !== undefined || !bytes) return broken(why ?? 'cannot be read');
-  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
-  const isSound =
-    reading.ok && check(contract, reading.value, { strict: false, internal: false }).violations.length === 0;
-  if (!isSound) return broken('does not keep its contract');
-  const comparison = reading.value as Comparison;
+  const comparison = soundDocument(bytes, contract) as Comparison | undefined;
+  if (!comparison) return broken('violates its contract');
   for (const { message } of comparisonDoubts(sealed.statement, comparison)) {
-    return broken(`has a seal that does not fit: it ${message}`);
+    return broken(`has a seal that does not match: it ${message}`);
   }
   return comparison;
 }

@@ -3,26 +3,26 @@ import path from 'node:path';
 import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
 
-/** What a diff in the form of git does to one file. */
+/** How a Git diff changes one file. */
 interface FileDiff {
-  /** Where the file is now, or was before it was deleted. */
+  /** The current path, or the last path of a deleted file. */
   readonly path: string;
   readonly change: 'add' | 'update' | 'delete' | 'rename';
   readonly added: number;
   readonly removed: number;
-  /** Its content is not text, so that lines mean nothing. */
+  /** Line counts are 0 for binary files. */
   readonly binary: boolean;
 }
 
 export interface DiffSummary {
-  /** The first ones. */
+  /** At most `filesMax`. */
   readonly files: readonly FileDiff[];
   readonly total: number;
   readonly added: number;
   readonly removed: number;
 }
 
-/** Which files a diff changes, and by how many lines, in flat memory; undefined if it cannot be read. */
+/** Counts files and lines in a diff, in constant memory; undefined if the file cannot be read. */
 export function diffSummary(folder: string, file: string, filesMax = FILES_MAX): DiffSummary | undefined {
   const fd = openRegular(path.join(folder, file));
   if (fd === undefined) return undefined;
@@ -67,14 +67,14 @@ interface Growing {
   added: number;
   removed: number;
   binary: boolean;
-  /** How many lines of the old and the new file the hunk has still to come. */
+  /** Lines of the old and the new file that the hunk still has to deliver. */
   hunk: { old: number; new: number };
 }
 
-/** A line of a hunk. What a file says of itself is never read as a word of git's, however much it looks like one. */
+/** Counts one line of a hunk. Inside a hunk no line is parsed as Git's own, even if it looks like a header. */
 function within(file: Growing, first: number | undefined): void {
   if (first === BACKSLASH) return;
-  // Of a line that is too long to be read, the hunk knows where it can only be.
+  // The line is too long to read. If one side of the hunk is complete, the line belongs to the other.
   if (first === undefined && file.hunk.old === 0) return within(file, PLUS);
   if (first === undefined && file.hunk.new === 0) return within(file, MINUS);
   if (first === PLUS) file.added++;
@@ -83,7 +83,7 @@ function within(file: Growing, first: number | undefined): void {
   if (first !== PLUS) file.hunk.old--;
 }
 
-/** A line of git's between the name of a file and its hunks. */
+/** Parses a line of Git's between the name of a file and its hunks. */
 function about(file: Growing, bytes: Buffer): void {
   const line = bytes.toString();
   const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
@@ -101,14 +101,14 @@ function rename(file: Growing, to: string): void {
   file.path = unquoted(to, '');
 }
 
-/** The name in the first line, for files of which no other line tells one: `a/x b/x`, where both are the same. */
+/** Reads the name from `diff --git a/x b/x`, for files that no other line names. */
 function name(file: Growing, line: string): void {
   const names = line.slice(HEAD.length);
   const half = (names.length - 1) / 2;
   file.path = unquoted(Number.isInteger(half) ? names.slice(half + 1) : names, 'b/');
 }
 
-/** A name as git writes it, which quotes some. */
+/** Git quotes some names. */
 function unquoted(text: string, prefix: string): string {
   const name = text.endsWith('\t') ? text.slice(0, -1) : text;
   const plain = name.startsWith('"') && name.endsWith('"') ? unescaped(name.slice(1, -1)) : name;

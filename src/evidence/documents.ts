@@ -12,13 +12,15 @@ import { finalState } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
 import { usageOf } from './usage.ts';
 
-/** A file of the run folder: its path in it, its bytes, and their hash where somebody knows it already. */
+/** A file of the run folder: its path, its bytes, and their hash if already known. */
 export type Document = readonly [path: string, bytes: string | Uint8Array, sha256?: string];
 
 const STEP = 'script';
 const STEP_FOLDER = `evidence/steps/${STEP}`;
 
-/** Everything that is written of a script's run, but for the files that it made and the seal. A value in, values out. */
+/**
+ * Builds every document of a script run except the script's own files and the seal. Pure: reads and writes no files.
+ */
 export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] {
   const { plan, capture, reading, completedAtMs } = run;
   const runner = recordOf(plan.runner, capture, reading.warnings, plan.startedAtMs, completedAtMs);
@@ -55,18 +57,17 @@ export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] 
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** The record of the runner; or why there is none, where record 1.0.0 cannot state what is unknown. */
+/** Builds the runner record, or says why there is none: record 1.0.0 cannot leave the exit unknown. */
 export function recordOf(planned: Omit<Runner, 'timing' | 'exit'>, ...rest: RunFacts): Runner | string {
   const [{ ending }] = rest;
   return ending.how === 'lost' ? EXIT_UNKNOWN : runnerOf(planned, ...rest);
 }
 
 const EXIT_UNKNOWN =
-  'Proctor was interrupted and did not see how the program ended, and a runner record must state an exit.';
+  'Proctor was interrupted and did not see how the program ended. A runner record must state an exit.';
 
 type RunFacts = [capture: CaptureNote, further: readonly string[], startedAtMs: number, completedAtMs: number];
 
-/** With what only the run could tell. */
 function runnerOf(
   planned: Omit<Runner, 'timing' | 'exit'>,
   ...[capture, further, startedAtMs, completedAtMs]: RunFacts
@@ -95,7 +96,7 @@ function runnerOf(
   };
 }
 
-/** With as many files as the format of results has room for; the seal lists them all. */
+/** Lists as many files as fit into a result. The seal lists them all. */
 function resultOf({ reading }: ScriptRun): ScriptResult {
   const artifacts: ScriptResult['artifacts'] = [];
   const result: ScriptResult = {
@@ -142,7 +143,6 @@ function outcomeOf({ plan, capture, reading, recovered }: ScriptRun): ScriptOutc
   };
 }
 
-/** A stream, as an outcome tells of it. */
 export function streamOf(
   name: 'stdout' | 'stderr',
   { bytesTotal, sha256, bytesKept, masked }: StreamNote,
@@ -150,7 +150,7 @@ export function streamOf(
   return { name, bytes_total: bytesTotal, sha256, bytes_kept: bytesKept, truncated: bytesKept < bytesTotal, masked };
 }
 
-/** What was masked in the streams and in the rest, as an outcome tells of it. */
+/** Adds the kinds of secrets masked in the streams. */
 export function maskingOf(note: MaskingNote | undefined, capture: CaptureNote): { masking?: MaskingNote } {
   if (!note) return {};
   return { masking: { ...note, kinds: addedKinds(note.kinds, capture.stdout.kinds, capture.stderr.kinds) } };
@@ -160,7 +160,7 @@ function cutOf(what: string, { bytesTotal, bytesKept }: StreamNote): ScriptOutco
   return bytesKept < bytesTotal ? [{ what, bytes_total: bytesTotal, bytes_kept: bytesKept }] : [];
 }
 
-/** What only the people who run Proctor should read. */
+/** The internal log, for operators only. */
 export function logOf(remarks: readonly Remark[], completedAtMs: number, correlationId: string): Document[] {
   if (remarks.length === 0) return [];
   const at = instantText(completedAtMs);

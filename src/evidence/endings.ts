@@ -3,19 +3,20 @@ import { canonicalize } from '../base/canonical.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 
-/** An ending in the words of runner records. */
+/** The exit of a runner record. */
 export function exitOf(ending: Ending): Runner['exit'] {
   const flags = { oom_killed: ending.how === 'out_of_memory', timeout_killed: isTime(ending) };
   if (ending.how === 'exited' || ending.how === 'not_started') return { code: ending.code, ...flags };
-  // If the victim was a child, the code is the program's own, and no signal ended it. But a run that lost a process to the
-  // kernel did not end with 0: its record tells of that process.
+  // If the kernel killed only a child, the code is the program's own and there is no signal. A run that lost a
+  // process
+  // to the kernel never ends with code 0, so its record states SIGKILL.
   const isOwn = ending.how === 'out_of_memory' && ending.code !== 0 && ending.code !== codeOf('SIGKILL');
   if (isOwn) return { code: ending.code, ...flags };
   const signal = 'signal' in ending ? ending.signal : 'SIGKILL';
   return { code: codeOf(signal), signal, ...flags };
 }
 
-/** Whether a record tells of this ending. Older ones have code 0 if a child alone ran out of memory. */
+/** Whether a record matches an ending. Older records have code 0 if only a child ran out of memory. */
 export function isExitOf(ending: Ending, exit: Runner['exit']): boolean {
   const older = ending.how === 'out_of_memory' && ending.code === 0 && { ...OLDER_OOM };
   return [exitOf(ending), older].some(told => told && canonicalize(told) === canonicalize(exit));
@@ -23,12 +24,12 @@ export function isExitOf(ending: Ending, exit: Runner['exit']): boolean {
 
 const OLDER_OOM: Runner['exit'] = { code: 0, oom_killed: true, timeout_killed: false };
 
-/** Whether one of our clocks ended it. */
+/** Whether a time limit ended the program. */
 export function isTime(ending: Ending): boolean {
   return ending.how === 'killed' && (ending.by === 'timeout' || ending.by === 'idle' || ending.by === 'cpu');
 }
 
-/** An ending in the words of agent steps, for a step that succeeded or did not. */
+/** The termination of an agent step. */
 export function terminationOf(
   ending: Ending,
   hasSucceeded: boolean,

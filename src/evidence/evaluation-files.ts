@@ -5,7 +5,6 @@ import { systemClock } from '../base/clock.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
-import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { evaluationDoubts } from '../contracts/judgement-seal/index.ts';
 import { formOf } from '../contracts/form.ts';
@@ -22,11 +21,11 @@ import {
   type Untrusted,
   writeSeal,
 } from './judgement.ts';
+import { soundDocument } from './read.ts';
 
-/** Where the evaluation of a run lies in its folder. */
 const EVALUATION = 'evaluation.json';
 
-/** What an evaluation says of itself, of whichever kind it is. */
+/** The fields that every kind of evaluation has. */
 export interface AnyEvaluation {
   readonly run_id: string;
   readonly generated_at: string;
@@ -34,7 +33,7 @@ export interface AnyEvaluation {
   readonly seal_sha256: string;
 }
 
-/** Writes an evaluation and its seal into the folder of its run. Only the process that ran it does this. */
+/** Writes an evaluation and its seal into the run folder. Only the process that ran the suite calls this. */
 export function writeEvaluationFiles(
   folder: string,
   text: string,
@@ -49,15 +48,15 @@ export function writeEvaluationFiles(
   writeSeal(folder, EVALUATION, { kind: 'evaluation', id, judgeVersion, sealedAt, files, restsOn }, signer);
 }
 
-/** An evaluation as a folder has it. */
 export type FoundEvaluation =
   | { readonly state: 'none' }
   | Untrusted
   | { readonly state: 'sound'; readonly seal: JudgementSeal; readonly bytes: Buffer };
 
 /**
- * Looks whether the evaluation in a folder is bound to the seal of its run: its seal lists these bytes and rests on the
- * run's seal, and the key that signed the run signed it, too. `key` checks that signature, if it is that key.
+ * Checks that the evaluation in a folder belongs to its run. Its seal must list these bytes and name the seal of the
+ * run, and the key that signed the run must have signed the evaluation. `key` verifies that signature if it is the
+ * same key.
  */
 export function findEvaluation(folder: string, contract: Contract, key: Checker | undefined): FoundEvaluation {
   const bytes = readRegular(path.join(folder, EVALUATION), contract.bytesMax);
@@ -70,25 +69,22 @@ export function findEvaluation(folder: string, contract: Contract, key: Checker 
   return why === undefined && bytes ? { state: 'sound', seal: sealed, bytes } : broken(why ?? 'cannot be read');
 }
 
-/** The evaluation in these bytes, if it keeps its contract and is what its seal says. */
+/** Parses an evaluation and checks it against its contract and its seal. */
 export function evaluationIn(
   { bytes, seal: { statement } }: { readonly bytes: Buffer; readonly seal: JudgementSeal },
   contract: Contract,
 ): AnyEvaluation | Untrusted {
-  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
-  const isSound =
-    reading.ok && check(contract, reading.value, { strict: false, internal: false }).violations.length === 0;
-  if (!isSound) return broken('does not keep its contract');
-  const evaluation = reading.value as AnyEvaluation;
+  const evaluation = soundDocument(bytes, contract) as AnyEvaluation | undefined;
+  if (!evaluation) return broken('violates its contract');
   for (const { message } of evaluationDoubts(statement, evaluation))
-    return broken(`has a seal that does not fit: it ${message}`);
+    return broken(`has a seal that does not match: it ${message}`);
   return evaluation;
 }
 
 function notOfThisRun({ statement: { predicate } }: JudgementSeal, run: RunSeal | undefined): string | undefined {
-  if (!run) return 'belongs to a run without a seal that can be read';
+  if (!run) return 'belongs to a run without a readable seal';
   if (predicate.kind !== 'evaluation') return 'has the seal of something else';
-  // The hash is that of one seal, which names one run.
+  // The hash identifies one seal, and that seal names one run.
   return predicate.rests_on[0]?.seal_sha256 === run.sha256 ? undefined : 'has the seal of another run';
 }
 
@@ -99,8 +95,8 @@ function notSignedAsRun(
 ): string | undefined {
   if (!run || run.envelope.signatures.length === 0) return undefined;
   const signers = keyIdsOf(run.envelope);
-  if (envelope.signatures.length === 0) return 'is not signed, and its run is';
-  if (keyIdsOf(envelope).join() !== signers.join()) return 'is signed by another key than its run';
+  if (envelope.signatures.length === 0) return 'is not signed, but its run is';
+  if (keyIdsOf(envelope).join() !== signers.join()) return 'is signed with a different key than its run';
   return key && signers.includes(key.keyId) ? notSignedBy(key, envelope) : undefined;
 }
 
@@ -109,7 +105,7 @@ interface RunSeal {
   readonly envelope: SealEnvelope;
 }
 
-/** The seal of a run, without a look at the files that it lists: there may be a hundred thousand. */
+/** Reads the seal of a run. It does not hash the files that the seal lists: there may be 100,000. */
 function runSealIn(folder: string): RunSeal | undefined {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });

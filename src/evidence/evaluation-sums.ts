@@ -4,12 +4,11 @@ import { evaluationSums } from '../contracts/evaluation/shape.ts';
 import { formOf } from '../contracts/form.ts';
 import { findEvaluation } from './evaluation-files.ts';
 
-/** What an evaluation comes to, without its cases. */
 export type EvaluationSums = Pick<Evaluation, 'summary' | 'gate'>;
 
 /**
- * The sums of the evaluation of a suite, if it is bound to its seal. In canonical JSON they come after the cases, of which
- * there may be a hundred thousand, so a list of runs need not parse those.
+ * Reads the summary and gate of a sealed evaluation. In canonical JSON they follow the cases, so a list of runs does
+ * not have to parse up to 100,000 cases.
  */
 export function evaluationSumsIn(folder: string): EvaluationSums | undefined {
   const found = findEvaluation(folder, contract, undefined);

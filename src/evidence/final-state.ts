@@ -2,7 +2,7 @@ import { printable } from '../base/printable.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { ScriptRun } from './script-run.ts';
 
-/** How a run stands at its end, in a few lines for whoever opens the folder. */
+/** A short summary for people who open the folder. */
 export function finalState({ plan, capture, reading, completedAtMs }: ScriptRun): string {
   const { request, correlationId } = plan;
   const { sandbox } = plan.runner;
@@ -19,19 +19,18 @@ export function finalState({ plan, capture, reading, completedAtMs }: ScriptRun)
   return `${lines.join('\n')}\n`;
 }
 
-/** An ending in words. */
 export function endingText(ending: Ending): string {
   if (ending.how === 'exited') return `exit code ${ending.code}`;
   if (ending.how === 'signalled') return `ended by ${ending.signal}`;
   if (ending.how === 'killed') return `stopped by Proctor with ${ending.signal}: ${STOPPED_BY[ending.by]}`;
   if (ending.how === 'out_of_memory') return `out of memory, exit code ${ending.code}`;
-  return ending.how === 'lost' ? 'not known: Proctor was interrupted' : `could not start, exit code ${ending.code}`;
+  return ending.how === 'lost' ? 'unknown: Proctor was interrupted' : `could not start, exit code ${ending.code}`;
 }
 
 const STOPPED_BY = {
-  timeout: 'its time was over',
-  idle: 'it said nothing for too long',
-  cpu: 'it used more processor time than allowed',
-  cancel: 'it was cancelled',
-  policy: 'it broke its policy',
+  timeout: 'the time limit was reached',
+  idle: 'the idle limit was reached',
+  cpu: 'the CPU time limit was reached',
+  cancel: 'the run was cancelled',
+  policy: 'the policy was violated',
 } as const;

@@ -27,11 +27,10 @@ import { intentIn } from './ledger-intent.ts';
 import { openOwn } from './own-file.ts';
 import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
 
-/** What a run is closed with. */
 export interface Sealing {
-  /** Who signs the seal. Not optional: nobody leaves a seal unsigned by forgetting. */
+  /** Signs the seal. Required, so that no caller leaves a seal unsigned by mistake. */
   readonly signer: Signer | undefined;
-  /** Where the run is written down once it is sealed; none where it belongs to another. */
+  /** Records the sealed run; undefined if the run is part of another run. */
   readonly ledger?: Ledger | undefined;
 }
 
@@ -42,32 +41,32 @@ export function sealingOf({ signer, ledger }: Sealing): Sealing {
 export interface Finished extends Sealing {
   readonly runId: string;
   readonly kind: RunKind;
-  /** The side that a run of a suite is on. */
+  /** The side of a suite run. */
   readonly version?: Entry['version'];
   readonly documents: readonly Document[];
-  /** Files that are already there, hashed when they were stored. */
+  /** Files that already exist and were hashed when they were stored. */
   readonly stored: StoredFiles;
   /** Files that the documents replace. */
   readonly passing: readonly string[];
   readonly sealedAtMs: number;
-  /** What must be on the disk before the run is called finished. */
+  /** Resolves once the stored files are on disk. */
   readonly synced?: Promise<void>;
 }
 
 /**
- * Writes the documents of a run so that they last, then the seal over every file of the folder. Everything is on the
- * disk under another name before the first document appears, and every document before the seal does. The ledger comes
- * last: the journal is still there, so that whoever finds the folder without its line can tell why.
+ * Writes the documents of a run durably, then the seal over every file of the folder. All documents are on disk under
+ * temporary names before the first one appears, and all have appeared before the seal does. The ledger comes last:
+ * until then the journal still exists, so a folder without a ledger line can be explained.
  */
 export async function finish(folder: string, run: Finished): Promise<void> {
   try {
     const folders = foldersOf(run.documents).map(below => path.join(folder, below));
     for (const below of folders) makeFolders(below);
-    // A seal that somebody began to write before us is no evidence.
+    // A half-written seal is no evidence.
     rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
     const documents = new Map(run.documents.map(([file, bytes, sha256]) => [file, sealed(file, bytes, sha256)]));
     const passing = new Set([SEAL, JOURNAL, ...run.passing]);
-    /** A document that somebody began to write before us is none of ours, and is written over. */
+    /** A half-written document is overwritten. */
     const isBegun = (file: string): boolean =>
       file.endsWith(UNFINISHED) && documents.has(file.slice(0, -UNFINISHED.length));
     const isOther = (file: string): boolean =>
@@ -103,7 +102,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
 
 export const SEAL = 'evidence/seal.json';
 
-/** Every folder that a document lies in, the outer before the inner. */
+/** Outer folders come before inner ones. */
 function foldersOf(documents: readonly Document[]): string[] {
   return [...new Set(documents.map(([file]) => path.dirname(file)))].sort();
 }
@@ -112,7 +111,7 @@ function sealed(file: string, bytes: string | Uint8Array, sha256: string = bytes
   return { path: file, sha256, bytes: Buffer.byteLength(bytes) };
 }
 
-/** The same pieces, hashed as they pass. */
+/** Passes the pieces on and hashes them. */
 function* hashing(pieces: Iterable<string | Uint8Array>, hash: Hash): Generator<string | Uint8Array> {
   for (const piece of pieces) {
     hash.update(piece);
@@ -122,7 +121,9 @@ function* hashing(pieces: Iterable<string | Uint8Array>, hash: Hash): Generator<
 
 const UNFINISHED = '.tmp';
 
-/** Written at once, since it is little, and synced beside the others, since the disk takes them all in one go. */
+/**
+ * Writes synchronously, because documents are small. Syncs in parallel, because the disk commits all of them at once.
+ */
 async function writeUnfinished(file: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
   const fd = openSync(`${file}${UNFINISHED}`, NEW_FILE, OWN_FILE);
   try {
@@ -133,7 +134,7 @@ async function writeUnfinished(file: string, pieces: Iterable<string | Uint8Arra
   }
 }
 
-/** Written over where it was begun before, and never through a link. */
+/** Overwrites a leftover, but never through a link. */
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 function appear(file: string): void {
@@ -151,7 +152,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Files that nobody has hashed yet. */
+/** Files that have not been hashed yet. */
 async function otherFiles(folder: string, isOther: (file: string) => boolean): Promise<SealedFile[]> {
   const files: SealedFile[] = [];
   for (const file of filesIn(folder, '')) if (isOther(file)) files.push(await hashed(folder, file));
@@ -174,7 +175,7 @@ function* filesIn(folder: string, below: string): Generator<string> {
 async function hashed(folder: string, file: string): Promise<SealedFile> {
   const { fd, stat } = openOwn(folder, file);
   try {
-    // Most are small, and a stream would take longer to be made than they take to be read.
+    // Most files are small, and creating a stream takes longer than reading them.
     if (stat.size <= SMALL_BYTES) return { path: file, sha256: openHash(fd), bytes: stat.size };
     const hash = createHash('sha256');
     for await (const chunk of createReadStream('', { fd, autoClose: false })) hash.update(chunk as Buffer);

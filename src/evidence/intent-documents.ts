@@ -16,7 +16,7 @@ import { usageOf } from './usage.ts';
 const STEP = 'intent';
 export const INTENT_STEP_FOLDER = `evidence/steps/${STEP}`;
 
-/** Everything that is written of an intent's run, but for the files that it made and the seal. A value in, values out. */
+/** Builds every document of an intent run except the outputs and the seal. Pure: reads and writes no files. */
 export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: StoredStreams): Document[] {
   const { plan, ran, completedAtMs } = run;
   const result = runResultOf(run, texts);
@@ -46,7 +46,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
     ...stepDocuments({
       runId: plan.request.run_id,
       step: STEP,
-      // Whoever decides not to run something has done what it was asked.
+      // A plan-only run and a refusal both complete normally.
       termination: ran ? terminationOf(ran.capture.ending, ran.reading.exitCode === 0) : 'completed',
       startedAtMs: plan.startedAtMs,
       endedAtMs: completedAtMs,
@@ -62,9 +62,9 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
 
 const ROLES = ['validation_stdout', 'validation_stderr'];
 const TEXT = 'text/plain; charset=utf-8';
-const NOTHING_RAN = 'Nothing was run, so there is no record of a runner.';
+const NOTHING_RAN = 'Nothing was run, so there is no runner record.';
 
-/** The canonical result: nothing random or timed but run_id, started_at and completed_at. */
+/** The canonical result: only run_id, started_at and completed_at are random or depend on time. */
 export function runResultOf(run: IntentRun, { bundle }: IntentTexts): RunResult {
   const { plan, ran, completedAtMs } = run;
   const { decided, request, policy } = plan;
@@ -121,7 +121,7 @@ function counted(count: number, thing: string): string {
 }
 
 function outcomeOf({ plan, ran, recovered }: IntentRun, { bundle }: IntentTexts): IntentOutcome {
-  if (!ran || !plan.going) throw new Error('only what was run has an outcome');
+  if (!ran || !plan.going) throw new Error('an intent that did not run has no outcome');
   const { capture, reading } = ran;
   const { enforcement, limits, observed } = plan.going;
   const total = bundle?.commands.length ?? 0;
@@ -131,7 +131,7 @@ function outcomeOf({ plan, ran, recovered }: IntentRun, { bundle }: IntentTexts)
     correlation_id: plan.correlationId,
     ending: capture.ending,
     commands_total: total,
-    // Which of several was running when Proctor was interrupted is not known.
+    // If Proctor was interrupted, it is unknown which of several commands was running.
     command: capture.command ?? (capture.ending.how === 'lost' && total > 1 ? null : 0),
     refused: reading.refused,
     missing_outputs: [...reading.missing],

@@ -14,7 +14,7 @@ import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { documentIn } from './read.ts';
 
-/** What a folder says of the run of an intent. Only documents that keep their contract are believed, one by one. */
+/** The documents of an intent run. A document that violates its contract is undefined here. */
 export interface IntentFolder {
   readonly request: IntentRequest | undefined;
   readonly result: RunResult | undefined;

@@ -5,17 +5,17 @@ import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
 
-/** What was decided of an intent, and is known before anything of it runs. */
+/** Everything decided before anything runs. */
 export interface IntentPlan {
   readonly request: IntentRequest;
   readonly policy: Profile;
   readonly intentSha256: string;
   readonly decided: Decided;
-  /** How it will be run; absent where nothing is. */
+  /** How the commands will run; absent if nothing runs. */
   readonly going?: GoingPlan;
   readonly correlationId: string;
   readonly startedAtMs: number;
-  /** Whose run it is; when that process is gone, the run is dead. */
+  /** The owning process. When it has ended, the run is dead. */
   readonly owner: ScriptPlan['owner'];
 }
 
@@ -24,47 +24,44 @@ export type Decided =
   | { readonly kind: 'REFUSE'; readonly refusals: readonly string[] };
 
 export interface GoingPlan {
-  /** The runner record, but for what only the run can tell. */
+  /** The runner record without the fields that only the run can fill in. */
   readonly runner: Omit<Runner, 'timing' | 'exit'>;
   readonly enforcement: IntentOutcome['enforcement'];
   readonly limits: IntentOutcome['limits'];
   readonly observed: IntentOutcome['observed'];
 }
 
-/** What was judged of the commands and of what they left. */
+/** How Proctor judged the commands and their outputs. */
 export interface IntentReading {
-  /** Null where the run was interrupted before it was known: then the result states no execution. */
+  /** Null if the run was interrupted before the exit was known. The result then has no execution. */
   readonly exitCode: number | null;
   readonly outputs: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
-  /** Why no file was taken, as a word. */
+  /** The code of the reason why no output was taken. */
   readonly refused: string | null;
   readonly missing: readonly string[];
   readonly checks: IntentOutcome['checks'];
-  /** Sentences for people, the same for the same end. */
+  /** Sentences for people. The same result always gives the same sentences. */
   readonly reasons: readonly string[];
-  /** Which files are flagged. */
   readonly masking?: MaskingNote;
-  /** For the internal log. */
   readonly remarks: readonly Remark[];
 }
 
-/** A line of the journal of an intent's run. */
+/** One line of the journal. */
 export type IntentLine =
   | { readonly is: 'planned'; readonly plan: IntentPlan }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
   | { readonly is: 'read'; readonly atMs: number; readonly reading: IntentReading };
 
-/** Everything that a finished run is known by. */
 export interface IntentRun {
   readonly plan: IntentPlan;
-  /** Absent where nothing was run. */
+  /** Absent if nothing ran. */
   readonly ran?: { readonly capture: CaptureNote; readonly reading: IntentReading };
   readonly completedAtMs: number;
   readonly recovered?: RecoveredNote;
 }
 
-/** The texts that lie in the folder beside the documents: the intent that counts, and what was made of it. */
+/** The texts stored next to the documents: the effective intent, its bundle and the recorded model traffic. */
 export interface IntentTexts {
   readonly intent: string | Uint8Array;
   readonly bundle: Bundle | null;

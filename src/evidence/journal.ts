@@ -13,7 +13,7 @@ import {
 import path from 'node:path';
 import { syncFolder } from '../base/atomic.ts';
 import { monotonicMs } from '../base/clock.ts';
-import { Fault, fullDisk } from '../base/fault.ts';
+import { Fault, orWriteFault } from '../base/fault.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { openRegular } from '../base/regular.ts';
 import { Chain, chainedLines, SEPARATOR } from './chain.ts';
@@ -21,8 +21,8 @@ import { Chain, chainedLines, SEPARATOR } from './chain.ts';
 export const JOURNAL = 'journal.ndjson';
 
 /**
- * The truth about a run while it is alive: a line for each thing that has happened, written before the next one begins.
- * A line that is written survives our death; one that is synced survives that of the machine.
+ * The record of a run while it is alive: one line per event, written before the next step begins. A written line
+ * survives the death of Proctor; a synced line survives a power failure.
  */
 export class Journal<Line> {
   readonly #fd: number;
@@ -42,26 +42,26 @@ export class Journal<Line> {
 
   static open<Line>(folder: string): Journal<Line> {
     const file = path.join(folder, JOURNAL);
-    return told(() => {
+    return written(() => {
       const chain = Chain.begin(folder);
       return new Journal<Line>(file, openSync(file, 'ax', 0o600), chain);
     });
   }
 
-  /** Goes on with a journal after its last proven line, and cuts off what follows. `chain` has taken these lines. */
+  /** Continues a journal after its last proven line and cuts off the rest. `chain` must have taken the proven lines. */
   static reopen<Line>(folder: string, provenBytes: number, chain: Chain): Journal<Line> {
     const file = path.join(folder, JOURNAL);
-    return told(() => {
+    return written(() => {
       truncateSync(file, provenBytes);
       return new Journal<Line>(file, openSync(file, 'a', 0o600), chain);
     });
   }
 
-  /** Writes the journal of a folder anew, as this user's own. The old one stays until the new one is whole. */
+  /** Rewrites the journal of a folder as this user's. The old journal stays until the new one is complete. */
   static replace(folder: string, write: (append: (line: object) => void) => void): void {
     const file = path.join(folder, JOURNAL);
     const temporary = `${file}.tmp`;
-    told(() => {
+    written(() => {
       rmSync(temporary, { force: true });
       const journal = new Journal<object>(temporary, openSync(temporary, 'ax', 0o600), Chain.begin(folder));
       try {
@@ -76,18 +76,18 @@ export class Journal<Line> {
     });
   }
 
-  /** Syncs soon, and once for all lines of the next 50 ms, or of longer where the disk is slow. */
+  /** Appends a line. One sync covers all lines of the next 50 ms, or longer on a slow disk. */
   append(line: Line): void {
     this.appendText(JSON.stringify(line));
   }
 
-  /** A line that is JSON already. */
+  /** Appends a line that is already JSON. */
   appendText(line: string): void {
     this.hold(line);
     this.flush();
   }
 
-  /** A line that may be written with the next one, or as soon as nothing else is to be done. */
+  /** Queues a line to be written with the next one, or when the event loop is idle. */
   hold(line: string): void {
     if (this.#failure) throw this.#failure;
     this.#held += `${line}${SEPARATOR}${this.#chain.next(line)}\n`;
@@ -99,11 +99,11 @@ export class Journal<Line> {
     try {
       this.flush();
     } catch {
-      // Whoever writes the next line is told.
+      // The next append throws this failure.
     }
   }
 
-  /** Writes what is held. After a line that could not be written whole, none is written any more. */
+  /** Writes the queued lines. After a line that could not be written whole, the journal accepts no more lines. */
   flush(): void {
     if (this.#failure) throw this.#failure;
     clearImmediate(this.#flushing);
@@ -112,7 +112,7 @@ export class Journal<Line> {
     this.#held = '';
     if (held === '') return;
     try {
-      told(() => writeWhole(this.#fd, held));
+      written(() => writeWhole(this.#fd, held));
     } catch (error) {
       this.#failure = error as Fault;
       throw error;
@@ -121,8 +121,8 @@ export class Journal<Line> {
   }
 
   /**
-   * While a disk syncs, nobody can make a file on it, so it may take only a small part of the time. Where it fails, the
-   * next line will fail too, and says so.
+   * A syncing disk blocks file creation, so syncs take at most about 5 % of the time. If a sync fails, the next write
+   * reports it.
    */
   #sync(): void {
     const startedMs = monotonicMs();
@@ -132,15 +132,15 @@ export class Journal<Line> {
     });
   }
 
-  /** The run is sealed, and its folder says everything. */
+  /** Deletes the journal, once the run is sealed. */
   remove(): void {
     this.close();
     rmSync(this.#file, { force: true });
   }
 
-  /** What is written so far lasts. */
+  /** Syncs everything written so far. */
   sync(): void {
-    told(() => fdatasyncSync(this.#fd));
+    written(() => fdatasyncSync(this.#fd));
   }
 
   close(): void {
@@ -154,16 +154,16 @@ const HELD_UNITS_MAX = 256 * 1024;
 const SYNC_AFTER_MS = 50;
 const SYNC_AFTER_MS_MAX = 1_000;
 
-/** A disk that is almost full takes a part of a line before it refuses the rest. */
+/** A disk that is almost full accepts part of a line before it fails. */
 function writeWhole(fd: number, line: string): void {
   const bytes = Buffer.from(line);
   for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
 }
 
-/** What a journal says. Lines that are no JSON objects are left out. */
+/** Lines that are not JSON objects are left out. */
 export interface JournalReading<Line> {
   readonly lines: readonly Line[];
-  /** This user's Proctor began the run on this machine; see `Chain`. */
+  /** This user's Proctor started the run on this machine; see `Chain`. */
   readonly isOurs: boolean;
 }
 
@@ -171,7 +171,7 @@ export function readJournal<Line>(folder: string): JournalReading<Line> {
   const fd = openJournal(folder);
   try {
     if (fstatSync(fd).size > JOURNAL_BYTES_MAX)
-      throw new Fault('journal_too_large', 'The journal of the run is too large.');
+      throw new Fault('journal_too_large', 'The journal of the run exceeds 256 MiB.');
     const lines: Line[] = [];
     let isOurs = false;
     for (const line of chainedLines(fd, Chain.read(folder), JOURNAL_BYTES_MAX)) {
@@ -185,28 +185,30 @@ export function readJournal<Line>(folder: string): JournalReading<Line> {
   }
 }
 
-/** Whether this user's Proctor began the run in a folder, on this machine. Only the first line is read. */
+/** Whether this user's Proctor started the run on this machine. Reads only the first line. */
 export function isStartedHere(folder: string): boolean {
   let fd: number | undefined;
   try {
     fd = openJournal(folder);
     for (const { isOurs } of chainedLines(fd, Chain.read(folder), JOURNAL_BYTES_MAX)) return isOurs;
   } catch {
-    // Neither a journal of another user nor a missing one proves anything.
+    // A missing journal, or one that belongs to another user, proves nothing.
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
   return false;
 }
 
-/** Opens a journal to read it. */
 export function openJournal(folder: string): number {
   const fd = openRegular(path.join(folder, JOURNAL));
   if (fd === undefined && lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false }) === undefined)
-    throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+    throw new Fault('finished', 'The run is finished. There is nothing to resume.');
   if (fd !== undefined && isMineAlone(fstatSync(fd))) return fd;
   if (fd !== undefined) closeSync(fd);
-  throw new Fault('foreign_journal', 'The journal of the run is not a file of this user alone.');
+  throw new Fault(
+    'foreign_journal',
+    'The journal of the run must belong to you, and no other user may have access to it.',
+  );
 }
 
 export function parsedLine(bytes: Buffer): unknown {
@@ -219,10 +221,6 @@ export function parsedLine(bytes: Buffer): unknown {
 
 const JOURNAL_BYTES_MAX = 256 * 1024 * 1024;
 
-function told<Value>(act: () => Value): Value {
-  try {
-    return act();
-  } catch (cause) {
-    throw new Fault('journal_failed', `The journal of the run could not be written${fullDisk(cause)}.`, { cause });
-  }
+function written<Value>(act: () => Value): Value {
+  return orWriteFault('journal_failed', 'The journal of the run', act);
 }

@@ -1,11 +1,9 @@
 import path from 'node:path';
-import { readJson } from '../base/json.ts';
-import { readRegular } from '../base/regular.ts';
 import type { LedgerIntent } from '../contracts/ledger/index.ts';
 import { type RunResult, runResult } from '../contracts/run-result/index.ts';
-import { documentIn } from './read.ts';
+import { documentIn, looseKeys } from './read.ts';
 
-/** What an intent came to. Its mode stands in its request; where that does not say it, what was executed tells. */
+/** Summarises an intent run for the ledger. If the request states no mode, it follows from whether anything ran. */
 export function intentIn(folder: string): LedgerIntent | undefined {
   const result = documentIn(folder, 'run.json', runResult) as RunResult | undefined;
   if (!result) return undefined;
@@ -20,9 +18,7 @@ export function intentIn(folder: string): LedgerIntent | undefined {
 }
 
 function modeIn(folder: string): LedgerIntent['mode'] | undefined {
-  const bytes = readRegular(path.join(folder, 'evidence/request.json'), REQUEST_BYTES_MAX);
-  const reading = bytes && readJson(bytes, { bytesMax: REQUEST_BYTES_MAX });
-  const { mode } = (reading?.ok ? (reading.value ?? {}) : {}) as { mode?: unknown };
+  const { mode } = looseKeys(path.join(folder, 'evidence/request.json'), REQUEST_BYTES_MAX);
   return mode === 'plan-only' || mode === 'execute-sandbox' ? mode : undefined;
 }
 

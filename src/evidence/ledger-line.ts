@@ -7,20 +7,20 @@ import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
 import { LEDGER } from './ledger.ts';
 import { sealedEntry } from './sealed-entry.ts';
 
-/** The line of a run in the ledger of the home that its folder lies in, with its line feed; undefined if it has none. */
+/** The ledger line of a run, with its line feed; undefined if its home has none. */
 export function ledgerLineOf(folder: string): string | undefined {
   const home = homeAround(folder);
   const entry = home === undefined ? undefined : sealedEntry(folder);
   return home === undefined || !entry ? undefined : lineIn(home, entry);
 }
 
-/** The same, of a home that is known. */
+/** The same for a known home. */
 export function lineIn(home: string, run: Pick<LedgerLine, 'run_id' | 'version'>): string | undefined {
   const fd = openRegular(path.join(home, LEDGER));
   if (fd === undefined) return undefined;
   try {
     for (const { bytes } of linesOf(fd, ledgerLine.bytesMax)) {
-      // Most lines are of other runs, and need not be read.
+      // Skip lines of other runs without parsing them.
       if (!bytes?.includes(run.run_id)) continue;
       const reading = readJson(bytes, { bytesMax: ledgerLine.bytesMax });
       if (reading.ok && isLineOf(reading.value ?? {}, run)) return `${bytes.toString()}\n`;
@@ -31,13 +31,13 @@ export function lineIn(home: string, run: Pick<LedgerLine, 'run_id' | 'version'>
   }
 }
 
-/** Whether a line tells of a run. An older line does not say its side, and is that of either. */
+/** Whether a line records a run. Older lines do not state a side and match either one. */
 export function isLineOf(line: Partial<LedgerLine>, run: Pick<LedgerLine, 'run_id' | 'version'>): boolean {
   const isOfItsSide = line.version === undefined || run.version === undefined || line.version === run.version;
   return line.run_id === run.run_id && isOfItsSide;
 }
 
-/** The folder that holds `runs/<lane>/<run>`. */
+/** The folder that contains `runs/<lane>/<run>`. */
 export function homeAround(folder: string): string | undefined {
   try {
     const runs = path.dirname(path.dirname(realpathSync(folder)));

@@ -8,23 +8,23 @@ import { ownFolder } from '../base/own-folder.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
 import { stateFolder } from '../base/state-folder.ts';
-import { check } from '../contracts/check.ts';
 import { ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
 import type { Entry } from './ledger.ts';
+import { keepsContract } from './read.ts';
 
-/** A run that is sealed and waits for its line in the ledger of a home. */
+/** A sealed run that has no ledger line yet. */
 export interface Pending {
   readonly entry: Entry;
   readonly file: string;
 }
 
-/** Remembers a run whose line could not be written. Not in the home itself, because a checkout can contain anything. */
+/** Stores a run whose ledger line could not be written. Outside the home, because a checkout can contain anything. */
 export function keepPending(home: string, entry: Entry): void {
   const folder = ownFolder(nameFor(home));
   writeAtomic(path.join(folder, `${bytesHash(ledgerName(entry)).slice(-16)}.json`), canonicalize(entry));
 }
 
-/** The runs of a home that wait for their lines, in the order in which they were sealed. */
+/** The pending runs of a home, ordered by the time of their seals. */
 export function pendingOf(home: string): Pending[] {
   let folder: string;
   let names: string[];
@@ -46,10 +46,10 @@ export function forgetPending(pending: readonly Pending[]): void {
   for (const { file } of pending) rmSync(file, { force: true });
 }
 
-/** More wait for the run after the next. */
+/** The rest is entered the time after. */
 const PENDING_MAX = 1_000;
 
-/** The name of its folder. A home that was removed and made again is another one. */
+/** A home that was deleted and created again has a new inode, so it gets a new folder. */
 function nameFor(home: string): string {
   const hash = bytesHash(`${realpathSync(home)}\0${statSync(home).ino}`);
   return path.join('ledger-pending', hash.slice(-16));
@@ -61,6 +61,5 @@ function pendingIn(file: string): Pending[] {
   if (!reading?.ok) return [];
   const entry = reading.value as Entry;
   const line = { ...entry, schema_version: 'ledger-line.v1', sequence: 1, previous_sha256: null };
-  const { violations } = check(ledgerLine, line, { strict: false, internal: false });
-  return violations.length === 0 ? [{ entry, file }] : [];
+  return keepsContract(line, ledgerLine) ? [{ entry, file }] : [];
 }

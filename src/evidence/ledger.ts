@@ -18,31 +18,29 @@ import { instantText, monotonicMs, systemClock } from '../base/clock.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
 import { chance } from '../base/ids.ts';
-import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { OWN_FILE } from '../base/private.ts';
-import { check } from '../contracts/check.ts';
 import { type LedgerLine, ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
+import { soundDocument } from './read.ts';
 
 export const LEDGER = 'ledger.ndjson';
 const LOCK = 'ledger.lock';
 
-/** What was left of lines that were never finished, and cut off. */
+/** Incomplete lines that were cut off the ledger. */
 export const REPAIRS = 'ledger-repairs.ndjson';
 
-/** A run that was sealed, as its line tells of it. */
 export type Entry = Omit<LedgerLine, 'schema_version' | 'sequence' | 'previous_sha256'>;
 
-/** Where runs are written down once they are sealed. */
+/** Records sealed runs. */
 export interface Ledger {
-  /** Never fails: a run that is sealed stays so, and who can tell people of it is told. */
+  /** Never rejects, because the run is already sealed. Implementations report failures to the user. */
   enter(entry: Entry): Promise<void>;
 }
 
 /**
- * Takes the lock of a name in a folder, or returns undefined if another process holds it. It must be free when its holder
- * dies, however it dies.
+ * Takes a named lock in a folder; undefined if another process holds it. The lock must become free when its holder
+ * dies.
  */
 export type Hold = (folder: string, name: string) => Held | undefined | Promise<Held | undefined>;
 
@@ -51,16 +49,16 @@ interface Held {
 }
 
 export interface Appended {
-  /** The names of the runs that have a line now and had none. */
+  /** The names of the runs that got a line. */
   readonly added: readonly string[];
-  /** The last line had never been finished, and was cut off. */
+  /** The last line was incomplete and was cut off. */
   readonly isRepaired: boolean;
 }
 
 /**
- * Appends a line for each run that has none yet, so that they last. One process at a time writes; what it writes is whole
- * or cut off again, by itself or by whoever comes next. Only the end of the ledger is read, unless all of it is asked for:
- * a run that was just sealed stands nowhere else.
+ * Appends a durable line for each run that has none. One process writes at a time. A partial line is cut off by its
+ * writer, or by the next one. By default, only the end of the ledger is searched for existing lines, because a run
+ * that was just sealed can be nowhere else.
  */
 export async function appendLines(
   home: string,
@@ -79,7 +77,7 @@ export async function appendLines(
     const known = search === 'its end' ? namesIn(end.tail) : namesFrom(fd, new Set(entries.flatMap(takenBy)));
     const added = entries.filter(entry => !takenBy(entry).some(name => known.has(name)));
     write(fd, end, added);
-    // Others may go on: whoever syncs later syncs these lines, too.
+    // Release the lock early: a later sync by another process covers these lines too.
     lock.close();
     lock = undefined;
     if (added.length > 0) await sync(fd);
@@ -96,18 +94,21 @@ export async function appendLines(
 
 const sync = promisify(fdatasync);
 
-/** Waits until no other process writes. The lock lies beside the ledger, so only who can write there can take it. */
+/**
+ * Waits until no other process writes. The lock is next to the ledger, so only users who can write there can take it.
+ */
 async function alone(home: string, hold: Hold): Promise<Held> {
   const untilMs = monotonicMs() + WAIT_MS;
   for (;;) {
     const lock = await hold(home, LOCK);
     if (lock) return lock;
-    if (monotonicMs() > untilMs) throw new Fault('ledger_busy', 'Others were writing to the ledger for too long.');
+    if (monotonicMs() > untilMs)
+      throw new Fault('ledger_busy', 'Other processes kept the ledger locked for more than 30 seconds.');
     await wait(1 + 4 * chance());
   }
 }
 
-/** A line takes milliseconds, and who is stopped in the middle of one must not stop everybody for good. */
+/** Writing a line takes milliseconds. The limit keeps one stopped process from blocking all others. */
 const WAIT_MS = 30_000;
 
 function openLedger(home: string, mayMake: boolean): number | undefined {
@@ -119,26 +120,25 @@ function openLedger(home: string, mayMake: boolean): number | undefined {
   }
 }
 
-/** Opens a file to append to it. A link is not followed, and a FIFO not waited for. */
+/** Opens a file for appending. Neither follows a link nor waits for a FIFO. */
 function openOwn(file: string, flags: number): number {
   const fd = openSync(file, flags | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWN_FILE);
   const stat = fstatSync(fd);
   if (stat.isFile() && isMineOrRoots(stat)) return fd;
   closeSync(fd);
-  throw new Fault('foreign_ledger', 'The ledger is not a file of this user.');
+  throw new Fault('foreign_ledger', 'The ledger is not a regular file that you own.');
 }
 
-/** How a ledger ends. */
 interface End {
-  /** Of the last whole line; 0 where there is none. */
+  /** Of the last complete line; 0 if there is none. */
   readonly sequence: number;
-  /** Over the last whole line with its line feed. */
+  /** Over the last complete line, including its line feed. */
   readonly hash: ContentHash | null;
-  /** How long it is up to the end of that line. */
+  /** The size of the ledger up to the end of that line. */
   readonly bytes: number;
-  /** The last lines. */
+  /** The last 64 KiB. */
   readonly tail: Buffer;
-  /** What stands after the last whole line. */
+  /** The bytes after the last complete line. */
   readonly torn: Buffer;
 }
 
@@ -150,7 +150,7 @@ function endOf(fd: number): End {
   const feed = tail.lastIndexOf(LINE_FEED);
   const torn = tail.subarray(feed + 1);
   const start = feed < 1 ? 0 : tail.lastIndexOf(LINE_FEED, feed - 1) + 1;
-  // No line of ours is so long that its beginning is not among these bytes.
+  // Proctor writes no line that is longer.
   if (torn.length > ledgerLine.bytesMax || feed + 1 - start > ledgerLine.bytesMax) throw broken();
   if (feed < 0) return { sequence: 0, hash: null, bytes: 0, tail, torn };
   const last = tail.subarray(start, feed);
@@ -166,23 +166,21 @@ function endOf(fd: number): End {
 const TAIL_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
-/** Nothing is chained to a line that is none. */
+/** Refuses to chain a line to something that is not a ledger line. */
 function sequenceOf(bytes: Buffer): number {
-  const reading = readJson(bytes, { bytesMax: ledgerLine.bytesMax });
-  if (!reading.ok) throw broken();
-  const { violations } = check(ledgerLine, reading.value, { strict: false, internal: false });
-  if (violations.length > 0) throw broken();
-  return (reading.value as LedgerLine).sequence;
+  const line = soundDocument(bytes, ledgerLine) as LedgerLine | undefined;
+  if (!line) throw broken();
+  return line.sequence;
 }
 
 function broken(): Fault {
   return new Fault(
     'ledger_broken',
-    `The ledger does not end in a line of a run, and is left as it is. proctor verify .proctor/${LEDGER} says more.`,
+    `The last line of the ledger is not valid, so Proctor does not append to it. Run \`proctor verify .proctor/${LEDGER}\`.`,
   );
 }
 
-/** Takes away what somebody who was killed had begun to write. What it was is noted first. */
+/** Cuts off an incomplete line that a killed process left, and records it first. */
 function cut(home: string, fd: number, { sequence, bytes, torn }: End): void {
   const repairs = openOwn(path.join(home, REPAIRS), constants.O_WRONLY | constants.O_CREAT);
   try {
@@ -199,7 +197,7 @@ function cut(home: string, fd: number, { sequence, bytes, torn }: End): void {
 
 const REPAIRS_BYTES_MAX = 1024 * 1024;
 
-/** All lines or none of them. A disk that is almost full takes a part before it refuses the rest. */
+/** Writes all lines or none. A disk that is almost full accepts part of them before it fails. */
 function write(fd: number, end: End, entries: readonly Entry[]): void {
   let { sequence, hash } = end;
   const lines = entries.map(entry => {
@@ -222,18 +220,17 @@ function write(fd: number, end: End, entries: readonly Entry[]): void {
   }
 }
 
-/** Names that no other run may have. An older line does not say its side, and keeps its name on both. */
+/** The names that this run uses up. Older lines do not state a side and use up their run id on both sides. */
 function takenBy(entry: Entry): string[] {
   return [ledgerName(entry), entry.run_id];
 }
 
-/** The names of runs that have a line among these. */
 function namesIn(lines: Buffer): Set<string> {
   const found = lines.toString('latin1').matchAll(RUN);
   return new Set(Array.from(found, ([, id = '', version]) => (version === undefined ? id : `${version}/${id}`)));
 }
 
-/** Those of some names that have a line anywhere. Only these are held, however long the ledger is. */
+/** Searches the whole ledger for some names. Memory depends on `wanted`, not on the size of the ledger. */
 function namesFrom(fd: number, wanted: ReadonlySet<string>): Set<string> {
   const names = new Set<string>();
   for (const { bytes } of linesOf(fd, ledgerLine.bytesMax, 0)) {
@@ -242,5 +239,5 @@ function namesFrom(fd: number, wanted: ReadonlySet<string>): Set<string> {
   return names;
 }
 
-/** As canonical JSON has it, in which version comes last; no text in a line can hold a quotation mark. */
+/** In canonical JSON, version comes last. No value in a line can contain a quotation mark. */
 const RUN = /"run_id":"([^"]*)"(?:[^\n]*,"version":"([a-z]+)"\}$)?/gm;

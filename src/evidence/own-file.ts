@@ -6,28 +6,28 @@ import { printable } from '../base/printable.ts';
 import { openBelow } from '../base/regular.ts';
 
 /**
- * Opens a file of a run folder to seal or to pack it. What another user wrote, and what lies behind a link, is refused: our name
- * would stand under something that we did not make.
+ * Opens a file of a run folder to seal or pack it. Rejects files of other users and anything behind a link, because
+ * Proctor must not sign files that it did not write.
  */
 export function openOwn(folder: string, file: string): { readonly fd: number; readonly stat: Stats } {
   let opened: { readonly fd: number; readonly stat: Stats };
   try {
     opened = openBelow(folder, file);
   } catch (cause) {
-    if (['ELOOP', 'ENOTDIR', 'ENXIO'].includes(codeOf(cause))) throw odd(file, 'is no regular file', cause);
+    if (['ELOOP', 'ENOTDIR', 'ENXIO'].includes(codeOf(cause))) throw odd(file, 'is not a regular file', cause);
     throw cause;
   }
   const why = opened.stat.isFile()
     ? isMineOrRoots(opened.stat)
       ? undefined
       : 'belongs to another user'
-    : 'is no regular file';
+    : 'is not a regular file';
   if (why === undefined) return opened;
   closeSync(opened.fd);
   throw odd(file, why);
 }
 
-/** Refuses a folder in which something belongs to another user. Verifying such a folder is possible, acting upon it is not. */
+/** Rejects a folder with entries of other users. You can verify such a folder, but not resume or recover it. */
 export function refuseForeign(folder: string): void {
   const pending = [''];
   let count = 0;
@@ -35,14 +35,17 @@ export function refuseForeign(folder: string): void {
     for (const entry of readdirSync(path.join(folder, below), { withFileTypes: true })) {
       const file = below === '' ? entry.name : `${below}/${entry.name}`;
       const stat = lstatSync(path.join(folder, file), { throwIfNoEntry: false });
-      if (++count > ENTRIES_MAX) throw odd(file, 'is one entry too many');
+      if (++count > ENTRIES_MAX) throw odd(file, 'exceeds the limit of 1,000,000 entries');
       if (stat && !isMineOrRoots(stat)) throw odd(file, 'belongs to another user');
       if (stat?.isDirectory()) pending.push(file);
     }
   }
 }
 
-/** Refuses a folder that holds anything but files and folders: a run leaves no links, and Proctor must not follow one. */
+/**
+ * Rejects a folder that contains anything but files and folders. A run leaves no links, and Proctor must not follow
+ * one.
+ */
 export function refuseOdd(folder: string): void {
   const pending = [{ at: folder, depth: 0 }];
   let count = 0;
@@ -58,19 +61,14 @@ export function refuseOdd(folder: string): void {
 }
 
 export function oddFolder(): Fault {
-  return new Fault('odd_folder', 'The folder of a run holds what no run leaves there. It is left as it is.');
+  return new Fault('odd_folder', 'The run folder contains entries that no run creates. Proctor did not change it.');
 }
 
-/** More than any run leaves. */
 const ENTRIES_MAX = 1_000_000;
 const DEPTH_MAX = 100;
 
 function odd(file: string, why: string, cause?: unknown): Fault {
-  return new Fault(
-    'foreign_file',
-    `${printable(file)} ${why}. Proctor does not act upon such a folder: look at it, and work on a copy of your own.`,
-    {
-      cause,
-    },
-  );
+  return new Fault('foreign_file', `${printable(file)} ${why}. Inspect the folder, and work on a copy that you own.`, {
+    cause,
+  });
 }

@@ -6,19 +6,19 @@ import { readJson } from '../base/json.ts';
 import { nameKey, unsafePath } from '../base/path.ts';
 import { TAR_FIELDS, TAR_PATH_BYTES_MAX } from '../base/tar.ts';
 import { readTar, type TarEntry, type TarFault } from '../base/tar-reader.ts';
-import { check } from '../contracts/check.ts';
 import { pack as contract, type PackDocument } from '../contracts/pack/index.ts';
 import { openSeal, seal, type SealStatement } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 import { FOLDER, PACK } from './pack-layout.ts';
+import { soundDocument } from './read.ts';
 
-/** A pack whose heads were read, and whose files were not. */
+/** An open pack. Its headers have been read, its files have not. */
 export interface PackFile {
   readonly fd: number;
-  /** Its entries, in the order in which they stand. */
+  /** In the order of the archive. */
   readonly entries: ReadonlyMap<string, TarEntry>;
   readonly faults: readonly PackFault[];
-  /** It was not read to its end, so what is missing may be there. */
+  /** Reading stopped early, so files that seem missing may exist. */
   readonly isCut: boolean;
   close(): void;
 }
@@ -29,7 +29,7 @@ export interface PackFault {
   readonly what: string;
 }
 
-/** Reads the heads of a pack from an open file, which is closed with it. */
+/** Reads the headers of a pack. Closing the pack closes `fd`. */
 export function packFile(fd: number): PackFile {
   const entries = new Map<string, TarEntry>();
   const faults: PackFault[] = [];
@@ -42,7 +42,7 @@ export function packFile(fd: number): PackFile {
   for (const piece of readTar(fd, fstatSync(fd).size)) {
     const { path } = piece;
     if (++count > PIECES_MAX) {
-      blame({ fault: 'form', path: '', what: `holds more than ${PIECES_MAX.toLocaleString('en-US')} entries` });
+      blame({ fault: 'form', path: '', what: `contains more than ${PIECES_MAX.toLocaleString('en-US')} entries` });
       isCut = true;
       break;
     }
@@ -51,7 +51,7 @@ export function packFile(fd: number): PackFile {
       isCut ||= piece.isLast === true;
       continue;
     }
-    const unsafe = names.trouble(path);
+    const unsafe = names.faultIn(path);
     if (unsafe) blame({ path, ...unsafe });
     else entries.set(path, piece);
     if (!names.isFull) continue;
@@ -62,11 +62,11 @@ export function packFile(fd: number): PackFile {
   return { fd, entries, faults, isCut, close: () => closeSync(fd) };
 }
 
-/** What is wrong with the names of entries, one after another. */
+/** Checks the names of entries, one after another. */
 class Names {
   /**
-   * By the number of the folder and what some system takes a name in it for: the number of that folder, or that it is a
-   * file. Whole paths would be held once for every folder in them.
+   * Maps folder number and normalised name to the number of that folder, or to 'file'. Storing whole paths would
+   * repeat every parent folder.
    */
   readonly #known = new Map<string, number | 'file'>();
   #previous = '';
@@ -75,14 +75,14 @@ class Names {
     return this.#known.size > NAMES_MAX;
   }
 
-  trouble(path: string): Pick<PackFault, 'fault' | 'what'> | undefined {
+  faultIn(path: string): Pick<PackFault, 'fault' | 'what'> | undefined {
     const unsafe = unsafePath(path) ?? (Buffer.byteLength(path) > TAR_PATH_BYTES_MAX ? 'is too long' : undefined);
     if (unsafe) return { fault: 'path', what: unsafe };
     const segments = path.split('/');
-    if (segments.length > DEPTH_MAX) return { fault: 'path', what: 'is nested too deep' };
+    if (segments.length > DEPTH_MAX) return { fault: 'path', what: `has more than ${DEPTH_MAX} path segments` };
     if (segments.includes('.')) return { fault: 'path', what: 'is not in its shortest form' };
     if (path <= this.#previous) {
-      return { fault: 'form', what: path === this.#previous ? 'stands here twice' : 'breaks the sorted order' };
+      return { fault: 'form', what: path === this.#previous ? 'occurs twice' : 'is not in sorted order' };
     }
     this.#previous = path;
     let folder = 0;
@@ -91,7 +91,7 @@ class Names {
       const isFile = index === segments.length - 1;
       const known = this.#known.get(key);
       if (known === 'file' || (known !== undefined && isFile)) {
-        return { fault: 'path', what: 'has the name of another entry, on some system' };
+        return { fault: 'path', what: 'has the same name as another entry on some systems' };
       }
       folder = known ?? this.#known.size + 1;
       if (known === undefined) this.#known.set(key, isFile ? 'file' : folder);
@@ -100,23 +100,23 @@ class Names {
   }
 }
 
-/** As many entries as a folder may have, its folders not counted. */
+/** The limit for files in a run folder. */
 const PIECES_MAX = 500_000;
 
-/** Folders have no entries of their own, and take room all the same. No run has as many of them as files. */
+/** Folders have no entries, but use memory. No run has more folders than files. */
 const NAMES_MAX = 2 * PIECES_MAX;
 
-/** As deep as a folder may be, and the folder of the run itself. */
+/** The depth limit of a run folder, plus `folder/` itself. */
 const DEPTH_MAX = 34;
 
 const FAULTS_MAX = 1_000;
 
-/** The bytes of an entry, in pieces whose memory is used again. */
+/** Yields the bytes of an entry. The chunks share one buffer. */
 export function* bytesOf({ fd }: PackFile, { at, size }: TarEntry): Generator<Buffer> {
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size));
   for (let done = 0; done < size; ) {
     const length = readChunk(fd, chunk.subarray(0, Math.min(chunk.length, size - done)), at + done);
-    // Somebody has cut the file short since its heads were read.
+    // The file was truncated after its headers were read.
     if (length === 0) return;
     yield chunk.subarray(0, length);
     done += length;
@@ -129,7 +129,7 @@ export function entryHash(pack: PackFile, entry: TarEntry): ContentHash {
   return `sha256:${hash.digest('hex')}`;
 }
 
-/** All bytes of an entry, if it is there and not larger than that. */
+/** All bytes of an entry; undefined if it is missing or larger than `bytesMax`. */
 export function entryBytes(pack: PackFile, name: string, bytesMax: number): Buffer | undefined {
   const entry = pack.entries.get(name);
   if (!entry || entry.size > bytesMax) return undefined;
@@ -145,31 +145,25 @@ export interface OpenedSeal {
   readonly sha256: ContentHash;
 }
 
-/** The seal of the run in a pack, if it can be read. */
 export function sealIn(pack: PackFile): OpenedSeal | undefined {
   return openedSeal(entryBytes(pack, FOLDER + SEAL, seal.bytesMax));
 }
 
-/** What bytes seal, if they are those of a seal. */
 export function openedSeal(bytes: Buffer | undefined): OpenedSeal | undefined {
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
   const opened = reading?.ok ? openSeal(reading.value) : undefined;
   return bytes && opened?.ok ? { statement: opened.statement, sha256: bytesHash(bytes) } : undefined;
 }
 
-/** What a pack that was verified says of itself. */
+/** Reads pack.json; undefined if it violates its contract. */
 export function documentIn(pack: PackFile): PackDocument | undefined {
   const bytes = entryBytes(pack, PACK, contract.bytesMax);
-  const reading = bytes && readJson(bytes, { bytesMax: contract.bytesMax });
-  if (!reading?.ok || check(contract, reading.value, { strict: false, internal: false }).violations.length > 0) {
-    return undefined;
-  }
-  return reading.value as PackDocument;
+  return bytes && (soundDocument(bytes, contract) as PackDocument | undefined);
 }
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Whether an open file begins as an archive does. */
+/** Whether a file starts like a tar archive. */
 export function looksPacked(fd: number): boolean {
   const [from] = TAR_FIELDS.magic;
   const magic = Buffer.alloc(5);

@@ -3,18 +3,17 @@ import type { PackDocument } from '../contracts/pack/index.ts';
 import type { SealStatement } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 
-/** The files of the run, as they lay in its folder. Their names come first, and that of the pack's own document last. */
+/** The files of the run folder. They come first in the archive, pack.json comes last. */
 export const FOLDER = 'folder/';
 
-/** The line of the ledger that tells of the run, with its line feed. It is no ledger: the lines before it are elsewhere. */
+/** The ledger line of the run, with its line feed. It is a single line, so it cannot be verified as a ledger. */
 export const LEDGER_LINE = 'ledger-line.json';
 
-/** What the pack says of itself. */
 export const PACK = 'pack.json';
 
 export const INTERNAL = 'evidence/internal/';
 
-/** What may come into the folder of a run after its seal. */
+/** Files that may be added to a run folder after it is sealed. */
 export const LATER: readonly string[] = [
   'evaluation.json',
   'evaluation.seal.json',
@@ -22,7 +21,7 @@ export const LATER: readonly string[] = [
   'evidence/evaluation.seal.json',
 ];
 
-/** The files of a run that are packed: what the seal names, the seal, and what came after it. Sorted. */
+/** The files to pack: the sealed files, the seal, and files added later. Sorted. */
 export function packedFiles(
   { subject }: SealStatement,
   withInternal: boolean,
@@ -36,7 +35,7 @@ export function packedFiles(
 /** An entry that no seal covers. */
 export type Unsealed = PackDocument['unsealed'][number];
 
-/** What a pack says of itself. Every word of it follows from what else is in the pack. */
+/** Builds pack.json. Every value follows from the other entries of the pack. */
 export function packDocument(
   { subject, predicate }: SealStatement,
   sealSha256: string,

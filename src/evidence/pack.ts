@@ -18,26 +18,26 @@ import { type OpenedSeal, openedSeal } from './pack-file.ts';
 import { FOLDER, INTERNAL, LATER, LEDGER_LINE, PACK, packDocument, packedFiles, type Unsealed } from './pack-layout.ts';
 
 export interface Packing {
-  /** Files for internal use are packed, too. */
+  /** Include internal files. */
   readonly withInternal: boolean;
-  /** The line of the ledger that tells of the run, with its line feed. */
+  /** With its line feed. */
   readonly ledgerLine: string | undefined;
-  /** Stops it, and leaves nothing. */
+  /** Cancels packing and removes the partial file. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Packed {
   readonly bytes: number;
-  /** Of the whole pack. */
+  /** Over the whole pack. */
   readonly sha256: ContentHash;
   readonly entries: number;
-  /** How many files the seal names that were left out. */
+  /** The number of sealed files that were left out. */
   readonly leftOut: number;
 }
 
 /**
- * Writes a sealed folder into one file, whole or not at all, in flat memory. Every file is hashed as it goes by and must be
- * the one that the seal names, whatever somebody does to the folder meanwhile.
+ * Packs a sealed folder into one file, completely or not at all, in constant memory. Each file is hashed while it is
+ * copied and must match the seal, even if the folder changes meanwhile.
  */
 export async function writePack(folder: string, file: string, packing: Packing): Promise<Packed> {
   const temporary = temporaryBeside(file);
@@ -61,13 +61,12 @@ export async function writePack(folder: string, file: string, packing: Packing):
   }
 }
 
-/** The seal of a folder, if it has one that can be read. */
 export function sealOf(folder: string): OpenedSeal | undefined {
   return openedSeal(readRegular(path.join(folder, SEAL), seal.bytesMax));
 }
 
 export function notSealed(): Fault {
-  return new Fault('not_sealed', 'This run has no seal that can be read, so it is not packed.');
+  return new Fault('not_sealed', 'The run cannot be packed: it has no readable seal.');
 }
 
 async function writeEntries(folder: string, fd: number, packing: Packing): Promise<Packed> {
@@ -76,7 +75,7 @@ async function writeEntries(folder: string, fd: number, packing: Packing): Promi
   const { statement, sha256: sealSha256 } = opened;
   const { withInternal, ledgerLine, signal } = packing;
   if (withInternal && !hasInternal(folder, statement)) {
-    throw new Fault('no_internal', 'The internal files of this run are not here, so they cannot be packed.');
+    throw new Fault('no_internal', 'The internal files of this run are not in its folder, so they cannot be packed.');
   }
   const out = new Output(fd);
   const sealed = new Map(statement.subject.map(({ name, digest }) => [name, `sha256:${digest.sha256}`]));
@@ -87,7 +86,7 @@ async function writeEntries(folder: string, fd: number, packing: Packing): Promi
     if (sha256 !== (name === SEAL ? sealSha256 : (sealed.get(name) ?? sha256))) throw changed(name);
     if (LATER.includes(name) && !sealed.has(name)) unsealed.push({ path: FOLDER + name, sha256, size_bytes: size });
     if (++entries % 256 === 0) await others();
-    if (signal?.aborted) throw new Fault('interrupted', 'It was interrupted, and nothing was written.');
+    if (signal?.aborted) throw new Fault('interrupted', 'Packing was interrupted. Nothing was written.');
   }
   if (ledgerLine !== undefined) {
     const bytes = Buffer.from(ledgerLine);
@@ -105,13 +104,16 @@ function hasInternal(folder: string, { subject }: SealStatement): boolean {
   return subject.every(({ name }) => !name.startsWith(INTERNAL) || existsSync(path.join(folder, name)));
 }
 
-/** Copies a file with its head. What it had when it was opened is what its head says, and must be what comes. */
+/**
+ * Copies a file after its header. The header states the size at opening, so the file must not change while it is
+ * copied.
+ */
 function copy(folder: string, name: string, out: Output): { readonly size: number; readonly sha256: ContentHash } {
   const { fd, stat } = opened(folder, name);
   try {
     const { size } = stat;
     if (size > TAR_FILE_BYTES_MAX || Buffer.byteLength(FOLDER + name) > TAR_PATH_BYTES_MAX) {
-      throw new Fault('too_large', `${printable(name)} is too large for a pack, or its name too long.`);
+      throw new Fault('too_large', `${printable(name)} exceeds the size or name length that a pack supports.`);
     }
     out.write(tarHead(FOLDER + name, size));
     const hash = createHash('sha256');
@@ -130,7 +132,7 @@ function copy(folder: string, name: string, out: Output): { readonly size: numbe
   }
 }
 
-/** The owner is asked again for each file, since the folder may change while it is packed. */
+/** Checks the owner of each file, because the folder may change while it is packed. */
 function opened(folder: string, name: string): ReturnType<typeof openOwn> {
   try {
     return openOwn(folder, name);
@@ -142,10 +144,10 @@ function opened(folder: string, name: string): ReturnType<typeof openOwn> {
 const CHUNK = Buffer.allocUnsafe(256 * 1024);
 
 function changed(name: string): Fault {
-  return new Fault('changed', `${printable(name)} was changed or removed while it was packed. Nothing was written.`);
+  return new Fault('changed', `${printable(name)} was changed or removed during packing. Nothing was written.`);
 }
 
-/** A file that is written in few and large pieces, and hashed on the way. */
+/** Buffers writes to a file and hashes them. */
 class Output {
   readonly #fd: number;
   readonly #hash = createHash('sha256');
@@ -186,18 +188,18 @@ class Output {
   }
 }
 
-/** Gives a finished file its name, which nobody may have. */
+/** Renames a finished file without overwriting another one. */
 function appear(temporary: string, file: string): void {
   try {
     linkSync(temporary, file);
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw alreadyThere(file);
-    // Some file systems have no links.
+    // Some file systems do not support hard links.
     if (existsSync(file)) throw alreadyThere(file);
     renameSync(temporary, file);
   }
 }
 
 export function alreadyThere(file: string): Fault {
-  return new Fault('exists', `${printable(path.basename(file))} is already there, and is not written over.`);
+  return new Fault('exists', `${printable(path.basename(file))} already exists. Proctor does not overwrite it.`);
 }

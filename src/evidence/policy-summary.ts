@@ -3,7 +3,7 @@ import type { PolicySummary, Violation } from '../contracts/agent-step/policy-su
 
 type Dimension = (typeof DIMENSIONS)[number];
 
-/** What was tried inside the sandbox before the agent started. */
+/** A check inside the sandbox before the agent started. */
 interface Tried {
   readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
   readonly held: boolean;
@@ -20,7 +20,7 @@ export interface PolicyFacts {
   readonly enforcementNotes: readonly string[];
 }
 
-/** What was wished, what was enforced, what was proved, and what went against it. */
+/** Summarises what was requested, enforced, tested and violated. */
 export function policySummary(facts: PolicyFacts): PolicySummary {
   const { requested, effective, observed, violations } = facts;
   return {
@@ -37,7 +37,6 @@ export function policySummary(facts: PolicyFacts): PolicySummary {
   };
 }
 
-/** What went against a policy, as far as it is listed. */
 export function against(
   violations: readonly Violation[],
   notes: readonly string[],
@@ -49,10 +48,13 @@ export function against(
   };
 }
 
-/** An agent can be denied something at every turn, and a summary is to be read. */
+/** An agent can be denied something at every turn, but a summary must stay readable. */
 const VIOLATIONS_MAX = 1_000;
 
-/** Which dimension a trial speaks of. Variables and privileges are no part of a policy; the outcome tells of them. */
+/**
+ * The policy dimension that a check covers. Environment and privileges are not part of a policy; the outcome has
+ * them.
+ */
 const DIMENSION_OF: Readonly<Record<Tried['what'], Dimension | undefined>> = {
   network: 'network_posture',
   file_system: 'allowed_paths',

@@ -5,6 +5,7 @@ import { readRegular } from '../base/regular.ts';
 import { metadata, type Metadata } from '../contracts/agent-step/index.ts';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
+import { formOf } from '../contracts/form.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { scriptOutcome } from '../contracts/script-outcome/index.ts';
@@ -15,7 +16,7 @@ import { scriptResult } from '../contracts/script-result/index.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
 import { JOURNAL } from './journal.ts';
 
-/** What a folder says of the run of a script. Only documents that keep their contract are believed, one by one. */
+/** The documents of a script run. A document that violates its contract is undefined here. */
 export interface ScriptFolder {
   readonly isOpen: boolean;
   readonly request: ScriptRequest | undefined;
@@ -38,13 +39,32 @@ export function readScriptFolder(folder: string): ScriptFolder {
 
 export function documentIn(folder: string, file: string, contract: Contract): unknown {
   const bytes = readRegular(path.join(folder, file), contract.bytesMax);
-  const reading = bytes && readJson(bytes, { bytesMax: contract.bytesMax });
-  if (!reading?.ok) return undefined;
-  const { violations } = check(contract, reading.value, { strict: false, internal: false });
-  return violations.length === 0 ? reading.value : undefined;
+  return bytes && soundDocument(bytes, contract);
 }
 
-/** A line of the internal log. */
+/** Parses a document; undefined if it violates its contract. */
+export function soundDocument(bytes: Buffer, contract: Contract): unknown {
+  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
+  return reading.ok && keepsContract(reading.value, contract) ? reading.value : undefined;
+}
+
+/** The keys of a JSON object in a file, not checked against any contract; empty if it cannot be read. */
+export function looseKeys(file: string, bytesMax: number): Readonly<Record<string, unknown>> {
+  const bytes = readRegular(file, bytesMax);
+  const reading = bytes && readJson(bytes, { bytesMax });
+  return (reading?.ok ? (reading.value ?? {}) : {}) as Record<string, unknown>;
+}
+
+/** Whether a value has a shape. It may have further keys. */
+export function hasShape(value: unknown, shape: Parameters<typeof formOf>[0]): boolean {
+  for (const _ of formOf(shape).faults(value, '')) return false;
+  return true;
+}
+
+export function keepsContract(value: unknown, contract: Contract): boolean {
+  return check(contract, value, { strict: false, internal: false }).violations.length === 0;
+}
+
 export interface LogLine {
   readonly level: string;
   readonly code: string;

@@ -2,25 +2,22 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync 
 import path from 'node:path';
 import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { readJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
 import { makeFolders, OWN_FILE, OWN_FOLDER } from '../base/private.ts';
-import { readRegular } from '../base/regular.ts';
+import { looseKeys } from './read.ts';
 
-/** Where a run lies. */
 export interface RunPlace {
   readonly id: string;
-  /** What kind of run it is, or the side of a comparison that it is on. */
+  /** The kind of run, or its side in a comparison. */
   readonly lane: string;
   readonly folder: string;
 }
 
 /**
- * The folder of everything that Proctor keeps: the one here, even if it is empty, else the nearest one upwards that has
- * runs, else a new one here. What another user has put there, or could change, is passed over: it is believed when it
- * says that a sandbox holds, or that a run has died.
+ * Finds the Proctor home: the one in `cwd`, even if it is empty, else the nearest one above that has runs, else a new
+ * one in `cwd`. Skips a home that another user owns or can change, because Proctor trusts what it finds there.
  */
 export function homeFrom(cwd: string): string {
   for (let folder = cwd; ; folder = path.dirname(folder)) {
@@ -31,15 +28,18 @@ export function homeFrom(cwd: string): string {
   }
   const here = path.join(cwd, HOME);
   if ([here, path.join(here, 'runs')].some(folder => isFolder(folder) && !isOwnFolder(folder))) {
-    throw new Fault('foreign_home', `What is called ${HOME} here is not a folder of yours alone. ${ELSEWHERE}`);
+    throw new Fault(
+      'foreign_home',
+      `The folder ${HOME} here must belong to you, and other users must not be able to write to it. ${ELSEWHERE}`,
+    );
   }
   return here;
 }
 
 const HOME = '.proctor';
-const ELSEWHERE = 'Change to a folder of your own, which you can write to.';
+const ELSEWHERE = 'Change to a folder that you own and can write to.';
 
-/** Whoever owns a link decides where it leads to, so both must be right. */
+/** Checks the link as well as its target, because the owner of a link decides where it leads. */
 function isOwnFolder(folder: string): boolean {
   try {
     const stat = statSync(folder);
@@ -58,57 +58,54 @@ function isFolder(file: string): boolean {
   }
 }
 
-/** Makes the folder of a new run. */
 export function makeRunFolder(home: string, lane: string, id: string): RunPlace {
   const within = path.join(home, 'runs', lane);
   if (!existsSync(path.join(home, 'runs'))) makeHome(home);
   return { id, lane, folder: makeFolderIn(within, id) };
 }
 
-/** Makes the folder of everything that Proctor keeps. */
 export function makeHome(home: string): void {
   try {
     if (makeFolders(path.join(home, 'runs')) !== undefined) keepOutOfGit(home);
   } catch (cause) {
-    throw new Fault('folder_failed', `The folder of the run could not be made here. ${ELSEWHERE}`, { cause });
+    throw new Fault('folder_failed', `The run folder could not be created here. ${ELSEWHERE}`, { cause });
   }
 }
 
-/** Where the attempts of scripts lie that answer the cases of a suite: runs as any other, and not what people ran. */
+/** The runs of scripts that answer the cases of a suite. They are kept apart from the runs that you start yourself. */
 export function attemptsIn(home: string): string {
   return path.join(home, 'attempts');
 }
 
-/** Whether the runs of a home stand in a ledger. Attempts do not: the suite that they belong to does. */
+/** Whether a home has a ledger. Attempts are not in a ledger, but their suite is. */
 export function hasLedger(home: string): boolean {
   return path.basename(home) === HOME;
 }
 
-/** Makes the folder of a run among those of its kind. */
 export function makeFolderIn(within: string, id: string): string {
   const folder = path.join(within, id);
   try {
     makeFolders(within);
-    // Lists do not follow it, so nobody would find the run again.
+    // Lists do not follow links, so the run could not be found again.
     if (!lstatSync(within).isDirectory()) {
       const place = `${path.basename(path.dirname(within))}/${path.basename(within)}`;
-      throw new Fault('folder_failed', `${place} is a link, and runs are not written through one.`);
+      throw new Fault('folder_failed', `${place} is a link. Proctor does not write runs through links.`);
     }
     mkdirSync(folder, { mode: OWN_FOLDER });
     return folder;
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault('folder_failed', `The folder of the run could not be made here. ${ELSEWHERE}`, { cause });
+    throw new Fault('folder_failed', `The run folder could not be created here. ${ELSEWHERE}`, { cause });
   }
 }
 
-/** Evidence is kept or sent on purpose, not by `git add .`. */
+/** `git add .` must not add evidence. */
 function keepOutOfGit(home: string): void {
   const file = path.join(home, '.gitignore');
   if (!existsSync(file)) writeFileSync(file, '*\n', { mode: OWN_FILE });
 }
 
-/** All runs, the newest last. Their ids begin with the time, so their order is that of their names after the kind. */
+/** All runs, newest last. */
 export function listRuns(home: string): RunPlace[] {
   const root = path.join(home, 'runs');
   return byAge(
@@ -118,11 +115,14 @@ export function listRuns(home: string): RunPlace[] {
   );
 }
 
-/** A name that only a run of ours has: see `newRunId`. */
+/** The run ids that Proctor creates; see `newRunId`. */
 export const RUN_ID =
   /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.a?\d+)?)$/;
 
-/** The newest last: by the second in their names, and within one by when their folders were made. Future times come first. */
+/**
+ * Sorts runs, newest last: by the second in their names, then by the creation time of their folders. Runs that claim
+ * a future time come first.
+ */
 export function byAge(places: readonly RunPlace[]): RunPlace[] {
   const made = new Map<RunPlace, bigint>();
   const madeOnce = (place: RunPlace): bigint => {
@@ -140,8 +140,8 @@ export function byAge(places: readonly RunPlace[]): RunPlace[] {
 }
 
 /**
- * `20260106_120000`, also of a run that was named by a person. Empty if that time is still to come, so that a folder that
- * claims a future time is never the latest.
+ * `20260106_120000`, from the name or the creation time. Empty for a future time, so that such a folder is never the
+ * latest.
  */
 export function secondOf(place: RunPlace, nowMs = systemClock.now()): string {
   const [named] = TIME_IN_NAME.exec(place.id) ?? [];
@@ -157,23 +157,21 @@ function secondText(atMs: number): string {
 
 const TIME_IN_NAME = /\d{8}_\d{6}(?=_)/;
 
-/** In nanoseconds. A folder that was copied is made anew, so one whose name tells no time is asked itself when it began. */
+/** In nanoseconds. Copying a folder resets its creation time, so metadata.json decides if the name states no time. */
 function madeAt({ id, folder }: RunPlace): bigint {
   const beganAtMs = TIME_IN_NAME.test(id) ? undefined : beganAt(folder);
   return beganAtMs === undefined ? statSync(folder, { bigint: true }).birthtimeNs : BigInt(beganAtMs) * 1_000_000n;
 }
 
 function beganAt(folder: string): number | undefined {
-  const bytes = readRegular(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
-  const reading = bytes && readJson(bytes, { bytesMax: METADATA_BYTES_MAX });
-  const { started_at: text } = (reading?.ok ? (reading.value ?? {}) : {}) as { started_at?: unknown };
+  const { started_at: text } = looseKeys(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
   const atMs = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
 const METADATA_BYTES_MAX = 1024 * 1024;
 
-/** `20260106_120000_…` of an id. */
+/** The part of an id from its time on: `20260106_120000_…`. */
 function timeIn(id: string): string {
   return /\d{8}_\d{6}_.*$/.exec(id)?.[0] ?? id;
 }
@@ -189,8 +187,8 @@ function foldersIn(folder: string): string[] {
 }
 
 /**
- * The run that a word means: a path, an id, the beginning of one, or `latest`. A run of each side may have the same id:
- * `side` says which is meant, or the word itself does, such as `new/ID`. `words` are others that would have meant one.
+ * Finds a run by path, id, part of an id, or `latest`. Both sides of a comparison may have a run with the same id:
+ * `side` picks one, or the word itself does, as in `new/ID`. `words` are further suggestions for a mistyped word.
  */
 export function findRun(home: string, word: string, words: readonly string[] = [], side?: string): RunPlace {
   const runs = listRuns(home);
@@ -199,7 +197,7 @@ export function findRun(home: string, word: string, words: readonly string[] = [
     if (!last)
       throw new Fault(
         'no_run',
-        'There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+        'There are no runs yet. Create one with `proctor run script FILE`, `proctor run intent FILE` or `proctor run suite CASES`.',
       );
     return last;
   }
@@ -213,27 +211,27 @@ export function findRun(home: string, word: string, words: readonly string[] = [
       `${names.length} runs are called "${printable(word)}": ${names.join(', ')}. Name one of these.`,
     );
   }
-  // A folder that is here is meant before a run of which it has a part of the name.
+  // An existing folder takes precedence over a partial run id.
   if (existsSync(path.join(word, 'evidence'))) return placeAt(path.resolve(word));
   const matches = runs.filter(({ id }) => beginsOrEndsWith(id, word));
   if (matches.length === 1 && matches[0]) return matches[0];
   if (matches.length > 1)
     throw new Fault(
       'ambiguous_run',
-      `${matches.length} runs begin with "${printable(word)}". Give more of the id; proctor list shows them.`,
+      `${matches.length} runs match "${printable(word)}". Use more of the id; \`proctor list\` shows all runs.`,
     );
   if (existsSync(word)) {
     if (statSync(word).isDirectory()) return placeAt(path.resolve(word));
     throw new Fault(
       'no_run',
-      `"${printable(word)}" is a file, not a run. If it is a pack, proctor unpack makes its folder.`,
+      `"${printable(word)}" is a file, not a run. If it is a pack, extract it with \`proctor unpack\`.`,
     );
   }
   const meant = didYouMean(word, ['latest', ...words, ...runs.map(({ id }) => id)]);
-  throw new Fault('no_run', `No run is called "${printable(word)}".${meant} proctor list shows them.`);
+  throw new Fault('no_run', `No run is called "${printable(word)}".${meant} \`proctor list\` shows all runs.`);
 }
 
-/** The end of an id is what people copy from a list; one or two characters of it are chance. */
+/** People copy the end of an id from a list. Fewer than four characters would match by chance. */
 function beginsOrEndsWith(id: string, word: string): boolean {
   return id.startsWith(word) || timeIn(id).startsWith(word) || (word.length >= 4 && id.endsWith(word));
 }

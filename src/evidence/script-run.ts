@@ -5,21 +5,21 @@ import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/s
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
 
-/** What is decided before a script starts. */
+/** Everything decided before the script starts. */
 export interface ScriptPlan {
   readonly request: ScriptRequest;
-  /** The runner record, but for what only the run can tell. */
+  /** The runner record without the fields that only the run can fill in. */
   readonly runner: Omit<Runner, 'timing' | 'exit'>;
   readonly enforcement: ScriptOutcome['enforcement'];
   readonly limits: ScriptOutcome['limits'];
   readonly observed: ScriptOutcome['observed'];
   readonly correlationId: string;
   readonly startedAtMs: number;
-  /** Whose run it is; when that process is gone, the run is dead. */
+  /** The owning process. When it has ended, the run is dead. */
   readonly owner: { readonly pid: number; readonly startTicks: number; readonly bootId: string };
 }
 
-/** What was judged of the files that a script left. */
+/** How Proctor judged the script's output. */
 export interface ScriptReading {
   readonly status: ScriptResult['status'];
   readonly claimedStatus: ScriptResult['status'] | null;
@@ -34,11 +34,11 @@ export interface ScriptReading {
   readonly artifacts: ScriptOutcome['artifacts'];
   readonly cuts: ScriptOutcome['cuts'];
   readonly replaced: ScriptOutcome['replaced'];
-  /** What runner.json says besides what was planned. */
+  /** Warnings for runner.json, in addition to the planned ones. */
   readonly warnings: readonly string[];
-  /** What was masked in what is stored, streams aside, and which files are flagged. */
+  /** What was masked in stored files other than the streams, and which files are flagged. */
   readonly masking?: MaskingNote;
-  /** For the internal log: what really happened, in words that no end user should see. */
+  /** For the internal log. End users must not see these texts. */
   readonly remarks: readonly Remark[];
 }
 
@@ -48,7 +48,7 @@ export interface Remark {
   readonly detail: string;
 }
 
-/** A capture without the bytes, which lie in files of their own. */
+/** A capture without the bytes, which are stored in separate files. */
 export interface CaptureNote extends Omit<Capture, 'stdout' | 'stderr'> {
   readonly stdout: StreamNote;
   readonly stderr: StreamNote;
@@ -56,14 +56,13 @@ export interface CaptureNote extends Omit<Capture, 'stdout' | 'stderr'> {
 
 export type StreamNote = Omit<KeptStream, 'head' | 'tail'> & { readonly bytesKept: number };
 
-/** A line of the journal of a script's run. */
+/** One line of the journal. */
 export type ScriptLine =
   | { readonly is: 'planned'; readonly plan: ScriptPlan }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
   | { readonly is: 'read'; readonly atMs: number; readonly reading: ScriptReading };
 
-/** Everything that a finished run is known by. */
 export interface ScriptRun {
   readonly plan: ScriptPlan;
   readonly capture: CaptureNote;
@@ -72,5 +71,4 @@ export interface ScriptRun {
   readonly recovered?: RecoveredNote;
 }
 
-/** Both streams as they are stored. */
 export type StoredStreams = Readonly<Record<'stdout' | 'stderr', Uint8Array>>;

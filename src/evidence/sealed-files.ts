@@ -4,17 +4,16 @@ import type { SealedFile } from '../contracts/seal/statement.ts';
 /** Files that were hashed when they were stored. */
 export interface StoredFiles {
   has(path: string): boolean;
-  /** In the order of their paths. */
+  /** Sorted by path. */
   sorted(): Iterable<SealedFile>;
 }
 
-/** As many as fit into a list. */
 export function storedFiles(files: readonly SealedFile[]): StoredFiles {
   const paths = new Set(files.map(({ path }) => path));
   return { has: path => paths.has(path), sorted: () => [...files].sort((a, b) => compare(a.path, b.path)) };
 }
 
-/** The files of cases, of which there may be a hundred thousand: a name, a digest of 32 bytes and a size each. */
+/** The files of up to 100,000 cases: a name, a 32-byte digest and a size each. */
 export class StoredCases implements StoredFiles {
   readonly #ids: string[] = [];
   readonly #sizes: number[] = [];
@@ -42,13 +41,13 @@ export class StoredCases implements StoredFiles {
     }
   }
 
-  /** Made when somebody asks, which is when nothing is added any more. */
+  /** Built on first use, after the last case was added. */
   #paths: Set<string> | undefined;
 }
 
 const DIGEST_BYTES = 32;
 
-/** Two sorted lists as one. */
+/** Merges two sorted lists. */
 export function* merged(first: Iterable<SealedFile>, second: Iterable<SealedFile>): Generator<SealedFile> {
   const others = second[Symbol.iterator]();
   let other = others.next();

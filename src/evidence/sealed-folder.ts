@@ -9,13 +9,13 @@ import { openSeal, seal, type SealStatement } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 
 interface Sealed {
-  /** What is not as it was sealed, as a sentence without its full stop; undefined if all is. */
+  /** What differs from the seal, as a sentence without a full stop; undefined if nothing does. */
   readonly trouble: string | undefined;
-  /** Scripts lie in the folder by which cases are judged. */
+  /** The folder contains check scripts that judge cases. */
   readonly hasChecks: boolean;
 }
 
-/** Whether every file of a folder is the one that its seal names. Quicker than to verify it, and enough to build upon. */
+/** Compares the files of a folder with its seal. Faster than verification, and enough to build on the run. */
 export async function sealTrouble(folder: string): Promise<Sealed> {
   const subject = sealedFiles(folder);
   if (!subject) return { trouble: 'it has no seal that can be read', hasChecks: false };
@@ -30,7 +30,7 @@ export async function sealTrouble(folder: string): Promise<Sealed> {
   return { trouble: undefined, hasChecks };
 }
 
-/** The files that a seal names; undefined where it cannot be read. The bytes of the seal are let go: there may be 20 MB of them. */
+/** The files that a seal lists; undefined if it cannot be read. Does not retain the seal itself, which can be 20 MB. */
 function sealedFiles(folder: string): SealStatement['subject'] | undefined {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });

@@ -18,37 +18,36 @@ import { makeFolders, modesIn, OWN_FILE } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { type Signer, signerWith } from '../contracts/seal/signature.ts';
 
-/** Where the key of a home lies. */
 export function keyFileIn(home: string): string {
   return path.join(home, 'keys', 'signing.key');
 }
 
 /**
- * Who signs what is sealed: the key that was named, else the one of the home; undefined if there is neither. A key that is
- * there and cannot be used is a fault, for whoever has a key relies on every seal being signed.
+ * Loads the named key, else the key of the home; undefined if there is neither. An existing key that cannot be used
+ * is a fault, because users with a key rely on every seal being signed.
  */
 export function signerFor(home: string, named?: string): Signer | undefined {
   const file = named ?? keyFileIn(home);
   const name = printable(path.basename(file));
   if (named === undefined && !isThere(file)) return undefined;
-  let trouble = 'is not a file of at most 64 KiB that can be read';
+  let problem = 'is not a readable file of at most 64 KiB';
   const bytes = readRegular(realFile(file, name), KEY_BYTES_MAX, stat => {
     const loose = looseness(stat);
-    trouble = loose ?? trouble;
+    problem = loose ?? problem;
     return loose === undefined;
   });
-  if (!bytes) throw new Fault('bad_key', `The signing key ${name} ${trouble}.`);
+  if (!bytes) throw new Fault('bad_key', `The signing key ${name} ${problem}.`);
   const key = privateKeyIn(bytes.toString('latin1'));
   if (key) return signerWith(key);
   throw new Fault(
     'bad_key',
-    `The signing key ${name} is not an Ed25519 private key in PEM without a passphrase. proctor keys new makes one.`,
+    `The signing key ${name} is not an Ed25519 private key in PEM format without a passphrase. Create one with \`proctor keys new\`.`,
   );
 }
 
 const KEY_BYTES_MAX = 64 * 1024;
 
-/** A folder that cannot be looked into may hold a key. */
+/** A folder that cannot be searched may contain a key. */
 function isThere(file: string): boolean {
   try {
     lstatSync(file);
@@ -58,20 +57,20 @@ function isThere(file: string): boolean {
   }
 }
 
-/** Secrets are often handed to a program as links, and it is the file behind one that others must not read. */
+/** Secrets are often mounted as links, so the permissions of the target count. */
 function realFile(file: string, name: string): string {
   try {
     return realpathSync(file);
   } catch {
-    throw new Fault('bad_key', `The signing key ${name} is not there, or not to be read.`);
+    throw new Fault('bad_key', `The signing key ${name} does not exist or cannot be read.`);
   }
 }
 
-/** Why others may know or change a key; undefined if they do not. */
+/** Why another user may read or change a key; undefined if none can. */
 function looseness(stat: Stats): string | undefined {
   if (!isMineOrRoots(stat)) return 'belongs to another user';
   const isOpen = process.platform !== 'win32' && (stat.mode & 0o077) !== 0;
-  return isOpen ? 'is open to other users: chmod 600 keeps it to you' : undefined;
+  return isOpen ? 'is accessible to other users: run chmod 600 on it' : undefined;
 }
 
 export interface NewKey {
@@ -80,23 +79,27 @@ export interface NewKey {
   readonly publicFile: string;
 }
 
-/** Makes a key, its public half beside it. No key is ever written over: what it has signed could not be checked any more. */
+/** Creates a key pair. Never overwrites a key, because its signatures could no longer be verified. */
 export function makeKey(privateFile: string): NewKey {
   const publicFile = `${privateFile.replace(/\.key$/, '')}.pub`;
   for (const file of [privateFile, publicFile]) {
-    if (isThere(file)) throw new Fault('key_exists', `There is a file ${printable(path.basename(file))} already.`);
+    if (isThere(file))
+      throw new Fault(
+        'key_exists',
+        `${printable(path.basename(file))} already exists. Proctor does not overwrite keys.`,
+      );
   }
   const pair = newKeyPair();
   try {
     makeFolders(path.dirname(privateFile));
     writePair(pair, privateFile, publicFile);
   } catch (cause) {
-    throw new Fault('write_failed', 'The key could not be written there.', { cause });
+    throw new Fault('write_failed', 'The key could not be written.', { cause });
   }
   return { keyId: pair.keyId, privateFile, publicFile };
 }
 
-/** The same, where a home has its key. It is kept out of Git, whatever becomes of the runs beside it. */
+/** Creates the key of a home, with its own .gitignore, in case the runs next to it are committed. */
 export function makeKeyIn(home: string): NewKey {
   const key = makeKey(keyFileIn(home));
   const folder = path.dirname(key.privateFile);
@@ -115,7 +118,7 @@ function writePair({ privatePem, publicPem }: KeyPair, privateFile: string, publ
   }
 }
 
-/** Neither over a file nor through a link that came in the meantime. */
+/** Neither overwrites a file nor follows a link. */
 function writeNew(file: string, text: string, mode: number): void {
   const fd = openSync(file, 'wx', mode);
   try {

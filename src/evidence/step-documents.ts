@@ -8,7 +8,7 @@ import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './documents.ts';
 import type { terminationOf } from './endings.ts';
 
-/** A file of the run, and the role under which it is found: its bytes, or what is known of them; null if there is none. */
+/** A file of the run under its role: its bytes, or their hash and size; null if the file does not exist. */
 export type Artifact = readonly [
   role: string,
   path: string,
@@ -16,20 +16,20 @@ export type Artifact = readonly [
   content: string | Uint8Array | Pick<SealedFile, 'sha256' | 'bytes'> | null,
 ];
 
-/** A run of one step, as far as the documents that every run has tell of it. */
+/** A run of one step, as described by the documents that every kind of run has. */
 export interface Step {
   readonly runId: string;
   readonly step: string;
   readonly termination: ReturnType<typeof terminationOf>;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** Its record, or why there is none. */
+  /** The runner record, or the reason why there is none. */
   readonly runner: Runner | string;
   readonly artifacts: readonly Artifact[];
-  /** The roles of the files without which the step has no evidence. */
+  /** Roles of files that every such step must have. */
   readonly required: readonly string[];
   readonly notes: readonly string[];
-  /** Of an agent: its family, the work tree that it had, and when its own process started and ended. */
+  /** For agents: the times are those of the agent process. */
   readonly agent?: {
     readonly family: Family;
     readonly workspace: object | undefined;
@@ -38,7 +38,7 @@ export interface Step {
   };
 }
 
-/** The documents that every run has, whatever was run: metadata, status, events and the manifest of its step. */
+/** Builds the documents that every kind of run has: metadata, status, events and the step manifest. */
 export function stepDocuments(step: Step): Document[] {
   return [
     ['evidence/metadata.json', canonicalize(metadataOf(step))],
@@ -70,7 +70,7 @@ function metadataOf(step: Step): object {
   };
 }
 
-/** Over what is equal between two runs in the same surroundings. */
+/** Equal for two runs in the same environment. */
 function environmentHash(runner: Runner): string {
   const keys = new Set(runnerContract.environment);
   return contentHash(Object.fromEntries(Object.entries(runner).filter(([key]) => keys.has(key))));
@@ -145,7 +145,7 @@ function manifestOf(step: Step): object {
   };
 }
 
-/** Of a file that is not there, everything but what only a file has. */
+/** An entry without a file has no path, hash and size. */
 function entryOf([role, path, media_type, content]: Artifact, required: readonly string[]): object {
   const entry = { role, media_type, required: required.includes(role) };
   return content === null ? entry : { ...entry, path, ...hashed(content) };

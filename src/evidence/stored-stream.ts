@@ -2,8 +2,8 @@ import type { KeptStream } from '../contracts/capture.ts';
 import type { StreamNote } from './script-run.ts';
 
 /**
- * A stream as it is stored: its two ends, whole characters only, with a mark where something is missing. It was masked while
- * it came, so no cut leaves a part of a secret.
+ * Joins the kept head and tail of a stream, cut at whole characters, with a mark for the missing bytes. The stream
+ * was masked on arrival, so no cut leaves part of a secret.
  */
 export function storedStream({ head, tail, ...stream }: KeptStream): {
   readonly bytes: Uint8Array;
@@ -18,7 +18,7 @@ export function storedStream({ head, tail, ...stream }: KeptStream): {
   return { bytes: Buffer.concat([first, Buffer.from(mark), last]), note: { ...stream, bytesKept } };
 }
 
-/** Without the bytes of a character that was cut at the end. */
+/** Drops a character that is cut off at the end. */
 function wholeEnd(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= 4 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -38,7 +38,7 @@ function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** How many bytes a character has that begins with this one. */
+/** The length of a character that starts with this byte. */
 function lengthOf(byte: number): number {
   if (byte >= 0xf0) return 4;
   if (byte >= 0xe0) return 3;

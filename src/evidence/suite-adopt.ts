@@ -10,8 +10,8 @@ import { LINE_BYTES_MAX, suiteLines } from './suite-resume.ts';
 import type { AssetNote, SuiteLine, SuitePlan } from './suite-run.ts';
 
 /**
- * Makes a suite that was begun elsewhere a run of this user's. The new plan holds nothing that the folder named but its
- * cases; answers that came elsewhere stay, and `planOf` is told how many there are.
+ * Turns a suite that was started elsewhere into a run of this user. Keeps the cases and their answers, but nothing
+ * else that the folder's plan says. `planOf` receives the number of answers.
  */
 export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan): void {
   refuseOdd(folder);
@@ -34,12 +34,12 @@ export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan):
 
 interface Kept {
   readonly lines: () => Iterable<SuiteLine>;
-  /** The files that were laid out with the cases. */
+  /** The files stored together with the plan. */
   readonly assets: readonly AssetNote[];
   readonly done: number;
 }
 
-/** Answers to cases of the folder, each once, whose files are what the journal says. */
+/** Collects one answer per case of the folder. The assets must match the journal. */
 function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>): Kept {
   const ids = new Set([...suiteCases(folder)].map(({ id }) => id));
   const done = new Set<string>();
@@ -53,7 +53,7 @@ function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>): Kept {
     *lines() {
       const left = new Set(done);
       for (const line of linesIn()) {
-        // A finished case refers to the files of its earlier attempts.
+        // A finished case refers to the assets of its earlier attempts.
         if (line.is === 'failed' && left.has(line.id)) yield line;
         if (line.is === 'case' && left.delete(line.id)) yield line;
       }
@@ -67,6 +67,6 @@ function checkAssets(folder: string, assets: readonly AssetNote[]): void {
   for (const { href, sha256 } of assets) {
     const isInAssets = /^assets\/[^/]+$/.test(href) && path.posix.normalize(href) === href;
     if (isInAssets && fileHash(path.join(folder, href)) === sha256) continue;
-    throw new Fault('odd_folder', 'A file of the run is not what its journal says. It is left as it is.');
+    throw new Fault('odd_folder', 'A file of the run differs from its journal. Proctor did not change the folder.');
   }
 }

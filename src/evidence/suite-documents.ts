@@ -10,19 +10,19 @@ import type { Document } from './documents.ts';
 import { stepDocuments } from './step-documents.ts';
 import type { AssetNote, SuitePlan, SuiteStats } from './suite-run.ts';
 
-/** Everything that a finished run of a suite is known by, but for its cases. */
+/** Everything known about a finished suite run, except its cases. */
 export interface SuiteRun {
   readonly plan: SuitePlan;
   readonly ids: readonly string[];
   readonly assets: readonly AssetNote[];
   readonly stats: SuiteStats;
-  /** The target was given up before every case was sent. */
+  /** Proctor gave up on the target before it sent every case. */
   readonly gaveUp: boolean;
   readonly startedAtMs: number;
   readonly completedAtMs: number;
 }
 
-/** Everything that is written of a suite's run at its end, but for the seal. A value in, values out. */
+/** Builds every document of a suite run except the seal. Pure: reads and writes no files. */
 export function suiteDocuments(run: SuiteRun): Document[] {
   const { plan, startedAtMs, completedAtMs } = run;
   const runner = runnerOf(run);
@@ -47,7 +47,7 @@ export function suiteDocuments(run: SuiteRun): Document[] {
   ];
 }
 
-/** What is retried, in the words of run.json. */
+/** Failures that are retried, as run.json names them. */
 const RETRIED = ['timeout', 'network_error', 'http_408', 'http_425', 'http_429', 'http_5xx'];
 
 function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): RunArtifact {
@@ -84,7 +84,7 @@ function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): 
   };
 }
 
-/** What is known of the agent; what nobody has said stays out. Of its program, Proctor knows some of it itself. */
+/** What is known about the agent. The user states it; Proctor itself knows the agent program, its version and model. */
 function provenanceIn({ provenance: stated = {}, target }: SuiteRequest): Pick<RunArtifact, 'provenance'> {
   const seen =
     target.kind === 'agent'
@@ -134,7 +134,7 @@ function finalState({ plan, stats, gaveUp, startedAtMs, completedAtMs }: SuiteRu
     `run        ${request.run_id}`,
     `side       ${request.version}`,
     `target     ${printable(targetName(target))}`,
-    `cases      ${stats.total}: ${stats.ok} answered, ${stats.failed} not${gaveUp ? ', the target was given up' : ''}`,
+    `cases      ${stats.total}: ${stats.ok} answered, ${stats.failed} not${gaveUp ? ', gave up on the target' : ''}`,
     `took       ${completedAtMs - startedAtMs} ms`,
   ];
   return `${lines.join('\n')}\n`;

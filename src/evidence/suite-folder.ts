@@ -6,36 +6,32 @@ import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular, readRegular } from '../base/regular.ts';
 import { type CaseArtifact, caseArtifact, type RunArtifact, runArtifact } from '../contracts/artifacts/index.ts';
-import { check } from '../contracts/check.ts';
-import type { Contract } from '../contracts/contract.ts';
 import { type SuiteCase, suiteCase, type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
-import { documentIn } from './read.ts';
+import { documentIn, looseKeys, soundDocument } from './read.ts';
 import { SEAL } from './finish.ts';
 import { JOURNAL } from './journal.ts';
 
-/** What a folder says of the run of a suite. */
 export interface SuiteFolder {
   readonly folder: string;
   readonly run: RunArtifact;
   readonly request: SuiteRequest;
   /** The hash of the seal's bytes; undefined while the run is open. */
   readonly sealSha256: ContentHash | undefined;
-  /** Over what is equal between two runs in the same surroundings, as metadata.json tells it. */
+  /** Equal for two runs in the same environment. From metadata.json. */
   readonly environmentHash: string | undefined;
 }
 
-/** Where the cases lie that were sent. */
 export const CASES = 'assets/cases.ndjson';
 
-/** The run of a suite, of which only documents that keep their contract are believed. */
+/** Reads a suite run. Throws if run.json or request.json violates its contract. */
 export function readSuite(folder: string): SuiteFolder {
   const run = readRun(folder);
   const request = documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined;
   if (!run || !request) {
     if (existsSync(path.join(folder, JOURNAL))) {
-      throw new Fault('suite_open', 'The run is not finished. proctor run suite --resume goes on with it.');
+      throw new Fault('suite_open', 'The run is not finished. Resume it with `proctor run suite --resume`.');
     }
-    throw new Fault('not_a_suite', 'The folder holds no run of a suite that can be believed. proctor verify says why.');
+    throw new Fault('not_a_suite', 'The folder contains no valid suite run. `proctor verify` says why.');
   }
   const seal = readRegular(path.join(folder, SEAL), SEAL_BYTES_MAX);
   return {
@@ -47,21 +43,21 @@ export function readSuite(folder: string): SuiteFolder {
   };
 }
 
-/** What run.json says, if it can be believed. */
+/** Reads run.json; undefined if it violates its contract. */
 export function readRun(folder: string): RunArtifact | undefined {
   return documentIn(folder, 'run.json', runArtifact) as RunArtifact | undefined;
 }
 
 const SEAL_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The cases as they were sent, in their order, one at a time. */
+/** The cases in the order in which they were sent. */
 export function* suiteCases(folder: string): Generator<SuiteCase> {
   const fd = openRegular(path.join(folder, CASES));
-  if (fd === undefined) throw new Fault('cases_missing', 'The cases of the run are not in its folder.');
+  if (fd === undefined) throw new Fault('cases_missing', 'The run folder does not contain assets/cases.ndjson.');
   try {
     for (const { bytes } of linesOf(fd, suiteCase.bytesMax)) {
       const value = bytes && soundDocument(bytes, suiteCase);
-      if (value === undefined) throw new Fault('cases_broken', 'A case in the folder of the run cannot be believed.');
+      if (value === undefined) throw new Fault('cases_broken', 'A case in assets/cases.ndjson is not valid.');
       yield value as SuiteCase;
     }
   } finally {
@@ -69,7 +65,7 @@ export function* suiteCases(folder: string): Generator<SuiteCase> {
   }
 }
 
-/** The cases by their names, each read again when it is asked for: only where it lies is held. */
+/** Looks up cases by id. Holds only their offsets and reads each case again on request. */
 export function casesById(folder: string): (id: string) => SuiteCase | undefined {
   const fd = openRegular(path.join(folder, CASES));
   if (fd === undefined) return () => undefined;
@@ -101,24 +97,13 @@ export function casesById(folder: string): (id: string) => SuiteCase | undefined
   };
 }
 
-/** What came of a case, or undefined if nothing did that can be believed. */
+/** The result of a case; undefined if it is missing or not valid. */
 export function readCaseArtifact(folder: string, id: string): CaseArtifact | undefined {
-  const bytes = readRegular(path.join(folder, `${id}.json`), caseArtifact.bytesMax);
-  return bytes && (soundDocument(bytes, caseArtifact) as CaseArtifact | undefined);
-}
-
-/** The document in these bytes, if it keeps its contract. */
-export function soundDocument(bytes: Buffer, contract: Contract): unknown {
-  const reading = readJson(bytes, { bytesMax: contract.bytesMax });
-  if (!reading.ok) return undefined;
-  const { violations } = check(contract, reading.value, { strict: false, internal: false });
-  return violations.length === 0 ? reading.value : undefined;
+  return documentIn(folder, `${id}.json`, caseArtifact) as CaseArtifact | undefined;
 }
 
 function environmentHashIn(folder: string): string | undefined {
-  const bytes = readRegular(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
-  const reading = bytes && readJson(bytes, { bytesMax: METADATA_BYTES_MAX });
-  const { environment_hash: hash } = (reading?.ok ? reading.value : {}) as { environment_hash?: unknown };
+  const { environment_hash: hash } = looseKeys(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);
   return typeof hash === 'string' ? hash : undefined;
 }
 

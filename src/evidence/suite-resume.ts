@@ -3,28 +3,31 @@ import path from 'node:path';
 import * as z from 'zod/mini';
 import { Fault } from '../base/fault.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
-import { check } from '../contracts/check.ts';
 import { formOf } from '../contracts/form.ts';
 import { anyObject, count, record } from '../contracts/shape.ts';
 import { suiteRequest } from '../contracts/suite/index.ts';
 import { Chain, type ChainedLine, chainedLines } from './chain.ts';
 import { Journal, openJournal, parsedLine } from './journal.ts';
 import { refuseForeign, refuseOdd } from './own-file.ts';
+import { keepsContract } from './read.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 
-/** A run of a suite that is open: it has not begun, or was interrupted. */
+/** A suite run that has not started yet or was interrupted. */
 export interface OpenSuite {
   readonly store: SuiteStore;
   readonly plan: SuitePlan;
   readonly startedAtMs: number;
-  /** The cases that are finished. */
+  /** The ids of finished cases. */
   readonly done: ReadonlySet<string>;
-  /** The attempts of cases that are not. */
+  /** The attempts of unfinished cases, by id. */
   readonly begun: ReadonlyMap<string, readonly Attempt[]>;
 }
 
-/** Opens the folder of a run to go on with it. Finished cases are as they were, also those whose file was lost. */
+/**
+ * Opens a run folder to resume it. Finished cases stay finished; their files are restored from the journal if
+ * missing.
+ */
 export function openSuite(
   folder: string,
   owner: SuitePlan['owner'],
@@ -35,7 +38,7 @@ export function openSuite(
   try {
     const chain = Chain.begin(folder);
     const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, LINE_BYTES_MAX));
-    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
+    if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite that had started.');
     if (!isOurs) throw new Fault('not_started_here', 'The run was interrupted, and not started here.');
     refuseOdd(folder);
     refuseForeign(folder);
@@ -68,20 +71,19 @@ export function openSuite(
   }
 }
 
-/** How far an open run has come. */
 export interface SuiteState {
-  /** What is to be done, with the owner who went on last; undefined while it is laid out, and of what is no suite. */
+  /** The plan, with the latest owner; undefined while the suite is being set up, or if this is not a suite. */
   readonly plan: SuitePlan | undefined;
-  /** Who laid it out, or still does. */
+  /** The process that set up the suite, or still does. */
   readonly layer: SuitePlan['owner'] | undefined;
-  /** How many cases are finished. */
+  /** The number of finished cases. */
   readonly done: number;
   readonly startedAtMs: number | undefined;
-  /** This user's Proctor began it on this machine; see `Chain`. */
+  /** This user's Proctor started it on this machine; see `Chain`. */
   readonly isOurs: boolean;
 }
 
-/** What the journal of an open run says of it, if it is that of a suite. */
+/** Reads the state of an open suite run from its journal. */
 export function suiteStateIn(folder: string): SuiteState {
   const fd = openJournal(folder);
   try {
@@ -106,7 +108,7 @@ function stateIn(lines: Iterable<ChainedLine>): SuiteState & { readonly bytes: n
     isOurs = isLineOurs;
     bytes = end;
     const begins = text.toString('latin1', 0, 20);
-    // Of a case it is enough that its line is whole.
+    // A complete line is enough to count a case.
     if (CASE_LINE.test(begins) && text.at(-1) === CLOSING_BRACE) done++;
     if (!PLAN_LINE.test(begins)) continue;
     const line = parsedLine(text);
@@ -120,14 +122,14 @@ function stateIn(lines: Iterable<ChainedLine>): SuiteState & { readonly bytes: n
   return { plan, layer, done, startedAtMs, isOurs, bytes };
 }
 
-/** Few lines are about the run as a whole, and the others need not be read to find them. */
+/** Few lines concern the run as a whole. The others need not be parsed to find them. */
 const PLAN_LINE = /^\{"is":"(?:laying|planned|begun|left)"/;
 const CASE_LINE = /^\{"is":"case"/;
 const CLOSING_BRACE = 0x7d;
 
 const NOBODY: SuitePlan['owner'] = { pid: 0, startTicks: 0, bootId: '' };
 
-/** The lines that say what they should; the others are as good as not written. */
+/** Skips lines that are not valid. */
 export function* suiteLines(lines: Iterable<ChainedLine>): Generator<SuiteLine> {
   for (const { text } of lines) {
     const line = parsedLine(text);
@@ -135,7 +137,7 @@ export function* suiteLines(lines: Iterable<ChainedLine>): Generator<SuiteLine> 
   }
 }
 
-/** A case artifact, and the little that stands around it. */
+/** A case artifact and the fields around it. */
 export const LINE_BYTES_MAX = 32 * 1024 * 1024;
 
 const owner = record({ pid: count(), startTicks: count(), bootId: z.string() });
@@ -192,12 +194,11 @@ const lineShape = z.union([
 function isSuiteLine(line: unknown): line is SuiteLine {
   if (!formOf(lineShape).fits(line)) return false;
   const { is, plan, artifact } = line as { is: string; plan?: SuitePlan; artifact?: CaseArtifact };
-  const plain = { strict: false, internal: false };
-  if (is === 'planned') return check(suiteRequest, plan?.request, plain).violations.length === 0;
-  return is !== 'case' || check(caseArtifact, artifact, plain).violations.length === 0;
+  if (is === 'planned') return keepsContract(plan?.request, suiteRequest);
+  return is !== 'case' || keepsContract(artifact, caseArtifact);
 }
 
-/** A request that went out, and of whose answer nobody knows. */
+/** A request without a known answer. */
 function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>): Attempt {
   return {
     attempt,
@@ -209,7 +210,7 @@ function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>)
   };
 }
 
-/** Files that were stored a moment before the journal would have named them. */
+/** Removes files that were stored just before the journal would have listed them. */
 function removeUnknown(folder: string, assets: readonly AssetNote[]): void {
   const known = new Set(assets.map(({ href }) => href));
   for (const entry of readdirSync(path.join(folder, 'assets'))) {

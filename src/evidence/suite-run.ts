@@ -2,20 +2,20 @@ import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 
-/** What is decided before the first case of a suite is sent. */
+/** Everything decided before the first case is sent. */
 export interface SuitePlan {
   readonly request: SuiteRequest;
-  /** The runner record, but for what only the run can tell. */
+  /** The runner record without the fields that only the run can fill in. */
   readonly runner: Omit<Runner, 'timing' | 'exit'>;
-  /** What run.json says of where the cases came from and where the artifacts went. */
+  /** As stated in run.json. */
   readonly casesPath: string;
   readonly outDir: string;
   readonly repository: { readonly commit: string; readonly dirty: boolean } | null;
-  /** How the headers of every request are made; values come from the environment and are written nowhere. */
+  /** Request headers. Their values come from the environment and are never stored. */
   readonly headers: readonly { readonly name: string; readonly env: string }[];
-  /** Where the script lies that takes the place of an agent. Only the journal knows. */
+  /** The path of the script that stands in for an agent. Only the journal contains it. */
   readonly script: string | null;
-  /** Where an agent's program is asked: its clones are made of this folder, under this policy. Absent where none is. */
+  /** For suites that ask an agent: the folder to clone and the policy to apply. */
   readonly agent?: {
     readonly dir: string;
     readonly policy: string;
@@ -23,26 +23,26 @@ export interface SuitePlan {
     readonly cpus?: number;
     readonly model?: string;
     readonly maxTurns?: number;
-    /** Counted at the door to the model. */
+    /** Counted by the model proxy. */
     readonly maxRequests?: number;
     readonly maxTokens?: number;
     readonly maxCostUsd?: number;
-    /** The file of prices. */
+    /** The price file. */
     readonly prices?: string;
     readonly modelMode?: 'live' | 'record' | 'replay';
-    /** The folder of the recordings, one for each attempt, with `modelMode` record or replay. */
+    /** The folder with one recording per attempt, if `modelMode` is record or replay. */
     readonly recordings?: string;
     readonly allowUntestedVersion?: boolean;
   };
-  /** What was asked of the sandbox of that script. */
+  /** The sandbox limits of that script. */
   readonly bounds: object;
-  /** Whose run it is; when that process is gone, the run is dead, and can be resumed. */
+  /** The owning process. When it has ended, the run is dead and can be resumed. */
   readonly owner: { readonly pid: number; readonly startTicks: number; readonly bootId: string };
 }
 
 export type Attempt = NonNullable<CaseArtifact['attempts']>[number];
 
-/** A file in assets/, as the list of assets tells of it. */
+/** A file in assets/, as assets/manifest.json lists it. */
 export interface AssetNote {
   readonly href: string;
   readonly kind: 'full_body' | 'failure_meta' | 'full_payload' | 'retrieval_snippets' | 'other';
@@ -51,14 +51,14 @@ export interface AssetNote {
   readonly sha256: string;
 }
 
-/** A line of the journal of a suite's run. */
+/** One line of the journal. */
 export type SuiteLine =
-  /** Somebody lays out the cases: until the plan stands here, nothing was asked. */
+  /** A process stores the cases. No request is sent before the `planned` line. */
   | { readonly is: 'laying'; readonly owner: SuitePlan['owner'] }
   | { readonly is: 'planned'; readonly plan: SuitePlan; readonly assets: readonly AssetNote[] }
-  /** Somebody begins with it, or goes on. */
+  /** A process starts or resumes the run. */
   | { readonly is: 'begun'; readonly owner: SuitePlan['owner']; readonly atMs: number }
-  /** Whoever was at it has let go. */
+  /** The owner released the run. */
   | { readonly is: 'left' }
   | { readonly is: 'sent'; readonly id: string; readonly attempt: number; readonly atMs: number; readonly key: string }
   | {
@@ -74,7 +74,6 @@ export type SuiteLine =
       readonly artifact: CaseArtifact;
     };
 
-/** How many cases ended how. */
 export interface SuiteStats {
   readonly total: number;
   readonly ok: number;

@@ -1,11 +1,11 @@
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
-import { Fault } from '../base/fault.ts';
+import { type Fault, orWriteFault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { makeFolders, OWN_FILE } from '../base/private.ts';
+import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
-import { replaceFile, UNFINISHED } from '../base/replace.ts';
+import { replaceFile, replaceLasting, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { finish, type Sealing } from './finish.ts';
 import type { Journal } from './journal.ts';
@@ -13,7 +13,7 @@ import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-fil
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 
-/** A file that belongs to a case, before it is stored. */
+/** A file of a case, before it is stored. */
 export interface Asset {
   readonly href: string;
   readonly kind: AssetNote['kind'];
@@ -21,17 +21,17 @@ export interface Asset {
   readonly bytes: Uint8Array | string;
 }
 
-/** Somebody who writes files of the folder beside us. */
+/** Writes files of the folder in another thread. */
 export interface FileWriter {
-  /** Whether it takes them. */
+  /** Returns false if it does not accept the files. */
   take(files: readonly { readonly name: string; readonly text: string; readonly bytes: number }[]): boolean;
-  /** Comes back when all are written. */
+  /** Resolves when all files are written. */
   close(): Promise<void>;
 }
 
 /**
- * The folder of a suite's run while it is alive. A case is finished when its line is in the journal: its file can be
- * written again from there, whatever happens to it.
+ * The folder of a suite run while it is alive. A case is finished once its line is in the journal: its file can be
+ * restored from there.
  */
 export class SuiteStore {
   readonly folder: string;
@@ -40,7 +40,7 @@ export class SuiteStore {
   readonly #assets: AssetNote[] = [];
   #ok = 0;
   #failed = 0;
-  /** Cases that stand in the journal, and whose files are still to be written. */
+  /** Cases in the journal whose files are not written yet. */
   #unwritten: { readonly id: string; readonly text: string }[] = [];
   #writing: NodeJS.Timeout | undefined;
   #failure: Fault | undefined;
@@ -54,7 +54,6 @@ export class SuiteStore {
     this.#openWriter = openWriter;
   }
 
-  /** What is to be done, before anybody begins with it. */
   plan(plan: SuitePlan, assets: readonly AssetNote[]): void {
     this.#journal.append({ is: 'planned', plan, assets });
     this.#assets.push(...assets);
@@ -63,7 +62,7 @@ export class SuiteStore {
     }
   }
 
-  /** Somebody begins, or goes on with what the journal tells. */
+  /** Starts or resumes the run. */
   begin(owner: SuitePlan['owner'], atMs: number, assets: readonly AssetNote[]): void {
     this.#journal.append({ is: 'begun', owner, atMs });
     this.#assets.push(...assets);
@@ -72,24 +71,23 @@ export class SuiteStore {
     }
   }
 
-  /** A request goes out. */
   sent(id: string, attempt: number, atMs: number, key: string): void {
     this.#journal.append({ is: 'sent', id, attempt, atMs, key });
   }
 
-  /** An attempt has failed, and another will be made. */
+  /** Records a failed attempt that will be retried. */
   failed(id: string, attempt: Attempt, assets: readonly Asset[]): void {
     const notes = assets.map(asset => this.#store(asset));
     this.#journal.append({ is: 'failed', id, attempt, assets: notes });
   }
 
-  /** A case is finished. */
+  /** Records a finished case. */
   keep(artifact: CaseArtifact, assets: readonly Asset[]): void {
     if (this.#failure) throw this.#failure;
     const text = canonicalize(artifact);
     const notes = assets.map(asset => this.#store(asset));
     const id = artifact.case_id;
-    // The next request is noted at once, and this with it.
+    // The line for the next request follows immediately, and flushes this one too.
     this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
     this.#count(artifact);
     this.#unwritten.push({ id, text });
@@ -97,7 +95,7 @@ export class SuiteStore {
     else this.#writing ??= setTimeout(() => this.#tryToWriteFiles(), UNWRITTEN_MS);
   }
 
-  /** Many in a row take a third of the time that each takes by itself: nothing comes between that the processor must remember. */
+  /** Writing many files in a row takes a third of the time, because the CPU caches stay warm. */
   #writeFiles(): void {
     clearTimeout(this.#writing);
     this.#writing = undefined;
@@ -109,13 +107,13 @@ export class SuiteStore {
     }
     this.#unwritten = [];
     this.#written += files.length;
-    // A thread takes as long to begin as a hundred files to be written.
+    // Starting a thread takes as long as writing a hundred files.
     if (this.#written > ALONE_MAX) this.#writer ??= this.#openWriter(this.folder);
     if (this.#writer?.take(files)) return;
-    for (const { name, text, bytes } of files) told(() => replaceFile(`${this.folder}/${name}`, text, bytes));
+    for (const { name, text, bytes } of files) written(() => replaceFile(`${this.folder}/${name}`, text, bytes));
   }
 
-  /** Where nobody can be told, whoever comes next is. */
+  /** Runs on a timer, so the next call throws the failure. */
   #tryToWriteFiles(): void {
     try {
       this.#writeFiles();
@@ -124,14 +122,14 @@ export class SuiteStore {
     }
   }
 
-  /** A case that was finished before, as the journal has it. */
+  /** Restores a finished case from the journal. */
   recall(artifact: CaseArtifact): void {
     const text = canonicalize(artifact);
     const file = `${artifact.case_id}.json`;
     const sha256 = bytesHash(text);
     const there = readRegular(path.join(this.folder, file), caseArtifact.bytesMax);
     const bytes = Buffer.byteLength(text);
-    if (!there || bytesHash(there) !== sha256) told(() => replaceFile(path.join(this.folder, file), text, bytes));
+    if (!there || bytesHash(there) !== sha256) written(() => replaceFile(path.join(this.folder, file), text, bytes));
     this.#count(artifact);
     this.#cases.add(artifact.case_id, sha256, bytes);
   }
@@ -140,7 +138,7 @@ export class SuiteStore {
     return { ok: this.#ok, failed: this.#failed };
   }
 
-  /** Writes the documents of the run and seals the folder, when the files of the cases are on the disk. */
+  /** Writes the documents and seals the folder, once the case files are on disk. */
   async finish(
     run: Omit<SuiteRun, 'assets' | 'stats'>,
     sealing: Sealing,
@@ -164,19 +162,19 @@ export class SuiteStore {
     this.#journal.remove();
   }
 
-  /** Lets go of the folder; the run can be resumed. */
+  /** Releases the folder, so that the run can be resumed. */
   async close(): Promise<void> {
     clearTimeout(this.#writing);
     try {
-      // Who resumes must not meet somebody who still writes.
+      // The writer must have stopped before another process resumes the run.
       await this.#writer?.close();
     } catch {
-      // What has no file can be written again.
+      // Missing files can be restored from the journal.
     }
     try {
       this.#journal.append({ is: 'left' });
     } catch {
-      // Where nothing can be written any more, everybody sees that we are gone when we are.
+      // If nothing can be written, the end of this process releases the run.
     }
     this.#journal.close();
   }
@@ -186,9 +184,9 @@ export class SuiteStore {
     else this.#failed++;
   }
 
-  /** Assets stand in no journal, so they are on the disk before one names them. */
+  /** Assets are not in the journal, so they must be on disk before a line refers to them. */
   #store({ href, kind, caseId, bytes }: Asset): AssetNote {
-    told(() => replaceLasting(path.join(this.folder, href), bytes));
+    written(() => replaceLasting(path.join(this.folder, href), bytes));
     const note = { href, kind, caseId, bytes: Buffer.byteLength(bytes), sha256: bytesHash(bytes) };
     this.#assets.push(note);
     return note;
@@ -203,33 +201,16 @@ function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFil
   };
 }
 
-/** How many files may wait to be written, and how long. */
+/** How many files may wait, and how long. */
 const UNWRITTEN_MAX = 64;
 const UNWRITTEN_MS = 20;
 
-/** And how long one may be that waits. */
+/** A larger file does not wait. */
 const LARGE_UNITS = 64 * 1024;
 
-/** How many files a run writes before it has somebody write them. */
+/** After this many files, a run starts a writer thread. */
 const ALONE_MAX = 512;
 
-/** A reader sees the whole file or none of it, and it is on the disk before anybody hears of it. */
-function replaceLasting(file: string, bytes: string | Uint8Array): void {
-  const temporary = `${file}${UNFINISHED}`;
-  const fd = openSync(temporary, 'w', OWN_FILE);
-  try {
-    writeFileSync(fd, bytes);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
-}
-
-function told(act: () => void): void {
-  try {
-    act();
-  } catch (cause) {
-    throw new Fault('write_failed', 'The evidence of a case could not be written.', { cause });
-  }
+function written(act: () => void): void {
+  orWriteFault('write_failed', 'The evidence of a case', act);
 }

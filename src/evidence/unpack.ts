@@ -12,17 +12,17 @@ import { SEAL } from './finish.ts';
 import { bytesOf, documentIn, type PackFile, sealIn } from './pack-file.ts';
 import { FOLDER } from './pack-layout.ts';
 
-/** What a pack that was verified says of the files in it. */
+/** The files that a verified pack must contain. */
 export interface Digests {
   readonly runId: string;
   readonly kind: string;
-  /** By name in the folder of the run, `sha256:` and hexadecimal digits. */
+  /** `sha256:` and hexadecimal digits, by path in the run folder. */
   readonly digests: ReadonlyMap<string, string>;
-  /** How many sealed files it does not hold. */
+  /** The number of sealed files that the pack leaves out. */
   readonly leftOut: number;
 }
 
-/** Reads them where the verifier read them. A file that is not as it was then is found when it is written. */
+/** Reads the digests from a verified pack. `writeFolder` detects files that changed since. */
 export function digestsIn(pack: PackFile): Digests {
   const { statement, sha256 } = sealIn(pack) ?? {};
   const own = documentIn(pack);
@@ -39,8 +39,8 @@ export function digestsIn(pack: PackFile): Digests {
 }
 
 /**
- * Writes the folder of the run that a pack holds, whole or not at all. Of `digests`, by name in the folder, every file must have
- * its own: the pack was verified, and could have been changed since.
+ * Extracts the run folder of a pack, completely or not at all. Every file must match its digest, because the pack may
+ * have changed since it was verified.
  */
 export async function writeFolder(
   pack: PackFile,
@@ -64,7 +64,7 @@ export async function writeFolder(
         throw changed();
       }
       if (++count % 256 === 0) await others();
-      if (signal?.aborted) throw new Fault('interrupted', 'It was interrupted, and nothing was written.');
+      if (signal?.aborted) throw new Fault('interrupted', 'Unpacking was interrupted. Nothing was written.');
     }
     if (count !== digests.size) throw changed();
     if (existsSync(target)) throw alreadyThere(target);
@@ -81,7 +81,7 @@ export async function writeFolder(
 }
 
 export function changed(): Fault {
-  return new Fault('changed', 'The pack was changed while it was unpacked. Nothing was written.');
+  return new Fault('changed', 'The pack was changed during unpacking. Nothing was written.');
 }
 
 function makeFolders(root: string, folder: string, made: Set<string>): void {

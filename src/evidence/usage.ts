@@ -3,7 +3,7 @@ import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 
 type Counted = Pick<Capture, 'cpuMs' | 'memoryPeakBytes' | 'forksDenied' | 'isSampled'>;
 
-/** What a program used up, as an outcome tells it. Unknown is null. */
+/** Resource usage for an outcome. Unknown values are null. */
 export function usageOf({ cpuMs, memoryPeakBytes, forksDenied, isSampled }: Counted): ScriptOutcome['usage'] {
   const isMeasured = cpuMs !== undefined || memoryPeakBytes !== undefined;
   return {

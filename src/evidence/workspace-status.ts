@@ -1,10 +1,8 @@
 import type { Changes, FileChange } from '../contracts/agent-step/changes.ts';
 import { CHANGED_LISTED_MAX, LISTED_MAX, type WorkspaceStatus } from '../contracts/workspace/index.ts';
 
-/** The file of the run folder that has the diff. */
 const DIFF = 'workspace.diff';
 
-/** What is written of the changes that an agent made. */
 export function workspaceStatusOf(runId: string, changes: Changes, notes: readonly string[] = []): WorkspaceStatus {
   const { diff, changed, ignored, commits, refs } = changes;
   const { bytes, sha256, cut } = diff;

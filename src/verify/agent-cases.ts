@@ -7,7 +7,7 @@ import { FD } from './folder-rules.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 import { above } from './walk.ts';
 
-/** What the evidence of an agent's run says that a case tells again. */
+/** The facts of an agent run that its case repeats. */
 interface Run {
   readonly folder: string;
   readonly outcome: Pick<AgentOutcome, 'termination' | 'reason'>;
@@ -15,11 +15,11 @@ interface Run {
 
 type Classes = readonly PolicySummary['violations'][number]['class'][];
 
-/** FD13: a case against the run of the agent that worked on it, where both lie in the folder. */
+/** FD13: compares a case with the agent run that answered it, if both are in the folder. */
 export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector {
   const told = new Map<string, AgentRunNote>();
   const runs = new Map<string, Run>();
-  /** By the folders of the runs. */
+  /** By run folder. */
   const violations = new Map<string, Classes>();
   const trees = new Map<string, { readonly files: number; readonly diff: string }>();
 
@@ -73,4 +73,4 @@ export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector 
   };
 }
 
-const UNLIKE = 'is not what the run of the agent says';
+const UNLIKE = 'differs from the evidence of the agent run';

@@ -19,15 +19,15 @@ import { AGENT_FILES, hasOwnCode } from '../evidence/agent-documents.ts';
 import { exitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above } from './walk.ts';
 
-/** A document of a run, and the file that it lies in. */
 interface Written<Value> {
   readonly file: string;
   readonly value: Value;
 }
 
-/** The documents of one agent's run, by their contracts. */
+/** The documents of one agent run, by contract. */
 interface Run {
   'agent-result'?: Written<AgentResult>;
   'agent-request'?: Written<AgentRequest>;
@@ -41,7 +41,7 @@ interface Run {
   status?: Written<Status>;
 }
 
-/** How many folders above its own the run of a document lies. */
+/** How many levels above a document its run folder is. */
 const LIES: Readonly<Record<keyof Run, number>> = {
   'agent-result': 0,
   'agent-request': 1,
@@ -55,15 +55,16 @@ const LIES: Readonly<Record<keyof Run, number>> = {
   status: 1,
 };
 
-/** Of a transcript: how long it is, and the first line that is out of order. */
+/** The length of a transcript, and its first line that is out of order. */
 interface Transcript {
   lines: number;
   nativeLine: number;
-  trouble?: { readonly place: string; readonly at: string; readonly message: string };
+  violation?: { readonly place: string; readonly at: string; readonly message: string };
 }
 
-/** FD12: what is told of an agent in many places is one story. */
-export function agentInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
+/** FD12: all documents of an agent run must agree. */
+export function agentInspector(surroundings: Surroundings): Inspector {
+  const { tree, troubled, report } = surroundings;
   const runs = new Map<string, Run>();
   const transcripts = new Map<string, Transcript>();
   const breaks = (file: string, at: string | undefined, message: string): void =>
@@ -71,21 +72,18 @@ export function agentInspector({ tree, hashOf, troubled, report }: Surroundings)
 
   function judge(folder: string, run: Run, outcome: Written<AgentOutcome>): void {
     for (const [file, at, message] of disagreements(run, outcome)) breaks(file, at, message);
-    for (const { name, sha256, truncated, masked } of outcome.value.streams) {
-      const file = path.posix.join(folder, AGENT_FILES[name]);
-      // Of a stream that is not kept whole, or not as it was, only the runner has seen the hash.
-      if (!truncated && masked === 0 && tree.files.has(file) && hashOf(file) !== sha256)
-        breaks(file, undefined, 'is not the stream that the outcome has the hash of');
-    }
+    const streamOf = (name: 'stdout' | 'stderr'): string => path.posix.join(folder, AGENT_FILES[name]);
+    for (const file of changedStreams(outcome.value.streams, streamOf, surroundings))
+      breaks(file, undefined, CHANGED_STREAM);
     const listed = run['step-manifest'] && pathOf(run['step-manifest'].value, 'runner_transcript');
     const file = listed === undefined ? undefined : path.posix.join(folder, listed);
     if (file === undefined || !tree.files.has(file) || troubled.has(file)) return;
-    const { lines, nativeLine, trouble } = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
-    if (trouble) breaks(trouble.place, trouble.at, trouble.message);
+    const { lines, nativeLine, violation } = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
+    if (violation) breaks(violation.place, violation.at, violation.message);
     else if (lines !== outcome.value.events)
-      breaks(outcome.file, 'events', `is not ${lines}, as the transcript has lines`);
+      breaks(outcome.file, 'events', `does not match the transcript, which has ${lines} lines`);
     if (nativeLine > outcome.value.lines.total)
-      breaks(outcome.file, 'lines.total', 'is less than the native lines that the transcript was made of');
+      breaks(outcome.file, 'lines.total', 'is less than the highest native_line of the transcript');
   }
 
   return {
@@ -112,9 +110,13 @@ function follow(transcripts: Map<string, Transcript>, { file, place, value }: Fo
   transcripts.set(file, transcript);
   transcript.lines++;
   if (seq !== transcript.lines)
-    transcript.trouble ??= { place, at: 'seq', message: `is not ${transcript.lines}, though lines are counted from 1` };
+    transcript.violation ??= {
+      place,
+      at: 'seq',
+      message: `must be ${transcript.lines}, because lines are numbered from 1`,
+    };
   if (native_line < transcript.nativeLine)
-    transcript.trouble ??= { place, at: 'native_line', message: 'is less than that of the line before' };
+    transcript.violation ??= { place, at: 'native_line', message: 'is less than in the previous line' };
   transcript.nativeLine = Math.max(transcript.nativeLine, native_line);
 }
 
@@ -138,19 +140,19 @@ function* disagreements(run: Run, outcome: Written<AgentOutcome>): Generator<Dis
   if (request && request.value.agent_family !== agent.family) yield [request.file, 'agent_family', UNLIKE];
   if (metadata) yield* unlikeMetadata(metadata, outcome.value);
   if (runner && canonicalize(exitOf(ending)) !== canonicalize(runner.value.exit))
-    yield [outcome.file, 'ending', 'is not the one that runner.json tells'];
+    yield [outcome.file, 'ending', 'differs from the exit in runner.json'];
   yield* misplaced(run);
   const { 'workspace-status': workspace } = run;
   if (workspace && workspace.value.run_id !== outcome.value.run_id) yield [workspace.file, 'run_id', UNLIKE];
   const { 'policy-summary': policy } = run;
   if (policy && metadata && policy.value.effective.approval_posture !== metadata.value.approval_posture)
-    yield [metadata.file, 'approval_posture', 'is not the effective one of the policy summary'];
+    yield [metadata.file, 'approval_posture', 'differs from the effective policy in the policy summary'];
   if (policy) yield* unpunished(policy, outcome.value);
   if (policy && workspace) yield* untold(policy, workspace.value);
   if (policy) yield* unlikePolicy(policy, run);
 }
 
-const UNLIKE = 'is not the one of the outcome';
+const UNLIKE = 'differs from the outcome';
 
 function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: AgentOutcome): Generator<Disagreement> {
   const { agent, ending } = outcome;
@@ -166,66 +168,66 @@ function* unlikeMetadata({ file, value }: Written<RunnerMetadata>, outcome: Agen
     const here = value[key as keyof typeof same];
     if (here !== undefined && here !== told) yield [file, key, UNLIKE];
   }
-  // Older ones have the program's own code if a child alone ran out of memory.
+  // Older records have the program's own code if only a child ran out of memory.
   const codes: unknown[] = hasOwnCode(outcome.termination, ending) ? [exitOf(ending).code] : [null];
   if (ending.how === 'out_of_memory') codes.push(ending.code);
-  if (!codes.includes(value.exit_code)) yield [file, 'exit_code', 'is not that of the ending in the outcome'];
+  if (!codes.includes(value.exit_code)) yield [file, 'exit_code', 'does not match the ending in the outcome'];
 }
 
 function* misplaced(run: Run): Generator<Disagreement> {
   const { 'agent-result': result, 'step-manifest': manifest, 'workspace-status': workspace } = run;
   if (manifest && workspace && pathOf(manifest.value, 'workspace_diff') !== workspace.value.diff.path)
-    yield [workspace.file, 'diff.path', 'is not the path that the manifest has for workspace_diff'];
+    yield [workspace.file, 'diff.path', 'differs from the path of workspace_diff in the manifest'];
   if (!result || !manifest) return;
   for (const [key, role] of [
     ['transcript_path', 'runner_transcript'],
     ['final_response_path', 'runner_final_response'],
   ] as const) {
     if (result.value[key] !== (pathOf(manifest.value, role) ?? null))
-      yield [result.file, key, `is not the path that the manifest has for ${role}`];
+      yield [result.file, key, `differs from the path of ${role} in the manifest`];
   }
 }
 
-/** Hard violations and how the step ended. Our clocks may be quicker than the end of an agent that was denied something. */
+/** Compares hard violations with the termination. After a denial, a time limit may still end the agent first. */
 function* unpunished({ file, value }: Written<PolicySummary>, outcome: AgentOutcome): Generator<Disagreement> {
   const { termination, reason } = outcome;
   const hard = new Set(value.violations.flatMap(violation => (violation.hard ? [violation.class] : [])));
   const wanted: readonly string[] = CLASSES[reason] ?? [];
   if (termination === 'killed_policy' && ![...hard].some(kind => wanted.includes(kind)))
-    yield [file, 'violations', `hold no hard one of which ${reason} would be the reason`];
+    yield [file, 'violations', `do not contain a hard violation that explains the reason ${reason}`];
   const mustKill = [...hard].some(kind => FOUND_AFTERWARDS.has(kind));
   if (mustKill && termination !== 'killed_policy')
-    yield [file, 'violations', 'hold a hard one that makes a step killed_policy'];
+    yield [file, 'violations', 'contain a hard violation that requires the termination killed_policy'];
   else if (hard.size > 0 && termination === 'completed')
-    yield [file, 'violations', 'hold a hard one, and the step completed'];
+    yield [file, 'violations', 'contain a hard violation, although the step completed'];
 }
 
-/** What the status of the work tree shows to be against the policy is a violation, and is told as one. */
+/** Every breach of the policy that the work tree status shows must be listed as a violation. */
 function* untold({ file, value }: Written<PolicySummary>, status: WorkspaceStatus): Generator<Disagreement> {
   const told = new Set(value.violations.map(violation => violation.class));
   if (status.refs.listed.some(ref => ref.protected) && !told.has('protected_branch_violation'))
-    yield [file, 'violations', 'hold none for the protected branch that was changed'];
+    yield [file, 'violations', 'do not list the change to a protected branch'];
   const { execution_posture, allowed_paths, forbidden_paths } = value.effective;
   const isAllowed = execution_posture === 'read_only' ? () => false : inside(allowed_paths);
   const isForbidden = inside(forbidden_paths);
   const against = status.changed.listed.find(({ path: at }) => isForbidden(at) || !isAllowed(at));
   if (against && !told.has('forbidden_path'))
-    yield [file, 'violations', 'hold none for a path that was changed and is not allowed'];
+    yield [file, 'violations', 'do not list the change to a path that the policy does not allow'];
 }
 
-/** The policy that was asked for, and what the runner says of its sandbox. */
+/** Compares the policy with the request and with the sandbox in the runner record. */
 function* unlikePolicy({ file, value }: Written<PolicySummary>, run: Run): Generator<Disagreement> {
   const { 'agent-request': request, runner } = run;
   if (request && canonicalize(request.value.requested_policy) !== canonicalize(value.requested))
-    yield [file, 'requested', 'is not the policy that the request asks for'];
+    yield [file, 'requested', 'differs from the policy in the request'];
   const { execution_posture, network_posture } = value.effective;
   if (runner && execution_posture === 'read_only' && (runner.value.write_roots?.length ?? 0) > 0)
-    yield [runner.file, 'write_roots', 'hold a place, although the effective policy lets nothing be written'];
+    yield [runner.file, 'write_roots', 'must be empty, because the effective policy is read-only'];
   if (runner && network_posture === 'allow' && runner.value.sandbox.network_blocked)
-    yield [runner.file, 'sandbox.network_blocked', 'is true, although the effective policy allows the network'];
+    yield [runner.file, 'sandbox.network_blocked', 'must be false, because the effective policy allows network access'];
 }
 
-/** Which violations a reason of killed_policy tells of. */
+/** The classes of violations that each reason of killed_policy stands for. */
 const CLASSES: Readonly<
   Partial<Record<AgentOutcome['reason'], readonly PolicySummary['violations'][number]['class'][]>>
 > = {
@@ -236,7 +238,7 @@ const CLASSES: Readonly<
   protected_branch: ['protected_branch_violation'],
 };
 
-/** What is seen when everything of the agent is dead counts before everything else. */
+/** Violations found after the agent has ended take precedence over any other termination. */
 const FOUND_AFTERWARDS: ReadonlySet<string> = new Set([
   'forbidden_path',
   'forbidden_operation',

@@ -6,9 +6,10 @@ import { openSeal, type RunKind } from '../contracts/seal/index.ts';
 import { isExitOf } from '../evidence/endings.ts';
 import { FD } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
+import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above } from './walk.ts';
 
-/** What documents of one run folder say of the same things. */
+/** The documents of one run folder that must agree. */
 interface Run {
   named?: { readonly id: string; readonly file: string };
   outcome?: { readonly file: string; readonly value: ScriptOutcome };
@@ -16,10 +17,11 @@ interface Run {
   runner?: Runner;
 }
 
-/** FD9: the documents of one run tell of one run, and of the same end. */
-export function agreementInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
+/** FD9: all documents of a run folder must describe the same run with the same ending. */
+export function agreementInspector(surroundings: Surroundings): Inspector {
+  const { troubled, report } = surroundings;
   const runs = new Map<string, Run>();
-  /** The contracts of documents whose name is one of those that some run always leaves. */
+  /** Documents whose file name occurs in ALWAYS, with their contracts. */
   const written = new Map<string, string>();
   const seals: { readonly file: string; readonly kind: RunKind }[] = [];
   return {
@@ -38,38 +40,30 @@ export function agreementInspector({ tree, hashOf, troubled, report }: Surroundi
       if (id === undefined) return;
       run.named ??= { id, file };
       if (run.named.id === id) return;
-      report({ rule: FD.FD9.id, level: 'must', file: place, message: `names another run than ${run.named.file}` });
+      report({ rule: FD.FD9.id, level: 'must', file: place, message: `names a different run than ${run.named.file}` });
     },
 
     end() {
       for (const { file, kind } of seals) {
         for (const [name, contract] of Object.entries(ALWAYS[kind])) {
           const left = path.posix.join(above(file, 1) ?? '', name);
-          // A document that is broken has a verdict of its own.
+          // An invalid document has its own verdict.
           if (troubled.has(left) || written.get(left) === contract) continue;
-          const message = `seals a run of kind ${kind}, and ${name} is not there as a ${contract}`;
+          const message = `seals a run of kind ${kind}, but ${name} is not a ${contract} document`;
           report({ rule: FD.FD9.id, level: 'must', file, message });
         }
       }
       for (const [folder, { outcome, result, runner }] of runs) {
         if (!outcome) continue;
-        for (const { name, sha256, truncated, masked } of outcome.value.streams) {
-          const file = path.posix.join(folder, STREAMS, `${name}.txt`);
-          // Of a stream that is not kept whole, or not as it was, only the runner has seen the hash.
-          if (truncated || masked > 0 || !tree.files.has(file) || hashOf(file) === sha256) continue;
-          report({
-            rule: FD.FD9.id,
-            level: 'must',
-            file,
-            message: 'is not the stream that the outcome has the hash of',
-          });
-        }
+        const streamOf = (name: string): string => path.posix.join(folder, STREAMS, `${name}.txt`);
+        for (const file of changedStreams(outcome.value.streams, streamOf, surroundings))
+          report({ rule: FD.FD9.id, level: 'must', file, message: CHANGED_STREAM });
         const { file, value } = outcome;
         const disagrees = (at: string, message: string): void =>
           report({ rule: FD.FD9.id, level: 'must', file, at, message });
-        if (result && result.status !== value.status) disagrees('status', 'is not the one of result.json');
+        if (result && result.status !== value.status) disagrees('status', 'differs from the status in result.json');
         if (runner && !isExitOf(value.ending, runner.exit)) {
-          disagrees('ending', 'is not the one that runner.json tells');
+          disagrees('ending', 'differs from the exit in runner.json');
         }
       }
     },
@@ -78,7 +72,7 @@ export function agreementInspector({ tree, hashOf, troubled, report }: Surroundi
 
 const STREAMS = 'evidence/steps/script';
 
-/** What a run always leaves, however it ended, each with its contract. */
+/** The documents that every run of a kind has, however it ended, with their contracts. */
 const ALWAYS: Readonly<Record<RunKind, Readonly<Record<string, string>>>> = {
   script: {
     'result.json': 'script-result',
@@ -98,7 +92,7 @@ const NAMES: ReadonlySet<string> = new Set(
   Object.values(ALWAYS).flatMap(files => Object.keys(files).map(file => path.posix.basename(file))),
 );
 
-/** The run that a document names, and of a seal its kind. */
+/** The run that a document names, and the kind that a seal states. */
 function namedBy({ contract, value }: FolderDocument): { readonly run_id?: string; readonly kind?: RunKind } {
   if (contract.name === 'seal') {
     const opened = openSeal(value);

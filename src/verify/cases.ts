@@ -14,7 +14,7 @@ interface Case {
   readonly version: string;
 }
 
-/** FD6 and FD7: a run of a suite against its cases. */
+/** FD6 and FD7: compares a suite run with its cases. */
 export function caseInspector({ troubled, report }: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   const cases = new Map<string, Case[]>();
@@ -25,7 +25,7 @@ export function caseInspector({ troubled, report }: Surroundings): Inspector {
       if (contract.name === 'run') {
         const { version, selected_case_ids } = value as { version: string; selected_case_ids: readonly string[] };
         if (path.posix.basename(file) !== 'run.json')
-          report(must(FD.FD6.id, file, 'schema_version', 'is that of a run, which lies in run.json'));
+          report(must(FD.FD6.id, file, 'schema_version', 'says that this is a run, which must be in run.json'));
         else runs.set(folder, { file, version, selected: new Set(selected_case_ids) });
       }
       if (contract.name === 'case') {
@@ -40,11 +40,11 @@ export function caseInspector({ troubled, report }: Surroundings): Inspector {
       for (const [folder, list] of cases) {
         const first = list[0]?.file;
         if (first !== undefined && !runs.has(folder) && !troubled.has(path.posix.join(folder, 'run.json'))) {
-          report({ rule: FD.FD7.id, level: 'must', file: first, message: 'lies in a folder without run.json' });
+          report({ rule: FD.FD7.id, level: 'must', file: first, message: 'is a case, but its folder has no run.json' });
         }
         for (const { file, id } of list) {
           if (path.posix.basename(file) !== `${id}.json`)
-            report(must(FD.FD6.id, file, 'case_id', 'is not the name of the file'));
+            report(must(FD.FD6.id, file, 'case_id', 'differs from the file name'));
         }
       }
       for (const [folder, run] of runs) {
@@ -56,15 +56,15 @@ export function caseInspector({ troubled, report }: Surroundings): Inspector {
 
 function* compare(run: Run, cases: readonly Case[], troubled: ReadonlySet<string>): Generator<FolderFinding> {
   for (const { file, id, version } of cases) {
-    if (version !== run.version) yield must(FD.FD6.id, file, 'version', 'is not that of the run it lies in');
-    if (!run.selected.has(id)) yield must(FD.FD7.id, file, 'case_id', 'was not selected by the run it lies in');
+    if (version !== run.version) yield must(FD.FD6.id, file, 'version', 'differs from the run in the same folder');
+    if (!run.selected.has(id)) yield must(FD.FD7.id, file, 'case_id', 'was not selected by the run in the same folder');
   }
   const ids = new Set(cases.map(({ id }) => id));
   let index = 0;
   for (const id of run.selected) {
-    // A case that is broken has a verdict of its own.
+    // An invalid case has its own verdict.
     const isThere = ids.has(id) || troubled.has(path.posix.join(path.posix.dirname(run.file), `${id}.json`));
-    if (!isThere) yield must(FD.FD7.id, run.file, `selected_case_ids[${index}]`, 'has left no artifact');
+    if (!isThere) yield must(FD.FD7.id, run.file, `selected_case_ids[${index}]`, 'has no case file');
     index++;
   }
 }

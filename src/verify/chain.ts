@@ -7,8 +7,8 @@ import type { Examined } from './examine.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * What binds the lines of a ledger to each other: LD1, LD2, LD5 and LD6, as far as no line alone can tell. A stream is a
- * ledger by its name, or from its first line of one on; any other stream passes as it is.
+ * LD1, LD2, LD5 and LD6, as far as they involve more than one line. A stream counts as a ledger because of its name,
+ * or from its first ledger line on. Other streams pass unchanged.
  */
 export class Chain {
   #isLedger: boolean;
@@ -28,28 +28,27 @@ export class Chain {
     this.#previous = linkAfter(previous, value, hash);
     if (!isOne) return { verdict: noLine(examined.verdict) };
     const { verdict } = examined;
-    const found = [...formTroubles(line, verdict, hash), ...orderTroubles(previous, value, line)];
+    const found = [...formViolations(line, verdict, hash), ...orderViolations(previous, value, line)];
     const isEarly = Date.parse(String(value.sealed_at)) < (previous?.sealedAtMs ?? Number.NaN);
-    const advice = isEarly ? [finding('LD2', 'is before that of the line before', 'sealed_at')] : [];
+    const advice = isEarly ? [finding('LD2', 'is earlier than in the previous line', 'sealed_at')] : [];
     return { ...examined, verdict: withFindings(verdict, found, advice) };
   }
 }
 
 const NAME = 'ledger-line';
 
-/** Whether a file is a ledger, by its name. */
 export function isLedger(file: string): boolean {
   return path.basename(file) === 'ledger.ndjson';
 }
 
-/** A line, as the next one sees it. */
+/** What the next line needs to know about a line. */
 interface Link {
   readonly hash: string | undefined;
   readonly sequence: number;
   readonly sealedAtMs: number;
 }
 
-/** A line that cannot be read stands for the one that should be there. */
+/** An unreadable line takes the place of the expected one. */
 function linkAfter(previous: Link | undefined, line: Partial<LedgerLine>, hash: string | undefined): Link {
   const { sequence } = line;
   const sealedAtMs = Date.parse(String(line.sealed_at));
@@ -65,29 +64,30 @@ function hashOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).update('\n').digest('hex')}`;
 }
 
-/** The content hash of a document is over its canonical bytes, so a line that is not canonical has two. */
-function* formTroubles({ isCut }: Line, verdict: Verdict, hash: string | undefined): Generator<Violation> {
-  if (isCut) yield finding('LD1', 'has no line feed at its end, so that it may be cut off: proctor recover mends that');
+/** The content hash covers the canonical bytes, so it differs for a line that is not canonical. */
+function* formViolations({ isCut }: Line, verdict: Verdict, hash: string | undefined): Generator<Violation> {
+  if (isCut) yield finding('LD1', 'has no line feed at the end, so it may be incomplete: run proctor recover');
   if (verdict.hash !== undefined && verdict.hash !== hash) yield finding('LD1', 'is not canonical JSON (RFC 8785)');
 }
 
-function* orderTroubles(
+function* orderViolations(
   previous: Link | undefined,
   { sequence, previous_sha256: before }: Partial<LedgerLine>,
   { number }: Line,
 ): Generator<Violation> {
-  if (!previous && number > 1) yield finding('LD6', 'stands after what is no line of a ledger');
+  if (!previous && number > 1) yield finding('LD6', 'follows something that is not a ledger line');
   else if (!previous) {
-    if (sequence !== 1) yield finding('LD5', 'must be 1 in the first line: those before it are gone', 'sequence');
+    if (sequence !== 1) yield finding('LD5', 'must be 1 in the first line: earlier lines are missing', 'sequence');
     else if (before !== null) yield finding('LD6', 'must be null in the first line', 'previous_sha256');
   } else {
     const next = previous.sequence + 1;
-    if (sequence !== next) yield finding('LD5', `must be ${next}: lines are missing, doubled or moved`, 'sequence');
+    if (sequence !== next)
+      yield finding('LD5', `must be ${next}: lines are missing, duplicated or reordered`, 'sequence');
     if (before !== previous.hash) yield finding('LD6', UNCHAINED, 'previous_sha256');
   }
 }
 
-const UNCHAINED = 'is not the hash of the line before: that one was changed, or is another';
+const UNCHAINED = 'is not the hash of the previous line: that line was changed or replaced';
 
 function finding(rule_id: string, message: string, at?: string): Violation {
   return at === undefined
@@ -98,17 +98,17 @@ function finding(rule_id: string, message: string, at?: string): Violation {
 function withFindings(verdict: Verdict, found: readonly Violation[], more: readonly Violation[]): Verdict {
   const said = new Set(verdict.violations.flatMap(({ path: at }) => at ?? []));
   const violations = found.filter(({ path: at }) => at === undefined || !said.has(at));
-  // That its bytes are not canonical is no advice in a ledger.
+  // In a ledger, bytes that are not canonical are a violation, so the advice about them is redundant.
   const advice = [...verdict.advice.filter(({ path: at }) => at !== undefined), ...more].sort(byRuleThenPath);
   if (violations.length === 0) return more.length > 0 ? { ...verdict, advice } : verdict;
   const { omitted } = verdict;
   return { ...invalid(verdict, [...verdict.violations, ...violations].sort(byRuleThenPath)), advice, omitted };
 }
 
-/** What stands in a ledger and is none of its lines. What else could be said of it does not matter. */
+/** Rejects content of a ledger that is not a ledger line, whatever else it is. */
 function noLine(verdict: Verdict): Verdict {
   const why = verdict.reason ? `: ${verdict.reason.message.replace(/\.$/, '')}` : '';
-  return invalid(verdict, [finding('LD1', `is no line of a ledger${why}`)]);
+  return invalid(verdict, [finding('LD1', `is not a ledger line${why}`)]);
 }
 
 function invalid({ input, within, not_checked }: Verdict, violations: readonly Violation[]): Verdict {

@@ -6,40 +6,22 @@ import type { FolderDocument, FolderFinding, Inspector, Surroundings } from './i
 import { above, filesBelow, type Tree } from './walk.ts';
 
 export interface ClaimInspector extends Inspector {
-  /** The files that some document names. */
+  /** Files that a document refers to. */
   readonly claimed: ReadonlySet<string>;
-  /** How many claims lead out of the folder, as those of a manifest do whose run lies around it. */
+  /** The number of references to files outside the folder, for example if a manifest is verified without its run. */
   readonly outside: number;
-  /** Files about which some document was found wrong. */
+  /** Files that do not match a document that refers to them. */
   readonly disputed: ReadonlySet<string>;
 }
 
-/** FD2, FD3 and FD4: what documents say of files, against the files. */
+/** FD2, FD3 and FD4: compares references to files with the files. */
 export function claimInspector(surroundings: Surroundings): ClaimInspector {
-  const { tree, hashOf, documentHashOf, troubled, report } = surroundings;
-  const assets: { file: string; at: string; run: string; id: string }[] = [];
+  const { tree, report } = surroundings;
+  const assets: AssetClaim[] = [];
   const assetIds = new Map<string, Set<string>>();
   const claimed = new Set<string>();
   const disputed = new Set<string>();
   let outside = 0;
-
-  function* judge(file: string, claim: FileClaim, target: string | undefined): Generator<FolderFinding> {
-    const level = claim.hint ? 'should' : 'must';
-    const place = { level, file, at: claim.at } as const;
-    if (target === undefined) {
-      if (!claim.optional) yield { ...place, rule: FD.FD2.id, message: 'names a file that is not there' };
-      return;
-    }
-    const size = tree.files.get(target);
-    if (claim.bytes !== undefined && claim.bytes !== size) {
-      yield { ...place, rule: FD.FD3.id, message: `states a size of ${claim.bytes} bytes, the file has ${size}` };
-    } else if (claim.sha256 !== undefined && claim.sha256 !== hashOf(target)) {
-      yield { ...place, rule: FD.FD3.id, message: 'states a hash that is not that of the file' };
-    }
-    if (claim.documentSha256 !== undefined && claim.documentSha256 !== documentHashOf(target)) {
-      yield { ...place, rule: FD.FD3.id, message: `states a hash that is not that of the document in ${target}` };
-    }
-  }
 
   return {
     claimed,
@@ -60,7 +42,7 @@ export function claimInspector(surroundings: Surroundings): ClaimInspector {
           assets.push({ file, at: claim.at, run: above(file, 0) ?? '', id: claim.asset });
           continue;
         }
-        // A path that leaves the folder is the document's own violation, and is not looked at here.
+        // A path that leaves the folder already violates the contract of its document.
         if (unsafePath(claim.file)) continue;
         if (base === undefined) {
           outside++;
@@ -71,7 +53,7 @@ export function claimInspector(surroundings: Surroundings): ClaimInspector {
           listed.add(target);
           claimed.add(target);
         }
-        for (const finding of judge(place, claim, target)) {
+        for (const finding of judge(surroundings, place, claim, target)) {
           if (finding.level === 'must') disputed.add(target ?? joined(base, claim.file));
           report(finding);
         }
@@ -83,25 +65,56 @@ export function claimInspector(surroundings: Surroundings): ClaimInspector {
 
     end() {
       for (const finding of stepsWithoutManifest(surroundings)) report(finding);
-      for (const { file, at, run, id } of assets) {
-        const ids = assetIds.get(run);
-        // A manifest that is broken has a verdict of its own.
-        const isBroken = troubled.has(path.posix.join(run, 'assets', 'manifest.json'));
-        if (!isBroken && !ids?.has(id)) {
-          report({
-            rule: FD.FD2.id,
-            level: 'must',
-            file,
-            at,
-            message: 'names an asset that no manifest of assets lists',
-          });
-        }
-      }
+      for (const finding of unknownAssets(surroundings, assets, assetIds)) report(finding);
     },
   };
 }
 
-/** The file that a claim means, if it is there. Some tools count from the document's own folder, whatever the contract says. */
+function* judge(
+  { tree, hashOf, documentHashOf }: Surroundings,
+  file: string,
+  claim: FileClaim,
+  target: string | undefined,
+): Generator<FolderFinding> {
+  const level = claim.hint ? 'should' : 'must';
+  const place = { level, file, at: claim.at } as const;
+  if (target === undefined) {
+    if (!claim.optional) yield { ...place, rule: FD.FD2.id, message: 'refers to a file that does not exist' };
+    return;
+  }
+  const size = tree.files.get(target);
+  if (claim.bytes !== undefined && claim.bytes !== size) {
+    yield { ...place, rule: FD.FD3.id, message: `states ${claim.bytes} bytes, but the file has ${size}` };
+  } else if (claim.sha256 !== undefined && claim.sha256 !== hashOf(target)) {
+    yield { ...place, rule: FD.FD3.id, message: 'does not match the hash of the file' };
+  }
+  if (claim.documentSha256 !== undefined && claim.documentSha256 !== documentHashOf(target)) {
+    yield { ...place, rule: FD.FD3.id, message: `does not match the content hash of ${target}` };
+  }
+}
+
+/** An asset that a document refers to by its id. */
+interface AssetClaim {
+  readonly file: string;
+  readonly at: string;
+  readonly run: string;
+  readonly id: string;
+}
+
+function* unknownAssets(
+  { troubled }: Surroundings,
+  assets: readonly AssetClaim[],
+  assetIds: ReadonlyMap<string, ReadonlySet<string>>,
+): Generator<FolderFinding> {
+  const message = 'refers to an asset that assets/manifest.json does not list';
+  for (const { file, at, run, id } of assets) {
+    // An invalid manifest has its own verdict.
+    const isBroken = troubled.has(path.posix.join(run, 'assets', 'manifest.json'));
+    if (!isBroken && !assetIds.get(run)?.has(id)) yield { rule: FD.FD2.id, level: 'must', file, at, message };
+  }
+}
+
+/** Finds the file that a claim refers to. Some tools use paths relative to the document, whatever the contract says. */
 function resolve(base: string, file: string, claimed: string, tree: Tree): string | undefined {
   for (const folder of [base, above(file, 0)]) {
     const target = joined(folder ?? '', claimed);
@@ -123,7 +136,7 @@ function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): G
         rule: FD.FD4.id,
         level: 'must',
         file,
-        message: `is not listed in ${path.posix.basename(manifest)} beside it`,
+        message: `is not listed in ${path.posix.basename(manifest)} of its folder`,
       };
     }
   }
@@ -138,7 +151,7 @@ function* stepsWithoutManifest({ tree, isForeign }: Surroundings): Generator<Fol
   }
   for (const [step, file] of steps) {
     if (!tree.files.has(`${step}/manifest.json`)) {
-      yield { rule: FD.FD4.id, level: 'must', file, message: 'lies in the folder of a step without manifest.json' };
+      yield { rule: FD.FD4.id, level: 'must', file, message: 'is in a step folder without manifest.json' };
     }
   }
 }

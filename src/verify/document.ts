@@ -14,7 +14,6 @@ export interface Judgement {
   readonly environment_hash?: string | undefined;
 }
 
-/** Judges a document that the strict reader made. */
 export function judge(contract: Contract, document: JsonDocument, context: Context): Judgement {
   const { value } = document;
   const found = check(contract, value, context);
@@ -27,27 +26,27 @@ export function judge(contract: Contract, document: JsonDocument, context: Conte
   if (isCanonical || !contract.canonicalBytes) return isInvalid ? invalid(found) : valid(contract, members, found);
   const finding = {
     rule_id: contract.canonicalBytes,
-    message: 'The bytes are not canonical JSON (RFC 8785): keys sorted, no white space.',
+    message: 'The bytes are not canonical JSON (RFC 8785): keys must be sorted, without white space.',
   };
   if (context.strict) return invalid({ ...found, violations: [...found.violations, finding].sort(byRuleThenPath) });
   const advice = [...found.advice, finding].sort(byRuleThenPath);
   return valid(contract, members, { ...found, advice });
 }
 
-/** One final line feed is no difference: many tools cannot help adding it. */
+/** Tolerates one final line feed, because many tools add it. */
 function isText(canonical: string, text: string): boolean {
   return text === canonical || text === `${canonical}\n`;
 }
 
-/** Judges a value of unknown origin. Never throws, whatever a getter or a proxy in it does. */
+/** Judges a value of unknown origin. Never throws, even if a getter or a proxy does. */
 export function judgeValue(contract: Contract, value: unknown, context: Context): Judgement {
   const roundTrip = contract.canonicalBytes ?? contract.unknownKeys;
   try {
-    const trouble = notJson(value);
+    const problem = notJson(value);
     const found = check(contract, value, context);
     const isObject = found.violations.every(({ path }) => path !== undefined);
-    if (trouble && isObject) {
-      const { path, message } = trouble;
+    if (problem && isObject) {
+      const { path, message } = problem;
       const finding =
         path === ''
           ? { rule_id: roundTrip, message: `The document ${message}.` }
@@ -65,7 +64,7 @@ function invalid({ violations, advice, omitted }: Findings): Judgement {
   return { valid: false, violations, advice, omitted: omitted || undefined };
 }
 
-/** Only a valid document has hashes. */
+/** Only valid documents have hashes. */
 function valid(contract: Contract, members: ReadonlyMap<string, string>, { advice, omitted }: Findings): Judgement {
   const { core, environment } = keySets(contract);
   return {
@@ -78,7 +77,7 @@ function valid(contract: Contract, members: ReadonlyMap<string, string>, { advic
   };
 }
 
-/** Records of one environment come in series, so the last answer is often the next one. */
+/** Records of the same environment often follow each other, so the last hash is cached. */
 let lastEnvironment = { text: '', hash: '' };
 
 function environmentHash(text: string): string {

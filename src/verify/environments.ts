@@ -8,7 +8,7 @@ interface Metadata {
   readonly runner_record_absent?: string;
 }
 
-/** FD8: the surroundings that metadata.json names, against the runner.json beside it. */
+/** FD8: compares the environment in metadata.json with runner.json. */
 export function environmentInspector({ tree, troubled, report }: Surroundings): Inspector {
   const metadata: Metadata[] = [];
   const environments = new Map<string, string | undefined>();
@@ -24,14 +24,13 @@ export function environmentInspector({ tree, troubled, report }: Surroundings): 
         const disagrees = (at: string, message: string): void =>
           report({ rule: FD.FD8.id, level: 'must', file, at, message });
         if (runner_record_absent !== undefined && tree.files.has(runner)) {
-          disagrees('runner_record_absent', 'says that there is no runner.json, and one lies beside it');
+          disagrees('runner_record_absent', 'says that there is no runner.json, but there is one');
         }
-        // A record that is broken has a verdict of its own.
+        // An invalid record has its own verdict.
         if (environment_hash === undefined || troubled.has(runner)) continue;
-        if (!environments.has(runner))
-          disagrees('environment_hash', 'is that of a runner.json, and none lies beside it');
+        if (!environments.has(runner)) disagrees('environment_hash', 'is stated, but there is no runner.json');
         else if (environments.get(runner) !== environment_hash) {
-          disagrees('environment_hash', 'is not that of the runner.json beside it');
+          disagrees('environment_hash', 'does not match runner.json');
         }
       }
     },

@@ -7,30 +7,29 @@ import { formatOf, recognise } from './recognise.ts';
 import { openInside, readWhole, type Source } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
-/** A document that was judged, with what the rules across documents need of it. */
+/** A judged document, with the value that rules across documents need. */
 export interface Examined {
   readonly verdict: Verdict;
   readonly contract?: Contract;
   readonly value?: unknown;
 }
 
-/** Where a document comes from. */
 export interface Origin {
-  /** What the verdict calls it. */
+  /** The name in the verdict. */
   readonly input: string;
-  /** Its file name, by which it may be known. */
+  /** May determine the format. */
   readonly fileName?: string;
-  /** It lies where the folder of a run has it. */
+  /** The document is evidence/runner.json of a run. */
   readonly ofRun?: boolean;
-  /** Reads the profile that may lie beside it. */
+  /** Reads policy.json from the same folder. */
   readonly profile?: () => unknown;
-  /** The file or folder that it is a part of. */
+  /** The file or folder that contains the document. */
   readonly within?: string;
 }
 
 /**
- * Judges the bytes of one document: finds its contract, then asks all of its rules. Answers at once when the contract
- * is loaded, because a promise per record would cost a million records more than judging them.
+ * Finds the contract of a document and checks its rules. Answers synchronously if the contract is loaded, because for
+ * a million records the promises would take longer than the checks.
  */
 export function examine(bytes: Uint8Array, origin: Origin, options: Options): Examined | Promise<Examined> {
   const { input, fileName, within } = origin;
@@ -77,7 +76,7 @@ function examineBy(
 
 const NOTHING: readonly string[] = [];
 
-/** The profile that lies in a folder. One that cannot be read binds nothing. */
+/** Reads policy.json of a folder. An unreadable profile imposes no limits. */
 export function readProfile(folder: string): unknown {
   return profileIn(readWhole(openInside(folder, 'policy.json'), MIB));
 }
@@ -87,31 +86,31 @@ export function profileIn(source: Source): unknown {
   return reading?.ok ? reading.value : undefined;
 }
 
-/** How many bytes may be read of a document, as far as can be said before it is: by its format, if that is known already. */
+/** How many bytes of a document to read. Depends on the format if it is known in advance. */
 export async function capOf(options: Options, fileName?: string): Promise<number> {
   const name = nameBefore(options, fileName);
   if (options.bytesMax !== undefined || name === undefined) return options.bytesMax ?? BYTES_MAX;
   return knownCap(options, fileName) ?? (await load(name)).bytesMax;
 }
 
-/** The same, of a contract that is loaded. */
+/** The same for a contract that is already loaded. */
 function knownCap(options: Options, fileName?: string): number | undefined {
   return contracts.get(nameBefore(options, fileName) ?? '')?.bytesMax;
 }
 
-/** The format of a document that was not read yet. */
+/** The format of a document that has not been read yet. */
 function nameBefore({ as }: Options, fileName?: string): string | undefined {
   return as ?? (fileName === undefined ? undefined : formatOf(fileName));
 }
 
-/** The cap of a document before it is known what it is. */
+/** The size limit for a document of unknown format. */
 export const BYTES_MAX = 16 * MIB;
 
 const contracts = new Map<string, Contract>();
 
 async function load(name: string): Promise<Contract> {
   const entry = Object.hasOwn(catalogue, name) ? catalogue[name] : undefined;
-  if (!entry) throw new RangeError('There is no format of that name.');
+  if (!entry) throw new RangeError('There is no format with this name.');
   const contract = await entry.load();
   contracts.set(name, contract);
   return contract;

@@ -2,17 +2,17 @@ import path from 'node:path';
 import { FD } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 
-/** What a case says of the body that it saved. */
+/** A saved response body, as its case describes it. */
 interface Failure {
   readonly file: string;
-  /** Where in the case it is said. */
+  /** The key in the case. */
   readonly at: string;
   readonly meta: string;
   readonly body: string;
   readonly said: Said;
 }
 
-/** What both the case and the metadata of its failure say. */
+/** What the case and its failure metadata both state. */
 interface Said {
   readonly case_id?: string;
   readonly version?: string;
@@ -24,7 +24,7 @@ interface Meta extends Said {
   readonly sha256?: string;
 }
 
-/** FD3 and FD6: the metadata of a failure, against the case that names it and the body that it describes. */
+/** FD3 and FD6: compares failure metadata with its case and with the saved body. */
 export function failureInspector({ tree, hashOf, troubled, report }: Surroundings): Inspector {
   const failures: Failure[] = [];
   const metas = new Map<string, Meta>();
@@ -57,20 +57,22 @@ export function failureInspector({ tree, hashOf, troubled, report }: Surrounding
         const meta = metas.get(metaFile);
         if (!meta) {
           const isLost = tree.files.has(metaFile) && !troubled.has(metaFile);
-          if (isLost) report(finding(FD.FD6.id, file, at, 'names a file that is no metadata of a failure'));
+          if (isLost) report(finding(FD.FD6.id, file, at, 'refers to a file that is not failure metadata'));
           continue;
         }
         for (const key of ['case_id', 'version', 'class'] as const) {
           if (meta[key] !== undefined && meta[key] !== said[key]) {
-            report(finding(FD.FD6.id, metaFile, key, `is not that of ${file}, which names it`));
+            report(finding(FD.FD6.id, metaFile, key, `differs from ${file}, which refers to this file`));
           }
         }
         const size = tree.files.get(body);
         if (size === undefined) continue;
         if (meta.bytes_written !== undefined && meta.bytes_written !== size) {
-          report(finding(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, the body has ${size}`));
+          report(
+            finding(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, but the body has ${size} bytes`),
+          );
         } else if (meta.sha256 !== undefined && !hashOf(body)?.endsWith(meta.sha256.slice(-64).toLowerCase())) {
-          report(finding(FD.FD3.id, metaFile, 'sha256', 'is not the hash of the body'));
+          report(finding(FD.FD3.id, metaFile, 'sha256', 'does not match the hash of the body'));
         }
       }
     },

@@ -11,7 +11,6 @@ import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unre
 import { Sum } from './sum.ts';
 import { refused, unreadable, type Verdict } from './verdict.ts';
 
-/** One document in a file. */
 export async function verifyFile(file: string, options: Options): Promise<Verdict> {
   const source = readWhole(openRegular(file), await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
@@ -20,7 +19,7 @@ export async function verifyFile(file: string, options: Options): Promise<Verdic
   return (await examine(source.bytes, origin, options)).verdict;
 }
 
-/** A record per line, in flat memory however long the file is. Verdicts come in batches; the last is for the whole. */
+/** Judges one record per line, in constant memory. Yields verdicts in batches; the last one covers the whole file. */
 export async function* verifyLines(file: string, options: Options): AsyncGenerator<readonly Verdict[]> {
   const opened = openRegular(file);
   if (!opened.ok) {
@@ -43,7 +42,7 @@ export async function* verifyStandardInput(options: Options): AsyncGenerator<rea
   yield [source.ok ? (await examine(source.bytes, { input: '-' }, options)).verdict : notRead('-', source)];
 }
 
-/** The documents of a stream, a line each. Stops with a failure of the stream where it cannot be read on. */
+/** Yields one document per line. Returns the failure if the stream cannot be read to its end. */
 export function* recordsOf(
   fd: number,
   input: string,
@@ -71,11 +70,11 @@ async function* verifyStream(
   fd: number,
   input: string,
   options: Options,
-  trouble: () => Failure | undefined,
+  changeAtEnd: () => Failure | undefined,
 ): AsyncGenerator<readonly Verdict[]> {
   const sum = new Sum(input);
   const { found, report } = findingsOf();
-  // Most streams are no ledger, and need not wait for what only ledgers need.
+  // Most streams are not ledgers and need not load this code.
   const ledger = isLedger(input) ? await import('./ledger.ts') : undefined;
   const runs = ledger && new ledger.RunsBeside(path.dirname(input), '', report);
   const records = recordsOf(fd, input, options, await capOf(options));
@@ -90,9 +89,9 @@ async function* verifyStream(
       batch = [];
     }
   }
-  const failure = next.value ?? trouble();
+  const failure = next.value ?? changeAtEnd();
   if (failure) batch.push(notRead(input, failure));
-  else if (sum.isEmpty) batch.push(refused(input, 'empty', 'It holds no record.'));
+  else if (sum.isEmpty) batch.push(refused(input, 'empty', EMPTY));
   else {
     runs?.end();
     batch.push(foundIn(sum, found));
@@ -100,15 +99,17 @@ async function* verifyStream(
   yield batch;
 }
 
-/** The verdict on a whole stream, with what was found of it and of what lies beside it. */
+/** The verdict on the whole stream. */
 function foundIn(sum: Sum, found: Found): Verdict {
   const { violations, advice, omitted } = found.findings();
   const verdict = sum.verdict(violations, advice);
   return omitted > 0 ? { ...verdict, omitted } : verdict;
 }
 
-/** Few at a time: verdicts that wait outlive a young collection, and then V8 doubles the room for young objects. */
+/** Larger batches outlive a young-generation collection, and V8 then doubles its heap for young objects. */
 const BATCH = 8;
+
+export const EMPTY = 'The file contains no records.';
 
 export function notRead(input: string, { outcome, code, message }: Failure, within?: string): Verdict {
   return outcome === 'refused' ? refused(input, code, message, within) : unreadable(input, code, message, within);

@@ -3,12 +3,12 @@ import { placeOf } from '../base/place.ts';
 import { FD } from './folder-rules.ts';
 import type { Inspector, Report } from './inspector.ts';
 
-/** FD5: texts of ours that name a file of some machine. The words of the program that ran are its own. */
+/** FD5: finds host paths in Proctor's own texts. Texts of the program that ran are exempt. */
 export function hostPathInspector(report: Report): Inspector {
   return {
     take({ place, contract, value }) {
       for (const at of pathsIn(value, '', new Set(contract.programText))) {
-        report({ rule: FD.FD5.id, level: 'must', file: place, at, message: 'holds a path of a machine' });
+        report({ rule: FD.FD5.id, level: 'must', file: place, at, message: 'contains a path of the host' });
       }
     },
   };

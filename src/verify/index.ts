@@ -14,14 +14,14 @@ import { EXIT, type Outcome, refused, type Verdict } from './verdict.ts';
 export { EXIT, type Options, type Outcome, type Verdict, type Violation };
 
 /**
- * Judges files, folders, packs, NDJSON and standard input (`-`), one after another. Files and documents in folders and
- * packs get a verdict each; NDJSON gets one per line and one for the whole.
+ * Verifies files, folders, packs, NDJSON and standard input (`-`), one after another. Every file, and every document
+ * in a folder or pack, gets a verdict. NDJSON gets one verdict per line and one for the whole.
  */
 export async function* verify(inputs: string | readonly string[], options: Options = {}): AsyncGenerator<Verdict> {
   for await (const verdicts of verifyInBatches(inputs, options)) yield* verdicts;
 }
 
-/** The same for long streams: an array of verdicts at a time, because a promise per record costs more than judging one. */
+/** Yields arrays of verdicts, for long streams: a promise per record takes longer than judging the record. */
 export async function* verifyInBatches(
   inputs: string | readonly string[],
   options: Options = {},
@@ -48,7 +48,7 @@ export async function* verifyInBatches(
   }
 }
 
-/** Judges one value by the Runner Specification. Never throws. */
+/** Judges a value against the Runner Specification. Never throws. */
 export function verifyRunner(value: unknown): RunnerVerificationResult {
   const { valid, violations, hash } = judgeValue(runner, value, { strict: false, internal: false });
   return hash === undefined ? { valid, violations } : { valid, violations, runner_hash: hash };

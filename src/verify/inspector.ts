@@ -2,33 +2,33 @@ import { Found } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Tree } from './walk.ts';
 
-/** Looks at the documents of a folder as they come, and reports at once or at the end what they break together. */
+/** Receives the documents of a folder one by one, and reports rules that they violate together. */
 export interface Inspector {
   take(document: FolderDocument): void;
   end?(): void;
 }
 
-/** What inspectors know of the folder beyond its documents. */
+/** What inspectors know about the folder beyond its documents. */
 export interface Surroundings {
   readonly tree: Tree;
-  /** The content hash of a file of the folder, computed once. */
+  /** The hash of a file. Cached. */
   readonly hashOf: (file: string) => string | undefined;
-  /** The content hash of the JSON document in a file of the folder, computed once. */
+  /** The content hash of the JSON document in a file. Cached. */
   readonly documentHashOf: (file: string) => string | undefined;
-  /** Files that got a verdict of their own that is not "valid", so that nothing more need be said of them. */
+  /** Files with a verdict other than "valid". Inspectors do not report them again. */
   readonly troubled: ReadonlySet<string>;
-  /** Files that are no documents of ours, whatever their name. */
+  /** Files that never count as documents, whatever their name. */
   readonly isForeign: (file: string) => boolean;
-  /** Journals of runs that are not finished. */
+  /** Journals of unfinished runs. */
   readonly journals: ReadonlySet<string>;
-  /** Whether this user's Proctor began the run of a journal on this machine. */
+  /** Whether this user's Proctor started the run of a journal on this machine. */
   readonly isStartedHere: (journal: string) => boolean;
   readonly report: Report;
 }
 
 export type Report = (finding: FolderFinding) => void;
 
-/** What is found beyond single documents, and how it is told. */
+/** Collects findings that involve more than one document. */
 export function findingsOf(): { readonly found: Found; readonly report: Report } {
   const found = new Found();
   const report: Report = ({ rule, level, file, at, message }) => {
@@ -39,15 +39,15 @@ export function findingsOf(): { readonly found: Found; readonly report: Report }
   return { found, report };
 }
 
-/** A document that has the shape of its contract. */
+/** A valid document. */
 export interface FolderDocument {
-  /** Its file, relative to the folder, `/` between names. */
+  /** Relative to the folder, with `/` between names. */
   readonly file: string;
-  /** What findings call it: its file, and its line if it is one of many there. */
+  /** The file name in findings, with a line number for NDJSON. */
   readonly place: string;
   readonly contract: Contract;
   readonly value: object;
-  /** The second hash of a contract that has one. */
+  /** Undefined if the contract has no environment. */
   readonly environmentHash: string | undefined;
 }
 
@@ -55,8 +55,8 @@ export interface FolderFinding {
   readonly rule: string;
   readonly level: 'must' | 'should';
   readonly file: string;
-  /** Where in the document, as `a.b[0]`. */
+  /** The key, as `a.b[0]`. */
   readonly at?: string;
-  /** Continues the place: "names a file that is not there". */
+  /** Continues a sentence that starts with file and key: "refers to a file that does not exist". */
   readonly message: string;
 }

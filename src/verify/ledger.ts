@@ -14,15 +14,15 @@ import { LD } from './folder-rules.ts';
 import type { Report } from './inspector.ts';
 
 /**
- * LD8 and LD9: a ledger against the sealed folders beside it. It is made before the ledger is read: a run that is finished
- * by then has its line already, however many others are being finished meanwhile.
+ * LD8 and LD9: compares a ledger with the sealed run folders next to it. The runs are listed before the ledger is
+ * read, so every listed run already has its line, however many other runs finish meanwhile.
  */
 export class RunsBeside {
   readonly #runs = new Map<string, RunBeside[]>();
-  /** The folders of runs that a line tells of. */
+  /** Run folders that have a line. */
   readonly #met = new Set<string>();
   readonly #report: Report;
-  /** What findings call the folder that the ledger lies in, with a slash at its end. */
+  /** Prefix of the folder of the ledger in findings, with a trailing slash. */
   readonly #below: string;
   #firstAtMs: number | undefined;
 
@@ -39,7 +39,7 @@ export class RunsBeside {
     }
   }
 
-  /** A line of the ledger, which may break rules of its own. */
+  /** A line of the ledger. It may itself violate rules. */
   take(value: unknown, place: string): void {
     const line = (value ?? {}) as Partial<LedgerLine>;
     const atMs = Date.parse(String(line.sealed_at));
@@ -49,7 +49,7 @@ export class RunsBeside {
       if (!isLineOf(line, entry)) continue;
       this.#met.add(at);
       for (const key of differences(line, entry)) {
-        const message = `is not that of ${at}: the line was changed, or the run was sealed anew`;
+        const message = `does not match ${at}: the line was changed, or the run was sealed again`;
         this.#report({ rule: LD.LD8.id, level: 'must', file: place, at: key, message });
       }
     }
@@ -67,28 +67,28 @@ export class RunsBeside {
   }
 }
 
-/** The sealed folder of a run beside a ledger. */
+/** A sealed run folder next to a ledger. */
 interface RunBeside {
   readonly at: string;
   readonly entry: Entry;
-  /** It has still its journal, so its line may be yet to come. */
+  /** The journal still exists, so the line may not be written yet. */
   readonly isOpen: boolean;
 }
 
-const MISPLACED = 'holds another run than the one that it is named after';
+const MISPLACED = 'contains a different run than its name says';
 
 const UNWRITTEN =
-  'is sealed and has no line in the ledger: the line was taken away or never written, or the run was sealed elsewhere';
+  'is sealed but has no line in the ledger: the line was removed or never written, or the run was sealed elsewhere';
 
-const OLDER = 'is older than the first line of the ledger and has none';
+const OLDER = 'is older than the first line of the ledger and has no line';
 
-/** The keys of a line in which it differs from its run. */
+/** The keys in which a line differs from its run. */
 function differences(line: Partial<LedgerLine>, entry: Entry): (keyof Entry)[] {
   const keys = ['seal_sha256', 'kind', 'sealed_at', 'intent'] as const;
   return keys.filter(key => canonicalize(line[key] ?? null) !== canonicalize(entry[key]));
 }
 
-/** The ledgers of a folder by their paths in it, each with the runs that lie beside it. */
+/** The ledgers of a folder by path, each with the runs next to it. */
 export function ledgersIn(folder: string, files: readonly string[], report: Report): ReadonlyMap<string, RunsBeside> {
   const ledgers = files.map(file => {
     const below = file.slice(0, -LEDGER.length);
@@ -97,9 +97,9 @@ export function ledgersIn(folder: string, files: readonly string[], report: Repo
   return new Map(ledgers);
 }
 
-const FOREIGN = 'is that of another run than the one that this folder is named after';
+const FOREIGN = 'belongs to a different run than the folder name says';
 
-/** LD8 for one run folder: what the ledger of the home that it lies in says of it. */
+/** LD8 for a single run folder: compares it with its line in the ledger of its home. */
 export function ledgerAround(folder: string, report: Report): void {
   const home = homeAround(folder);
   const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));
@@ -117,7 +117,7 @@ export function ledgerAround(folder: string, report: Report): void {
       const line = (reading.ok ? reading.value : {}) as Partial<LedgerLine>;
       if (!isLineOf(line, entry)) continue;
       for (const key of differences(line, entry)) {
-        const message = `is not what line ${number} of the ledger says of the run: ${key} differs`;
+        const message = `does not match line ${number} of the ledger: ${key} differs`;
         report({ rule: LD.LD8.id, level: 'must', file: 'evidence/seal.json', message });
       }
     }

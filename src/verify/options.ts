@@ -1,17 +1,16 @@
-/** How documents, folders and packs are judged. */
 export interface Options {
-  /** The name of the contract to judge by, whatever the document says of itself. */
+  /** The contract to use, whatever the document says. */
   readonly as?: string;
-  /** Unknown keys and bytes that are not canonical are violations, not advice. */
+  /** Treat unknown keys and bytes that are not canonical as violations, not advice. */
   readonly strict?: boolean;
-  /** Fields for internal use are allowed. */
+  /** Allow fields for internal use. */
   readonly internal?: boolean;
-  /** Replaces the size cap of every contract. */
+  /** Overrides the size limits of all contracts. */
   readonly bytesMax?: number;
-  /** Files and standard input hold a record per line, whatever their name. */
+  /** Read files and standard input as one record per line, whatever their name. */
   readonly ndjson?: boolean;
-  /** A public key in PEM: folders are asked whether their seals are signed with it. */
+  /** A public key in PEM format to verify seals with. */
   readonly key?: string;
-  /** Together with a key: a folder whose seal is not signed is invalid. */
+  /** With a key: a folder with an unsigned seal is invalid. */
   readonly requireSignature?: boolean;
 }

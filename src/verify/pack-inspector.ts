@@ -6,17 +6,20 @@ import { LEDGER_LINE } from '../evidence/pack-layout.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 import { PK } from './pack-rules.ts';
 
-/** What is packed: the kind of the run, as its seal has it, and its name. */
+/** The sealed run in a pack. */
 export interface Sealed {
   readonly runId: string;
   readonly kind: RunKind;
-  /** What the ledger says of an intent. */
+  /** The intent part of the ledger line. */
   readonly ledger?: LedgerIntent | undefined;
 }
 
 export type LedgerIntent = Readonly<Record<string, unknown>>;
 
-/** PK1, PK3, PK4, PK5, PK8 and PK9, and of PK2 what a kind of run may hold: the folder of a run that is packed, or may be. */
+/**
+ * PK1, PK3, PK4, PK5, PK8, PK9, and the part of PK2 that depends on the kind: judges a run folder in a pack, or
+ * before packing.
+ */
 export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Surroundings): Inspector {
   const { tree, troubled, documentHashOf, report } = surroundings;
   const { file: main, contract: wanted, holds } = KINDS[kind];
@@ -27,9 +30,9 @@ export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Sur
 
   function* bundle(named: RunDocument['bundle']): Generator<readonly [keyof typeof PK, string, string, string?]> {
     const isThere = tree.files.has(BUNDLE);
-    if (named && !isThere) yield ['PK4', BUNDLE, `is named by ${main}, and is not there`];
-    if (!named && isThere) yield ['PK4', BUNDLE, `is there, and ${main} names none`];
-    if (troubled.has(BUNDLE)) yield ['PK4', BUNDLE, 'does not keep its contract'];
+    if (named && !isThere) yield ['PK4', BUNDLE, `is named in ${main}, but missing`];
+    if (!named && isThere) yield ['PK4', BUNDLE, `exists, although ${main} names no bundle`];
+    if (troubled.has(BUNDLE)) yield ['PK4', BUNDLE, 'violates its contract'];
     if (named && isThere && named.sha256 !== documentHashOf(BUNDLE)) {
       yield ['PK5', main, `is not the hash of ${BUNDLE}`, 'bundle.sha256'];
     }
@@ -43,37 +46,37 @@ export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Sur
 
     end() {
       for (const file of tree.paths)
-        if (!holds.test(file)) breaks('PK2', file, `has no place in the run of ${A[kind]}`);
-      if (!tree.files.has(main)) breaks('PK1', main, `is missing, which says what the run of ${A[kind]} came to`);
+        if (!holds.test(file)) breaks('PK2', file, `does not belong in the run of ${A[kind]}`);
+      if (!tree.files.has(main)) breaks('PK1', main, `is missing, although it states the result of ${A[kind]}`);
       else if (troubled.has(main) || run?.contract !== wanted) breaks('PK3', main, `is not a valid ${wanted}`);
       else if (run.value.run_id !== undefined && run.value.run_id !== runId) {
-        breaks('PK3', main, 'is not the run that was sealed', 'run_id');
+        breaks('PK3', main, 'differs from the run that was sealed', 'run_id');
       }
       if (kind === 'intent' && run?.contract === wanted) for (const found of bundle(run.value.bundle)) breaks(...found);
       if (ledger && kind === 'intent' && run?.contract === wanted) {
         for (const [key, said] of Object.entries(saidOf(run.value))) {
-          if (ledger[key] !== said) breaks('PK9', LEDGER_LINE, `is not what ${main} says`, `intent.${key}`);
+          if (ledger[key] !== said) breaks('PK9', LEDGER_LINE, `differs from ${main}`, `intent.${key}`);
         }
         if (request.mode !== undefined && ledger['mode'] !== request.mode) {
-          breaks('PK9', LEDGER_LINE, 'is not what was asked for', 'intent.mode');
+          breaks('PK9', LEDGER_LINE, 'differs from the mode in the request', 'intent.mode');
         }
       }
       for (const file of troubled) {
         if (file !== main && file !== SEAL && !(kind === 'intent' && file === BUNDLE)) {
-          breaks('PK8', file, 'does not keep its contract');
+          breaks('PK8', file, 'violates its contract');
         }
       }
     },
   };
 }
 
-/** What a pack asks of the document that says what a run came to. */
+/** The fields of the main document that the pack rules use. */
 interface RunDocument extends Partial<Pick<RunResult, 'intent' | 'kernel_result_kind' | 'decision' | 'policy'>> {
   readonly run_id?: string;
   readonly bundle?: { readonly sha256: string } | null;
 }
 
-/** What a ledger says of an intent, too. */
+/** The fields that the ledger repeats. */
 function saidOf({ intent, bundle, kernel_result_kind, decision, policy }: RunDocument): LedgerIntent {
   return {
     intent_sha256: intent?.sha256,
@@ -86,7 +89,7 @@ function saidOf({ intent, bundle, kernel_result_kind, decision, policy }: RunDoc
 
 const BUNDLE = 'bundle.json';
 
-/** Of each kind: the document that says what it came to, its contract, and what its folder holds. */
+/** For each kind of run: its main document, the contract of that, and the files its folder may contain. */
 const KINDS: Readonly<Record<RunKind, { file: string; contract: string; holds: RegExp }>> = {
   script: { file: 'result.json', contract: 'script-result', holds: /^(?:result\.json$|output\/|evidence\/)/ },
   agent: {

@@ -12,18 +12,18 @@ import type { FolderFinding } from './inspector.ts';
 import type { LedgerIntent, Sealed } from './pack-inspector.ts';
 import { PK } from './pack-rules.ts';
 
-/** What is found around the folder in a pack. */
+/** What is found in a pack outside the run folder. */
 export interface Outside {
   readonly findings: readonly FolderFinding[];
-  /** The documents beside the folder. */
+  /** Documents outside the run folder. */
   readonly beside: readonly Examined[];
-  /** Whether an entry of this name belongs here. */
+  /** Whether an entry belongs in the pack. */
   readonly isKnown: (name: string) => boolean;
-  /** What was sealed, if the seal can be read. */
+  /** Undefined if the seal cannot be read. */
   readonly sealed: Sealed | undefined;
 }
 
-/** PK1, PK2, PK9, PK14 and PK15: the entries of a pack against its seal, its line of the ledger and what it says of itself. */
+/** PK1, PK2, PK9, PK14 and PK15: compares the entries of a pack with its seal, its ledger line and pack.json. */
 export async function outsideOf(input: string, pack: PackFile, options: Options): Promise<Outside> {
   const findings: FolderFinding[] = [];
   const beside: Examined[] = [];
@@ -39,14 +39,14 @@ export async function outsideOf(input: string, pack: PackFile, options: Options)
 
   const opened = sealIn(pack);
   if (opened === undefined)
-    breaks('PK1', FOLDER + SEAL, 'is missing or cannot be read, so nothing tells what belongs here');
+    breaks('PK1', FOLDER + SEAL, 'is missing or unreadable, so nothing says which files belong to the pack');
   const isKnown = knownBy(opened?.statement);
   for (const name of pack.entries.keys()) {
-    if (!isKnown(name)) breaks('PK2', name, 'is named by neither the seal nor the pack');
+    if (!isKnown(name)) breaks('PK2', name, 'is listed neither in the seal nor in pack.json');
   }
 
   const own = entryBytes(pack, PACK, contract.bytesMax);
-  if (own === undefined) breaks('PK1', PACK, 'is missing, or too large');
+  if (own === undefined) breaks('PK1', PACK, 'is missing or too large');
   else {
     const examined = await judged(PACK, own, contract.name);
     beside.push(examined);
@@ -56,7 +56,8 @@ export async function outsideOf(input: string, pack: PackFile, options: Options)
   }
 
   const line = entryBytes(pack, LEDGER_LINE, LINE_BYTES_MAX);
-  if (line === undefined && pack.entries.has(LEDGER_LINE)) breaks('PK9', LEDGER_LINE, 'is larger than a line may be');
+  if (line === undefined && pack.entries.has(LEDGER_LINE))
+    breaks('PK9', LEDGER_LINE, 'exceeds the size of a ledger line');
   const told = line && (await judgeLine(line, opened, input, options));
   findings.push(...(told?.findings ?? []));
   beside.push(...(told?.examined ?? []));
@@ -66,15 +67,14 @@ export async function outsideOf(input: string, pack: PackFile, options: Options)
   return { findings, beside, isKnown, sealed };
 }
 
-/** What is found of the line of a ledger that tells of a run. */
 interface ToldLine {
   readonly findings: readonly FolderFinding[];
   readonly examined: readonly Examined[];
-  /** What it says of an intent. */
+  /** The intent part of the line. */
   readonly intent?: LedgerIntent | undefined;
 }
 
-/** PK9: the line of the ledger against the seal; what it says of an intent is held against run.json later. */
+/** PK9: compares the ledger line with the seal. Its intent part is compared with run.json later. */
 export async function judgeLine(
   line: Buffer,
   opened: OpenedSeal | undefined,
@@ -88,18 +88,18 @@ export async function judgeLine(
   const bytes = line.subarray(0, -1);
   const reading = readJson(bytes, { bytesMax: LINE_BYTES_MAX });
   if (!reading.ok || line.at(-1) !== LINE_FEED || canonicalize(reading.value) !== reading.text) {
-    breaks('does not hold one line of canonical JSON');
+    breaks('is not a single line of canonical JSON');
     return { findings, examined: [] };
   }
   const examined = await examine(bytes, { input: path.join(input, LEDGER_LINE), within: input }, options);
   const isLine = examined.contract?.name === 'ledger-line';
-  if (!isLine || examined.verdict.outcome !== 'valid') breaks('is no valid line of a ledger');
+  if (!isLine || examined.verdict.outcome !== 'valid') breaks('is not a valid ledger line');
   const value = (reading.value ?? {}) as Readonly<Record<string, unknown>>;
   if (opened) {
     const { run_id, kind, sealed_at } = opened.statement.predicate;
     const sealed = { run_id, kind, sealed_at, seal_sha256: opened.sha256 };
     for (const [key, wanted] of Object.entries(sealed)) {
-      if (value[key] !== wanted) breaks('is not what was sealed', key);
+      if (value[key] !== wanted) breaks('differs from the seal', key);
     }
   }
   return {
@@ -110,9 +110,9 @@ export async function judgeLine(
 }
 
 const ELSEWHERE =
-  'where in its ledger the line stands, which is not here: no signature covers its sequence and previous_sha256';
+  'the position of the line in its ledger, which is not in the pack: no signature covers sequence and previous_sha256';
 
-/** Without a seal nobody can say what belongs into the folder, and it is not guessed. */
+/** Without a seal, nothing says which files belong in the folder, so all are accepted. */
 function knownBy(statement: SealStatement | undefined): (name: string) => boolean {
   const files = statement && new Set([...statement.subject.map(({ name }) => name), SEAL, ...LATER]);
   return name => {
@@ -121,7 +121,7 @@ function knownBy(statement: SealStatement | undefined): (name: string) => boolea
   };
 }
 
-/** What packing these entries would say of them. */
+/** What pack.json must contain for these entries. */
 function expectedOf(pack: PackFile, { statement, sha256 }: OpenedSeal): PackDocument {
   const names = new Set(statement.subject.map(({ name }) => name));
   const later = LATER.filter(name => !names.has(name)).map(name => FOLDER + name);
@@ -135,7 +135,7 @@ function expectedOf(pack: PackFile, { statement, sha256 }: OpenedSeal): PackDocu
 
 type Breaks = (rule: keyof typeof PK, file: string, message: string, at?: string) => void;
 
-/** PK1, PK14 and PK15: what a pack says of itself against what it would have to say. */
+/** PK1, PK14 and PK15: compares pack.json with its expected content. */
 function compareWith(
   expected: PackDocument,
   said: PackDocument,
@@ -144,7 +144,7 @@ function compareWith(
   breaks: Breaks,
 ): void {
   const lost = said.unsealed.filter(({ path: name }) => !entries.has(name));
-  for (const { path: name } of lost) breaks('PK1', name, `is listed in ${PACK}, and is not there`);
+  for (const { path: name } of lost) breaks('PK1', name, `is listed in ${PACK}, but missing`);
   const wrong = (Object.keys(expected) as (keyof PackDocument)[]).filter(
     key => canonicalize(said[key]) !== canonicalize(expected[key]),
   );
@@ -152,19 +152,18 @@ function compareWith(
     if (key !== 'unsealed' || lost.length === 0) breaks('PK14', PACK, WRONG[key], key);
   }
   if (wrong.length === 0 && canonicalize(expected) !== bytes.toString()) {
-    breaks('PK15', PACK, 'is not written in the one way');
+    breaks('PK15', PACK, 'is not canonical JSON');
   }
 }
 
 const WRONG: Readonly<Record<keyof PackDocument, string>> = {
-  schema_version: 'is another',
-  run_id: 'is not that of the seal',
-  kind: 'is not that of the seal',
+  schema_version: 'is not pack.v1',
+  run_id: 'differs from the seal',
+  kind: 'differs from the seal',
   seal_sha256: 'is not the hash of the seal',
-  unsealed: 'does not list the entries that no seal covers, as they are',
-  left_out: 'does not list the sealed files that are not here',
+  unsealed: 'does not list exactly the entries that no seal covers',
+  left_out: 'does not list exactly the sealed files that the pack omits',
 };
 
-/** A line of the ledger is short. */
 const LINE_BYTES_MAX = 64 * 1024;
 const LINE_FEED = 0x0a;

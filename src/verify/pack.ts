@@ -14,7 +14,7 @@ import { folderShelf, packShelf } from './shelf.ts';
 import { changeOf, openRegular } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
-/** Whether a file is to be judged as a pack: by how it begins, or by its name. */
+/** Whether to treat a file as a pack, by its first bytes or its name. */
 export function isPack(file: string): boolean {
   if (/\.(?:json|ndjson|jsonl)$/i.test(file)) return false;
   const opened = openRegular(file);
@@ -26,10 +26,9 @@ export function isPack(file: string): boolean {
   }
 }
 
-/** How the names of packs end. */
 export const PACK_ENDING = '.proctor.tar';
 
-/** A pack: every document in it, then the pack itself. It is read where it lies, and nothing of it is written anywhere. */
+/** Verifies every document in a pack, then the pack itself. Reads the pack in place and extracts nothing. */
 export async function* verifyPack(file: string, options: Options): AsyncGenerator<readonly Verdict[]> {
   const opened = openRegular(file);
   if (!opened.ok) {
@@ -46,14 +45,20 @@ export async function* verifyPack(file: string, options: Options): AsyncGenerato
   }
 }
 
-/** The same of one that is open. */
+/** The same for an open pack. */
 export async function* verifyOpenPack(
   input: string,
   pack: PackFile,
   options: Options,
 ): AsyncGenerator<readonly Verdict[]> {
   if (!looksPacked(pack.fd) && pack.entries.size === 0) {
-    yield [refused(input, 'not_a_pack', 'It is no pack: it does not begin as an archive does, or is compressed.')];
+    yield [
+      refused(
+        input,
+        'not_a_pack',
+        'The file is not a pack: it does not start like a tar archive, or it is compressed.',
+      ),
+    ];
     return;
   }
   const findings = pack.faults.map(fault => findingOf(fault, input));
@@ -70,7 +75,10 @@ export async function* verifyOpenPack(
   });
 }
 
-/** A folder that may be packed: all that is asked of it now, and what a pack of it and this line of the ledger will be asked. */
+/**
+ * Verifies a folder before packing: by the rules for folders, and by those that a pack with this ledger line must
+ * fulfil.
+ */
 export async function* verifyPackable(folder: string, ledgerLine?: string): AsyncGenerator<readonly Verdict[]> {
   const shelf = folderShelf(folder);
   if (!shelf.ok) {
@@ -93,7 +101,7 @@ export async function* verifyPackable(folder: string, ledgerLine?: string): Asyn
   );
 }
 
-/** An archive that could not be read to its end is looked into no further: whatever is missing may be there. */
+/** Nothing else is checked in an archive that cannot be read to its end, because files that seem missing may exist. */
 function cut(input: string, findings: readonly FolderFinding[]): Verdict {
   const { found, report } = findingsOf();
   for (const finding of findings) report(finding);
@@ -103,7 +111,7 @@ function cut(input: string, findings: readonly FolderFinding[]): Verdict {
     contract: 'pack',
     violations: found.findings().violations,
     advice: [],
-    not_checked: ['what is in the archive, which could not be read to its end'],
+    not_checked: ['the content of the archive, which could not be read to its end'],
   };
 }
 
@@ -111,5 +119,5 @@ function findingOf({ fault, path: file, what }: PackFault, input: string): Folde
   return { rule: RULES[fault].id, level: 'must', file: file === '' ? path.basename(input) : file, message: what };
 }
 
-/** Which rule an archive breaks that is not what we would have written. */
+/** The rule that each kind of archive fault violates. */
 const RULES = { link: PK.PK6, path: PK.PK7, meta: PK.PK11, kind: PK.PK12, form: PK.PK15 } as const;

@@ -3,17 +3,17 @@ import { kindOf } from '../contracts/kind.ts';
 
 export type Recognition = { readonly name: string } | { readonly code: string; readonly message: string };
 
-/** Which contract a value is meant to keep: by its own version field, else by the name of its file. */
+/** Finds the contract of a value: by its version field, else by its file name. */
 export function recognise(value: unknown, fileName?: string): Recognition {
   const byFileName = fileName === undefined ? undefined : formatOf(fileName);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     if (byFileName) return { name: byFileName };
-    return unknown(`The document is ${kindOf(value)}, and every known format is an object.`);
+    return unknown(`The document is ${kindOf(value)}, but every known format is an object.`);
   }
   const record = value as Record<string, unknown>;
   const fields = versionFields.filter(field => Object.hasOwn(record, field));
   if (fields.length === 1) {
-    // Almost every document says one thing, and it is known.
+    // Fast path: almost every document has exactly one known version field.
     const name = namesByVersion.get(fields[0] as string)?.get(record[fields[0] as string]);
     if (name !== undefined) return { name };
   }
@@ -22,7 +22,7 @@ export function recognise(value: unknown, fileName?: string): Recognition {
   if (second !== undefined) {
     return {
       code: 'ambiguous',
-      message: `The document claims two formats, by ${fields.join(' and ')}. --as NAME says which is meant.`,
+      message: `The document claims two formats, with ${fields.join(' and ')}. Choose one with --as NAME.`,
     };
   }
   const name = first ?? byFileName;
@@ -30,14 +30,14 @@ export function recognise(value: unknown, fileName?: string): Recognition {
   if (fields.length > 0) {
     return {
       code: 'unknown_version',
-      message: `No format here has the ${fields.join(' or ')} of this document. proctor explain lists them.`,
+      message: `No known format has the ${fields.join(' or ')} of this document. Run proctor explain for a list of formats.`,
     };
   }
-  const message = 'The document has no version field, so its format is not known. --as NAME says which is meant.';
+  const message = 'The document has no version field, so its format is unknown. Choose one with --as NAME.';
   return fileName !== undefined && OURS.test(fileName) ? { code: 'unknown_version', message } : unknown(message);
 }
 
-/** A field that only one format has says what the document is, whatever version stands in it. */
+/** A field that only one format has identifies the format, whatever its value. */
 function onlyFormatWith(field: string, record: Record<string, unknown>): readonly string[] {
   const [name, other] = entriesByField.get(field) ?? [];
   if (name === undefined || other !== undefined) return [];
@@ -45,10 +45,9 @@ function onlyFormatWith(field: string, record: Record<string, unknown>): readonl
   return alsoHas === undefined || Object.hasOwn(record, alsoHas) ? [name] : [];
 }
 
-/** Names under which evidence lies. A file of such a name that does not say what it is, is no stranger's. */
+/** Names of evidence files. A file with such a name must state its format. */
 const OURS = /^(?:run|result|manifest|request|outcome|seal)\.json$/;
 
-/** The format that a file name alone stands for. */
 export function formatOf(fileName: string): string | undefined {
   return namesByFileName.get(fileName);
 }

@@ -8,77 +8,32 @@ import { above, filesBelow } from './walk.ts';
 
 interface Seal {
   readonly file: string;
-  /** The folder that it seals, with a slash at its end; '' is the top. */
+  /** The sealed folder with a trailing slash, or '' for the top. */
   readonly below: string;
-  /** What its names begin with that lies around the folder: where evidence/ alone was given, the name of that. */
+  /**
+   * The prefix of sealed names that is not part of the verified folder: `evidence/` if only that folder is verified.
+   */
   readonly around: string;
   readonly subjects: SealStatement['subject'];
 }
 
 export interface SealInspector extends Inspector {
-  /** The files that some seal names. */
+  /** Files that a seal lists. */
   readonly sealed: ReadonlySet<string>;
-  /** How many sealed files lie out of the folder, as all others do where only evidence/ was given. */
+  /** The number of sealed files outside the folder, if only evidence/ is verified. */
   readonly outside: number;
-  /** What seals leave open. */
   readonly notChecked: readonly string[];
 }
 
-/** SL5, SL6 and SL7: what was sealed against what is there. `disputed` are files of which enough was said already. */
-export function sealInspector(
-  { tree, hashOf, troubled, isForeign, journals, isStartedHere, report }: Surroundings,
-  disputed: ReadonlySet<string>,
-): SealInspector {
+/** SL5, SL6 and SL7: compares sealed files with existing files. Skips `disputed` files, which are already reported. */
+export function sealInspector(surroundings: Surroundings, disputed: ReadonlySet<string>): SealInspector {
+  const { tree, troubled, isForeign, journals, isStartedHere, report } = surroundings;
   const seals: Seal[] = [];
   const sealed = new Set<string>();
   const notChecked: string[] = [];
-  /** Folders of evidence that Proctor itself wrote, which it seals without exception. */
+  /** Evidence folders written by Proctor, which seals every run. */
   const runs = new Set<string>();
   let outside = 0;
-
-  function* changed(seal: Seal): Generator<FolderFinding> {
-    const { subjects } = seal;
-    const isGone = (name: string): boolean => !tree.files.has(fileOf(seal, name));
-    const internal = subjects.filter(({ name }) => name.startsWith(INTERNAL));
-    const isPublic = internal.length > 0 && internal.every(({ name }) => isGone(name));
-    if (isPublic) notChecked.push('the internal files, which are not here');
-    for (const { name, digest, annotations } of subjects) {
-      const file = fileOf(seal, name);
-      if (disputed.has(file) || (isPublic && name.startsWith(INTERNAL))) continue;
-      const place = { rule: SL.SL5.id, level: 'must', file } as const;
-      const size = tree.files.get(file);
-      if (size === undefined) yield { ...place, message: 'was sealed, and is not there' };
-      else if (size !== annotations.size_bytes) {
-        yield { ...place, message: `has ${size} bytes, and was sealed with ${annotations.size_bytes}` };
-      } else if (hashOf(file) !== `sha256:${digest.sha256}`) {
-        yield { ...place, message: 'is not what was sealed: its hash differs' };
-      }
-    }
-  }
-
-  function* extra({ file: seal, below, around }: Seal): Generator<FolderFinding> {
-    for (const file of filesBelow(below, tree)) {
-      const isLater = LATER.has(around + file.slice(below.length));
-      if (sealed.has(file) || file === seal || isLater || journals.has(file)) continue;
-      const isTorn = LATER.has(tornFile(path.posix.basename(file)) ?? '');
-      yield {
-        rule: SL.SL6.id,
-        // Nothing reads such a part, and a judge that is killed leaves one in a run that is whole.
-        level: isTorn ? 'should' : 'must',
-        file,
-        message: isTorn ? TORN : 'is not named by the seal of this folder',
-      };
-    }
-  }
-
-  /** A seal that is broken has a verdict of its own. */
-  function isSealed(): boolean {
-    return seals.length > 0 || [...troubled].some(file => path.posix.basename(file) === 'seal.json');
-  }
-
-  function isEvidence(file: string): boolean {
-    return /(?:^|\/)evidence\//.test(file) && !isForeign(file);
-  }
 
   return {
     sealed,
@@ -102,8 +57,10 @@ export function sealInspector(
 
     end() {
       for (const seal of seals) {
-        for (const finding of changed(seal)) report(finding);
-        for (const finding of extra(seal)) report(finding);
+        const isPublic = lacksInternal(seal, surroundings);
+        if (isPublic) notChecked.push('the internal files, which are not here');
+        for (const finding of changed(seal, isPublic, disputed, surroundings)) report(finding);
+        for (const finding of extra(seal, sealed, surroundings)) report(finding);
       }
       for (const folder of runs) {
         const file = path.posix.join(folder, 'seal.json');
@@ -114,18 +71,60 @@ export function sealInspector(
         const message = isStartedHere(file) ? UNFINISHED : FOREIGN;
         report({ rule: SL.SL7.id, level: 'must', file, message });
       }
-      if (tree.paths.some(isEvidence) && !isSealed())
-        notChecked.push('whether a file was exchanged, added or lost: there is no seal');
+      // An invalid seal has its own verdict.
+      const isSealed = seals.length > 0 || [...troubled].some(file => path.posix.basename(file) === 'seal.json');
+      if (!isSealed && tree.paths.some(file => /(?:^|\/)evidence\//.test(file) && !isForeign(file)))
+        notChecked.push('whether files were changed, added or removed: there is no seal');
     },
   };
 }
 
-/** Where a sealed file lies, or should. */
+/** Internal files are removed from evidence that is shared: then none of them exists. */
+function lacksInternal(seal: Seal, { tree }: Surroundings): boolean {
+  const internal = seal.subjects.filter(({ name }) => name.startsWith(INTERNAL));
+  return internal.length > 0 && internal.every(({ name }) => !tree.files.has(fileOf(seal, name)));
+}
+
+function* changed(
+  seal: Seal,
+  isPublic: boolean,
+  disputed: ReadonlySet<string>,
+  { tree, hashOf }: Surroundings,
+): Generator<FolderFinding> {
+  for (const { name, digest, annotations } of seal.subjects) {
+    const file = fileOf(seal, name);
+    if (disputed.has(file) || (isPublic && name.startsWith(INTERNAL))) continue;
+    const place = { rule: SL.SL5.id, level: 'must', file } as const;
+    const size = tree.files.get(file);
+    if (size === undefined) yield { ...place, message: 'was sealed, but is missing' };
+    else if (size !== annotations.size_bytes) {
+      yield { ...place, message: `has ${size} bytes, but was sealed with ${annotations.size_bytes}` };
+    } else if (hashOf(file) !== `sha256:${digest.sha256}`) {
+      yield { ...place, message: 'was changed after it was sealed: its hash differs' };
+    }
+  }
+}
+
+function* extra(
+  { file: seal, below, around }: Seal,
+  sealed: ReadonlySet<string>,
+  { tree, journals }: Surroundings,
+): Generator<FolderFinding> {
+  for (const file of filesBelow(below, tree)) {
+    const isLater = LATER.has(around + file.slice(below.length));
+    if (sealed.has(file) || file === seal || isLater || journals.has(file)) continue;
+    // Nothing reads a temporary file, and an interrupted judge can leave one in an intact run.
+    const isTorn = LATER.has(tornFile(path.posix.basename(file)) ?? '');
+    const [level, message] = isTorn ? (['should', TORN] as const) : (['must', UNLISTED] as const);
+    yield { rule: SL.SL6.id, level, file, message };
+  }
+}
+
 function fileOf({ below, around }: Seal, name: string): string {
   return below + name.slice(around.length);
 }
 
-/** Documents that only a run of ours writes, and every such run is sealed. */
+/** Documents that only Proctor writes. Every run that has one must be sealed. */
 const SEALED: ReadonlySet<string> = new Set([
   'script-outcome',
   'script-request',
@@ -135,13 +134,15 @@ const SEALED: ReadonlySet<string> = new Set([
   'agent-outcome',
 ]);
 
-const UNSEALED = 'is missing: any file may have been changed, added or taken away';
+const UNSEALED = 'is missing: files may have been changed, added or removed';
 
-const UNFINISHED = 'is the journal of a run that is not finished: proctor recover finishes it';
+const UNFINISHED = 'belongs to an unfinished run: run proctor recover to finish it';
 
-const FOREIGN = 'is the journal of a run that is not finished: interrupted, not started here';
+const FOREIGN = 'belongs to an unfinished run: interrupted, not started here';
 
-const TORN = 'is a part of an evaluation or its seal that was interrupted: delete it';
+const UNLISTED = 'is not listed in the seal of this folder';
 
-/** What may come after the seal. */
+const TORN = 'is a leftover of an interrupted evaluation: delete it';
+
+/** Files that may be added after the seal. */
 const LATER: ReadonlySet<string> = new Set(LATER_FILES);

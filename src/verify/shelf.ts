@@ -9,23 +9,23 @@ import { foreignIn } from './foreign.ts';
 import { changed, changeOf, type Failure, hashFile, openInside, readWhole, type Source } from './source.ts';
 import { type Tree, walk } from './walk.ts';
 
-/** Where the files of a run are looked at: in a folder, or in a pack, which is never unpacked for it. */
+/** A source of files: a folder, or a pack that is read in place. */
 export interface Shelf {
   readonly ok: true;
-  /** What verdicts call it. */
+  /** The name in verdicts. */
   readonly input: string;
-  /** Where it lies, if it is a folder. */
+  /** Undefined for a pack. */
   readonly folder?: string;
   readonly tree: Tree;
-  /** Files that are no documents of ours, whatever their name. */
+  /** Files that never count as documents, whatever their name. */
   readonly isForeign: (file: string) => boolean;
-  /** What verdicts call a file of it. */
+  /** The name of a file in verdicts. */
   readonly nameOf: (file: string) => string;
-  /** All bytes of a file, if they are not more than that. */
+  /** Reads a whole file of at most `bytesMax` bytes. */
   readonly read: (file: string, bytesMax: number) => Source;
-  /** The content hash of a file of any size; undefined if it cannot be read. */
+  /** The hash of a file of any size; undefined if it cannot be read. */
   readonly hash: (file: string) => string | undefined;
-  /** Opens a file to be read from one place to another. The caller closes it. */
+  /** Opens a file. The caller closes it. */
   readonly open: (file: string) => OpenFile | Failure;
 }
 
@@ -33,9 +33,9 @@ interface OpenFile {
   readonly ok: true;
   readonly fd: number;
   readonly size: number;
-  /** Where its bytes are, if it is not all of what is open. */
+  /** Where the file is in `fd`; absent if it is all of it. */
   readonly span?: { readonly from: number; readonly to: number };
-  /** Whether it is another than it was when it was opened. */
+  /** The failure if the file changed since it was opened. */
   changed(): Failure | undefined;
   close(): void;
 }
@@ -68,7 +68,7 @@ export function folderShelf(folder: string): Shelf | Failure {
   };
 }
 
-/** The folder of the run in a pack, but for entries that are not `known`: of them enough was said. */
+/** The run folder of a pack, without entries that are already reported. */
 export function packShelf(input: string, pack: PackFile, isKnown: (file: string) => boolean): Shelf {
   const files = new Map<string, number>();
   for (const [name, { size }] of pack.entries) {

@@ -9,50 +9,49 @@ import type { Options } from './options.ts';
 import { SL } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import type { Signatures } from './verdict.ts';
-import { above } from './walk.ts';
+import { above, type Tree } from './walk.ts';
 
-/** Whose signature is looked for, and whether one must be there. */
+/** The key to verify with, and whether signatures are required. */
 export interface Trust {
   readonly key: KeyObject;
   readonly keyId: string;
   readonly isRequired: boolean;
 }
 
-/** What a caller trusts; undefined if nobody was named. */
+/** Undefined if the caller named no key. */
 export function trustOf({ key: pem, requireSignature = false }: Options): Trust | undefined {
   if (pem === undefined) {
     if (!requireSignature) return undefined;
-    throw new Fault('usage', 'A signature says something only of a key that you know: --key FILE names it.');
+    throw new Fault('usage', '--require-signature needs a key that you trust. Name it with --key FILE.');
   }
   const key = typeof pem === 'string' ? publicKeyIn(pem) : undefined;
   if (key) return { key, keyId: keyIdOf(key), isRequired: requireSignature };
   throw new Fault(
     'usage',
     holdsPrivateKey(pem)
-      ? 'The key is a private one. Keep it to yourself: the public one beside it, .pub, is enough to verify.'
-      : 'The key is not one Ed25519 public key in PEM, as proctor keys new writes it with the ending .pub.',
+      ? 'The key is a private key. Keep it secret, and verify with the public key next to it (.pub).'
+      : 'The key is not an Ed25519 public key in PEM format. proctor keys new writes one with the extension .pub.',
   );
 }
 
 export interface SignatureInspector extends Inspector {
-  /** What the seals of the folder say, if there are any. */
+  /** Undefined if the folder has no seals. */
   readonly signatures: Signatures | undefined;
-  /** The files that the seals of judgements list, and those seals. */
+  /** The seals of judgements, and the files that they list. */
   readonly listed: ReadonlySet<string>;
-  /** What they leave open. */
+  /** Remarks for the user that violate no rule. */
   readonly notes: readonly string[];
 }
 
-/** SL8, SL9 and SL10: who sealed the folder, as far as the key that was given can tell. */
+/** SL8, SL9 and SL10: checks who sealed the folder, with the given key. */
 export function signatureInspector(
   { tree, troubled, report }: Surroundings,
   trust: Trust | undefined,
 ): SignatureInspector {
   const notes: string[] = [];
   const keyIds = new Set<string>();
-  /** The folders that have a seal; '' is the top. */
+  /** Folders with a seal; '' is the top. */
   const sealed = new Set<string>();
-  /** The files that seals of judgements list, and those seals. */
   const listedFiles = new Set<string>();
   let signed = 0;
   let unsigned = 0;
@@ -65,26 +64,6 @@ export function signatureInspector(
     if (finding) return { ...finding, level: 'must', file };
     right++;
     return undefined;
-  }
-
-  function isCovered(file: string): boolean {
-    return listedFiles.has(file) || isWithin(file, sealed);
-  }
-
-  /** Files that no seal answers for, told by the first of them. A seal that is broken has a verdict of its own. */
-  function unsealed(): FolderFinding | undefined {
-    if ([...troubled].some(file => /(?:^|\/|\.)seal\.json$/.test(file))) return undefined;
-    const isHome = tree.paths.some(file => file.startsWith('runs/'));
-    const files = tree.paths.filter(file => !isCovered(file) && !(isHome && OF_THE_HOME.test(file)));
-    const [file] = files;
-    if (file === undefined) return undefined;
-    const more = files.length > 1 ? `, and neither do ${files.length - 1} more` : '';
-    return {
-      rule: SL.SL10.id,
-      level: lacking,
-      file,
-      message: `lies in no folder with a seal, and no seal lists it${more}`,
-    };
   }
 
   return {
@@ -107,39 +86,54 @@ export function signatureInspector(
       if (finding) report(finding);
     },
     end() {
-      const finding = trust && unsealed();
-      if (finding) report(finding);
-      if (unsigned > 0 && !trust) notes.push('An unsigned seal shows accidents, not forgery.');
+      // An invalid seal has its own verdict.
+      const isBroken = [...troubled].some(file => /(?:^|\/|\.)seal\.json$/.test(file));
+      const finding = trust && !isBroken && unsealed(tree, file => listedFiles.has(file) || isWithin(file, sealed));
+      if (finding) report({ ...finding, rule: SL.SL10.id, level: lacking });
+      if (unsigned > 0 && !trust) notes.push('An unsigned seal reveals accidental changes, but not forgery.');
       if (signed > 0 && !trust) {
-        notes.push(`The signature was not checked: --key FILE does. It names ${listed([...keyIds])}.`);
+        notes.push(`The signature was not checked. Use --key FILE to check it. It names ${listed([...keyIds])}.`);
       }
     },
   };
 }
 
-/** Why a signed envelope is not to be trusted with a key, by the rule that it breaks. */
+/** The first file that no seal covers, with the number of others. */
+function unsealed(
+  { paths }: Tree,
+  isCovered: (file: string) => boolean,
+): Pick<FolderFinding, 'file' | 'message'> | undefined {
+  const isHome = paths.some(file => file.startsWith('runs/'));
+  const files = paths.filter(file => !isCovered(file) && !(isHome && OF_THE_HOME.test(file)));
+  const [file] = files;
+  if (file === undefined) return undefined;
+  const more = files.length > 1 ? `, like ${files.length - 1} more` : '';
+  return { file, message: `is not covered by any seal${more}` };
+}
+
+/** Why a signed envelope cannot be trusted, and the rule that it violates. */
 export function signatureTrouble(
   { key, keyId }: Pick<Trust, 'key' | 'keyId'>,
   envelope: SealEnvelope,
 ): { readonly rule: string; readonly message: string } | undefined {
   const answer = signedBy(key, envelope);
   if (answer === 'by another key') {
-    const message = `is signed by ${listed(keyIdsOf(envelope))}, and not by the key that was given, ${keyId}`;
+    const message = `is signed with ${listed(keyIdsOf(envelope))}, not with the given key ${keyId}`;
     return { rule: SL.SL8.id, message };
   }
   if (answer === 'wrong') return { rule: SL.SL9.id, message: WRONG };
   for (const { path: at } of unknownKeys(envelope))
-    return { rule: SL.SL9.id, message: `holds ${at}, which nobody signed` };
+    return { rule: SL.SL9.id, message: `contains ${at}, which no signature covers` };
   return undefined;
 }
 
-/** The envelope that a document is, or holds. */
+/** A seal is an envelope. A baseline contains one. */
 function envelopeIn(name: string, value: object): SealEnvelope | undefined {
   if (name === 'seal' || name === 'judgement-seal') return value as SealEnvelope;
   return name === 'baseline' ? (value as Baseline).seal : undefined;
 }
 
-/** A judgement's seal, or a sealed baseline, and the files that it lists. */
+/** The seal of a judgement and the files that it lists, or a sealed baseline. */
 function* listedBy(envelope: SealEnvelope, file: string): Generator<string> {
   yield file;
   const opened = openJudgement(envelope);
@@ -147,17 +141,16 @@ function* listedBy(envelope: SealEnvelope, file: string): Generator<string> {
   for (const { name } of opened.statement.subject) yield path.posix.join(path.posix.dirname(file), name);
 }
 
-/** What lies in a home beside its runs, and is evidence of none. */
+/** Files of a Proctor home that are not evidence. */
 const OF_THE_HOME =
   /^(?:(?:attempts\/)?(?:\.gitignore|cache\/.+)|settings\.json|ledger(?:-repairs)?\.ndjson|(?:keys|kept|reports)\/.+)$/;
 
 const KEY_IDS_MAX = 16;
 
-const UNSIGNED = 'is not signed: whoever changed a file could have written it';
-const WRONG =
-  'has a signature of the key that was given, and it is wrong: the seal was changed, or somebody else made it';
+const UNSIGNED = 'is not signed: anyone who changed a file could have written it';
+const WRONG = 'has an invalid signature of the given key: the seal was changed, or someone else made it';
 
-/** The keys that signatures name, of those that are named as ours are. */
+/** The valid key ids that the signatures name. */
 function keyIdsOf({ signatures }: SealEnvelope): string[] {
   return signatures.flatMap(({ keyid }) => (keyid !== undefined && KEY_ID.test(keyid) ? [keyid] : []));
 }
@@ -165,7 +158,7 @@ function keyIdsOf({ signatures }: SealEnvelope): string[] {
 const KEY_ID = /^sha256:[0-9a-f]{64}$/;
 
 function listed(keyIds: readonly string[]): string {
-  return keyIds.length === 0 ? 'a key without a name' : keyIds.join(', ');
+  return keyIds.length === 0 ? 'a key without an id' : keyIds.join(', ');
 }
 
 function isWithin(file: string, folders: ReadonlySet<string>): boolean {

@@ -8,7 +8,10 @@ import { signatureTrouble, type Trust } from './signatures.ts';
 import { openRegular, readWhole } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
-/** One file with a key: an accepted baseline holds its own seal. Of any other document, only a folder can tell. */
+/**
+ * Verifies a single file with a key. Only an accepted baseline contains its own seal; other documents need their
+ * folder.
+ */
 export async function verifySigned(file: string, options: Options, trust: Trust): Promise<Verdict> {
   const source = readWhole(openRegular(file), await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
@@ -26,16 +29,15 @@ export async function verifySigned(file: string, options: Options, trust: Trust)
     if (!trust.isRequired) return { ...verdict, advice: [...verdict.advice, finding] };
     return { ...verdict, outcome: 'invalid', violations: [finding], hash: undefined };
   }
-  const trouble = signatureTrouble(trust, seal);
+  const violation = signatureTrouble(trust, seal);
   const key_ids = seal.signatures.flatMap(({ keyid }) => keyid ?? []);
-  const signatures = { signed: 1, unsigned: 0, key_ids, checked: trouble === undefined };
-  if (!trouble) return { ...verdict, signatures };
-  const finding = { rule_id: trouble.rule, message: `The seal of the baseline ${trouble.message}.`, path: 'seal' };
+  const signatures = { signed: 1, unsigned: 0, key_ids, checked: violation === undefined };
+  if (!violation) return { ...verdict, signatures };
+  const finding = { rule_id: violation.rule, message: `The seal of the baseline ${violation.message}.`, path: 'seal' };
   return { ...verdict, outcome: 'invalid', violations: [finding], hash: undefined, signatures };
 }
 
-const UNSIGNED = 'is not signed: anybody who changed it could have written its seal';
+const UNSIGNED = 'is not signed: anyone who changed it could have written its seal';
 
-/** One document may be as it was signed or not: nothing but the seal of its folder tells. */
 export const ONLY_FOLDERS =
-  'A key checks the seal of a whole run or comparison, or of an accepted baseline, and this is none of them.';
+  'A key verifies the seal of a run, a comparison or an accepted baseline. This file is none of them.';

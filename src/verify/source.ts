@@ -6,7 +6,6 @@ import { openHash } from '../base/file-hash.ts';
 import { tooLarge } from '../base/json.ts';
 import { openBelow } from '../base/regular.ts';
 
-/** Bytes of one document, or why there are none. */
 export type Source = { readonly ok: true; readonly bytes: Buffer } | Failure;
 
 export interface Failure {
@@ -16,7 +15,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Reads a whole file that was opened, of at most `bytesMax` bytes, and closes it. */
+/** Reads an open file of at most `bytesMax` bytes, and closes it. */
 export function readWhole(opened: Opened | Failure, bytesMax: number): Source {
   if (!opened.ok) return opened;
   const { fd, stat } = opened;
@@ -34,7 +33,7 @@ export function readWhole(opened: Opened | Failure, bytesMax: number): Source {
   }
 }
 
-/** The content hash of a file that was opened, of any size, or undefined if it cannot be read. Closes it. */
+/** Hashes an open file of any size, and closes it; undefined if it cannot be read. */
 export function hashFile(opened: Opened | Failure): string | undefined {
   if (!opened.ok) return undefined;
   try {
@@ -46,7 +45,7 @@ export function hashFile(opened: Opened | Failure): string | undefined {
   }
 }
 
-/** Reads standard input to its end, or to the first byte over the cap. */
+/** Reads standard input to its end, or to the first byte over the limit. */
 export function readStandardInput(bytesMax: number): Source {
   try {
     const bytes = readUpTo(0, bytesMax + 1);
@@ -58,7 +57,6 @@ export function readStandardInput(bytesMax: number): Source {
   }
 }
 
-/** A regular file that is open. */
 export interface Opened {
   readonly ok: true;
   readonly fd: number;
@@ -66,12 +64,12 @@ export interface Opened {
 }
 
 /**
- * Opens a regular file of a folder, through no link at any step: whoever can change the folder may have put one there since it
- * was listed. The caller closes it.
+ * Opens a regular file of a folder without following any link, because a link may have been put there since the
+ * folder was listed. The caller closes it.
  */
 export function openInside(folder: string, file: string): Opened | Failure {
   try {
-    // Asked before opening, because merely opening a device can do something.
+    // Check the type first, because opening a device can have side effects.
     const before = lstatSync(path.join(folder, file));
     if (!before.isFile()) return notRegular(before);
     const { fd, stat } = openBelow(folder, file);
@@ -87,14 +85,15 @@ const exchanged: Failure = {
   ok: false,
   outcome: 'unreadable',
   code: 'not_regular',
-  message: 'A link stands in its place, or in that of a folder above it.',
+  message: 'The file, or a folder above it, was replaced with a link.',
 };
 
-/** Opens a regular file, and nothing else, without ever blocking. A link is followed. The caller closes it. */
+/** Opens a regular file without blocking. Follows links. The caller closes it. */
 export function openRegular(file: string): Opened | Failure {
   let fd: number | undefined;
   try {
-    // Asked before opening, because merely opening a device can do something, and after, because a name can be swapped.
+    // Check the type before opening, because opening a device can have side effects, and again after, in case of a
+    // swap.
     const before = statSync(file);
     if (!before.isFile()) return notRegular(before);
     fd = openSync(file, constants.O_RDONLY | NONBLOCK);
@@ -108,7 +107,7 @@ export function openRegular(file: string): Opened | Failure {
   }
 }
 
-/** Whether an open file is another than it was when it was opened; to one that may grow, more may have come. */
+/** Reports whether an open file has changed since it was opened. `mayGrow` allows appended bytes. */
 export function changeOf(
   { fd, stat }: { readonly fd: number; readonly stat: Stats },
   mayGrow = false,
@@ -122,15 +121,15 @@ export const changed: Failure = {
   ok: false,
   outcome: 'unreadable',
   code: 'changed',
-  message: 'It changed while it was read.',
+  message: 'The file changed while it was read.',
 };
 
-/** Windows has no such flag. */
+/** Windows does not have this flag. */
 const NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** One buffer that grows by doubling: a pipe that gives a byte at a time costs no more than its bytes. */
+/** The buffer doubles as needed, so a pipe that delivers single bytes still takes linear time. */
 function readUpTo(fd: number, bytesMax: number, expected = CHUNK_BYTES): Buffer {
   let buffer = Buffer.allocUnsafe(Math.min(expected, bytesMax));
   let total = 0;
@@ -147,29 +146,29 @@ function readUpTo(fd: number, bytesMax: number, expected = CHUNK_BYTES): Buffer 
   return buffer.subarray(0, total);
 }
 
-/** An error of the system, in words; anything else is a bug of ours and goes on its way. */
+/** Describes a system error. Rethrows anything else, because it is a bug. */
 export function unreadableBecause(error: unknown): Failure {
   const code = codeOf(error);
   if (code === '') throw error;
-  const message = MESSAGES[code] ?? 'It could not be read.';
+  const message = MESSAGES[code] ?? 'The file could not be read.';
   return { ok: false, outcome: 'unreadable', code: code.toLowerCase(), message };
 }
 
 const MESSAGES: Record<string, string> = {
-  ENOENT: 'There is no such file or folder.',
-  ENOTDIR: 'There is no such file or folder.',
-  EACCES: 'It may not be read: permission denied.',
-  EPERM: 'It may not be read: permission denied.',
-  EISDIR: 'It is a folder.',
-  ELOOP: 'Its links lead in a circle.',
-  ENAMETOOLONG: 'Its name is too long.',
+  ENOENT: 'The file or folder does not exist.',
+  ENOTDIR: 'The file or folder does not exist.',
+  EACCES: 'Permission denied.',
+  EPERM: 'Permission denied.',
+  EISDIR: 'This is a folder.',
+  ELOOP: 'Too many levels of symbolic links.',
+  ENAMETOOLONG: 'The file name is too long.',
   EBADF: 'Standard input is closed.',
-  ERR_INVALID_ARG_VALUE: 'Its name holds a character that no file name may hold.',
+  ERR_INVALID_ARG_VALUE: 'The file name contains an invalid character.',
 };
 
 function notRegular(stat: Stats): Failure {
   const kind = kindOfEntry(stat);
-  return { ok: false, outcome: 'unreadable', code: 'not_regular', message: `It is ${kind}, not a regular file.` };
+  return { ok: false, outcome: 'unreadable', code: 'not_regular', message: `This is ${kind}, not a regular file.` };
 }
 
 export function kindOfEntry(entry: Pick<Stats, EntryTest>): string {

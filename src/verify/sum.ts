@@ -3,7 +3,7 @@ import type { Examined } from './examine.ts';
 import { Unique } from './unique.ts';
 import { EXIT, type Outcome, type Verdict } from './verdict.ts';
 
-/** What the documents of one file or folder come to: how many of which contract, and the worst that was said of any. */
+/** Totals for the documents of a file or folder: counts by outcome and contract, and the worst outcome. */
 export class Sum {
   readonly #input: string;
   readonly #unique = new Unique();
@@ -17,7 +17,7 @@ export class Sum {
     this.#input = input;
   }
 
-  /** The verdict on one of them, which also knows what came before it. */
+  /** Counts a document. Its verdict also considers earlier documents. */
   add(examined: Examined): Verdict {
     const verdict = this.#unique.judge(examined);
     const { outcome, contract, advice } = verdict;
@@ -33,10 +33,10 @@ export class Sum {
     return Object.keys(this.#outcomes).length === 0;
   }
 
-  /** The verdict on the whole, with what was found about it beyond its documents. */
+  /** The verdict on the whole, including findings that involve several documents. */
   verdict(violations: readonly Violation[], advice: readonly Violation[], notChecked: readonly string[] = []): Verdict {
     const { limit } = this.#unique;
-    // What is said of this one folder comes before what is said of every document of a kind.
+    // Remarks about this folder come before those about every document of a format.
     const not_checked = [...notChecked, ...this.#notChecked, ...(limit === undefined ? [] : [limit])];
     const outcome = violations.length > 0 ? 'invalid' : this.#worst;
     const documents = { outcomes: this.#outcomes, contracts: this.#contracts, advised: this.#advised };

@@ -3,16 +3,16 @@ import { byRuleThenPath, type Violation } from '../contracts/check.ts';
 import type { Examined } from './examine.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Remembers the ids of one file or folder, and tells when one comes back. */
+/** Detects ids that occur twice in a file or folder. */
 export class Unique {
   readonly #ids = new Fingerprints(IDS_MAX);
 
-  /** What could not be told, if there were more ids than are remembered. */
+  /** What was not checked, if there were more ids than the limit. */
   get limit(): string | undefined {
     return this.#ids.isFull ? `whether ids repeat after the first ${IDS_MAX.toLocaleString('en-US')}` : undefined;
   }
 
-  /** The verdict, made invalid if the document has an id that was met before. */
+  /** Makes the verdict invalid if an earlier document has the same id. */
   judge({ verdict, contract, value }: Examined): Verdict {
     const unique = contract?.unique;
     if (!unique || typeof value !== 'object' || value === null) return verdict;
@@ -21,7 +21,7 @@ export class Unique {
       return verdict;
     const repeated: Violation = {
       rule_id: unique.rule,
-      message: `${unique.field} was used by an earlier document here.`,
+      message: `An earlier document has the same ${unique.field}.`,
       path: unique.field,
     };
     const violations = [...verdict.violations, repeated].sort(byRuleThenPath);

@@ -5,15 +5,15 @@ import { type Failure, kindOfEntry, unreadableBecause } from './source.ts';
 
 export interface Tree {
   readonly ok: true;
-  /** Regular files by path relative to the folder, `/` between names, sorted; the value is the size in bytes. */
+  /** Regular files by path relative to the folder, with `/` between names, sorted. The value is the size in bytes. */
   readonly files: ReadonlyMap<string, number>;
-  /** The same paths, to search in. */
+  /** The same paths as an array, for searching. */
   readonly paths: readonly string[];
-  /** Everything that is neither a file nor a folder, or has a name that cannot be written down. */
+  /** Entries that are neither files nor folders, or whose names are not UTF-8. */
   readonly odd: readonly { readonly path: string; readonly what: string }[];
 }
 
-/** Lists a folder and all below it. Links are never followed, so no loop of them can hold it. */
+/** Lists a folder recursively. Never follows links, so a cycle of links does no harm. */
 export function walk(folder: string): Tree | Failure {
   const files: [string, number][] = [];
   const odd: { path: string; what: string }[] = [];
@@ -22,10 +22,10 @@ export function walk(folder: string): Tree | Failure {
   try {
     for (let below = pending.pop(); below !== undefined; below = pending.pop()) {
       const depth = below === '' ? 0 : below.split('/').length;
-      if (depth > DEPTH_MAX) return refusedTree(`It is nested deeper than ${DEPTH_MAX} folders.`);
+      if (depth > DEPTH_MAX) return refusedTree(`The folder is nested deeper than ${DEPTH_MAX} levels.`);
       for (const entry of entriesOf(path.join(folder, below))) {
         if (++entries > ENTRIES_MAX)
-          return refusedTree(`It holds more than ${ENTRIES_MAX.toLocaleString('en-US')} entries.`);
+          return refusedTree(`The folder contains more than ${ENTRIES_MAX.toLocaleString('en-US')} entries.`);
         const relative = below === '' ? entry.name : `${below}/${entry.name}`;
         if (entry.name.includes('\ufffd')) odd.push({ path: relative, what: 'has a name that is not UTF-8' });
         else if (entry.isDirectory()) pending.push(relative);
@@ -45,7 +45,7 @@ export function walk(folder: string): Tree | Failure {
   };
 }
 
-/** The files whose path begins with a prefix. They stand side by side, because a tree is sorted. */
+/** Files whose path starts with a prefix. Uses binary search, because the tree is sorted. */
 export function* filesBelow(prefix: string, { paths }: Tree): Generator<string> {
   let low = 0;
   let high = paths.length;
@@ -61,7 +61,7 @@ export function* filesBelow(prefix: string, { paths }: Tree): Generator<string> 
   }
 }
 
-/** The folder that lies `levels` above the folder of a file; '' is the top, undefined lies outside. */
+/** The folder `levels` above the folder of a file. '' is the top; undefined is outside. */
 export function above(file: string, levels: number): string | undefined {
   const names = file.split('/').slice(0, -1);
   return levels > names.length ? undefined : names.slice(0, names.length - levels).join('/');
@@ -70,7 +70,7 @@ export function above(file: string, levels: number): string | undefined {
 const ENTRIES_MAX = 500_000;
 const DEPTH_MAX = 32;
 
-/** One entry at a time: a folder with a million names is counted, not loaded. */
+/** Yields entries one at a time, so a folder with a million names is never loaded whole. */
 function* entriesOf(folder: string): Generator<Dirent> {
   const handle = opendirSync(folder, { bufferSize: 256 });
   try {

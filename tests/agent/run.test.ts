@@ -77,7 +77,7 @@ test('a secret is nowhere but in the diff, which says so, and the key of the mod
     ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
   });
   expect(answer).toMatchObject({ reason: 'forbidden_path', model_access: { mode: 'live' } });
-  expect(answer['warnings']).toContain('secret_in_file: a declared secret stands in one file');
+  expect(answer['warnings']).toContain('secret_in_file: a declared secret was found in one file');
   const telling = [...filesIn(folder)].filter(([, bytes]) => bytes.includes(secret)).map(([file]) => file);
   expect(telling).toEqual(['workspace.diff']);
   for (const text of [stdout, stderr]) expect(text).not.toContain(secret);

@@ -98,14 +98,14 @@ describe('an evaluation with a check that is a script', () => {
     const here = new Forged(place);
     here.whitewash();
     here.reseal(here.after, SEAL);
-    expectRefuted(here, /is not signed, and its run is/);
+    expectRefuted(here, /is not signed, but its run is/);
   });
 
   test('refuses verdicts that were edited and signed with another key', () => {
     const here = new Forged(place);
     here.whitewash();
     here.reseal(here.after, SEAL, stranger);
-    expectRefuted(here, /is signed by another key than its run/);
+    expectRefuted(here, /is signed with a different key than its run/);
   });
 
   test('refuses verdicts that were signed in the name of the key', () => {
@@ -113,7 +113,7 @@ describe('an evaluation with a check that is a script', () => {
     const forger = inTheNameOf(here);
     here.whitewash();
     here.reseal(here.after, SEAL, forger);
-    expectRefuted(here, /has a wrong signature/);
+    expectRefuted(here, /has an invalid signature/);
   });
 
   test('refuses the evaluation and the seal of another run', () => {
@@ -207,8 +207,8 @@ describe('a comparison', () => {
 
   test.each([
     ['without the key', () => undefined, 'is not signed with the key'],
-    ['with another key', () => stranger, 'is signed by another key'],
-    ['in the name of the key', inTheNameOf, 'has a wrong signature'],
+    ['with another key', () => stranger, 'is signed with a different key'],
+    ['in the name of the key', inTheNameOf, 'has an invalid signature'],
   ] as const)('is refused if it was sealed again %s', (_, signerOf, why) => {
     const here = new Forged(place);
     const signer = signerOf(here);
@@ -239,7 +239,7 @@ describe('a comparison', () => {
     const here = new Forged(place);
     here.edit(path.join(here.comparison, 'report.html'), text => text.replace('</html>', '<p>all good</p></html>'));
     const { code, stdout } = here.proctor('verify', here.comparison);
-    expect(stdout).toContain('report.html is not what was sealed');
+    expect(stdout).toContain('report.html was changed after it was sealed');
     expect(code).toBe(3);
   });
 });
@@ -302,8 +302,8 @@ describe('an accepted baseline', () => {
 
   test.each([
     ['without the key', () => undefined, 'is not signed with the key'],
-    ['with another key', () => stranger, 'is signed by another key'],
-    ['in the name of the key', inTheNameOf, 'has a wrong signature'],
+    ['with another key', () => stranger, 'is signed with a different key'],
+    ['in the name of the key', inTheNameOf, 'has an invalid signature'],
   ] as const)('is refused if it was sealed again %s', (_, signerOf, why) => {
     const here = new Forged(place);
     const signer = signerOf(here);

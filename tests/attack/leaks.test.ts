@@ -117,7 +117,7 @@ for letter in said:
     world.file('fails.sh', 'cp input/result.json result.json\n');
     const args = ['run', 'script', 'fails.sh', '--input', 'result.json', '--keep-credentials', '--json'];
     const ran = world.proctor(args);
-    expect(JSON.parse(ran.stdout).message).toBe('The script gave a message that may not be shown.');
+    expect(JSON.parse(ran.stdout).message).toBe("The script's message cannot be shown.");
     expect(world.proctor(['show', 'latest']).stdout).not.toMatch(/hunter2|customers/);
   });
 

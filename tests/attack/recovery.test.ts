@@ -121,7 +121,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
     writeFileSync(away, 'half a line');
     rmSync(part);
     make(part, away);
-    expectRefused(kind, cwd, folder, /holds what no run leaves there/);
+    expectRefused(kind, cwd, folder, /contains entries that no run creates/);
     expect(readFileSync(away, 'utf8')).toBe('half a line');
   });
 

@@ -48,7 +48,7 @@ test('who names a pack where a run is asked for is told what makes one of it', (
   here.file('a.proctor.tar', '');
   expect(here.proctor(['show', 'a.proctor.tar'])).toMatchObject({
     code: 2,
-    stderr: 'error: "a.proctor.tar" is a file, not a run. If it is a pack, proctor unpack makes its folder.\n',
+    stderr: 'error: "a.proctor.tar" is a file, not a run. If it is a pack, extract it with `proctor unpack`.\n',
   });
 });
 

@@ -66,7 +66,7 @@ describe('proctor keys new', () => {
     expect(before).toMatch(/-----BEGIN PRIVATE KEY-----\n.*-----BEGIN PUBLIC KEY-----\n/s);
     expect(here.proctor(['keys', 'new'])).toMatchObject({
       code: 2,
-      stderr: 'error: There is a file signing.key already.\n',
+      stderr: 'error: signing.key already exists. Proctor does not overwrite keys.\n',
     });
     expect(everythingIn(folder)).toBe(before);
   });
@@ -81,7 +81,7 @@ describe('proctor keys new', () => {
     symlinkSync('elsewhere', path.join(here.cwd, 'link'));
     for (const out of ['deep/ours.key', 'half', 'link']) {
       expect(here.proctor(['keys', 'new', '--out', out]).stderr, out).toMatch(
-        /^error: There is a file \S+ already\.\n$/,
+        /^error: \S+ already exists\. Proctor does not overwrite keys\.\n$/,
       );
     }
     expect(readdirSync(here.cwd).sort()).toEqual(['deep', 'half.pub', 'link']);
@@ -144,7 +144,9 @@ proctor_tool.succeed()`,
     await started.ended;
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     chmodSync(keyFile, 0o640);
-    expect(here.proctor(['recover']).stdout).toContain('is left alone: The signing key signing.key is open to other');
+    expect(here.proctor(['recover']).stdout).toContain(
+      'is left alone: The signing key signing.key is accessible to other',
+    );
     chmodSync(keyFile, 0o600);
     expect(here.proctor(['recover']).stdout).toContain('its folder is complete now');
     const good = checked(here, 'latest');
@@ -180,12 +182,12 @@ describe('PROCTOR_KEY', () => {
     expect(checked(here, 'latest', 'other.pub').code).toBe(0);
     const wrong = checked(here, 'latest');
     expect(wrong.code).toBe(3);
-    expect(wrong.stdout).toMatch(/SL8 {3}evidence\/seal\.json is signed by sha256:/);
+    expect(wrong.stdout).toMatch(/SL8 {3}evidence\/seal\.json is signed with sha256:/);
   });
 
   test.each([
-    ['is not there', 'nowhere.key', /The signing key nowhere\.key is not there/],
-    ['is open to others', 'open.key', /The signing key open\.key is open to other users: chmod 600/],
+    ['is not there', 'nowhere.key', /The signing key nowhere\.key does not exist/],
+    ['is open to others', 'open.key', /The signing key open\.key is accessible to other users: run chmod 600/],
     ['is empty', '', /The name of the signing key is empty/],
   ])('that %s stops a run before it starts', (_, file, said) => {
     const here = place();
@@ -204,7 +206,7 @@ describe('PROCTOR_KEY', () => {
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);
     symlinkSync('gone', keyFile);
-    expectRefusal(ran(here), here, /signing\.key is not there/);
+    expectRefusal(ran(here), here, /signing\.key does not exist/);
   });
 });
 
@@ -235,7 +237,7 @@ describe('proctor verify', () => {
     });
     expect(asked('--key', '.proctor/keys/signing.key')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('The key is a private one.') as string,
+      stderr: expect.stringContaining('The key is a private key.') as string,
     });
     expect(asked('--key', 'nowhere.pub')).toMatchObject({
       code: 2,
@@ -249,7 +251,7 @@ describe('proctor verify', () => {
     ran(here);
     const plain = here.proctor(['verify', 'latest']);
     expect(plain.code).toBe(0);
-    expect(plain.stdout).toContain('note   An unsigned seal shows accidents, not forgery.');
+    expect(plain.stdout).toContain('note   An unsigned seal reveals accidental changes, but not forgery.');
     makeKeyIn(path.join(here.cwd, '.proctor'));
     expect(here.proctor(['verify', 'latest', '--key', PUBLIC])).toMatchObject({
       code: 0,

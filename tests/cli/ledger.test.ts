@@ -138,8 +138,8 @@ describe('the ledger of a place', () => {
     const { code, stdout } = proctor(['verify', '.proctor/ledger.ndjson'], here);
     expect(code).toBe(3);
     expect(stdout).toMatch(/ledger\.ndjson:2/);
-    expect(stdout).toMatch(/LD5\s+sequence must be 2: lines are missing, doubled or moved\./);
-    expect(stdout).toMatch(/LD9\s+runs\/script\/\S+ is sealed and has no line in the ledger/);
+    expect(stdout).toMatch(/LD5\s+sequence must be 2: lines are missing, duplicated or reordered\./);
+    expect(stdout).toMatch(/LD9\s+runs\/script\/\S+ is sealed but has no line in the ledger/);
     expect(proctor(['explain', 'LD5', 'LD9']).stdout).toMatch(/Sequence Without Gap[^]*No Run Missing/);
   });
 });

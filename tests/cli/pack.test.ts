@@ -71,7 +71,7 @@ test('programs are answered in JSON, and the exit code says what happened', () =
   writeFileSync(path.join(here.cwd, 'c.tar'), bytes);
   const broken = here.proctor(['verify', 'c.tar']);
   expect(broken.code).toBe(3);
-  expect(broken.stdout).toContain('states a hash that is not that of the file');
+  expect(broken.stdout).toContain('does not match the hash of the file');
   writeFileSync(path.join(here.cwd, 'e.tar'), bytes.subarray(0, -512));
   expect(here.proctor(['verify', 'e.tar']).stdout).toMatch(/^✗ e\.tar {2}not a valid pack: one rule broken\n {4}PK15 /);
   const refused = here.proctor(['unpack', 'c.tar', '--to', 'c', '--json']);

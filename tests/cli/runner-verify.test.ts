@@ -31,7 +31,7 @@ describe('proctor runner-verify', () => {
     expect(proctor(['runner-verify', 'nowhere.json'])).toEqual({
       code: 1,
       stdout: '{"ok":false,"violations":[]}\n',
-      stderr: 'nowhere.json: There is no such file or folder.\n',
+      stderr: 'nowhere.json: The file or folder does not exist.\n',
     });
   });
 

@@ -242,6 +242,6 @@ describe('the run of an agent', () => {
     const folder = await sealedFolder('agent', AGENT_RUN, { ...agentFiles(), 'notes.txt': 'x' });
     const { code, stderr } = proctor(['pack', folder], { cwd: temporaryFolder() });
     expect(code).not.toBe(0);
-    expect(stderr).toContain('notes.txt has no place in the run of an agent');
+    expect(stderr).toContain('notes.txt does not belong in the run of an agent');
   });
 });

@@ -22,7 +22,7 @@ describe('proctor verify', () => {
       '✗ bad.json  not a valid runner: 2 rules broken\n    RN7   write_roots[0] is absolute.\n    RN10  exit.code must be at most 255, but is 300.\n',
     );
     expect(stdout).toMatch(/! torn\.json {2}refused: /);
-    expect(stdout).toContain('! nowhere.json  not readable: There is no such file or folder.\n');
+    expect(stdout).toContain('! nowhere.json  not readable: The file or folder does not exist.\n');
     expect(stdout).toContain('not checked: whether the sandbox enforced what the record says');
   });
 
@@ -57,7 +57,7 @@ describe('proctor verify', () => {
     expect(stdout).toContain('✗ records.ndjson:3');
     expect(stdout).toContain('! records.ndjson:4  refused: The document is empty.');
     expect(stdout).toContain(
-      '✗ records.ndjson:5  not a valid runner: one rule broken\n    RN2   runner_id was used by an earlier document here.',
+      '✗ records.ndjson:5  not a valid runner: one rule broken\n    RN2   An earlier document has the same runner_id.',
     );
     expect(stdout).toContain('! records.ndjson:6');
     expect(stdout).toContain('✗ records.ndjson  2 valid, 2 invalid, 2 refused (4 runner)');

@@ -85,7 +85,7 @@ describe('things that are no regular file', () => {
   test('a FIFO is refused at once, whoever writes to it or not', () => {
     const cwd = temporaryFolder();
     execFileSync('mkfifo', ['pipe.json'], { cwd });
-    expectAnswer(proctor(['verify', 'pipe.json'], { cwd }), 1, /It is a FIFO, not a regular file/);
+    expectAnswer(proctor(['verify', 'pipe.json'], { cwd }), 1, /This is a FIFO, not a regular file/);
     expectAnswer(proctor(['runner-verify', 'pipe.json'], { cwd }), 1, /FIFO/);
   });
 
@@ -173,7 +173,7 @@ describe('files that are not what they seem', () => {
       const script = `"${process.execPath}" "${cli}" verify - ${redirect}; echo "exit $?"`;
       return { code: 0, stdout: execFileSync('bash', ['-c', script], { encoding: 'utf8' }), stderr: '' };
     };
-    expect(run('< /tmp').stdout).toMatch(/It is a folder[\s\S]*exit 1/);
+    expect(run('< /tmp').stdout).toMatch(/This is a folder[\s\S]*exit 1/);
     expect(run('< /dev/null').stdout).toMatch(/empty[\s\S]*exit 2/);
   });
 

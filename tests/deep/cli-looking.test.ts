@@ -166,7 +166,9 @@ describe('another user', () => {
     expect(proctor(['recover'], { cwd: below }).stdout).toBe('Every run here is finished.\n');
     expect(proctor(['list'], { cwd: top })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: What is called \.proctor here is not a folder of yours alone\./),
+      stderr: expect.stringMatching(
+        /^error: The folder \.proctor here must belong to you, and other users must not be able to write to it\./,
+      ),
     });
     expect(namesIn(path.join(top, '.proctor'))).toContain(path.join('runs', 'script', ID, JOURNAL));
   });

@@ -505,11 +505,11 @@ describe('what cannot be run as asked', () => {
         'out_of_bounds',
         'The number of processes must be 1 to 100,000.',
       ],
-      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". proctor list shows them.'],
+      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],
         'no_run',
-        'There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+        'There are no runs yet. Create one with `proctor run script FILE`, `proctor run intent FILE` or `proctor run suite CASES`.',
       ],
     ];
     for (const [args, code, message] of faults) {
@@ -578,7 +578,7 @@ describe('odd places and scripts', () => {
     here.file('ok.py', OK);
     make(path.join(here.cwd, '.proctor'));
     const ran = here.proctor(['run', 'script', 'ok.py']);
-    if (code === 2) expectRefusal(ran, /is not a folder of yours alone|could not be made/);
+    if (code === 2) expectRefusal(ran, /must belong to you|could not be created/);
     else expect(ran.code, ran.stderr).toBe(0);
     expect(here.runFolders()).toHaveLength(code === 0 ? 1 : 0);
   });
@@ -587,7 +587,7 @@ describe('odd places and scripts', () => {
     const here = place();
     here.file('ok.py', OK);
     here.file('.proctor', 'mine');
-    expectRefusal(here.proctor(['run', 'script', 'ok.py']), /is not a folder of yours alone|could not be made/);
+    expectRefusal(here.proctor(['run', 'script', 'ok.py']), /must belong to you|could not be created/);
     expect(here.proctor(['list']).stdout).toMatch(/^No run yet/);
   });
 

@@ -73,7 +73,7 @@ describe('runs that are finished', () => {
       expect(here.proctor(['show', word]).stdout, word).toMatch(/✓ succeeded {2}ok\.py one\n/);
     expect(here.proctor(['show', 'script_'])).toMatchObject({
       code: 2,
-      stderr: 'error: 2 runs begin with "script_". Give more of the id; proctor list shows them.\n',
+      stderr: 'error: 2 runs match "script_". Use more of the id; `proctor list` shows all runs.\n',
     });
     expect(here.proctor(['show', here.cwd])).toMatchObject({
       code: 2,
@@ -224,7 +224,7 @@ describe('a run that was interrupted', () => {
     const meetings: [string[], number, RegExp][] = [
       [['show'], 0, /was interrupted: proctor recover completes it/],
       [['list'], 0, /^unfinished .*\n +to go on: proctor recover\n$/],
-      [['verify', 'latest'], 3, /SL7 .*proctor recover finishes it/],
+      [['verify', 'latest'], 3, /SL7 .*run proctor recover to finish it/],
       [['verify', idOf(folder)], 3, /SL7/],
     ];
     for (const [args, code, said] of meetings) {

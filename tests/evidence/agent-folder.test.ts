@@ -10,8 +10,8 @@ import { agentFolder, DIFF, EVENTS, type Happening, planOf, text, transcriptOf }
 
 const TRANSCRIPT = 'evidence/steps/agent/transcript.ndjson';
 
-describe('the folder of an agent', () => {
-  test('is read by its manifest', async () => {
+describe('an agent run folder', () => {
+  test('is read through its manifest', async () => {
     const folder = await agentFolder(temporaryFolder());
     const read = readAgentFolder(folder);
     expect(Object.entries(read).filter(([, document]) => document === undefined)).toEqual([]);
@@ -19,7 +19,7 @@ describe('the folder of an agent', () => {
     expect([...transcriptLines(folder)].map(({ kind }) => kind)).toEqual(EVENTS.map(({ kind }) => kind));
   });
 
-  test('is believed document by document', async () => {
+  test('skips each document that violates its contract', async () => {
     const folder = await agentFolder(temporaryFolder());
     writeFileSync(path.join(folder, 'evidence/outcome.json'), '{"schema_version":"agent-outcome.v1"}');
     rmSync(path.join(folder, 'result.json'));
@@ -29,21 +29,21 @@ describe('the folder of an agent', () => {
     expect([request?.agent_family, policy?.effective.network_posture]).toEqual(['claude_cli', 'deny']);
   });
 
-  test('has no transcript but the one that its manifest names', async () => {
+  test('has only the transcript that its manifest names', async () => {
     const folder = await agentFolder(temporaryFolder());
     rmSync(path.join(folder, 'evidence/steps/agent/manifest.json'));
     expect([...transcriptLines(folder)]).toEqual([]);
     expect(readAgentFolder(folder).policy).toBeUndefined();
   });
 
-  test('has lines that are not believed, and those are passed over', async () => {
+  test('skips transcript lines that are not valid', async () => {
     const folder = await agentFolder(temporaryFolder());
     const lines = ['{"schema_version":"transcript-line.v1"}', 'no JSON', '', '\u0000', `"${'x'.repeat(2_000_000)}"`];
     appendFileSync(path.join(folder, TRANSCRIPT), `${lines.join('\n')}\n${transcriptOf(EVENTS.slice(0, 1)).trim()}`);
     expect([...transcriptLines(folder)]).toHaveLength(EVENTS.length + 1);
   });
 
-  test('that is not finished tells what was decided, and what was done so far', () => {
+  test('that is not finished returns its plan and the transcript so far', () => {
     const folder = path.join(temporaryFolder(), 'run');
     mkdirSync(path.join(folder, 'evidence/steps/agent'), { recursive: true });
     expect(openAgentIn(folder)).toBeUndefined();
@@ -58,7 +58,7 @@ describe('the folder of an agent', () => {
   });
 });
 
-test('a transcript of a hundred megabytes is read in flat memory', async () => {
+test('reads a transcript of 100 MB in constant memory', async () => {
   const folder = await agentFolder(temporaryFolder());
   const line = transcriptOf([{ kind: 'message', role: 'assistant', body: text('x'.repeat(60_000)) }]);
   writeFileSync(path.join(folder, TRANSCRIPT), line.repeat(1_700));
@@ -80,7 +80,7 @@ describe('a diff', () => {
     return diffSummary(folder, 'a.diff', filesMax);
   };
 
-  test('is summed up by its hunks, not by what the lines in them look like', () => {
+  test('counts lines by hunks, not by what the lines look like', () => {
     expect(summed(DIFF)).toEqual({
       total: 2,
       added: 3,
@@ -92,7 +92,7 @@ describe('a diff', () => {
     });
   });
 
-  test('may delete, rename, change a mode, quote names and hold what is no text', () => {
+  test('handles deletions, renames, mode changes, quoted names and binary files', () => {
     const diff = [
       'diff --git a/gone.txt b/gone.txt',
       'deleted file mode 100644',
@@ -128,7 +128,7 @@ describe('a diff', () => {
     ]);
   });
 
-  test('of many files is counted to its end, and listed in part', () => {
+  test('counts all files but lists only some', () => {
     const diff = Array.from({ length: 50 }, (_, index) => DIFF.replaceAll('parse', `p${index}`)).join('');
     expect(summed(diff, 3)).toMatchObject({ total: 100, added: 150, files: [{}, {}, {}] });
     expect(summed(diff, 3)?.files).toHaveLength(3);
@@ -136,7 +136,7 @@ describe('a diff', () => {
     expect(diffSummary(temporaryFolder(), 'none.diff')).toBeUndefined();
   });
 
-  test('that is no diff at all is none', () => {
+  test('returns an empty summary for a file that is not a diff', () => {
     expect(summed('hello\n@@ -1 +1 @@\n+x\n')).toMatchObject({ total: 0 });
     expect(summed(`diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+${'x'.repeat(20_000_000)}\n`)).toMatchObject(
       {
@@ -172,7 +172,7 @@ describe('a timeline', () => {
     atMs,
   });
 
-  test('has one moment for a call, its answer and the change that it made', () => {
+  test('shows a call, its answer and its change as one moment', () => {
     const { moments, calls } = timeline(EVENTS);
     expect(moments.map(({ what, tool, state }) => [what, tool, state])).toEqual([
       ['call', 'Read', 'ok'],
@@ -184,7 +184,7 @@ describe('a timeline', () => {
     expect(calls).toEqual({ total: 3, failed: 0, denied: 0 });
   });
 
-  test('counts a call that was denied as denied, whichever line comes first', () => {
+  test('counts a denied call as denied, whichever line comes first', () => {
     const denial: Happening = { kind: 'denial', call: 'a', tool: 'Bash', reason: 'no', atMs: 2 };
     for (const events of [
       [call('a', 1), denial, answer('a', 3, false)],
@@ -198,7 +198,7 @@ describe('a timeline', () => {
     expect(timeline([{ ...denial, call: null }]).moments).toMatchObject([{ what: 'denial', state: 'denied' }]);
   });
 
-  test('shows a pause in which nobody worked, and none while a tool did', () => {
+  test('shows a pause only while neither the agent nor a tool works', () => {
     const end: Happening = { kind: 'final', ok: false, body: null, atMs: 100_000 };
     expect(
       timeline([call('a', 0), answer('a', 40_000), end]).moments.map(({ what, tookMs }) => [what, tookMs]),
@@ -209,7 +209,7 @@ describe('a timeline', () => {
     ]);
   });
 
-  test('is long, and keeps its beginning and its end', () => {
+  test('keeps its beginning and its end when it is long', () => {
     const events = Array.from({ length: 500 }, (_, index) => [
       call(`c${index}`, index),
       answer(`c${index}`, index, index % 2 === 0),
@@ -221,7 +221,7 @@ describe('a timeline', () => {
     expect(calls).toEqual({ total: 500, failed: 250, denied: 0 });
   });
 
-  test('has one moment for many retries', () => {
+  test('shows many retries as one moment', () => {
     const retry = (atMs: number): Happening => ({
       kind: 'retry',
       attempt: 1,
@@ -235,7 +235,7 @@ describe('a timeline', () => {
   });
 });
 
-test('the last words are the file that the manifest names, byte for byte', async () => {
+test('returns the final response byte for byte from the file that the manifest names', async () => {
   const folder = await agentFolder(temporaryFolder(), { finalText: 'ä\u0000\n' });
   expect(readAgentFolder(folder).finalText).toBe('ä\u0000\n');
   expect(readFileSync(path.join(folder, 'evidence/steps/agent/final_response.txt'), 'utf8')).toBe('ä\u0000\n');

@@ -18,7 +18,7 @@ import { expectValid, put } from './script-world.ts';
 
 const BECAUSE = { reason: 'interrupted', message: 'It was interrupted.', detail: 'Killed.' };
 
-/** Lines of Claude: a model, a denied call, a message, and half a line. */
+/** Claude's output: a model, a denied call, a message, and half a line. */
 const STREAM = [
   { type: 'system', subtype: 'init', session_id: 'the-session', model: 'claude-opus-5-5', tools: [] },
   { type: 'assistant', message: { content: [{ type: 'tool_use', id: 'a', name: 'WebFetch', input: {} }] } },
@@ -28,7 +28,7 @@ const STREAM = [
 ].map(line => (typeof line === 'string' ? line : JSON.stringify(line)));
 const NATIVE = `${STREAM.join('\n')}\n{"type":"assist`;
 
-/** The folder of a run, and as much of its journal as was written. */
+/** A run folder with the first lines of its journal. */
 function torn(whole: number, told: Told = {}, files: Readonly<Record<string, string>> = {}) {
   const { run, files: written } = agentRun({ events: EVENTS.slice(0, 5), finalText: 'Done.', ...told });
   const { plan, judgement, completedAtMs } = run;
@@ -94,8 +94,8 @@ function kept(changes: Partial<Changes> = {}, facts: Partial<KeptTree> = {}): Re
   return { [PARTS.workspace]: JSON.stringify(tree), [PARTS.diff]: DIFF };
 }
 
-describe('an agent that was interrupted', () => {
-  test('before it started did nothing, and nothing is unknown', async () => {
+describe('an interrupted agent run', () => {
+  test('that had not started did nothing, and nothing is unknown', async () => {
     const left = torn(1, { diff: null, events: [] });
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -106,7 +106,7 @@ describe('an agent that was interrupted', () => {
     });
   });
 
-  test('keeps what the door counted and refused, and a refusal that reached out stays a violation', async () => {
+  test('keeps what the model proxy counted and refused, and a refused request stays a violation', async () => {
     const counted = {
       requests: 2,
       input_tokens: 200,
@@ -130,7 +130,7 @@ describe('an agent that was interrupted', () => {
     });
   });
 
-  test('is counted by its stream and its door, and what was not seen is unknown', async () => {
+  test('is counted from its stream and its model proxy, and the rest is unknown', async () => {
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED });
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -154,7 +154,7 @@ describe('an agent that was interrupted', () => {
     expect(endedAt(left.folder)).toBe(new Date(left.run.plan.startedAtMs + 500).toISOString());
   });
 
-  test('and whose requests were not counted says that they are unknown', async () => {
+  test('without counted requests says that they are unknown', async () => {
     const { recovered: note } = await recovered(torn(2, { diff: null }, SAID));
     expect(note?.unknown).toEqual(['ending', 'usage', 'streams', 'requests', 'workspace']);
   });
@@ -166,7 +166,7 @@ describe('an agent that was interrupted', () => {
     expect(json(left.folder, 'evidence/steps/agent/workspace_status.json')).toMatchObject({ changed: { total: 1 } });
   });
 
-  test('is killed_policy where what was saved breaks the policy', async () => {
+  test('is killed_policy if the saved diff violates the policy', async () => {
     const message = 'The agent changed src/generated/a.ts, which is forbidden.';
     const breach = { class: 'forbidden_path', message, path: 'src/generated/a.ts', hard: true } as const;
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED, ...kept({}, { breaches: [breach] }) });
@@ -178,14 +178,14 @@ describe('an agent that was interrupted', () => {
     ['no JSON', { [PARTS.workspace]: '{"changes":' }],
     ['no changes', { [PARTS.workspace]: '{"changes":{},"breaches":[],"notes":[],"holdsSecret":false}' }],
     ['another diff', { [PARTS.diff]: 'diff --git a/x b/x\n' }],
-    ['a status that breaks its contract', kept({ gitFolder: 'eaten' as never })],
-  ])('does not believe what was saved where it is %s', async (_, odd) => {
+    ['a status that violates its contract', kept({ gitFolder: 'eaten' as never })],
+  ])('ignores saved files that are %s', async (_, odd) => {
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED, ...kept(), ...odd });
     expect((await recovered(left)).recovered?.unknown).toContain('workspace');
     expect(existsSync(path.join(left.folder, AGENT_FILES.diff))).toBe(false);
   });
 
-  test('after it had ended keeps its ending and is not completed', async () => {
+  test('that had ended keeps its ending and is not completed', async () => {
     const left = torn(3, {}, { ...SAID, ...COUNTED });
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -194,12 +194,12 @@ describe('an agent that was interrupted', () => {
       usage: { cpu_ms: 5_120 },
       recovered: { unknown: ['workspace'] },
     });
-    // A diff that was being written is not a diff.
+    // A partly written diff is not a diff.
     expect(existsSync(path.join(left.folder, AGENT_FILES.diff))).toBe(false);
     expect(json(left.folder, 'evidence/runner.json')).toMatchObject({ exit: { code: 0 } });
   });
 
-  test('after it was judged keeps everything, and is not completed: a journal is no seal', async () => {
+  test('that was judged keeps everything and is not completed, because a journal is not a seal', async () => {
     const left = torn(4);
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -213,19 +213,19 @@ describe('an agent that was interrupted', () => {
     expect(endedAt(left.folder)).toBe(new Date(left.run.completedAtMs).toISOString());
   });
 
-  test('and was judged as failed keeps its reason', async () => {
+  test('that was judged as failed keeps its reason', async () => {
     const judgement = { termination: 'error', reason: 'exit_nonzero', detail: 'It ended with exit code 1.' } as const;
     const left = torn(4, { judgement, ending: { how: 'exited', code: 1 } });
     expect(await recovered(left)).toMatchObject({ ...judgement, recovered: { unknown: [] } });
   });
 
-  test('and whose diff is gone says that its changes are unknown', async () => {
+  test('without its diff says that its changes are unknown', async () => {
     const left = torn(4, {}, { ...SAID, ...COUNTED });
     rmSync(path.join(left.folder, AGENT_FILES.diff));
     expect((await recovered(left)).recovered?.unknown).toEqual(['workspace']);
   });
 
-  test.each([2, 4])('and whose recovery was interrupted, too, is recovered, after %d lines', async whole => {
+  test.each([2, 4])('is recovered even if its recovery was interrupted, after %d lines', async whole => {
     const left = torn(whole, whole === 2 ? { diff: null } : {}, {
       ...(whole === 2 && { ...SAID, ...kept() }),
       ...COUNTED,

@@ -23,14 +23,14 @@ import { storedFiles } from '../../src/evidence/sealed-files.ts';
 export const AGENT_RUN = 'agent_20260403_101500_4f1c9a7be210';
 const STARTED_AT = Date.UTC(2026, 3, 3, 10, 15);
 
-/** What happened, and when; each from a native line of its own. */
+/** What happened, and when. Each event comes from a separate native line. */
 export type Happening = AgentEvent & { readonly atMs?: number };
 
-/** What is told of a run in a test; everything else is that of a run that went well. */
+/** What differs from a successful run. */
 export interface Told {
   readonly task?: string;
   readonly events?: readonly Happening[];
-  /** The last words, if there were any. */
+  /** The final response, if there is one. */
   readonly finalText?: string | null;
   readonly diff?: string | null;
   readonly ending?: Ending;
@@ -63,7 +63,7 @@ export const DIFF = [
 
 export const text = (said: string): { readonly text: string } => ({ text: said });
 
-/** Reads a file, writes another, runs the tests, and says so. */
+/** Reads a file, writes another, runs the tests, and reports it. */
 export const EVENTS: readonly Happening[] = [
   { kind: 'note', level: 'info', text: 'model claude-sonnet-4-5, mode dontAsk, 6 tools', atMs: 640 },
   { kind: 'message', role: 'assistant', body: text('I will look at the parser first.'), atMs: 2_100 },
@@ -131,7 +131,6 @@ export function policyOf(changes: Partial<PolicySummary> = {}): PolicySummary {
   };
 }
 
-/** The lines of a transcript. */
 export function transcriptOf(events: readonly Happening[]): string {
   return events
     .map(({ atMs = 0, ...event }, index) => ({
@@ -145,7 +144,7 @@ export function transcriptOf(events: readonly Happening[]): string {
     .join('');
 }
 
-/** What a diff of ours says was changed. */
+/** The changes that the diff of this run contains. */
 function statusOf(run_id: string, diff: string, { sha256, bytes }: Stored, changes?: Partial<WorkspaceStatus>): object {
   const listed = [...diff.matchAll(/^diff --git a\/(\S+) b\/.*\n(new file)?/gm)].map(([, file, isNew]) => ({
     path: file as string,
@@ -164,11 +163,11 @@ function statusOf(run_id: string, diff: string, { sha256, bytes }: Stored, chang
     refs: none,
     ...changes,
   };
-  // What is said to be undefined is not there.
+  // Removes undefined values.
   return JSON.parse(JSON.stringify(status)) as object;
 }
 
-/** What such a run leaves, before it is written. */
+/** Everything such a run produces, before it is written. */
 export function agentRun(told: Told): { readonly run: AgentRun; readonly files: Record<string, string> } {
   const { events = EVENTS, diff = DIFF, ending = { how: 'exited', code: 0 }, stderr = '' } = told;
   const plan = planOf(told);
@@ -231,14 +230,14 @@ export function agentRun(told: Told): { readonly run: AgentRun; readonly files: 
   return { run, files };
 }
 
-/** Every file of such a run but its seal. */
+/** Every file of such a run except the seal. */
 export function agentFiles(told: Told = {}): Record<string, string> {
   const { run, files } = agentRun(told);
   const documents = agentDocuments(run).map(([file, bytes]) => [file, String(bytes)] as const);
   return { ...files, ...Object.fromEntries(documents) };
 }
 
-/** The sealed folder of an agent's run, below `root` where runs lie. */
+/** A sealed agent run folder, below `root/runs` if `root` is given. */
 export async function agentFolder(root: string, told: Told = {}, ledger?: Ledger): Promise<string> {
   const { run, files } = agentRun(told);
   const { run_id: runId } = run.plan.request;

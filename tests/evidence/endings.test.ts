@@ -15,7 +15,7 @@ const exit = (code: number, signal?: string, flags: Partial<Exit> = {}): Exit =>
 });
 const late = { timeout_killed: true };
 
-/** Every ending, with its exit record, how a step that did not succeed terminates, and its words. */
+/** Every ending, with its exit record, the termination of an unsuccessful step, and its text. */
 const TABLE: [Ending, Exit, string, string][] = [
   [{ how: 'exited', code: 0 }, exit(0), 'error', 'exit code 0'],
   [{ how: 'exited', code: 1 }, exit(1), 'error', 'exit code 1'],
@@ -28,37 +28,37 @@ const TABLE: [Ending, Exit, string, string][] = [
     { how: 'killed', by: 'timeout', signal: 'SIGTERM' },
     exit(143, 'SIGTERM', late),
     'killed_timeout',
-    'stopped by Proctor with SIGTERM: its time was over',
+    'stopped by Proctor with SIGTERM: the time limit was reached',
   ],
   [
     { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
     exit(137, 'SIGKILL', late),
     'killed_timeout',
-    'stopped by Proctor with SIGKILL: its time was over',
+    'stopped by Proctor with SIGKILL: the time limit was reached',
   ],
   [
     { how: 'killed', by: 'cpu', signal: 'SIGKILL' },
     exit(137, 'SIGKILL', late),
     'killed_timeout',
-    'stopped by Proctor with SIGKILL: it used more processor time than allowed',
+    'stopped by Proctor with SIGKILL: the CPU time limit was reached',
   ],
   [
     { how: 'killed', by: 'idle', signal: 'SIGTERM' },
     exit(143, 'SIGTERM', late),
     'killed_idle',
-    'stopped by Proctor with SIGTERM: it said nothing for too long',
+    'stopped by Proctor with SIGTERM: the idle limit was reached',
   ],
   [
     { how: 'killed', by: 'policy', signal: 'SIGKILL' },
     exit(137, 'SIGKILL'),
     'killed_policy',
-    'stopped by Proctor with SIGKILL: it broke its policy',
+    'stopped by Proctor with SIGKILL: the policy was violated',
   ],
   [
     { how: 'killed', by: 'cancel', signal: 'SIGTERM' },
     exit(143, 'SIGTERM'),
     'error',
-    'stopped by Proctor with SIGTERM: it was cancelled',
+    'stopped by Proctor with SIGTERM: the run was cancelled',
   ],
   [
     { how: 'out_of_memory', code: 137 },
@@ -75,32 +75,32 @@ const TABLE: [Ending, Exit, string, string][] = [
   ],
   [{ how: 'not_started', code: 126 }, exit(126), 'error', 'could not start, exit code 126'],
   [{ how: 'not_started', code: 127 }, exit(127), 'error', 'could not start, exit code 127'],
-  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'not known: Proctor was interrupted'],
+  [{ how: 'lost' }, exit(137, 'SIGKILL'), 'error', 'unknown: Proctor was interrupted'],
 ];
 
-describe('a program with the ending', () => {
-  test.each(TABLE)('%j has an exit record that keeps its rule', async (ending, record) => {
+describe('an ending', () => {
+  test.each(TABLE)('%j gives a valid exit record', async (ending, record) => {
     expect(exitOf(ending)).toEqual(record);
     const verdict = await judged(runner, exampleWith(runner, { exit: exitOf(ending) }));
     expect(rulesOf(verdict)).toEqual([]);
     expect(adviceOf(verdict).filter(id => id === 'RN10')).toEqual([]);
   });
 
-  test.each(TABLE)('%j has its words', (ending, _, termination, words) => {
+  test.each(TABLE)('%j has a text', (ending, _, termination, words) => {
     expect(endingText(ending)).toBe(words);
     expect(terminationOf(ending, false)).toBe(termination);
   });
 
-  test.each(TABLE)('%j completes a step only where nobody stopped it', (ending, _, termination) => {
+  test.each(TABLE)('%j completes a step only if nothing stopped the program', (ending, _, termination) => {
     expect(terminationOf(ending, true)).toBe(termination === 'error' ? 'completed' : termination);
   });
 
-  test.each(TABLE)('%j was ended by a clock of ours only if it says so', (ending, record) => {
+  test.each(TABLE)('%j counts as a timeout only if a time limit ended it', (ending, record) => {
     expect(isTime(ending)).toBe(record.timeout_killed);
   });
 });
 
-test('a record from before tells of a child that ran out of memory by code 0, and still counts', () => {
+test('accepts an older record that states code 0 for a child that ran out of memory', () => {
   const ending: Ending = { how: 'out_of_memory', code: 0 };
   expect(isExitOf(ending, exitOf(ending))).toBe(true);
   expect(isExitOf(ending, exit(0, undefined, { oom_killed: true }))).toBe(true);
@@ -108,7 +108,7 @@ test('a record from before tells of a child that ran out of memory by code 0, an
   expect(isExitOf({ how: 'exited', code: 0 }, exit(0, undefined, { oom_killed: true }))).toBe(false);
 });
 
-test('every signal that the kernel knows gives a code that a record may hold', async () => {
+test('every signal of the kernel gives a valid exit code', async () => {
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGABRT', 'SIGBUS', 'SIGPIPE', 'SIGXCPU', 'SIGXFSZ', 'SIGNOSUCH']) {
     const record = exitOf({ how: 'signalled', signal });
     expect(record.code).toBeGreaterThanOrEqual(128);

@@ -31,7 +31,7 @@ const OUTPUT = {
   'output/evidence/seal.json': '{}',
 };
 
-/** A run that is finished, with an internal log. */
+/** A finished run with an internal log. */
 async function finished(folder: string): Promise<void> {
   for (const [file, content] of Object.entries(OUTPUT)) put(folder, file, content);
   put(folder, 'evidence/internal/result.raw', '{"contract_version":1}');
@@ -49,8 +49,8 @@ const filesIn = (folder: string): string[] =>
     .map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)))
     .sort();
 
-describe('a run that is finished', () => {
-  test('is valid, and its seal names every file but itself, with size and digest', async () => {
+describe('a finished run', () => {
+  test('is valid, and its seal lists every file except itself with size and digest', async () => {
     const folder = temporaryFolder();
     await finished(folder);
     await expectValid(folder);
@@ -68,13 +68,13 @@ describe('a run that is finished', () => {
     }
   });
 
-  test('has nothing left of what was there only while it lived', async () => {
+  test('contains no file that only the live run needs', async () => {
     const folder = temporaryFolder();
     await finished(folder);
     expect(filesIn(folder).filter(file => /\.(?:part|tmp)$|journal/.test(file))).toEqual([]);
   });
 
-  test('is the same whoever writes it, byte for byte', async () => {
+  test('has the same bytes whoever writes it', async () => {
     const [one, two] = [temporaryFolder(), temporaryFolder()];
     await Promise.all([finished(one), finished(two)]);
     expect(filesIn(one)).toEqual(filesIn(two));
@@ -83,7 +83,7 @@ describe('a run that is finished', () => {
     }
   });
 
-  test('is not sealed without the journal that is still open being left out', async () => {
+  test('does not list an open journal in its seal', async () => {
     const folder = temporaryFolder();
     put(folder, 'journal.ndjson', '{}\n');
     await finished(folder);
@@ -92,8 +92,8 @@ describe('a run that is finished', () => {
   });
 });
 
-describe('a folder that cannot be written to', () => {
-  test('is a fault without a path, and leaves no seal', async () => {
+describe('a folder that is not writable', () => {
+  test('causes a fault without a path, and leaves no seal', async () => {
     const folder = temporaryFolder();
     put(folder, 'evidence/final-state.txt/in-the-way', '');
     const writing = finished(folder);
@@ -104,7 +104,7 @@ describe('a folder that cannot be written to', () => {
     expect(existsSync(path.join(folder, SEAL))).toBe(false);
   });
 
-  test('because it is gone is a fault, too', async () => {
+  test('causes a fault if it no longer exists', async () => {
     const folder = path.join(temporaryFolder(), 'file');
     writeFileSync(folder, '');
     const nothing = {
@@ -120,40 +120,40 @@ describe('a folder that cannot be written to', () => {
   });
 });
 
-/** Every change that somebody could make to a file. */
+/** Every way to change a file. */
 const CHANGES: Record<string, (file: string, at: number, byte: number) => void> = {
-  'one byte was changed': (file, at, byte) => {
+  'has one changed byte': (file, at, byte) => {
     const bytes = readFileSync(file);
     const index = at % Math.max(1, bytes.length);
     const old = bytes[index] ?? 0;
     bytes[index] = old === byte ? old ^ 1 : byte;
     writeFileSync(file, bytes);
   },
-  'a byte was added at its end': (file, _, byte) => appendFileSync(file, Buffer.from([byte])),
-  'a byte was added in its middle': (file, at, byte) => {
+  'has an extra byte at its end': (file, _, byte) => appendFileSync(file, Buffer.from([byte])),
+  'has an extra byte in its middle': (file, at, byte) => {
     const bytes = readFileSync(file);
     const index = at % (bytes.length + 1);
     writeFileSync(file, Buffer.concat([bytes.subarray(0, index), Buffer.from([byte]), bytes.subarray(index)]));
   },
-  'a byte was taken away': (file, at) => {
+  'lacks a byte': (file, at) => {
     const bytes = readFileSync(file);
     const index = at % Math.max(1, bytes.length);
     writeFileSync(file, Buffer.concat([bytes.subarray(0, index), bytes.subarray(index + 1)]));
   },
-  'it is gone': file => rmSync(file),
-  'it is empty': file => writeFileSync(file, ''),
-  'it has another name': file => renameSync(file, `${file}2`),
-  'it is a link': file => {
+  'is missing': file => rmSync(file),
+  'is empty': file => writeFileSync(file, ''),
+  'has another name': file => renameSync(file, `${file}2`),
+  'is a link': file => {
     renameSync(file, `${file}2`);
     symlinkSync(`${path.basename(file)}2`, file);
   },
-  'it is a folder': file => {
+  'is a folder': file => {
     rmSync(file);
     mkdirSync(file);
   },
 };
 
-describe('in a run that is finished', () => {
+describe('the verifier', () => {
   let folder = '';
   let files: string[] = [];
   beforeAll(async () => {
@@ -163,7 +163,7 @@ describe('in a run that is finished', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Changes a file, asks, and puts it back. */
+  /** Changes a file, verifies, and restores it. */
   async function isFound(file: string, change: (full: string) => void): Promise<boolean> {
     const full = path.join(folder, file);
     const before = readFileSync(full);
@@ -176,8 +176,8 @@ describe('in a run that is finished', () => {
     return isSame || troubles.length > 0;
   }
 
-  test.each(Object.entries(CHANGES))('it is found of any file that %s', async (_, change) => {
-    // Of the seal itself only a signature could tell.
+  test.each(Object.entries(CHANGES))('detects any file that %s', async (_, change) => {
+    // Changes to the seal itself show only in a signature.
     const sealed = files.filter(file => file !== SEAL);
     expect(sealed.length).toBeGreaterThan(15);
     await fc.assert(
@@ -202,7 +202,7 @@ describe('in a run that is finished', () => {
     'journal.ndjson',
     'evidence/seal.json.tmp',
     'evidence/runner2.json',
-  ])('it is found that %s was added', async file => {
+  ])('detects that %s was added', async file => {
     put(folder, file, '');
     expect(await troublesIn(folder)).not.toEqual([]);
     const [top = ''] = file.split('/');
@@ -211,21 +211,21 @@ describe('in a run that is finished', () => {
     expect(await troublesIn(folder)).toEqual([]);
   });
 
-  test('it does not matter who may read a file', async () => {
+  test('ignores file permissions', async () => {
     chmodSync(path.join(folder, 'result.json'), 0o600);
     expect(await troublesIn(folder)).toEqual([]);
   });
 
-  test('a seal that is gone is told of, because then nothing tells whether it is whole', async () => {
+  test('reports a missing seal, because then nothing proves that the folder is complete', async () => {
     const seal = readFileSync(path.join(folder, SEAL));
     rmSync(path.join(folder, SEAL));
     const notChecked: string[] = [];
     for await (const { not_checked } of verify([folder])) notChecked.push(...not_checked);
     writeFileSync(path.join(folder, SEAL), seal);
-    expect(notChecked).toContain('whether a file was exchanged, added or lost: there is no seal');
+    expect(notChecked).toContain('whether files were changed, added or removed: there is no seal');
   });
 
-  test('a seal that was cut anywhere is found', async () => {
+  test('detects a seal that is cut at any byte', async () => {
     const { length } = readFileSync(path.join(folder, SEAL));
     for (let at = 0; at < length; at += Math.ceil(length / 40)) {
       expect(await isFound(SEAL, full => truncateSync(full, at))).toBe(true);

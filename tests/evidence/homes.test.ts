@@ -1,4 +1,4 @@
-/** Which folder is believed to be the home of runs: what it says decides what is removed and what counts as tried. */
+/** Which folder Proctor trusts as its home. Its content decides what is removed and which sandboxes count as tested. */
 import {
   chmodSync,
   chownSync,
@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support.ts';
 const ID = 'script_20260101_090000_aaaaaaaaaaaa';
 const OTHER_USER = 65_533;
 
-/** A folder with a home in it, and one below that has none. */
+/** A folder with a home, and a folder below it without one. */
 function above(): { readonly home: string; readonly below: string } {
   const top = temporaryFolder();
   const below = path.join(top, 'a', 'b');
@@ -27,22 +27,22 @@ function above(): { readonly home: string; readonly below: string } {
   return { home, below };
 }
 
-describe('a home further up', () => {
+describe('a home in a parent folder', () => {
   const spoilt: [string, (home: string) => void][] = [
-    ['that is another user’s', home => chownSync(home, OTHER_USER, OTHER_USER)],
-    ['whose runs are another user’s', home => chownSync(path.join(home, 'runs'), OTHER_USER, OTHER_USER)],
-    ['that everybody can write to', home => chmodSync(home, 0o777)],
-    ['whose runs everybody can write to', home => chmodSync(path.join(home, 'runs'), 0o777)],
+    ['that another user owns', home => chownSync(home, OTHER_USER, OTHER_USER)],
+    ['whose runs another user owns', home => chownSync(path.join(home, 'runs'), OTHER_USER, OTHER_USER)],
+    ['that everyone can write to', home => chmodSync(home, 0o777)],
+    ['whose runs everyone can write to', home => chmodSync(path.join(home, 'runs'), 0o777)],
   ];
 
-  test.each(spoilt)('%s is passed over', (_, spoil) => {
+  test.each(spoilt)('%s is skipped', (_, spoil) => {
     const { home, below } = above();
     expect(homeFrom(below)).toBe(home);
     spoil(home);
     expect(homeFrom(below)).toBe(path.join(below, '.proctor'));
   });
 
-  test('that is a link of another user’s is passed over, and one of ours is not', () => {
+  test('is skipped if it is a link of another user, but not if the link is ours', () => {
     const { home } = above();
     const top = temporaryFolder();
     mkdirSync(path.join(top, 'a'));
@@ -52,7 +52,7 @@ describe('a home further up', () => {
     expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, 'a', '.proctor'));
   });
 
-  test('is found behind one that is passed over', () => {
+  test('is found above one that is skipped', () => {
     const { home, below } = above();
     const nearer = path.join(path.dirname(below), '.proctor');
     mkdirSync(path.join(nearer, 'runs'), { recursive: true });
@@ -62,8 +62,8 @@ describe('a home further up', () => {
   });
 });
 
-describe('a home here', () => {
-  test('that is not ours alone is refused, since there is no other place for one', () => {
+describe('a home in the current folder', () => {
+  test('is refused if other users own it or can write to it', () => {
     const here = temporaryFolder();
     mkdirSync(path.join(here, '.proctor'));
     expect(homeFrom(here)).toBe(path.join(here, '.proctor'));
@@ -73,12 +73,12 @@ describe('a home here', () => {
     ]) {
       spoil();
       expect(() => homeFrom(here)).toThrow(
-        expect.objectContaining({ code: 'foreign_home', message: expect.stringContaining('a folder of your own') }),
+        expect.objectContaining({ code: 'foreign_home', message: expect.stringContaining('a folder that you own') }),
       );
     }
   });
 
-  test('is made so that it is believed the next time, however careless the user is', () => {
+  test('is created with safe permissions, whatever the umask is', () => {
     const before = process.umask(0);
     onTestFinished(() => void process.umask(before));
     const here = temporaryFolder();
@@ -89,8 +89,8 @@ describe('a home here', () => {
   });
 });
 
-describe('the folder of a run', () => {
-  test('is not made through a link, behind which no list would find it', () => {
+describe('a run folder', () => {
+  test('is not created through a link, because no list would find it', () => {
     const home = path.join(temporaryFolder(), '.proctor');
     const elsewhere = temporaryFolder();
     mkdirSync(path.join(home, 'runs'), { recursive: true });
@@ -102,7 +102,7 @@ describe('the folder of a run', () => {
     expect(listRuns(home)).toEqual([]);
   });
 
-  test('that cannot be made says what to do', () => {
+  test('that cannot be created causes a fault that says what to do', () => {
     const here = temporaryFolder();
     mkdirSync(path.join(here, '.proctor'));
     writeFileSync(path.join(here, '.proctor', 'runs'), '');
@@ -110,7 +110,7 @@ describe('the folder of a run', () => {
       expect.objectContaining({
         code: 'folder_failed',
         message: expect.stringMatching(
-          /could not be made here\. Change to a folder of your own, which you can write to\.$/,
+          /could not be created here\. Change to a folder that you own and can write to\.$/,
         ),
       }),
     );

@@ -38,11 +38,12 @@ import {
   write,
 } from './ingest-world.ts';
 
-// The rows of the catalogue that have a meaning for a folder. Only an archive can hold what E10 (members twice), E11
-// (long-name records), E12 (compression) and E13 (cut archives) are about, and P7 and P8: every entry of a folder is below
-// it. E17 (children that live on) is for whoever ends the process, E20 (two workers) for whoever holds the lease, and E25
-// (the engine fails) is here the work folder that is gone. P1 to P3 cannot be names, since a name holds no slash, and P20
-// is about JSON.
+// The rows of the catalogue that apply to folders. E10 (duplicate members), E11 (long-name records), E12
+// (compression),
+// E13 (truncated archives), P7 and P8 apply only to archives: every entry of a folder is below it. E17 (surviving
+// children) concerns the code that ends the process, and E20 (two workers) the lock. E25 (the engine fails) appears
+// here as a missing work folder. P1 to P3 cannot be file names, because a name contains no slash. P20 concerns
+// JSON.
 
 const LIMITS: OutputLimits = { filesMax: 10, bytesMax: 10_000, fileBytesMax: 5_000, entriesMax: 20 };
 
@@ -51,7 +52,7 @@ const pathsOf = (reading: OutputReading): string[] => {
   return reading.files.map(file => file.path);
 };
 
-/** Ingests, and expects nothing to be left where the output would have been. */
+/** Ingests, and expects that a breach leaves nothing at the target. */
 async function refused(world: World, limits = LIMITS): Promise<string> {
   const before = descriptors();
   const reading = await ingestOutput(world.work, world.target, limits);
@@ -63,7 +64,7 @@ async function refused(world: World, limits = LIMITS): Promise<string> {
 }
 
 describe('a clean output', () => {
-  test('is stored as it is, with a hash of each file, sorted', async () => {
+  test('is stored unchanged, sorted, with a hash of each file', async () => {
     const { work, output, target } = newWorld();
     const large = Buffer.alloc(3_000_001, 'proctor');
     const contents: Record<string, string | Buffer> = { 'b/x.txt': 'x', 'a.txt': 'a', 'b-c': '', 'b/large.bin': large };
@@ -80,7 +81,7 @@ describe('a clean output', () => {
   });
 
   test.each([256 * 1024, 256 * 1024 + 1, 1024 * 1024, 2 * 1024 * 1024 + 1])(
-    'may hold a file of %i bytes',
+    'may contain a file of %i bytes',
     async bytes => {
       const { work, output, target } = newWorld();
       const content = Buffer.alloc(bytes, 'abcdefg');
@@ -91,7 +92,7 @@ describe('a clean output', () => {
     },
   );
 
-  test('may hold more files than a process may hold open', async () => {
+  test('may contain more files than a process can open', async () => {
     const { work, output, target } = newWorld();
     for (let index = 0; index < 300; index++) write(output, `d${index % 7}/f${index}`);
     const before = descriptors();
@@ -139,7 +140,7 @@ describe('a clean output', () => {
     expect(statSync(target).mode & 0o7022).toBe(0);
   });
 
-  test('E23, E24, E27, P4 and P18 may hold any content and any honest name', async () => {
+  test('E23, E24, E27, P4 and P18 may have any content and any valid name', async () => {
     const { work, output, target } = newWorld();
     const names = [
       'x.zip',
@@ -156,7 +157,7 @@ describe('a clean output', () => {
     expect(pathsOf(await ingestOutput(work, target, LIMITS))).toEqual(names.sort().map(name => `output/${name}`));
   });
 
-  test('P19 says which files are hidden, up to 50 of them', async () => {
+  test('P19 reports up to 50 hidden files', async () => {
     const { work, output, target } = newWorld();
     for (let index = 0; index < 60; index++) write(output, `.git/${index}`);
     write(output, 'seen.txt');
@@ -166,7 +167,7 @@ describe('a clean output', () => {
     expect(reading.notes.hidden[0]).toBe('output/.git/0');
   });
 
-  test('J23 is the truth, whatever the result lists', async () => {
+  test('J23 counts, whatever the result lists', async () => {
     const { work, output, target } = newWorld();
     write(output, 'there.txt');
     const artifacts = [{ path: 'output/not-there.txt', bytes: 9 }];
@@ -177,7 +178,7 @@ describe('a clean output', () => {
   });
 });
 
-describe('an entry that is no plain file', () => {
+describe('rejects an entry that is not a regular file', () => {
   type Row = [about: string, make: (world: World) => void | Promise<void>];
   const link =
     (to: string, name = 'x') =>
@@ -206,13 +207,13 @@ describe('an entry that is no plain file', () => {
     ['E2 output is a file', instead(file => writeFileSync(file, 'x'))],
     ['E2 output is a FIFO', instead(fifo)],
     ['E2 output is a socket', instead(socket)],
-    ['E3 a link to a folder, and a file through it', world => (write(world.base, 'o/x'), link('../../o', 'l')(world))],
+    ['E3 a link to a folder, and a file behind it', world => (write(world.base, 'o/x'), link('../../o', 'l')(world))],
     [
       'E4 two names of one file inside',
       ({ output }) => linkSync(path.join(output, 'good.txt'), path.join(output, 'x')),
     ],
     [
-      'E4 a second name of a file outside',
+      'E4 a hard link to a file outside',
       w => (write(w.base, 's'), linkSync(path.join(w.base, 's'), path.join(w.output, 'x'))),
     ],
     ['E5 a FIFO', ({ output }) => fifo(path.join(output, 'x'))],
@@ -223,7 +224,7 @@ describe('an entry that is no plain file', () => {
     ],
     ...(isRoot
       ? [
-          ['E5 a device that never ends', ({ output }) => device(path.join(output, 'x'), 'c', 1, 5)] satisfies Row,
+          ['E5 an endless device', ({ output }) => device(path.join(output, 'x'), 'c', 1, 5)] satisfies Row,
           ['E5 a block device', ({ output }) => device(path.join(output, 'x'), 'b', 7, 200)] satisfies Row,
           ['E5 a whiteout', ({ output }) => device(path.join(output, 'x'), 'c', 0, 0)] satisfies Row,
           [
@@ -241,7 +242,7 @@ describe('an entry that is no plain file', () => {
     expect(await refused(world)).toBe('artifact_type_forbidden');
   });
 
-  test('E15 a file that we may not read is the doing of the script', async () => {
+  test('E15 blames the script for an unreadable file', async () => {
     const world = newWorld();
     write(world.output, 'x');
     expect(await asNobody(world, () => refused(world))).toBe('ok');
@@ -249,7 +250,7 @@ describe('an entry that is no plain file', () => {
     expect(await asNobody(world, () => refused(world))).toBe('artifact_type_forbidden');
   });
 
-  test.each([0, 0o400])('E15 so is a folder with mode %i', async mode => {
+  test.each([0, 0o400])('E15 blames the script for a folder with mode %i', async mode => {
     const world = newWorld();
     write(world.output, 'd/x');
     chmodSync(path.join(world.output, 'd'), mode);
@@ -258,7 +259,7 @@ describe('an entry that is no plain file', () => {
   });
 });
 
-describe('a name that another system reads differently', () => {
+describe('rejects a name that another system reads differently', () => {
   const deep = (names: number): string => Array.from({ length: names }, () => 'd').join('/');
   const rows: [row: string, expected: string, names: string[]][] = [
     ['P5', 'artifact_name_invalid', ['C:x', 'C:']],
@@ -282,13 +283,13 @@ describe('a name that another system reads differently', () => {
     expect(await refused(world, { ...LIMITS, entriesMax: 100 })).toBe(expected);
   });
 
-  test('P11 is refused as the name of an empty folder too', async () => {
+  test('P11 also as the name of an empty folder', async () => {
     const world = newWorld();
     mkdirSync(path.join(world.output, 'a\nb'));
     expect(await refused(world)).toBe('artifact_name_invalid');
   });
 
-  test('P12 bytes that are no UTF-8', async () => {
+  test('P12 bytes that are not UTF-8', async () => {
     const world = newWorld();
     writeFileSync(Buffer.concat([Buffer.from(`${world.output}/`), Buffer.from([0x61, 0xff])]), 'x');
     expect(await refused(world)).toBe('artifact_name_invalid');
@@ -313,23 +314,23 @@ describe('a name that another system reads differently', () => {
   });
 });
 
-describe('too much', () => {
+describe('an output over its limits', () => {
   const fill = (world: World, files: number, bytes: number): void => {
     for (let index = 0; index < files; index++) write(world.output, `f${index}`, Buffer.alloc(bytes));
   };
   type Row = [about: string, expected: string, make: (world: World) => void, limits?: OutputLimits];
   const rows: Row[] = [
-    ['E6 a terabyte of holes', 'artifact_limit_file', ({ output }) => hollow(output, 'x', 2 ** 40)],
-    ['E6 holes within the cap', 'ok', ({ output }) => hollow(output, 'x', 5_000)],
-    ['E7 a file as large as it may be', 'ok', world => fill(world, 1, 5_000)],
+    ['E6 a sparse file of a terabyte', 'artifact_limit_file', ({ output }) => hollow(output, 'x', 2 ** 40)],
+    ['E6 a sparse file within the limit', 'ok', ({ output }) => hollow(output, 'x', 5_000)],
+    ['E7 a file at the size limit', 'ok', world => fill(world, 1, 5_000)],
     ['E7 one byte larger', 'artifact_limit_file', world => fill(world, 1, 5_001)],
-    ['E7 without a cap of its own', 'artifact_limit_file', w => fill(w, 1, 101), { filesMax: 1, bytesMax: 100 }],
-    ['E8 as much as there may be', 'ok', world => fill(world, 10, 1_000)],
+    ['E7 without a limit per file', 'artifact_limit_file', w => fill(w, 1, 101), { filesMax: 1, bytesMax: 100 }],
+    ['E8 a total at the limit', 'ok', world => fill(world, 10, 1_000)],
     ['E8 a byte more', 'artifact_limit_total', w => (fill(w, 9, 1_000), write(w.output, 'x', Buffer.alloc(1_001)))],
-    ['E9 as many files as there may be', 'ok', world => fill(world, 10, 1)],
+    ['E9 a number of files at the limit', 'ok', world => fill(world, 10, 1)],
     ['E9 one more', 'artifact_limit_count', world => fill(world, 11, 1)],
     [
-      'E9 as many entries as there may be',
+      'E9 a number of entries at the limit',
       'ok',
       world => {
         fill(world, 1, 1);
@@ -343,7 +344,7 @@ describe('too much', () => {
         for (let index = 0; index < 21; index++) mkdirSync(path.join(world.output, `d${index}`));
       },
     ],
-    ['E9 as deep as it may be', 'ok', world => write(world.output, 'a/b/c'), { ...LIMITS, depthMax: 4 }],
+    ['E9 a depth at the limit', 'ok', world => write(world.output, 'a/b/c'), { ...LIMITS, depthMax: 4 }],
     ['E9 one deeper', 'artifact_limit_depth', world => write(world.output, 'a/b/c/d'), { ...LIMITS, depthMax: 4 }],
     [
       'E9 200 levels',
@@ -358,7 +359,7 @@ describe('too much', () => {
     expect(await refused(world, limits)).toBe(expected);
   });
 
-  test('is told with what was seen of it', async () => {
+  test('reports how much was seen', async () => {
     const world = newWorld();
     fill(world, 11, 3);
     const reading = await ingestOutput(world.work, world.target, LIMITS);
@@ -366,25 +367,28 @@ describe('too much', () => {
   });
 });
 
-describe('E16 a file that changes after it was looked at', () => {
+describe('E16 a file that changes after it was checked', () => {
   const changes: [about: string, change: (output: string) => void][] = [
-    ['is swapped for a link', output => (rmSync(`${output}/d/x`), symlinkSync('/etc/passwd', `${output}/d/x`))],
-    ['is swapped for a FIFO', output => (rmSync(`${output}/d/x`), fifo(`${output}/d/x`))],
-    ['is swapped for another', output => (write(output, 'y', 'new'), renameSync(`${output}/y`, `${output}/d/x`))],
+    ['is replaced with a link', output => (rmSync(`${output}/d/x`), symlinkSync('/etc/passwd', `${output}/d/x`))],
+    ['is replaced with a FIFO', output => (rmSync(`${output}/d/x`), fifo(`${output}/d/x`))],
+    [
+      'is replaced with another file',
+      output => (write(output, 'y', 'new'), renameSync(`${output}/y`, `${output}/d/x`)),
+    ],
     ['grows', output => appendFileSync(`${output}/d/x`, 'more')],
     ['shrinks', output => writeFileSync(`${output}/d/x`, '')],
-    ['gets a second name', output => linkSync(`${output}/d/x`, `${output}/../z`)],
+    ['gets a hard link', output => linkSync(`${output}/d/x`, `${output}/../z`)],
     ['vanishes', output => rmSync(`${output}/d/x`)],
     [
-      'lies in a folder that is swapped for a link',
+      'is in a folder that is replaced with a link',
       output => (renameSync(`${output}/d`, `${output}/../d`), symlinkSync('../d', `${output}/d`)),
     ],
     [
-      'lies in a folder that is swapped for another',
+      'is in a folder that is replaced with another folder',
       output => (renameSync(`${output}/d`, `${output}/../d`), write(output, 'd/x')),
     ],
   ];
-  test.each(changes)('is not stored: it %s', async (_, change) => {
+  test.each(changes)('is not stored if it %s', async (_, change) => {
     const { work, output, target } = newWorld();
     write(output, 'd/x', 'old');
     const before = descriptors();
@@ -393,7 +397,7 @@ describe('E16 a file that changes after it was looked at', () => {
     expect(descriptors()).toBe(before);
   });
 
-  test('is not stored: it grows while it is copied', async () => {
+  test('is not stored if it grows while it is copied', async () => {
     const { work, output, target } = newWorld();
     write(output, 'x', Buffer.alloc(5_000_000));
     const stored = await storedAfter(
@@ -405,7 +409,7 @@ describe('E16 a file that changes after it was looked at', () => {
     expect(stored).toMatchObject({ ok: false, code: 'artifact_type_forbidden' });
   });
 
-  /** Does something between the look and the copy, and something while the copy is under way. */
+  /** Runs one action between check and copy, and another during the copy. */
   async function storedAfter(work: string, target: string, between: () => void, during?: () => void) {
     const held = openSync(work, 'r');
     const { signal } = new AbortController();
@@ -423,11 +427,11 @@ describe('E16 a file that changes after it was looked at', () => {
   }
 });
 
-describe('our own trouble', () => {
+describe('a failure of the machine', () => {
   const fault = (code: string): Error =>
     expect.objectContaining({ name: 'Fault', code, message: expect.not.stringContaining('/') }) as Error;
 
-  test('E18 a place that is not there is a fault, not the doing of the script', async () => {
+  test('E18 is a fault if the target folder is missing', async () => {
     const { work, output, base } = newWorld();
     write(output, 'x');
     await expect(ingestOutput(work, path.join(base, 'nowhere', 'output'), LIMITS)).rejects.toThrow(fault('ingest_io'));
@@ -436,7 +440,7 @@ describe('our own trouble', () => {
 
   if (isRoot) {
     test.each([10_000, 2_000_000])(
-      'E18 a full disk is a fault, and nothing is left: files of %i bytes',
+      'E18 is a fault if the disk is full, and leaves nothing: files of %i bytes',
       async bytes => {
         const world = newWorld();
         for (let index = 0; index < 9; index++) write(world.output, `${index}`, Buffer.alloc(bytes, 1));
@@ -451,7 +455,7 @@ describe('our own trouble', () => {
     );
   }
 
-  test('E18 a store that we may not write to is a fault', async () => {
+  test('E18 is a fault if the target is not writable', async () => {
     const world = newWorld();
     write(world.output, 'x');
     chmodSync(path.dirname(world.target), 0o555);
@@ -460,7 +464,7 @@ describe('our own trouble', () => {
     );
   });
 
-  test('E19 what a crash left of an earlier ingestion is gone', async () => {
+  test('E19 leftovers of a crashed ingestion are removed', async () => {
     const { work, output, target } = newWorld();
     write(output, 'new');
     write(`${target}.partial`, 'half');
@@ -470,7 +474,7 @@ describe('our own trouble', () => {
     expect(readdirSync(path.dirname(target))).toEqual(['output']);
   });
 
-  test('E19 a second ingestion does not take the first one for its own', async () => {
+  test('E19 a second ingestion does not reuse the files of the first', async () => {
     const world = newWorld();
     write(world.output, 'x');
     expect(await refused(world)).toBe('ok');
@@ -478,12 +482,12 @@ describe('our own trouble', () => {
     expect(await refused(world)).toBe('artifact_type_forbidden');
   });
 
-  test('E25 a work folder that is gone is a fault, not an empty success', async () => {
+  test('E25 a missing work folder is a fault, not an empty success', async () => {
     const { base, target } = newWorld();
     await expect(ingestOutput(path.join(base, 'gone'), target, LIMITS)).rejects.toThrow(fault('ingest_io'));
   });
 
-  test('E26 what takes too long is given up, and nothing is left', async () => {
+  test('E26 an ingestion that takes too long is cancelled and leaves nothing', async () => {
     const { work, output, target } = newWorld();
     for (let index = 0; index < 1_500; index++) write(output, `f${index}`, 'x');
     const before = descriptors();

@@ -26,7 +26,7 @@ const RESULT = JSON.stringify({
   artifacts: [{ path: 'output/a', bytes: 1 }],
 });
 
-/** A name as a file system takes it: any bytes but a slash and NUL. */
+/** Any name that a file system accepts: all bytes except a slash and NUL. */
 const name = fc
   .oneof(
     fc.constantFrom(
@@ -90,12 +90,12 @@ function make(
     else if (kind === 'hard') linkSync(path.join(output, '..', '..', 'canary'), file);
     else if (/^[a-z]+$/.test(name.toString('latin1')) && folders.length === 0) fifo(file.toString('utf8'));
   } catch (error) {
-    // A name that is taken already makes a smaller tree, which is as good as another.
+    // A duplicate name only makes the tree smaller.
     if (!/EEXIST|File exists|ENOTDIR|EISDIR|EMLINK|ENOENT/.test(String(error))) throw error;
   }
 }
 
-/** Everything below a folder that could have been changed, but for one path. */
+/** Everything below a folder that could have changed, except one path. */
 function picture(folder: string, except: string): string[] {
   const lines: string[] = [];
   for (const child of readdirSync(folder, { encoding: 'buffer' })) {
@@ -112,7 +112,7 @@ function picture(folder: string, except: string): string[] {
   return lines.sort();
 }
 
-test('whatever a script leaves, ingestion ends in one of its forms and touches nothing but its target', async () => {
+test('ingestion of any tree ends in a known form and changes nothing but its target', async () => {
   let accepted = 0;
   let refused = 0;
   await fc.assert(

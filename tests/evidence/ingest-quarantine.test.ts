@@ -13,8 +13,8 @@ interface Index {
 
 const indexOf = (target: string): Index => JSON.parse(readFileSync(path.join(target, 'index.json'), 'utf8')) as Index;
 
-describe('an output that is set aside', () => {
-  test('keeps plain files under numbers and tells of everything else', async () => {
+describe('a quarantined output', () => {
+  test('keeps regular files under numbers and lists all other entries', async () => {
     const { base, work, output, target } = newWorld();
     write(base, 'secret', 'not for us');
     write(output, 'a/CON', 'bad name');
@@ -40,7 +40,7 @@ describe('an output that is set aside', () => {
       },
       'output/link': { kind: 'a link', link_text: '/etc/passwd' },
       'output/pipe': { kind: 'a FIFO' },
-      'output/second-name': { kind: 'a file', bytes: 10, left_out: 'has more than one name' },
+      'output/second-name': { kind: 'a file', bytes: 10, left_out: 'has more than one hard link' },
       'output/empty': { kind: 'a folder', left_out: 'empty' },
       'output/\\u{1b}\ufffd': {
         kind: 'a file',
@@ -57,7 +57,7 @@ describe('an output that is set aside', () => {
     expect(statSync(target).mode & 0o777).toBe(0o700);
   });
 
-  test('holds no declared secret, neither in names nor in links nor in files', async () => {
+  test('contains no declared secret in names, links or files', async () => {
     const { work, output, target } = newWorld();
     const secrets = ['correct-horse', 'over/folders', 'two\nlines'];
     write(output, 'a-correct-horse', 'it is correct-horse, or Y29ycmVjdC1ob3JzZQ==');
@@ -75,34 +75,34 @@ describe('an output that is set aside', () => {
     expect(kept).toMatchObject({ bytes: bytes.length, sha256: bytesHash(bytes) });
   });
 
-  test('is bounded in bytes also where masks are longer than secrets', async () => {
+  test('respects its size limit even if masks are longer than secrets', async () => {
     const { work, output, target } = newWorld();
     write(output, 'a', 'x'.repeat(3 * 1024 * 1024));
     expect(await quarantineOutput(work, target, ['x'])).toEqual({ entries: 1, bytes: 0, complete: true });
     expect(indexOf(target).entries).toMatchObject([{ name: 'output/a', left_out: 'too large' }]);
   });
 
-  test('is bounded in entries', async () => {
+  test('respects its entry limit', async () => {
     const { work, output, target } = newWorld();
     for (let index = 0; index < 1_001; index++) symlinkSync('x', path.join(output, `l${index}`));
     expect(await quarantineOutput(work, target)).toEqual({ entries: 1_000, bytes: 0, complete: false });
     expect(indexOf(target).entries).toHaveLength(1_000);
   });
 
-  test('is bounded in bytes', async () => {
+  test('respects its size limit', async () => {
     const { work, output, target } = newWorld();
     for (const name of ['a', 'b', 'c']) write(output, name, Buffer.alloc(4 * 1024 * 1024));
     expect(await quarantineOutput(work, target)).toEqual({ entries: 3, bytes: 8 * 1024 * 1024, complete: true });
     expect(indexOf(target).entries.filter(entry => entry['left_out'] === 'too large')).toHaveLength(1);
   });
 
-  test('is bounded in depth', async () => {
+  test('respects its depth limit', async () => {
     const { work, output, target } = newWorld();
     mkdirSync(path.join(output, ...Array.from({ length: 100 }, () => 'd')), { recursive: true });
     expect(await quarantineOutput(work, target)).toMatchObject({ entries: 1, complete: false });
   });
 
-  test('may be a link itself, or missing, and so may the work folder', async () => {
+  test('may be a link or missing, and so may the work folder', async () => {
     const { work, output, target } = newWorld();
     rmSync(output, { recursive: true });
     expect(await quarantineOutput(work, target)).toEqual({ entries: 0, bytes: 0, complete: true });
@@ -114,7 +114,7 @@ describe('an output that is set aside', () => {
     expect(await quarantineOutput(work, target)).toMatchObject({ entries: 1, bytes: 0 });
   });
 
-  test('needs a place, and to have none is our fault', async () => {
+  test('causes a fault if its target cannot be created', async () => {
     const { base, work, output } = newWorld();
     write(output, 'x');
     await expect(quarantineOutput(work, path.join(base, 'nowhere', 'q'))).rejects.toMatchObject({ code: 'ingest_io' });

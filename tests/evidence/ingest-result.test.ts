@@ -18,18 +18,18 @@ import {
   write,
 } from './ingest-world.ts';
 
-// The rows of the catalogue of attacks. J27, J28 and J29 compare the result with how the process ended, which is decided
-// where both are known; J23 is about the tree and stands with the output.
+// The rows of the catalogue of attacks. J27, J28 and J29 compare the result with the ending of the process, which is
+// tested where both are known. J23 concerns the tree and is tested with the output.
 
 const GOOD = { contract_version: 1, status: 'succeeded', html_output: '<p>ok</p>', error_summary: null, artifacts: [] };
 const MIB = 1024 * 1024;
 
 const textWith = (changes: Record<string, unknown>): string => JSON.stringify({ ...GOOD, ...changes });
 
-/** "ok", or the reason. */
+/** "ok", or the reason code. */
 const outcomeOf = (reading: ResultReading): string => (reading.ok ? 'ok' : reading.code);
 
-describe('result.json as a thing in a folder', () => {
+describe('result.json as a directory entry', () => {
   type Row = [about: string, expected: string, make: (world: World) => void | Promise<void>];
   const good = (file: string): void => writeFileSync(file, textWith({}));
   const at = ({ work }: World): string => path.join(work, 'result.json');
@@ -58,24 +58,24 @@ describe('result.json as a thing in a folder', () => {
         good(path.join(at(world), 'result.json'));
       },
     ],
-    ['F5 a FIFO that nobody writes to', 'result_not_regular', world => fifo(at(world))],
+    ['F5 a FIFO without a writer', 'result_not_regular', world => fifo(at(world))],
     ['F6 a socket', 'result_not_regular', world => socket(at(world))],
     ...(isRoot
       ? [
-          ['F6 a device that never ends', 'result_not_regular', world => device(at(world), 'c', 1, 5)] satisfies Row,
+          ['F6 an endless device', 'result_not_regular', world => device(at(world), 'c', 1, 5)] satisfies Row,
           ['F6 a block device', 'result_not_regular', world => device(at(world), 'b', 7, 200)] satisfies Row,
         ]
       : []),
     [
-      'F7 a second name of a file outside',
+      'F7 a hard link to a file outside',
       'result_not_regular',
       world => {
         good(path.join(world.base, 'outside.json'));
         linkSync(path.join(world.base, 'outside.json'), at(world));
       },
     ],
-    ['F8 a terabyte of holes', 'result_too_large', world => hollow(world.work, 'result.json', 2 ** 40)],
-    ['F8 as large as it may be', 'ok', world => write(world.work, 'result.json', textWith({}).padEnd(6 * MIB, ' '))],
+    ['F8 a sparse file of a terabyte', 'result_too_large', world => hollow(world.work, 'result.json', 2 ** 40)],
+    ['F8 a file at the size limit', 'ok', world => write(world.work, 'result.json', textWith({}).padEnd(6 * MIB, ' '))],
     [
       'F8 one byte larger',
       'result_too_large',
@@ -84,7 +84,7 @@ describe('result.json as a thing in a folder', () => {
     ['F11 half written', 'result_bad_json', world => write(world.work, 'result.json', textWith({}).slice(0, -9))],
     ['F11 written twice', 'result_bad_json', world => write(world.work, 'result.json', textWith({}).repeat(2))],
     [
-      'F12 only names that are almost right',
+      'F12 only similar names',
       'result_missing',
       world => ['Result.json', 'RESULT.JSON', 'result.json.tmp'].forEach(name => good(path.join(world.work, name))),
     ],
@@ -125,7 +125,7 @@ describe('result.json as a thing in a folder', () => {
     if (!reading.ok) expect(publicSentence(reading.code)).toBe('The run did not produce a valid result.');
   });
 
-  test('F9 one that we may not read is the doing of the script', async () => {
+  test('F9 blames the script for an unreadable file', async () => {
     const world = newWorld();
     good(at(world));
     expect(outcomeOf(await asNobody(world, () => readResult(world.work)))).toBe('ok');
@@ -133,7 +133,7 @@ describe('result.json as a thing in a folder', () => {
     expect(outcomeOf(await asNobody(world, () => readResult(world.work)))).toBe('result_not_regular');
   });
 
-  test('F9 so is a work folder that we may not enter', async () => {
+  test('F9 blames the script for a work folder that cannot be searched', async () => {
     const world = newWorld();
     good(at(world));
     chmodSync(world.work, 0);
@@ -141,7 +141,7 @@ describe('result.json as a thing in a folder', () => {
     chmodSync(world.work, 0o755);
   });
 
-  test('F10 one that is written all the time is read whole or not at all', async () => {
+  test('F10 reads a constantly rewritten file whole or not at all', async () => {
     const world = newWorld();
     const long = textWith({ html_output: 'x'.repeat(100_000) });
     const program = `const fs = require('fs'); const [, a, b] = process.argv;
@@ -167,7 +167,7 @@ describe('result.json as a thing in a folder', () => {
     }
   });
 
-  test('a work folder that is gone is the fault of the machine', () => {
+  test('blames the machine for a missing work folder', () => {
     const { base } = newWorld();
     expect(() => readResult(path.join(base, 'gone'))).toThrow(
       expect.objectContaining({ code: 'ingest_io', message: expect.not.stringContaining('/') }),
@@ -186,9 +186,9 @@ describe('the bytes of result.json', () => {
     textWith({ artifacts: Array.from({ length: count }, (_, index) => ({ path: `output/${index}`, bytes: 0 })) });
 
   const rows: Row[] = [
-    ['J1 a byte that UTF-8 has not', 'result_bad_utf8', latin(html('\xff'))],
-    ['J1 a letter longer than needed', 'result_bad_utf8', latin(html('\xc0\xaf'))],
-    ['J1 half a letter at the end', 'result_bad_utf8', latin(`${textWith({})}\xc3`)],
+    ['J1 a byte that is not UTF-8', 'result_bad_utf8', latin(html('\xff'))],
+    ['J1 an overlong character', 'result_bad_utf8', latin(html('\xc0\xaf'))],
+    ['J1 half a character at the end', 'result_bad_utf8', latin(`${textWith({})}\xc3`)],
     ['J1 surrogates as bytes', 'result_bad_utf8', latin(html('\xed\xa0\x80\xed\xb0\x80'))],
     ['J2 a byte order mark', 'result_bad_json', `\ufeff${textWith({})}`],
     ['J3 UTF-16', 'result_bad_utf8', Buffer.from(`\ufeff${textWith({})}`, 'utf16le')],
@@ -207,7 +207,7 @@ describe('the bytes of result.json', () => {
     ['J7 two statuses', 'result_duplicate_key', textWith({}).replace('{', '{"status":"failed",')],
     ['J8 one of them escaped', 'result_duplicate_key', textWith({}).replace('{', '{"\\u0073tatus":"failed",')],
     ['J9 half a million levels', 'result_too_deep', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
-    ['J9 levels inside a key', 'result_too_deep', textWith({}).replace('[]', '['.repeat(65) + ']'.repeat(65))],
+    ['J9 deep levels inside a key', 'result_too_deep', textWith({}).replace('[]', '['.repeat(65) + ']'.repeat(65))],
     ['J10 a flood of small values', 'result_too_large', textWith({ x: Array.from({ length: 400_000 }, () => 0) })],
     [
       'J10 a flood of keys',
@@ -219,7 +219,7 @@ describe('the bytes of result.json', () => {
     ['J11 1e400', 'result_bad_json', size('1e400')],
     ['J11 the largest size', 'ok', size('9007199254740991')],
     ['J11 -0 is 0', 'ok', size('-0')],
-    ['J11 a number too small to hold is 0', 'ok', size('0.1e-9999')],
+    ['J11 a number that underflows to 0', 'ok', size('0.1e-9999')],
     ['J12 NaN', 'result_bad_json', size('NaN')],
     ['J12 Infinity', 'result_bad_json', size('-Infinity')],
     ['J13 half a surrogate pair', 'result_bad_json', html('\\ud800')],
@@ -243,16 +243,16 @@ describe('the bytes of result.json', () => {
     ...[undefined, null, {}].map(
       (artifacts): Row => [`J21 artifacts ${JSON.stringify(artifacts)}`, 'schema_invalid', textWith({ artifacts })],
     ),
-    ['J21 as many as may be', 'ok', listed(2_000)],
+    ['J21 as many artifacts as allowed', 'ok', listed(2_000)],
     ['J21 one more', 'schema_invalid', listed(2_001)],
     ...['-1', '1.5', '"12"', 'null'].map((token): Row => [`J22 bytes ${token}`, 'schema_invalid', size(token)]),
-    ['J22 bytes that are merely wrong', 'ok', size('123456')],
+    ['J22 wrong sizes', 'ok', size('123456')],
     ['J24 the same artifact twice', 'ok', textWith({ artifacts: [1, 2].map(bytes => ({ path: 'output/x', bytes })) })],
     ['J26 a success with a summary', 'ok', textWith({ error_summary: 'All is well.' })],
-    ['J30 nothing but escapes, which count as what they say', 'ok', html('\\u00e9'.repeat(180_000))],
-    ['J30 a megabyte of text, in six of escapes', 'ok', html('\\u0041'.repeat(1_000_000))],
-    ['J30 text over the cap, in escapes', 'result_too_large', html('\\u00e9'.repeat(525_000))],
-    ['J30 text over the cap', 'result_too_large', html('é'.repeat(525_000))],
+    ['J30 only escapes, measured after decoding', 'ok', html('\\u00e9'.repeat(180_000))],
+    ['J30 a megabyte of text in six megabytes of escapes', 'ok', html('\\u0041'.repeat(1_000_000))],
+    ['J30 text over the limit, in escapes', 'result_too_large', html('\\u00e9'.repeat(525_000))],
+    ['J30 text over the limit', 'result_too_large', html('é'.repeat(525_000))],
   ];
 
   test.each(rows)('%s: %s', (_, expected, bytes) => {
@@ -265,7 +265,7 @@ describe('the bytes of result.json', () => {
     else expect(reading.bytes?.equals(readFileSync(path.join(work, 'result.json')))).toBe(true);
   });
 
-  test('J15 and J25 keys that nobody knows are left out and named, up to 50', () => {
+  test('J15 and J25 drop unknown keys and list up to 50 of them', () => {
     const { work } = newWorld();
     const extra = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`extra${index}`, index]));
     const text = textWith({ ...extra, artifacts: [{ path: 'output/x', bytes: 1, note: 'x' }] });
@@ -283,7 +283,7 @@ describe('the bytes of result.json', () => {
     'Traceback (most recent call last):',
     'No such file: /home/alice/data.csv',
     `The key sk-${'a1b2'.repeat(8)} was refused.`,
-  ])('a summary that may not be shown is no reason to refuse the rest: %s', error_summary => {
+  ])('accepts a result whose summary cannot be shown: %s', error_summary => {
     const { work } = newWorld();
     write(work, 'result.json', textWith({ status: 'failed', error_summary }));
     expect(readResult(work)).toMatchObject({ ok: true, value: { status: 'failed', error_summary } });
@@ -292,9 +292,9 @@ describe('the bytes of result.json', () => {
   });
 });
 
-describe('the paths that a result reports', () => {
+describe('artifact paths in a result', () => {
   const deep = (names: number): string => ['output', ...Array.from({ length: names - 1 }, () => 'd')].join('/');
-  // P12 cannot be written in JSON that is UTF-8, see J1. P13, P14 and P17 are about files: two hints may be alike.
+  // P12 cannot be written as UTF-8 JSON, see J1. P13, P14 and P17 concern files: two artifact hints may be equal.
   const rows: [row: string, expected: string, paths: unknown[]][] = [
     ['P1', 'artifact_path_invalid', ['/etc/passwd', '//x', '/output/x']],
     ['P2', 'artifact_path_invalid', ['../x', 'output/../x', 'output/../../x']],

@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { publicSentence, type ReasonCode } from '../../src/evidence/ingest/reason.ts';
 import { safeHtml, safeSummary } from '../../src/evidence/ingest/texts.ts';
 
-// The rows of the catalogue that are about a text itself; H1 to H3, H5 and H14 are for whoever renders it, H15 and H16 for
-// whoever reads the streams.
+// The rows of the catalogue that concern a text itself. H1 to H3, H5 and H14 concern rendering; H15 and H16 concern
+// the streams.
 
-const UNSHOWABLE = 'The script gave a message that may not be shown.';
-// Put together here, so that no scanner mistakes this file for a leak.
+const UNSHOWABLE = "The script's message cannot be shown.";
+// Assembled here so that secret scanners do not report this file.
 const SECRET = `Tr0ub4dor&${'3-battery'}`;
 const TOKEN = `gh${'p'}_${'a1B2'.repeat(9)}`;
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-describe('a summary that may not be shown is replaced as a whole', () => {
+describe('replaces an unsafe summary completely', () => {
   test.each([
     ['H6 a Python trace', 'Traceback (most recent call last):\n  File "x.py", line 1'],
     ['H6 a Node trace', 'TypeError: x\n    at run (file.js:3:1)'],
-    ['H6 a Node trace with old line ends', 'TypeError: x\r    at run (file.js:3:1)\rend'],
+    ['H6 a Node trace with carriage returns', 'TypeError: x\r    at run (file.js:3:1)\rend'],
     ['H6 a Node trace in colour', 'TypeError: x\n\u001b[90m    at run (file.js:3:1)\u001b[39m'],
     ['H6 a Java trace', 'x\n\tat com.foo.Bar.baz(Bar.java)'],
     ['H6 a Go trace', 'panic: x\n\ngoroutine 1 [running]:'],
@@ -25,9 +25,9 @@ describe('a summary that may not be shown is replaced as a whole', () => {
     ['H6 a Node trace in one line', 'TypeError: x at Object.<anonymous> (main.js:3:1) at run (file.js:1:1)'],
     ['H6 a bare Node frame in one line', 'Error: x at async main.mjs:3:1'],
     ['H6 a Ruby trace', "app.rb:3:in `load': no such file (RuntimeError)"],
-    ['H6 a Ruby trace of today', "app.rb:3:in 'Object#load': no such file (RuntimeError)"],
+    ['H6 a trace of a current Ruby', "app.rb:3:in 'Object#load': no such file (RuntimeError)"],
     ['H6 a Perl message', 'Died at load.pl line 12.'],
-    ['H6 a Perl message of a script without an ending', 'Illegal division by zero at report line 7.'],
+    ['H6 a Perl message of a script without an extension', 'Illegal division by zero at report line 7.'],
     ['H6 a Rust panic', "thread 'main' panicked at src/main.rs:2:5: index out of bounds"],
     ['H6 a Go trace in one line', 'panic: x goroutine 1 [running]: main.main() main.go:12 +0x1d'],
     ['H6 a C# trace', 'System.Exception: x at Load.Run(String x) in Load.cs:line 12'],
@@ -53,55 +53,47 @@ describe('a summary that may not be shown is replaced as a whole', () => {
   });
 });
 
-describe('a summary is shown without what is not known to be harmless', () => {
+describe('removes unsafe parts of a summary', () => {
   test.each([
     ['H7 a home folder', 'No such file: /home/alice/data.csv', 'No such file: [removed]'],
-    ['H7 a folder of the system', 'cannot open /var/lib/docker/x', 'cannot open [removed]'],
+    ['H7 a system folder', 'cannot open /var/lib/docker/x', 'cannot open [removed]'],
     ['H7 a Windows path', 'No such file: C:\\Users\\alice\\x', 'No such file: [removed]'],
     ['H7 a Windows path with spaces', 'Cannot open "C:\\Program Files\\x\\y.ini" now', 'Cannot open "[removed]" now'],
     ['H7 a network share', 'Cannot open \\\\server\\share\\x now', 'Cannot open [removed] now'],
     ['H7 a path with invisible letters in it', 'No such file: /ho\u00adme/alice', 'No such file: [removed]'],
-    ['H7 a path of any root', 'Could not read /data/customers/x.csv today', 'Could not read [removed] today'],
-    ['H7 a file of an application', 'Could not read (/app/config.yml) today', 'Could not read ([removed]) today'],
-    ['H7 a path after a sign', 'Could not read path=/srv2/x today', 'Could not read path=[removed] today'],
-    [
-      'H7 a path with spaces in quotation marks',
-      "Could not read '/data/John Smith/x.csv'",
-      "Could not read '[removed]'",
-    ],
-    ['H7 a home by its sign', 'Could not read ~/secrets here', 'Could not read [removed] here'],
-    ['H7 a file address of one slash', 'Could not read file:/home/alice here', 'Could not read [removed] here'],
-    ['H7 a path of a variable', 'Could not read $HOME/.netrc here', 'Could not read [removed] here'],
-    ['H8 a password by its name', 'Login failed: password=hunter2', 'Login failed: password=[removed]'],
-    [
-      'H8 a password in quotation marks',
-      'Login failed, password: "hunter2" is bad',
-      'Login failed, password: "[removed]" is bad',
-    ],
+    ['H7 a path below any root', 'Could not read /data/customers/x.csv today', 'Could not read [removed] today'],
+    ['H7 an application file', 'Could not read (/app/config.yml) today', 'Could not read ([removed]) today'],
+    ['H7 a path after an equals sign', 'Could not read path=/srv2/x today', 'Could not read path=[removed] today'],
+    ['H7 a quoted path with spaces', "Could not read '/data/John Smith/x.csv'", "Could not read '[removed]'"],
+    ['H7 a home folder', 'Could not read ~/secrets here', 'Could not read [removed] here'],
+    ['H7 a file URL with one slash', 'Could not read file:/home/alice here', 'Could not read [removed] here'],
+    ['H7 a path in a variable', 'Could not read $HOME/.netrc here', 'Could not read [removed] here'],
+    ['H8 a password by its key', 'Login failed: password=hunter2', 'Login failed: password=[removed]'],
+    ['H8 a quoted password', 'Login failed, password: "hunter2" is bad', 'Login failed, password: "[removed]" is bad'],
     ['H8 a key by its name', 'Call failed, api_key: abc123', 'Call failed, api_key: [removed]'],
     ['H8 a key in JSON', 'Call failed {"apiKey":"abc123","x":1}', 'Call failed {"apiKey":"[removed]","x":1}'],
-    ['H8 a password that is told', 'The password is hunter2 here', 'The password is [removed] here'],
+    ['H8 a password in a sentence', 'The password is hunter2 here', 'The password is [removed] here'],
     ['H8 a token with a prefix', 'Call failed: DB_TOKEN=abc', 'Call failed: DB_TOKEN=[removed]'],
     ['H8 a long mixture', `Call failed with ${'a1b2'.repeat(8)} today`, 'Call failed with [removed] today'],
     ['H13 a socket of the machine', 'connect ENOENT /var/run/docker.sock', 'connect ENOENT [removed]'],
-    ['H13 an address with a query', 'Call of https://x.example/a?t=1 failed', 'Call of [removed] failed'],
+    ['H13 a URL with a query', 'Call of https://x.example/a?t=1 failed', 'Call of [removed] failed'],
   ])('%s', (_, text, shown) => {
     const safe = safeSummary(text, [SECRET]);
     expect(safe).toEqual({ text: shown, changed: 'redacted', bytesTotal: Buffer.byteLength(text) });
-    // What is shown is safe by the same measure.
+    // The shown text passes the same check.
     expect(safeSummary(shown, [])).toMatchObject({ text: shown, changed: undefined });
   });
 
-  test('and as a whole where little would be left of it', () => {
+  test('replaces a summary completely if little would be left', () => {
     for (const text of ['/data/customers/x.csv', 'Error: ~/a ~/b', '/a/b '.repeat(6)])
       expect(safeSummary(text, []).text, text).toBe(UNSHOWABLE);
   });
 });
 
-describe('a summary that may be shown', () => {
+describe('a safe summary', () => {
   test.each([
-    ['is left as it is', 'The table has no column "amount".', 'The table has no column "amount".', undefined],
-    ['H7 may name a place in the sandbox', 'No file /work/input/a.csv', 'No file /work/input/a.csv', undefined],
+    ['is unchanged', 'The table has no column "amount".', 'The table has no column "amount".', undefined],
+    ['H7 may name a path in the sandbox', 'No file /work/input/a.csv', 'No file /work/input/a.csv', undefined],
     ['H9 loses colours', '\u001b[31mred\u001b[0m text', 'red text', 'cleaned'],
     [
       'H9 loses links and titles',
@@ -109,14 +101,14 @@ describe('a summary that may be shown', () => {
       'here !',
       'cleaned',
     ],
-    ['H9 loses what is left of a sequence', '\u001b\u009b\u0007a\u0008b', 'ab', 'cleaned'],
-    ['H10 loses what reorders', 'a\u202ecod.exe\u2066b', 'acod.exeb', 'cleaned'],
-    ['H10 loses what takes no room', 'a\u200b\u00ad\ufeff\u{e0041}\u3164b', 'ab', 'cleaned'],
+    ['H9 loses incomplete sequences', '\u001b\u009b\u0007a\u0008b', 'ab', 'cleaned'],
+    ['H10 loses characters that reorder text', 'a\u202ecod.exe\u2066b', 'acod.exeb', 'cleaned'],
+    ['H10 loses characters without width', 'a\u200b\u00ad\ufeff\u{e0041}\u3164b', 'ab', 'cleaned'],
     ['H10 becomes one line', ' a\r\n\r\n\tb\u2028c\u00a0 d ', 'a b c d', 'cleaned'],
-    ['H10 may be all newlines', '\n'.repeat(20_000), null, 'cleaned'],
-    ['H11 stays text, for whoever escapes it', '<b>**x**</b> =1+1', '<b>**x**</b> =1+1', undefined],
-    ['H11 cannot begin a line of a log', 'x\r\n{"level":"info"}', 'x {"level":"info"}', 'cleaned'],
-    ['H12 may be named like a sentence', '<img src=x onerror=y>Error', '<img src=x onerror=y>Error', undefined],
+    ['H10 may consist of line feeds', '\n'.repeat(20_000), null, 'cleaned'],
+    ['H11 is not escaped: the renderer does that', '<b>**x**</b> =1+1', '<b>**x**</b> =1+1', undefined],
+    ['H11 cannot start a new log line', 'x\r\n{"level":"info"}', 'x {"level":"info"}', 'cleaned'],
+    ['H12 may look like markup', '<img src=x onerror=y>Error', '<img src=x onerror=y>Error', undefined],
     ['J14 loses NUL', 'a\0b', 'ab', 'cleaned'],
     [
       'may name relative paths',
@@ -124,15 +116,15 @@ describe('a summary that may be shown', () => {
       'No rows in input/a.csv and/or output/b.csv',
       undefined,
     ],
-    ['may name a plain address', 'See https://example.com/help/a.', 'See https://example.com/help/a.', undefined],
+    ['may contain a plain URL', 'See https://example.com/help/a.', 'See https://example.com/help/a.', undefined],
     [
-      'may speak of passwords',
+      'may mention passwords',
       'The password is wrong, the token was refused.',
       'The password is wrong, the token was refused.',
       undefined,
     ],
     [
-      'may name an order',
+      'may contain an order number',
       'Order 3f2a8c11-9d4e-4a67-8f21-0c9d5b7e1a23 failed.',
       'Order 3f2a8c11-9d4e-4a67-8f21-0c9d5b7e1a23 failed.',
       undefined,
@@ -148,17 +140,17 @@ describe('a summary that may be shown', () => {
     expect(safeSummary(text, [SECRET])).toEqual({ text: shown, changed, bytesTotal: Buffer.byteLength(text) });
   });
 
-  test('may be none', () => {
+  test('may be absent', () => {
     expect(safeSummary(null, [SECRET])).toEqual({ text: null, changed: undefined, bytesTotal: 0 });
   });
 
-  test('H17 is cut at a code point, within the cap', () => {
+  test('H17 is cut at a code point within the limit', () => {
     expect(safeSummary('é'.repeat(3), [], 5)).toEqual({ text: 'éé', changed: 'cut', bytesTotal: 6 });
     expect(safeSummary('x'.repeat(2_000), []).changed).toBe(undefined);
     expect(safeSummary('x'.repeat(2_001), [])).toEqual({ text: 'x'.repeat(2_000), changed: 'cut', bytesTotal: 2_001 });
   });
 
-  test('is always one safe line within the cap', () => {
+  test('is always one safe line within the limit', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(30), (text, bytesMax) => {
         const { text: shown } = safeSummary(text, [], bytesMax);
@@ -180,7 +172,7 @@ describe('HTML', () => {
     expect(safeHtml('x'.repeat(500_001), [])).toMatchObject({ truncated: true, bytesTotal: 500_001 });
   });
 
-  test('H8 has its secrets masked and counted, however they are written', () => {
+  test('H8 has its secrets masked and counted in every encoding', () => {
     const html = `<p>${SECRET} ${SECRET.replace('&', '&amp;')} ${base64(SECRET)} ${TOKEN} ok</p>`;
     const { text, masked } = safeHtml(html, [SECRET]);
     expect(text).toMatch(/^<p>\[masked\] \[masked\] \[masked\]\S* \[masked\] ok<\/p>$/);
@@ -191,17 +183,17 @@ describe('HTML', () => {
     expect(safeHtml(`xx${SECRET}`, [SECRET], 6).text).toBe('xx[mas');
   });
 
-  test('J14 shows NUL as what it is: no letter', () => {
+  test('J14 shows NUL as a replacement character', () => {
     expect(safeHtml('a\0b', [])).toEqual({ text: 'a\ufffdb', masked: 0, truncated: false, bytesTotal: 3 });
   });
 
-  test('is otherwise left as it is', () => {
+  test('is otherwise unchanged', () => {
     const html = '<script>alert(1)</script>\u001b\n</iframe>--> /home/alice';
     expect(safeHtml(html, [])).toMatchObject({ text: html, masked: 0, truncated: false });
   });
 });
 
-test('H13 what people are told of a refusal is one of few sentences, which name nothing', () => {
+test('H13 public sentences for a rejection are few and name nothing', () => {
   const codes: Record<ReasonCode, true> = {
     result_missing: true,
     result_not_regular: true,
@@ -228,7 +220,7 @@ test('H13 what people are told of a refusal is one of few sentences, which name 
 
 describe('a text of a hostile script', () => {
   test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
-    'that is a flood of %j costs at most a small multiple of any other text of its length',
+    'that floods %j costs at most a small multiple of any other text of its length',
     beginning => {
       const timeOf = (text: string): number => {
         const before = process.cpuUsage();
@@ -236,16 +228,16 @@ describe('a text of a hostile script', () => {
         return process.cpuUsage(before).user / 1_000;
       };
       const flood = beginning.repeat(500_000 / beginning.length);
-      // Read again from every beginning, it would be hundreds of times as much.
+      // Backtracking from every start would take hundreds of times as long.
       expect(timeOf(flood)).toBeLessThan(20 * (timeOf('All is well. '.repeat(40_000)) + 10));
     },
   );
 
-  test('whose secret is nothing but white space may be shown', () => {
+  test('is shown although its secret is only white space', () => {
     expect(safeSummary('All is well.', ['          ']).text).toBe('All is well.');
   });
 
-  test('is not shown with a secret that was read without its last line feed', () => {
+  test('is not shown with a secret that lost its final line feed', () => {
     expect(safeSummary('The key hunter2 was refused.', ['hunter2\n']).text).toBe(UNSHOWABLE);
     expect(safeHtml('<p>hunter2</p>', ['hunter2\n']).text).toBe('<p>[masked]</p>');
   });

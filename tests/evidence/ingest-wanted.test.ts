@@ -10,7 +10,7 @@ const LIMITS: OutputLimits = { filesMax: 10, bytesMax: 10_000, fileBytesMax: 5_0
 const take = ({ work, target }: World, wanted: readonly string[], limits = LIMITS): Promise<OutputReading> =>
   ingestOutput(work, target, limits, wanted);
 
-/** The paths of what was taken, or the code of the breach. Nothing is left of a breach, and no descriptor of anything. */
+/** The paths that were taken, or the code of the breach. A breach must leave no files and no descriptors. */
 async function taken(world: World, ...wanted: string[]): Promise<string[] | string> {
   const before = descriptors();
   const reading = await take(world, wanted);
@@ -33,8 +33,8 @@ function worldWith(files: readonly string[]): World {
   return world;
 }
 
-describe('of what lies in output', () => {
-  test('only wanted files are taken, and folders whole', async () => {
+describe('ingestion of selected files', () => {
+  test('takes only wanted files, and wanted folders completely', async () => {
     const world = worldWith(['out/c.json', 'out/d.json', 'out/sub/e', 'dist/a', 'dist/b/c', 'other/f', 'g']);
     expect(await taken(world, 'out/c.json', 'dist/')).toEqual([
       'output/dist/a',
@@ -52,14 +52,14 @@ describe('of what lies in output', () => {
     expect(await taken(world)).toEqual([]);
   });
 
-  test('what is missing, or is a file where a folder is wanted, is not among the files', async () => {
+  test('ignores missing paths, and files where a folder is wanted', async () => {
     const world = worldWith(['a', 'b/c']);
     expect(await taken(world, 'a', 'none', 'none/deep/x', 'a/x', 'a/', 'b', 'b/none', 'none/')).toEqual(['output/a']);
     rmSync(world.output, { recursive: true });
     expect(await taken(world, 'a', 'b/')).toEqual([]);
   });
 
-  test('nothing that is not wanted is looked at', async () => {
+  test('never inspects an unwanted entry', async () => {
     const world = worldWith(['out/wanted', 'CON', 'a', 'A', 'x\u202ey']);
     symlinkSync('/etc', path.join(world.output, 'link'));
     symlinkSync('/etc', path.join(world.output, 'out', 'link'));
@@ -71,15 +71,15 @@ describe('of what lies in output', () => {
     expect(await taken(world, 'out/wanted')).toEqual(['output/out/wanted']);
   });
 
-  test('a folder of many names costs nothing where single files are wanted', async () => {
+  test('takes no time for a large folder if single files are wanted', async () => {
     const world = worldWith(['wanted', 'many/wanted']);
     for (let number = 0; number < 3_000; number++) writeFileSync(path.join(world.output, 'many', `n${number}`), '');
-    // More than entriesMax by far: were it listed, it would be a breach.
+    // Far more than entriesMax: listing the folder would be a breach.
     expect(await taken(world, 'wanted', 'many/wanted')).toEqual(['output/many/wanted', 'output/wanted']);
     expect(await taken(world, 'many/')).toBe('artifact_limit_count');
   });
 
-  test('bounds are those of what is wanted', async () => {
+  test('applies its limits only to wanted files', async () => {
     const names = Array.from({ length: 12 }, (_, number) => `f${number}`);
     const world = worldWith(names);
     expect(await taken(world, ...names.slice(2))).toHaveLength(10);
@@ -92,16 +92,16 @@ describe('of what lies in output', () => {
   });
 });
 
-describe('a wanted path is a breach', () => {
+describe('rejects a wanted path', () => {
   const BREACHES: Record<string, (output: string) => void> = {
     'that is a link': output => symlinkSync('/etc/hostname', path.join(output, 'a')),
-    'that is a link to a wanted one': output => {
+    'that is a link to a wanted file': output => {
       write(output, 'b');
       symlinkSync('b', path.join(output, 'a'));
     },
-    'that is a link to nothing': output => symlinkSync('none', path.join(output, 'a')),
+    'that is a dangling link': output => symlinkSync('none', path.join(output, 'a')),
     'that is a FIFO': output => fifo(path.join(output, 'a')),
-    'that has a second name': output => {
+    'that has a hard link': output => {
       write(output, 'b');
       linkSync(path.join(output, 'b'), path.join(output, 'a'));
     },
@@ -113,7 +113,7 @@ describe('a wanted path is a breach', () => {
     expect(await taken(world, 'good')).toEqual(['output/good']);
   });
 
-  test('that lies below a link', async () => {
+  test('below a link', async () => {
     const world = worldWith(['real/file', 'good']);
     symlinkSync('real', path.join(world.output, 'link'));
     for (const wanted of ['link/file', 'link/', 'link/none'])
@@ -123,14 +123,14 @@ describe('a wanted path is a breach', () => {
     expect(await taken(world, 'hostname')).toBe('artifact_type_forbidden');
   });
 
-  test('that lies in a wanted folder with a link in it', async () => {
+  test('in a wanted folder that contains a link', async () => {
     const world = worldWith(['dist/file']);
     symlinkSync('file', path.join(world.output, 'dist', 'link'));
     expect(await taken(world, 'dist/')).toBe('artifact_type_forbidden');
     expect(await taken(world, 'dist/file')).toEqual(['output/dist/file']);
   });
 
-  test('whose name not every system takes, or that leads out', async () => {
+  test('with a name that is not portable, or that leaves the folder', async () => {
     const world = worldWith(['good', 'dir/x', 'CON', 'a:b']);
     write(world.work, 'result.json');
     for (const wanted of [
@@ -149,7 +149,7 @@ describe('a wanted path is a breach', () => {
       expect(await taken(world, 'good', wanted), wanted).toBe('artifact_name_invalid');
   });
 
-  test('whose name another wanted one has to some system, if both are there', async () => {
+  test('with a name that some system takes for another existing one', async () => {
     const world = worldWith(['a', 'B/x']);
     expect(await taken(world, 'a', 'A', 'b/x', 'B/x')).toEqual(['output/B/x', 'output/a']);
     write(world.output, 'A');
@@ -157,7 +157,7 @@ describe('a wanted path is a breach', () => {
     expect(await taken(world, 'a')).toEqual(['output/a']);
   });
 
-  test.runIf(isRoot)('that lies on a mount', async () => {
+  test.runIf(isRoot)('on a mount', async () => {
     const world = worldWith(['m/file']);
     mountMemory(path.join(world.output, 'm'), 'size=100k');
     write(world.output, 'm/file');
@@ -165,7 +165,7 @@ describe('a wanted path is a breach', () => {
   });
 });
 
-test('of a clean tree, what is taken is what a filter leaves of all of it', async () => {
+test('takes from a clean tree exactly what a filter over all files would take', async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const place = fc.array(name, { minLength: 1, maxLength: 4 }).map(names => names.join('/'));
   const wantedPath = fc.tuple(place, fc.boolean()).map(([at, isFolder]) => (isFolder ? `${at}/` : at));
@@ -196,6 +196,6 @@ test('of a clean tree, what is taken is what a filter leaves of all of it', asyn
     ),
     { numRuns: 120 },
   );
-  // Else the trees would all have been empty, or nothing of them wanted.
+  // Otherwise all trees would have been empty, or nothing wanted.
   expect(some).toBeGreaterThan(10);
 });

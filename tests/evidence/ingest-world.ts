@@ -5,7 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support.ts';
 
-/** What a script may leave behind, and a place to store it. `base` holds both and nothing else. */
+/** A work folder and a target folder. `base` contains nothing else. */
 export interface World {
   readonly base: string;
   readonly work: string;
@@ -29,7 +29,7 @@ export function write(folder: string, name: string, content: string | Uint8Array
   writeFileSync(file, content);
 }
 
-/** A file that claims to be large and takes no room. */
+/** A sparse file. */
 export function hollow(folder: string, name: string, bytes: number): void {
   write(folder, name, '');
   truncateSync(path.join(folder, name), bytes);
@@ -39,7 +39,7 @@ export function fifo(file: string): void {
   execFileSync('mkfifo', [file]);
 }
 
-/** Only root may make devices and mounts; the rows about them exist where the tests run as root. */
+/** Only root can create devices and mounts, so these rows exist only if the tests run as root. */
 export const isRoot = process.getuid?.() === 0;
 
 export function device(file: string, kind: 'b' | 'c', major: number, minor: number): void {
@@ -63,7 +63,7 @@ export async function socket(file: string): Promise<void> {
   });
 }
 
-/** Does something as a user who may read only what he is allowed to. */
+/** Runs a function as an unprivileged user. */
 export async function asNobody<T>(world: World, action: () => T | Promise<T>): Promise<T> {
   if (!isRoot) return action();
   for (const folder of [world.base, world.work, world.output, path.dirname(world.target)])
@@ -78,7 +78,7 @@ export async function asNobody<T>(world: World, action: () => T | Promise<T>): P
 
 const NOBODY = 65_534;
 
-/** How many descriptors this process holds. */
+/** The number of open descriptors of this process. */
 export function descriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }

@@ -16,7 +16,7 @@ function written(lines: readonly object[] = LINES): { folder: string; file: stri
 }
 
 describe('a journal', () => {
-  test('gives back what was written, in its order, as soon as it is written', () => {
+  test('returns lines in order as soon as they are written', () => {
     const folder = temporaryFolder();
     const journal = Journal.open<object>(folder);
     for (const [index, line] of LINES.entries()) {
@@ -27,11 +27,11 @@ describe('a journal', () => {
     expect(readJournal(folder).lines).toEqual(LINES);
   });
 
-  test('is for its owner alone', () => {
+  test('is readable only by its owner', () => {
     expect(statSync(written().file).mode & 0o777).toBe(0o600);
   });
 
-  test('is opened once: a run does not write into the journal of another', () => {
+  test('is created once: a run cannot write into the journal of another run', () => {
     const { folder } = written();
     expect(() => Journal.open(folder)).toThrow(
       expect.objectContaining({ code: 'journal_failed', message: 'The journal of the run could not be written.' }),
@@ -39,7 +39,7 @@ describe('a journal', () => {
     expect(readJournal(folder).lines).toEqual(LINES);
   });
 
-  test('is gone once the run is sealed', () => {
+  test('is removed once the run is sealed', () => {
     const folder = temporaryFolder();
     const journal = Journal.open<object>(folder);
     journal.append({ is: 'planned' });
@@ -47,15 +47,15 @@ describe('a journal', () => {
     expect(existsSync(path.join(folder, JOURNAL))).toBe(false);
   });
 
-  test('that cannot be a journal any more is refused before it is read', () => {
+  test('that is too large is refused before it is read', () => {
     const { folder, file } = written();
     truncateSync(file, 256 * 1024 * 1024 + 1);
     expect(() => readJournal(folder)).toThrow(expect.objectContaining({ code: 'journal_too_large' }));
   });
 });
 
-describe('a journal that was torn', () => {
-  test('after any byte holds the lines that were whole, and no part of one', () => {
+describe('a torn journal', () => {
+  test('returns all complete lines, wherever it was cut', () => {
     const { folder, file } = written();
     const whole = readFileSync(file);
     for (let length = whole.length; length >= 0; length--) {
@@ -64,24 +64,24 @@ describe('a journal that was torn', () => {
       const expected = text.split('\n').length - 1;
       const { lines, isOurs } = readJournal(folder);
       expect(isOurs).toBe(expected > 0);
-      // Without one whole line there is no proof, and what can be parsed is read for display.
+      // Without a complete line there is no proof, and any lines that parse are returned for display.
       if (isOurs) expect(lines).toEqual(LINES.slice(0, expected));
       else expect(lines.length).toBeLessThanOrEqual(1);
     }
   });
 
   test.each([
-    ['zeros, as after a power cut', Buffer.alloc(4_096)],
-    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0xc3])],
-    ['values that are no lines', Buffer.from('null\n7\n"x"\n[]\n{}\ntrue\n[{"is":"planned"}]\n')],
+    ['zeros, as after a power failure', Buffer.alloc(4_096)],
+    ['bytes that are not text', Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0xc3])],
+    ['values that are not objects', Buffer.from('null\n7\n"x"\n[]\n{}\ntrue\n[{"is":"planned"}]\n')],
     ['blank lines', Buffer.from('\n\n \n')],
-  ])('and ends with %s holds the lines before', (_, garbage) => {
+  ])('that ends with %s returns the lines before', (_, garbage) => {
     const { folder, file } = written();
     appendFileSync(file, garbage);
     expect(readJournal<{ is?: string }>(folder).lines.filter(({ is }) => is !== undefined)).toEqual(LINES);
   });
 
-  test('and ends with anything at all can be read', () => {
+  test('that ends with random bytes can be read', () => {
     const { folder, file } = written();
     const whole = readFileSync(file);
     fc.assert(

@@ -41,14 +41,14 @@ export const idsIn = (home: string): string[] => linesIn(home).map(({ run_id }) 
 
 export const runId = (number: number): string => `script_20260403_1015${String(number).padStart(2, '0')}_4f1c9a7be210`;
 
-/** A home with so many sealed runs, each of which wrote its line when it was sealed. */
+/** A home with this many sealed runs, each with its ledger line. */
 export async function homeWithRuns(count: number): Promise<string> {
   const home = newHome();
   for (let number = 0; number < count; number++) await addRun(home, number);
   return home;
 }
 
-/** A sealed run, with its line unless it is not wanted. */
+/** A sealed run, with or without its ledger line. */
 export async function addRun(home: string, number: number, has: 'a line' | 'no line' = 'a line'): Promise<string> {
   const id = runId(number);
   const folder = path.join(home, 'runs', 'script', id);
@@ -70,7 +70,7 @@ export async function addRun(home: string, number: number, has: 'a line' | 'no l
   return folder;
 }
 
-/** `RULE place` of everything that the verifier says of a ledger, a home or a run, the line of a ledger by its number. */
+/** `RULE place` for each finding of the verifier on a ledger, a home or a run. Ledger lines have their number. */
 export async function brokenIn(input: string): Promise<string[]> {
   const broken: string[] = [];
   for await (const { violations, reason, input: of } of verify([input])) {
@@ -81,7 +81,7 @@ export async function brokenIn(input: string): Promise<string[]> {
   return broken;
 }
 
-/** The writer, ready to be started: it takes a moment to build, and tests start many. */
+/** The bundled writer. Building it takes a moment, and tests start it many times. */
 export async function writer(): Promise<(home: string, name: string, count: number) => Writing> {
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,7 +94,7 @@ export async function writer(): Promise<(home: string, name: string, count: numb
 
 const PIPED: SpawnOptions = { stdio: ['ignore', 'pipe', 'inherit'] };
 
-/** A process that writes lines. */
+/** A process that writes ledger lines. */
 export class Writing {
   readonly #child: ChildProcess;
   #said = '';
@@ -111,7 +111,7 @@ export class Writing {
     onTestFinished(() => this.kill());
   }
 
-  /** The runs whose lines it called lasting. */
+  /** The runs whose lines the process reported as durable. */
   get said(): string[] {
     return this.#said.split('\n').slice(0, -1);
   }

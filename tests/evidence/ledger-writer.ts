@@ -1,10 +1,10 @@
-/** A process that writes lines into a ledger, and says the name of each run when its line lasts. */
+/** Writes lines into a ledger, and prints the name of each run once its line is durable. */
 import { writeSync } from 'node:fs';
 import { bytesHash } from '../../src/base/hash.ts';
 import { appendLines } from '../../src/evidence/ledger.ts';
 import { takeLock } from '../../src/execute/locks.ts';
 
-/** What it is told to do, as JSON. */
+/** The options, as JSON. */
 export interface Task {
   readonly home: string;
   readonly name: string;

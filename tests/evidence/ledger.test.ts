@@ -34,7 +34,7 @@ import {
 } from './ledger-world.ts';
 
 describe('a ledger', () => {
-  test('has a line for each run, numbered, and chained by the bytes of the line before', async () => {
+  test('has a numbered line for each run, chained by the hash of the previous line', async () => {
     const home = newHome();
     for (const id of ['a', 'b', 'c'])
       expect(await append(home, [entryOf(id)])).toEqual({ added: [id], isRepaired: false });
@@ -52,7 +52,7 @@ describe('a ledger', () => {
     expect(await brokenIn(ledgerIn(home))).toEqual([]);
   });
 
-  test('takes many lines at once, and none of a run that it has', async () => {
+  test('accepts many lines at once, and skips runs that already have one', async () => {
     const home = newHome();
     await append(home, [entryOf('a'), entryOf('b')]);
     expect((await append(home, [entryOf('b'), entryOf('c')])).added).toEqual(['c']);
@@ -60,7 +60,7 @@ describe('a ledger', () => {
     expect(idsIn(home)).toEqual(['a', 'b', 'c']);
   });
 
-  test('is searched to its beginning where a run may be old', async () => {
+  test('is searched completely if a run may be old', async () => {
     const home = newHome();
     const many = Array.from({ length: 1_000 }, (_, index) => entryOf(`r${index}`));
     await append(home, many);
@@ -68,7 +68,7 @@ describe('a ledger', () => {
     expect(await brokenIn(ledgerIn(home))).toEqual([]);
   });
 
-  test('is continued by its end alone, however long it is', async () => {
+  test('is appended to by reading only its end, however long it is', async () => {
     const home = newHome();
     await append(home, [entryOf('a')]);
     const line = textIn(home);
@@ -78,13 +78,13 @@ describe('a ledger', () => {
     expect(statSync(ledgerIn(home)).size).toBeGreaterThan(8 * 1024 ** 3 + line.length);
   });
 
-  test('is not made where nothing is to be written', async () => {
+  test('is not created if there is nothing to write', async () => {
     const home = newHome();
     expect(await append(home, [])).toEqual({ added: [], isRepaired: false });
     expect(existsSync(ledgerIn(home))).toBe(false);
   });
 
-  test('waits for who is writing', async () => {
+  test('waits for another writer', async () => {
     const home = newHome();
     let asked = 0;
     const hold = async () => (++asked < 4 ? undefined : { close: () => asked++ });
@@ -93,8 +93,8 @@ describe('a ledger', () => {
   });
 });
 
-describe('a last line that was never finished', () => {
-  test.each([1, 50, 200])('is cut off after %s bytes, and what it was is noted', async length => {
+describe('an incomplete last line', () => {
+  test.each([1, 50, 200])('is cut off after %s bytes and recorded', async length => {
     const home = newHome();
     await append(home, [entryOf('a'), entryOf('b')]);
     const whole = textIn(home);
@@ -109,14 +109,14 @@ describe('a last line that was never finished', () => {
     expect(Buffer.from(note['cut_base64'] as string, 'base64').toString()).toBe(whole.slice(0, length));
   });
 
-  test('may be the first', async () => {
+  test('may be the first line', async () => {
     const home = newHome();
     writeFileSync(ledgerIn(home), '{"intent":nu');
     await append(home, [entryOf('a')]);
     expect(linesIn(home)).toMatchObject([{ sequence: 1, run_id: 'a' }]);
   });
 
-  test('is left where what it was cannot be noted in a file of ours', async () => {
+  test('stays if it cannot be recorded in a file that we own', async () => {
     for (const make of [(file: string) => symlinkSync('/dev/null', file), fifo]) {
       const home = newHome();
       await append(home, [entryOf('a')]);
@@ -128,7 +128,7 @@ describe('a last line that was never finished', () => {
     }
   });
 
-  test('is cut off also where nothing else is to be written', async () => {
+  test('is cut off even if there is nothing else to write', async () => {
     const home = newHome();
     await append(home, [entryOf('a')]);
     appendFileSync(ledgerIn(home), '{"int');
@@ -137,13 +137,13 @@ describe('a last line that was never finished', () => {
   });
 });
 
-describe('nothing is written', () => {
+describe('refuses to append', () => {
   test.each([
     ['a line of another kind', '{"schema_version":"event.v1"}\n'],
-    ['a line that is no JSON', 'hello\n'],
+    ['a line that is not JSON', 'hello\n'],
     ['an empty line', '\n'],
     ['a line that is too long', `"${'x'.repeat(10_000)}"\n`],
-    ['what is too long for a line and has no end', 'x'.repeat(100_000)],
+    ['an endless line', 'x'.repeat(100_000)],
   ])('after %s', async (_, end) => {
     const home = newHome();
     await append(home, [entryOf('a')]);
@@ -153,7 +153,7 @@ describe('nothing is written', () => {
     expect(textIn(home)).toBe(before);
   });
 
-  test('through a link, into a FIFO or a folder', async () => {
+  test('through a link, to a FIFO or to a folder', async () => {
     for (const [index, make] of [
       (file: string) => symlinkSync('/dev/null', file),
       fifo,
@@ -165,8 +165,8 @@ describe('nothing is written', () => {
     }
   });
 
-  test('by halves on a disk that is full', async context => {
-    context.skip(!isRoot, 'only root can make a small disk');
+  test('part of a line on a full disk', async context => {
+    context.skip(!isRoot, 'only root can mount a small disk');
     const home = newHome();
     mountMemory(home, 'size=32k,mode=755');
     let count = 0;
@@ -186,7 +186,7 @@ describe('nothing is written', () => {
   });
 });
 
-test('processes that write at once lose no line and double none', async () => {
+test('concurrent writers lose no line and duplicate none', async () => {
   const home = newHome();
   const start = await writer();
   const writers = Array.from({ length: 8 }, (_, index) => start(home, `w${index}`, 20));
@@ -197,8 +197,8 @@ test('processes that write at once lose no line and double none', async () => {
   expect(await brokenIn(ledgerIn(home))).toEqual([]);
 });
 
-describe('a run', () => {
-  test('stands in the ledger once it is sealed, with the hash of its seal', async () => {
+describe('a sealed run', () => {
+  test('has a ledger line with the hash of its seal', async () => {
     const home = newHome();
     const folder = await addRun(home, 0);
     const seal = readFileSync(path.join(folder, 'evidence', 'seal.json'));
@@ -207,7 +207,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('of an intent tells what it came to, and so does its folder when the line is lost', async () => {
+  test('of an intent has its result in the ledger, and its folder restores it if the line is lost', async () => {
     const home = newHome();
     const folder = path.join(home, 'runs', 'intent', 'intent_20260403_101500_4f1c9a7be210');
     mkdirSync(path.join(folder, 'evidence'), { recursive: true });

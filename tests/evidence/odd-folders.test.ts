@@ -1,4 +1,4 @@
-/** Folders that are not what a run of ours leaves. Recovering them changes nothing, follows nothing and waits for nobody. */
+/** Folders that no Proctor run leaves. A recovery must not change them, follow links or block. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -40,13 +40,13 @@ const insideOf = (folder: string): Record<string, string> =>
     }),
   );
 
-describe('a folder with something in it that is neither a file nor a folder', () => {
+describe('a folder that contains something other than files and folders', () => {
   const rows: [string, (folder: string) => void][] = [
-    ['a pipe where a stream was kept', folder => fifo(path.join(folder, 'evidence/internal/stdout.part'))],
-    ['a pipe where a stream is stored', folder => fifo(path.join(folder, 'evidence/steps/script/stderr.txt'))],
+    ['a pipe in place of a kept stream', folder => fifo(path.join(folder, 'evidence/internal/stdout.part'))],
+    ['a pipe in place of a stored stream', folder => fifo(path.join(folder, 'evidence/steps/script/stderr.txt'))],
     ['a pipe in its output', folder => fifo(path.join(folder, 'output/a/b'))],
     [
-      'a link where a document goes',
+      'a link in place of a document',
       folder => {
         mkdirSync(path.join(folder, 'evidence'));
         symlinkSync('/etc/passwd', path.join(folder, 'evidence', 'runner.json.tmp'));
@@ -54,7 +54,7 @@ describe('a folder with something in it that is neither a file nor a folder', ()
     ],
   ];
 
-  test.each(rows)('%s is refused, and left as it is', async (_, spoil) => {
+  test.each(rows)('%s is refused and not changed', async (_, spoil) => {
     const folder = runFolder();
     put(folder, 'output.partial/a', 'mine');
     spoil(folder);
@@ -63,7 +63,7 @@ describe('a folder with something in it that is neither a file nor a folder', ()
     expect(insideOf(folder)).toEqual(before);
   });
 
-  test('a link to a folder of somebody’s is not gone through', async () => {
+  test('a link to another folder is not followed', async () => {
     const outside = temporaryFolder();
     put(outside, 'internal/stdout.part', 'secret');
     put(outside, 'draft.tmp', 'precious');
@@ -74,7 +74,7 @@ describe('a folder with something in it that is neither a file nor a folder', ()
     expect(insideOf(outside)).toEqual(before);
   });
 
-  test('a file where a folder should be costs nobody a file', async () => {
+  test('a file in place of a folder causes no file to be lost', async () => {
     const folder = runFolder();
     put(folder, 'evidence', 'mine');
     put(folder, 'output/a.txt', 'mine');
@@ -94,11 +94,11 @@ describe('a folder with something in it that is neither a file nor a folder', ()
 describe('a journal that is not ours', () => {
   const rows: [string, (file: string) => void][] = [
     ['another user’s', file => chownSync(file, 65_533, 65_533)],
-    ['one that the group can write to', file => chmodSync(file, 0o660)],
-    ['one that everybody can write to', file => chmodSync(file, 0o646)],
+    ['one that its group can write to', file => chmodSync(file, 0o660)],
+    ['one that everyone can write to', file => chmodSync(file, 0o646)],
   ];
 
-  test.each(rows)('%s is not believed', async (_, spoil) => {
+  test.each(rows)('%s is not trusted', async (_, spoil) => {
     const folder = runFolder();
     put(folder, 'output/a.txt', 'mine');
     spoil(path.join(folder, JOURNAL));
@@ -107,7 +107,7 @@ describe('a journal that is not ours', () => {
     expect(Object.keys(insideOf(folder)).sort()).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
 
-  test('a link or a pipe in its place is there, and is not read', async () => {
+  test('a link or a pipe in its place is found but not read', async () => {
     const real = runFolder();
     const folder = path.join(temporaryFolder(), ID);
     mkdirSync(folder);
@@ -123,20 +123,20 @@ describe('a journal that is not ours', () => {
   });
 });
 
-describe('a journal that does not say what one of ours does', () => {
+describe('a journal with unexpected content', () => {
   const { owner, request } = plan();
   const plans: [string, unknown][] = [
     ['an empty one', {}],
     ['only an owner', { owner }],
     ['an owner and a name', { owner, request: { run_id: ID }, startedAtMs: STARTED_AT }],
-    ['a request that is none', { ...plan(), request: { run_id: ID, kind: 'script' } }],
+    ['an invalid request', { ...plan(), request: { run_id: ID, kind: 'script' } }],
     ['no bounds', { ...plan(), runner: {} }],
-    ['a time beyond all clocks', { ...plan(), startedAtMs: 1e18 }],
-    ['a pid that is none', { ...plan(), owner: { ...owner, pid: -1 } }],
+    ['an impossible time', { ...plan(), startedAtMs: 1e18 }],
+    ['an invalid pid', { ...plan(), owner: { ...owner, pid: -1 } }],
     ['an unknown enforcement', { ...plan(), enforcement: { memory: 'prayer' }, request }],
   ];
 
-  test.each(plans)('%s as its plan costs nobody a file', async (_, odd) => {
+  test.each(plans)('%s as its plan causes no file to be lost', async (_, odd) => {
     const folder = runFolder([{ is: 'planned', plan: odd }]);
     put(folder, 'output/a.txt', 'mine');
     put(folder, 'notes.tmp', 'mine');
@@ -151,25 +151,25 @@ describe('a journal that does not say what one of ours does', () => {
   test.each([
     ['captured', { is: 'captured', atMs: STARTED_AT, capture: { ending: { how: 'exited', code: 0 } } }],
     ['read', { is: 'read', atMs: 'soon', reading: {} }],
-    ['what only older ones have', { is: 'opened', leftovers: { processes: [{ pid: process.pid }] } }],
-  ])('a line of it that is odd is as good as not written: %s', async (_, odd) => {
+    ['fields of older versions', { is: 'opened', leftovers: { processes: [{ pid: process.pid }] } }],
+  ])('an invalid line counts as not written: %s', async (_, odd) => {
     const folder = runFolder([...LINES.slice(0, 2), odd]);
     expect(await recoverRun(folder, NOW)).toBe('recovered');
     const outcome: unknown = JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8'));
     expect(outcome).toMatchObject({ reason: 'interrupted', ending: { how: 'lost' } });
   });
 
-  test('a reading that is odd refuses the whole, because the rest of it may be', async () => {
+  test('an invalid reading refuses the whole recovery, because the rest may be invalid too', async () => {
     const folder = runFolder([...LINES.slice(0, 3), { is: 'read', atMs: COMPLETED_AT, reading: { status: 'fine' } }]);
     await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_journal' });
   });
 });
 
-/** What the process does that made the folder: only it can know that the run had not begun. */
+/** Only the process that created the folder knows that the run had not started. */
 const removeOwn = (folder: string): Promise<string> => recoverRun(folder, NOW, undefined, undefined, 'made by us');
 
-describe('a run that had not begun', () => {
-  test('is removed with the empty folders that it had made', async () => {
+describe('a run that had not started', () => {
+  test('is removed with its empty folders', async () => {
     const folder = runFolder([]);
     mkdirSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
     expect(await removeOwn(folder)).toBe('removed');
@@ -177,12 +177,12 @@ describe('a run that had not begun', () => {
   });
 
   test.each([
-    ['with a file beside its journal', ID, 'thesis.txt'],
+    ['with a file next to its journal', ID, 'thesis.txt'],
     ['with a file in its folders', ID, 'evidence/internal/thesis.txt'],
     ['with another folder', ID, 'src/.keep'],
-    ['whose folder is not named as runs are', 'diary', undefined],
-    ['whose folder is named almost as runs are', `${ID}-old`, undefined],
-  ])('%s is left as it is', async (_, name, file) => {
+    ['whose folder does not have the name of a run', 'diary', undefined],
+    ['whose folder almost has the name of a run', `${ID}-old`, undefined],
+  ])('%s is not changed', async (_, name, file) => {
     const folder = runFolder([], name);
     if (file !== undefined) put(folder, file, 'precious');
     const before = insideOf(folder);
@@ -190,7 +190,7 @@ describe('a run that had not begun', () => {
     expect(insideOf(folder)).toEqual(before);
   });
 
-  test('is left as it is where a link stands for one of its folders', async () => {
+  test('is not changed if one of its folders is a link', async () => {
     const outside = temporaryFolder();
     mkdirSync(path.join(outside, 'internal'));
     const folder = runFolder([]);

@@ -16,12 +16,12 @@ import { type Verdict, verify } from '../../src/verify/index.ts';
 import { exampleWith, temporaryFolder } from '../support.ts';
 import { captureOf, finishRun, put, said, succeeded } from './script-world.ts';
 
-/** The id in the examples of scripts, which the folder has, too. */
+/** The run id in the examples of scripts. The folder has the same name. */
 export const SCRIPT_RUN = 'script_20260403_101500_4f1c9a7be210';
 
 const OUTPUT = { 'output/a.txt': 'aaa', 'output/ä/b.bin': '\u0000\u0001bb', 'output/empty': '' };
 
-/** The folder of a script's run, finished, with files of every kind of name and two for internal use. */
+/** A finished script run folder, with all kinds of file names and two internal files. */
 export async function scriptFolder(
   files: Record<string, string> = OUTPUT,
   root = temporaryFolder(),
@@ -39,7 +39,7 @@ export async function scriptFolder(
   return folder;
 }
 
-/** The run of an intent, made for real: planned, done in a sandbox and sealed. */
+/** A real intent run: planned, executed in a sandbox and sealed. */
 export async function realIntent(cwd: string): Promise<string> {
   const file = path.join(cwd, 'intent.json');
   writeFileSync(file, canonicalize(intent.example));
@@ -50,13 +50,13 @@ export async function realIntent(cwd: string): Promise<string> {
   }
 }
 
-/** A document of a folder with some values replaced, by their paths. */
+/** Replaces some values of a document in a folder, by their paths. */
 export function changedIn(folder: string, file: string, changes: Record<string, unknown>): object {
   const example: unknown = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
   return exampleWith({ example } as Contract, changes) as object;
 }
 
-/** A copy of a folder, changed and sealed again: whoever has no key can always make another seal. */
+/** A copy of a folder, changed and sealed again. Anyone without a key can make another seal. */
 export async function resealed(folder: string, changes: Record<string, string | object | null>): Promise<string> {
   const copy = path.join(temporaryFolder(), 'runs', 'intent', path.basename(folder));
   cpSync(folder, copy, { recursive: true });
@@ -79,7 +79,7 @@ export async function resealed(folder: string, changes: Record<string, string | 
   return copy;
 }
 
-/** A folder of these files, with a seal of ours. */
+/** A folder of these files, with a seal. */
 export async function sealedFolder(
   kind: RunKind,
   runId: string,
@@ -105,7 +105,7 @@ export async function sealedFolder(
   return folder;
 }
 
-/** The line of a ledger that tells of a sealed folder, with some values replaced. */
+/** The ledger line of a sealed folder, with some values replaced. */
 export function lineOf(folder: string, changes: object = {}): string {
   const line = {
     schema_version: 'ledger-line.v1',
@@ -117,14 +117,14 @@ export function lineOf(folder: string, changes: object = {}): string {
   return `${canonicalize(line)}\n`;
 }
 
-/** A pack of a folder, whatever the verifier says of it. */
+/** Packs a folder without verifying it. */
 export async function packOf(folder: string, ledgerLine?: string, withInternal = false): Promise<string> {
   const file = path.join(temporaryFolder(), 'a.proctor.tar');
   await writePack(folder, file, { withInternal, ledgerLine });
   return file;
 }
 
-/** An archive, taken apart to be put together in another way. */
+/** The entries of an archive, to be reassembled differently. */
 export type Entries = Map<string, Buffer>;
 
 export function entriesOf(file: string): Entries {
@@ -136,7 +136,7 @@ export function entriesOf(file: string): Entries {
   }
 }
 
-/** The same entries in our own form, sorted. */
+/** Writes entries in the canonical form, sorted. */
 export function archiveOf(entries: Entries): Buffer {
   const sorted = [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
   return archive(sorted.map(([name, bytes]) => entry(name, bytes)));
@@ -151,7 +151,7 @@ export function entry(name: string, bytes: Buffer | string): Buffer {
   return Buffer.concat([tarHead(name, content.length), content, Buffer.alloc(tarPadding(content.length))]);
 }
 
-/** A header with other bytes from some place on, and a checksum that is right again. */
+/** A header with bytes replaced from an offset, and a corrected checksum. */
 export function changedHead(head: Buffer, at: number, text: string): Buffer {
   const changed = Buffer.from(head);
   const block = changed.subarray(-512);
@@ -166,7 +166,7 @@ export function fileOf(bytes: Buffer, name = 'a.proctor.tar'): string {
   return file;
 }
 
-/** A pack with some entries exchanged; null takes one away. */
+/** A pack with some entries replaced; null removes one. */
 export function tampered(file: string, changes: Record<string, string | null>): string {
   const entries = entriesOf(file);
   for (const [name, content] of Object.entries(changes)) {
@@ -186,7 +186,7 @@ export async function verdictsOf(file: string): Promise<Verdict[]> {
   return verdicts;
 }
 
-/** What a pack breaks: `RULE place` of the pack itself, and `RULE` alone of a document in it. */
+/** The violations of a pack: `RULE place` for the pack itself, and `RULE` for a document in it. */
 export async function brokenIn(file: string): Promise<string[]> {
   const verdicts = await verdictsOf(file);
   const parts = verdicts

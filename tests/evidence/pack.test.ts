@@ -42,8 +42,8 @@ const filesIn = (folder: string): string[] =>
     .map(one => path.relative(folder, path.join(one.parentPath, one.name)))
     .sort();
 
-describe('a folder gives the same pack', () => {
-  test('whatever the time, the place, the rights and who looks', async () => {
+describe('a folder always gives the same pack', () => {
+  test('whatever the time, the location, the permissions and the user', async () => {
     const folder = await scriptFolder();
     const cwd = temporaryFolder();
     const first = await packRun(folder, { cwd, out: 'first.tar' });
@@ -63,7 +63,7 @@ describe('a folder gives the same pack', () => {
     expect(bytesIn(path.join(cwd, 'second.tar')).equals(bytesIn(path.join(cwd, 'first.tar')))).toBe(true);
   });
 
-  test('with its internal files, and after it was unpacked from one with them', async () => {
+  test('with its internal files, and after it was unpacked with them', async () => {
     const folder = await scriptFolder();
     const cwd = temporaryFolder();
     const { file, leftOut } = await packRun(folder, { cwd, internal: true });
@@ -78,10 +78,10 @@ describe('a folder gives the same pack', () => {
 });
 
 describe('packing', () => {
-  test('refuses what does not verify, names the first violation and leaves nothing', async () => {
+  test('refuses a folder that does not verify, names the first violation and leaves nothing', async () => {
     const cwd = temporaryFolder();
     const spoil: [(folder: string) => void, RegExp][] = [
-      [folder => put(folder, 'output/a.txt', 'aab'), /SL5 output\/a\.txt is not what was sealed/],
+      [folder => put(folder, 'output/a.txt', 'aab'), /SL5 output\/a\.txt was changed after it was sealed/],
       [folder => put(folder, 'output/more.txt', 'x'), /SL6 output\/more\.txt/],
       [folder => put(folder, 'journal.ndjson', ''), /SL7|journal/],
       [folder => rmSync(path.join(folder, 'evidence', 'runner.json')), /FD8|SL5/],
@@ -96,7 +96,7 @@ describe('packing', () => {
     }
   });
 
-  test('says nothing of the machine', async () => {
+  test('reveals nothing about the machine', async () => {
     const folder = await scriptFolder();
     put(folder, 'evidence/runner.json', '{}');
     const error: unknown = await packRun(folder, { cwd: temporaryFolder() }).catch((thrown: unknown) => thrown);
@@ -104,29 +104,31 @@ describe('packing', () => {
     expect(String(error)).not.toContain(path.dirname(folder));
   });
 
-  test('writes over nothing', async () => {
+  test('overwrites nothing', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'a.tar'), 'mine');
-    await expect(packRun(await scriptFolder(), { cwd, out: 'a.tar' })).rejects.toThrow('already there');
+    await expect(packRun(await scriptFolder(), { cwd, out: 'a.tar' })).rejects.toThrow('already exists');
     expect(readFileSync(path.join(cwd, 'a.tar'), 'utf8')).toBe('mine');
   });
 
-  test('that is interrupted leaves nothing', async () => {
+  test('leaves nothing if it is interrupted', async () => {
     const cwd = temporaryFolder();
     const signal = AbortSignal.abort();
     await expect(packRun(await scriptFolder(), { cwd, signal })).rejects.toThrow('interrupted');
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('asks for internal files only where they are', async () => {
+  test('includes internal files only if they exist', async () => {
     const folder = await scriptFolder();
     rmSync(path.join(folder, 'evidence', 'internal'), { recursive: true });
     const cwd = temporaryFolder();
-    await expect(packRun(folder, { cwd, internal: true })).rejects.toThrow('internal files of this run are not here');
+    await expect(packRun(folder, { cwd, internal: true })).rejects.toThrow(
+      'internal files of this run are not in its folder',
+    );
     expect((await packRun(folder, { cwd })).leftOut).toBe(2);
   });
 
-  test('keeps cases of a hundred letters, whose assets have longer paths than the archive has room for', async () => {
+  test('stores case ids of 100 characters, whose assets have long paths', async () => {
     const id = 'c'.repeat(100);
     const folder = await suiteFolder(temporaryFolder(), { cases: [{ id }, { id: 'pack' }] });
     const file = await packOf(folder);
@@ -137,7 +139,7 @@ describe('packing', () => {
 });
 
 describe('unpacking', () => {
-  test('gives a folder that verifies as the one that was packed, without internal files, and says so', async () => {
+  test('restores a folder that verifies like the original, and reports missing internal files', async () => {
     const folder = await scriptFolder();
     const cwd = temporaryFolder();
     const { file } = await packRun(folder, { cwd });
@@ -150,15 +152,15 @@ describe('unpacking', () => {
     expect(readdirSync(cwd).sort()).toEqual(['out', `${SCRIPT_RUN}.proctor.tar`]);
   });
 
-  test('refuses a folder that is there, also an empty one', async () => {
+  test('refuses an existing folder, even an empty one', async () => {
     const cwd = temporaryFolder();
     const { file } = await packRun(await scriptFolder(), { cwd });
     mkdirSync(path.join(cwd, 'out'));
-    await expect(unpack(file, { cwd, to: 'out' })).rejects.toThrow('already there');
+    await expect(unpack(file, { cwd, to: 'out' })).rejects.toThrow('already exists');
     expect(readdirSync(path.join(cwd, 'out'))).toEqual([]);
   });
 
-  test('refuses what does not verify, and writes nothing anywhere', async () => {
+  test('refuses a pack that does not verify, and writes nothing', async () => {
     const file = await packOf(await scriptFolder());
     const hostile = [
       tampered(file, { 'folder/output/a.txt': 'other' }),
@@ -175,7 +177,7 @@ describe('unpacking', () => {
     }
   });
 
-  test('that is interrupted, or of a pack that is not there, leaves nothing', async () => {
+  test('leaves nothing if it is interrupted, or if the pack does not exist', async () => {
     const cwd = temporaryFolder();
     const file = await packOf(await scriptFolder());
     await expect(unpack(file, { cwd, signal: AbortSignal.abort() })).rejects.toThrow('interrupted');
@@ -184,7 +186,7 @@ describe('unpacking', () => {
   });
 });
 
-test('any byte of a pack that is another is found', async () => {
+test('detects any changed byte of a pack', async () => {
   const file = await packOf(await scriptFolder({ 'output/a.txt': 'aaa', 'output/ä': '' }));
   const bytes = bytesIn(file);
   const fd = openSync(file, 'r+');
@@ -204,7 +206,7 @@ test('any byte of a pack that is another is found', async () => {
   expect((await verdictsOf(file)).at(-1)?.outcome).toBe('valid');
 });
 
-test('a pack that is changed after it was verified leaves nothing', async () => {
+test('a pack that changes after verification leaves nothing', async () => {
   const cwd = temporaryFolder();
   const file = await packOf(await scriptFolder());
   const pack = packFile(openSync(file, 'r+'));
@@ -218,7 +220,7 @@ test('a pack that is changed after it was verified leaves nothing', async () => 
   }
 });
 
-test('a pack that becomes another one when it was verified leaves nothing', async () => {
+test('a pack that is replaced after verification leaves nothing', async () => {
   const cwd = temporaryFolder();
   const [file, other] = await Promise.all(
     ['aaa', 'bbb'].map(async text => packOf(await scriptFolder({ 'output/a.txt': text }))),
@@ -226,7 +228,7 @@ test('a pack that becomes another one when it was verified leaves nothing', asyn
   if (file === undefined || other === undefined) throw new Error('There are two packs.');
   expect(statSync(other).size).toBe(statSync(file).size);
   let left = (await verdictsOf(file)).length;
-  // Asked after every verdict, and so after the last one.
+  // Called after every verdict, including the last one.
   const signal = {
     get aborted() {
       if (--left === 0) writeFileSync(file, readFileSync(other));
@@ -237,7 +239,7 @@ test('a pack that becomes another one when it was verified leaves nothing', asyn
   expect(readdirSync(cwd)).toEqual([]);
 });
 
-test('a run that was renamed has the name that its seal says', async () => {
+test('a renamed run keeps the name in its seal', async () => {
   const folder = await scriptFolder();
   const other = path.join(path.dirname(folder), 'mine');
   renameSync(folder, other);

@@ -21,8 +21,8 @@ const facts = {
   enforcementNotes: ['The diff of the work tree holds no forbidden path.'],
 };
 
-describe('a summary of a policy', () => {
-  test('is valid, and tells of what was tried by the dimension it proves', async () => {
+describe('a policy summary', () => {
+  test('is valid, and reports sandbox checks by policy dimension', async () => {
     const summary = policySummary(facts);
     expect(await judged(contract, summary, { strict: true })).toMatchObject({ outcome: 'valid', advice: [] });
     expect(summary.observed).toEqual([
@@ -34,7 +34,7 @@ describe('a summary of a policy', () => {
     ]);
   });
 
-  test('lists only so many violations, and says how many there were', async () => {
+  test('lists at most 1,000 violations and counts the rest', async () => {
     const violation: Violation = { class: 'native_policy_block', message: 'A write was denied.', hard: true };
     const summary = policySummary({ ...facts, violations: Array.from({ length: 1_203 }, () => violation) });
     expect(summary.violations).toHaveLength(1_000);

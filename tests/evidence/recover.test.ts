@@ -38,7 +38,7 @@ function linesOf(ending: Ending, reading: ScriptReading): ScriptLine[] {
 const LINES = linesOf(EXITED, succeeded(OUTPUT));
 const journalOf = (lines: readonly ScriptLine[]): string => lines.map(line => `${JSON.stringify(line)}\n`).join('');
 
-/** A run folder as it is when we die. */
+/** A run folder at the moment when Proctor dies. */
 function interrupted(journal: string | Uint8Array, files: Record<string, string | Uint8Array> = {}): string {
   const folder = path.join(temporaryFolder(), plan().request.run_id);
   put(folder, JOURNAL, journal);
@@ -53,7 +53,7 @@ function outcomeIn(folder: string): ScriptOutcome {
   return JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as ScriptOutcome;
 }
 
-/** A folder that was made whole: valid, sealed, and not in the state of a run any more. */
+/** A recovered folder: valid, sealed, and without the files of a live run. */
 async function expectWhole(folder: string): Promise<void> {
   await expectValid(folder);
   expect(existsSync(path.join(folder, SEAL))).toBe(true);
@@ -65,7 +65,7 @@ async function expectWhole(folder: string): Promise<void> {
 const textIn = (folder: string, stream: 'stdout' | 'stderr'): string =>
   readFileSync(path.join(folder, 'evidence/steps/script', `${stream}.txt`), 'utf8');
 
-/** Where a journal can be cut: at its beginning, after every line, and at three places inside each. */
+/** Where to cut a journal: at its start, after every line, and at three offsets inside each. */
 const cuts = (journal: Buffer): number[] => {
   const ends = [0, ...[...journal.entries()].filter(([, byte]) => byte === 0x0a).map(([at]) => at + 1)];
   return ends.flatMap((end, index) => {
@@ -74,11 +74,11 @@ const cuts = (journal: Buffer): number[] => {
   });
 };
 
-/** How many lines are whole. */
+/** The number of complete lines. */
 const wholeLines = (journal: Buffer, length: number): number =>
   journal.subarray(0, length).toString().split('\n').length - 1;
 
-/** By how many lines are whole: what is unknown, and when the run was seen last. */
+/** By the number of complete lines: what is unknown, and when the run was last alive. */
 const UNKNOWN = [[], [], ['ending', 'usage', 'streams', 'output'], ['output'], []];
 const SEEN_AT = [0, STARTED_AT, STARTED_AT + 100, STARTED_AT + 4_100, COMPLETED_AT];
 
@@ -91,7 +91,7 @@ const timesIn = (folder: string): object => {
 describe('a run whose journal ends', () => {
   const journal = Buffer.from(journalOf(LINES));
   test.each(cuts(journal).map(cut => [wholeLines(journal, cut), cut]))(
-    'after line %d, at byte %d, becomes whole',
+    'after line %d, at byte %d, is recovered',
     async (lines, cut) => {
       const isBegun = lines > 0;
       const folder = interrupted(journal.subarray(0, cut), isBegun ? { ...PARTS, ...OUTPUT } : {});
@@ -124,7 +124,7 @@ describe('a run whose journal ends', () => {
     },
   );
 
-  test('after our clock had ended the program has timed out', async () => {
+  test('after a time limit ended the program has timed out', async () => {
     const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 3)), PARTS);
     await recoverRun(folder, NOW);
     await expectWhole(folder);
@@ -136,7 +136,7 @@ describe('a run whose journal ends', () => {
     });
   });
 
-  test('and says because of what, where we know', async () => {
+  test('early states the reason, if it is known', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 2)));
     const because = { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' };
     await recoverRun(folder, NOW, undefined, because);
@@ -145,7 +145,7 @@ describe('a run whose journal ends', () => {
     expect(readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')).toContain('ENOSPC');
   });
 
-  test('in garbage is as good as without it', async () => {
+  test('in garbage is recovered as if it ended before', async () => {
     for (const garbage of [Buffer.alloc(4_096), Buffer.from('null\n7\n'), Buffer.from([0xff, 0xfe])]) {
       const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 2))), garbage]));
       expect(await recoverRun(folder, NOW)).toBe('recovered');
@@ -153,7 +153,7 @@ describe('a run whose journal ends', () => {
     }
   });
 
-  test('before it began, on a clock that was set back since, is still valid', async () => {
+  test('before the start, on a clock that was set back since, is still valid', async () => {
     for (const lines of [1, 2, 3, 4]) {
       const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...(lines === 4 && OUTPUT) });
       await recoverRun(folder, STARTED_AT - 3_600_000);
@@ -162,7 +162,7 @@ describe('a run whose journal ends', () => {
   });
 });
 
-describe('the time at which an interrupted run was seen last', () => {
+describe('the time when an interrupted run was last alive', () => {
   const endedAt = async (writtenAtMs: number, nowMs = NOW): Promise<number> => {
     const folder = interrupted(journalOf(LINES.slice(0, 2)), PARTS);
     utimesSync(path.join(folder, 'evidence/internal/stdout.part'), writtenAtMs / 1_000, writtenAtMs / 1_000);
@@ -175,7 +175,7 @@ describe('the time at which an interrupted run was seen last', () => {
     expect(await endedAt(STARTED_AT + 2_000)).toBe(STARTED_AT + 2_000);
   });
 
-  test('is not one that lies before its start, in the future, or after its time limit', async () => {
+  test('is never before its start, in the future, or after its time limit', async () => {
     expect(await endedAt(STARTED_AT - 5_000)).toBe(STARTED_AT + 100);
     expect(await endedAt(NOW + 5_000)).toBe(STARTED_AT + 100);
     const dayMs = 24 * 3_600_000;
@@ -183,7 +183,7 @@ describe('the time at which an interrupted run was seen last', () => {
   });
 });
 
-test('files that are not those that were judged are not shown', async () => {
+test('files that differ from those judged are not shown', async () => {
   for (const files of [{ 'output/a.txt': 'aaa' }, { ...OUTPUT, 'output/a.txt': '' }, { ...OUTPUT, 'output/c': 'c' }]) {
     const folder = interrupted(journalOf(LINES), { ...PARTS, ...files });
     await recoverRun(folder, NOW);
@@ -208,9 +208,9 @@ test('a failure that was judged before the interruption keeps its reason', async
   expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'script_failed', recovered: { unknown: [] } });
 });
 
-describe('what is left of a stream', () => {
+describe('the rest of a stream', () => {
   const long = `head${'x'.repeat(3_000)}tail`;
-  // Streams are masked as they come.
+  // Streams are masked as they arrive.
   const capture = captureOf(EXITED, said(long), { ...said('key [masked]'), masked: 1 });
   const lines: ScriptLine[] = [
     ...LINES.slice(0, 2),
@@ -221,7 +221,7 @@ describe('what is left of a stream', () => {
     'evidence/internal/stderr.part': Buffer.from(capture.stderr.head),
   };
 
-  test('is its head, with a mark where the rest is missing, and counted', async () => {
+  test('is its head with a mark for the missing bytes, and a count', async () => {
     const folder = interrupted(journalOf(lines), parts);
     await recoverRun(folder, NOW);
     await expectWhole(folder);
@@ -229,7 +229,7 @@ describe('what is left of a stream', () => {
     expect(outcomeIn(folder).streams[0]).toMatchObject({ bytes_total: 3_008, bytes_kept: 1_000, truncated: true });
   });
 
-  test('is masked, and not said to be cut where nothing but a credential is gone', async () => {
+  test('is masked, and not reported as truncated if only a credential is missing', async () => {
     const folder = interrupted(journalOf(lines), parts);
     await recoverRun(folder, NOW);
     expect(textIn(folder, 'stderr')).toBe('key [masked]');
@@ -241,7 +241,7 @@ describe('what is left of a stream', () => {
     });
   });
 
-  test('is all of it where it was stored already', async () => {
+  test('is complete if it was already stored', async () => {
     const done = path.join(temporaryFolder(), 'run');
     await finishRun(done, capture, succeeded());
     const documents = ['stdout', 'stderr'].map(name => `evidence/steps/script/${name}.txt`);
@@ -253,14 +253,14 @@ describe('what is left of a stream', () => {
     expect(outcomeIn(folder).streams).toEqual(outcomeIn(done).streams);
   });
 
-  test('may be nothing', async () => {
+  test('may be empty', async () => {
     const folder = interrupted(journalOf(lines));
     await recoverRun(folder, NOW);
     await expectWhole(folder);
     expect(textIn(folder, 'stdout')).toBe('\n[3008 bytes are missing here]\n');
   });
 
-  test('does not end in half a character where it is known that more was said', async () => {
+  test('does not end in half a character if more is known to follow', async () => {
     const said = captureOf(EXITED, { ...capture.stdout, bytesTotal: 100 });
     const line: ScriptLine = { is: 'captured', atMs: STARTED_AT + 4_100, capture: noteOf(said) };
     const folder = interrupted(journalOf([...LINES.slice(0, 2), line]), {
@@ -272,7 +272,7 @@ describe('what is left of a stream', () => {
   });
 });
 
-describe('what an interrupted run left behind', () => {
+describe('temporary files of an interrupted run', () => {
   const LEFT = {
     ...PARTS,
     'evidence/internal/stderr.part': 'oh\n',
@@ -287,7 +287,7 @@ describe('what an interrupted run left behind', () => {
     'result.json': '{}',
   };
 
-  test.each([1, 2, 3, 4])('does not survive into the folder, after %d lines', async lines => {
+  test.each([1, 2, 3, 4])('are removed, after %d lines', async lines => {
     const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...LEFT, ...OUTPUT });
     await recoverRun(folder, NOW);
     await expectWhole(folder);
@@ -295,7 +295,7 @@ describe('what an interrupted run left behind', () => {
   });
 });
 
-/** A run that was finished, as it is if we die while it is. */
+/** A finished run, as it is if Proctor dies while writing it. */
 async function dyingAt(step: number): Promise<string> {
   const folder = interrupted(journalOf(LINES), { ...OUTPUT, ...PARTS });
   await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));
@@ -306,7 +306,7 @@ async function dyingAt(step: number): Promise<string> {
     .sort();
   for (const [index, file] of [...documents, SEAL].entries()) {
     const full = path.join(folder, file);
-    // Those that come later are written already, and only have not got their names.
+    // Later documents are already written, but under their temporary names.
     if (index >= step) renameSync(full, `${full}.tmp`);
     if (index === step) truncateSync(`${full}.tmp`, 5);
   }
@@ -330,7 +330,7 @@ describe('a run that was interrupted while it was written', () => {
     },
   );
 
-  test('at the end, with its seal, is only freed of its journal', async () => {
+  test('after its seal only loses its journal', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 1)), OUTPUT);
     await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));
     expect(await recoverRun(folder, NOW)).toBe('sealed');
@@ -338,7 +338,7 @@ describe('a run that was interrupted while it was written', () => {
   });
 });
 
-describe('recovering twice', () => {
+describe('a second recovery', () => {
   const bytesOf = (folder: string): Record<string, string> =>
     Object.fromEntries(
       readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -359,7 +359,7 @@ describe('recovering twice', () => {
     expect(bytesOf(folder)).toEqual(before);
   });
 
-  test('also where the first time was interrupted, too', async () => {
+  test('succeeds even if the first one was interrupted', async () => {
     for (const lines of [1, 2, 3, 4]) {
       const first = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
       const again = path.join(temporaryFolder(), 'run');
@@ -375,7 +375,7 @@ describe('recovering twice', () => {
     }
   });
 
-  test('is refused for a folder that is no run, which is left alone', async () => {
+  test('is refused for a folder that is not a run, and does not change it', async () => {
     const folder = temporaryFolder();
     put(folder, 'precious.txt', 'mine');
     await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault', code: 'no_journal' });
@@ -383,8 +383,8 @@ describe('recovering twice', () => {
   });
 });
 
-describe('a run that is open', () => {
-  test('says who owns it, what may be left of it, and whether it is sealed', async () => {
+describe('an open run', () => {
+  test('states its owner, what may be left, and whether it is sealed', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 1)));
     expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, isSealed: false, isOurs: true });
     await finishRun(folder, captureOf(EXITED), succeeded());
@@ -393,7 +393,7 @@ describe('a run that is open', () => {
     expect(openRun(folder)).toEqual({ plan: undefined, isSealed: true, isOurs: false });
   });
 
-  test('is told from one that is finished', async () => {
+  test('differs from a finished one', async () => {
     const folder = interrupted(journalOf(LINES));
     expect(hasJournal(folder)).toBe(true);
     await recoverRun(folder, NOW);
@@ -401,6 +401,6 @@ describe('a run that is open', () => {
   });
 });
 
-test.each(['script', 'agent', 'intent'])('a %s that an older Proctor recovered is still valid', async kind => {
+test.each(['script', 'agent', 'intent'])('a %s run that an older Proctor recovered is still valid', async kind => {
   await expectValid(path.join(ROOT, 'tests/fixtures/recovered', kind));
 });

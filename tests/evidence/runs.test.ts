@@ -10,7 +10,7 @@ const A = 'script_20260101_090000_aaaaaaaaaaaa';
 const B = 'script_20260102_090000_bbbbbbbbbbbb';
 const C = 'agent_20260103_090000_cccccccccccc';
 
-/** A home with three runs, of which the newest was made first and is of another kind. */
+/** A home with three runs. The newest run has the oldest folder and another kind. */
 function home(): string {
   const folder = path.join(temporaryFolder(), '.proctor');
   makeRunFolder(folder, 'agent', C);
@@ -28,8 +28,8 @@ function refusal(folder: string, word: string): string {
   }
 }
 
-describe('the home of runs', () => {
-  test('is the nearest one upwards', () => {
+describe('the Proctor home', () => {
+  test('is the nearest one in a parent folder', () => {
     const top = temporaryFolder();
     const below = path.join(top, 'a', 'b');
     mkdirSync(below, { recursive: true });
@@ -39,13 +39,13 @@ describe('the home of runs', () => {
     expect(homeFrom(below)).toBe(path.join(top, 'a', '.proctor'));
   });
 
-  test('is here where there is none, and is not made by asking', () => {
+  test('is in the current folder if there is none, and asking does not create it', () => {
     const here = temporaryFolder();
     expect(homeFrom(here)).toBe(path.join(here, '.proctor'));
     expect(existsSync(path.join(here, '.proctor'))).toBe(false);
   });
 
-  test('is the one here, even if it is empty and a parent has runs', () => {
+  test('is the one in the current folder, even if it is empty and a parent has runs', () => {
     const top = temporaryFolder();
     makeRunFolder(path.join(top, '.proctor'), 'script', A);
     mkdirSync(path.join(top, 'a', '.proctor'), { recursive: true });
@@ -54,14 +54,14 @@ describe('the home of runs', () => {
     expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, '.proctor'));
   });
 
-  test('is not a folder of that name further up without runs', () => {
+  test('is not a parent folder of that name without runs', () => {
     const top = temporaryFolder();
     mkdirSync(path.join(top, '.proctor'));
     mkdirSync(path.join(top, 'a'));
     expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, 'a', '.proctor'));
   });
 
-  test('is kept out of version control, unless its owner wants otherwise', () => {
+  test('is ignored by Git, unless its owner decides otherwise', () => {
     const folder = path.join(temporaryFolder(), '.proctor');
     makeRunFolder(folder, 'script', A);
     const ignore = path.join(folder, '.gitignore');
@@ -72,8 +72,8 @@ describe('the home of runs', () => {
   });
 });
 
-describe('the folder of a run', () => {
-  test('lies below its kind', () => {
+describe('a run folder', () => {
+  test('is below its kind', () => {
     const folder = home();
     expect(makeRunFolder(folder, 'script', 'x')).toEqual({
       id: 'x',
@@ -82,18 +82,18 @@ describe('the folder of a run', () => {
     });
   });
 
-  test('is never one that is there already', () => {
+  test('is never an existing one', () => {
     const folder = home();
     expect(() => makeRunFolder(folder, 'script', A)).toThrow(
       expect.objectContaining({
         code: 'folder_failed',
-        message: expect.stringMatching(/^The folder of the run could not be made here\. /) as string,
+        message: expect.stringMatching(/^The run folder could not be created here\. /) as string,
       }),
     );
   });
 });
 
-/** What is made within one step of a file system's clock, some milliseconds, is of the same age. */
+/** Folders created within one tick of the file system clock, a few milliseconds, have the same age. */
 async function fileClockMoves(): Promise<void> {
   const made = (): bigint => statSync(temporaryFolder(), { bigint: true }).birthtimeNs;
   const before = made();
@@ -101,11 +101,11 @@ async function fileClockMoves(): Promise<void> {
 }
 
 describe('the list of runs', () => {
-  test('has the newest last, whatever their kind, and whenever their folders were made', () => {
+  test('ends with the newest, whatever its kind and the age of its folder', () => {
     expect(listRuns(home()).map(({ id }) => id)).toEqual([A, B, C]);
   });
 
-  test('has those of one second in the order in which they were made', async () => {
+  test('keeps the creation order within one second', async () => {
     const folder = home();
     const ids = ['ffff', '0000', '8888'].map(end => `script_20260104_090000_${end}`);
     for (const id of ids) {
@@ -115,7 +115,7 @@ describe('the list of runs', () => {
     expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, C, ...ids]);
   });
 
-  test('has those that people named by when they began, however late their folders were copied', () => {
+  test('sorts runs with custom names by their start, even if their folders were copied later', () => {
     const folder = home();
     for (const [id, started_at] of [
       ['middle', '2026-01-02T12:00:00.000Z'],
@@ -130,59 +130,59 @@ describe('the list of runs', () => {
     expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, 'middle', C, 'almost', 'last', 'begun-just-now']);
   });
 
-  test('has folders only', () => {
+  test('contains only folders', () => {
     const folder = home();
     writeFileSync(path.join(folder, 'runs', 'note.txt'), '');
     writeFileSync(path.join(folder, 'runs', 'script', 'note.txt'), '');
     expect(listRuns(folder)).toHaveLength(3);
   });
 
-  test('is empty where there is no home', () => {
+  test('is empty without a home', () => {
     expect(listRuns(path.join(temporaryFolder(), 'no'))).toEqual([]);
   });
 });
 
 describe('a run', () => {
-  const MORE = 'Give more of the id; proctor list shows them.';
+  const MORE = 'Use more of the id; `proctor list` shows all runs.';
 
   test.each([
     ['its id', A, A],
-    ['the beginning of its id', 'agent_', C],
-    ['the beginning of its time', '20260102', B],
+    ['the start of its id', 'agent_', C],
+    ['the start of its time', '20260102', B],
     ['the end of its id', 'bbbb', B],
     ['latest', 'latest', C],
-    ['a word that begins two', 'script_', `ambiguous_run: 2 runs begin with "script_". ${MORE}`],
-    ['a word that begins three', '2026', `ambiguous_run: 3 runs begin with "2026". ${MORE}`],
-    ['a word that nothing has', 'zzz', 'no_run: No run is called "zzz". proctor list shows them.'],
+    ['a prefix of two ids', 'script_', `ambiguous_run: 2 runs match "script_". ${MORE}`],
+    ['a prefix of three ids', '2026', `ambiguous_run: 3 runs match "2026". ${MORE}`],
+    ['a word that matches nothing', 'zzz', 'no_run: No run is called "zzz". `proctor list` shows all runs.'],
     [
-      'a word with a slip',
+      'a word with a typo',
       'latets',
-      'no_run: No run is called "latets". Did you mean "latest"? proctor list shows them.',
+      'no_run: No run is called "latets". Did you mean "latest"? `proctor list` shows all runs.',
     ],
     [
-      'an id with a slip',
+      'an id with a typo',
       `${A.slice(0, -1)}b`,
-      `no_run: No run is called "${A.slice(0, -1)}b". Did you mean "${A}"? proctor list shows them.`,
+      `no_run: No run is called "${A.slice(0, -1)}b". Did you mean "${A}"? \`proctor list\` shows all runs.`,
     ],
-    ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". proctor list shows them.'],
+    ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". `proctor list` shows all runs.'],
   ])('is found by %s', (_, word, expected) => {
     expect(refusal(home(), word)).toBe(expected);
   });
 
-  test('is found by its id also where that begins another', () => {
+  test('is found by its id even if that is a prefix of another', () => {
     const folder = home();
     makeRunFolder(folder, 'script', `${A}0`);
     expect(findRun(folder, A).id).toBe(A);
     expect(refusal(folder, A.slice(0, -1))).toContain('ambiguous_run');
   });
 
-  test('is found by its path, also one of another home', () => {
+  test('is found by its path, also in another home', () => {
     const folder = path.join(home(), 'runs', 'script', A);
     expect(findRun(path.join(temporaryFolder(), 'other'), folder)).toEqual({ id: A, lane: 'script', folder });
     expect(findRun(path.join(temporaryFolder(), 'other'), `${folder}/`)).toEqual({ id: A, lane: 'script', folder });
   });
 
-  test('is the folder that is here before one whose id has the word as a part', () => {
+  test('is the existing folder before one whose id contains the word', () => {
     const [folder, elsewhere] = [home(), path.join(temporaryFolder(), 'script')];
     mkdirSync(path.join(elsewhere, 'evidence'), { recursive: true });
     const before = process.cwd();
@@ -202,7 +202,7 @@ describe('a run', () => {
     expect(refusal(home(), file)).toContain('no_run');
   });
 
-  test('is the one that was made last among those of the last second', async () => {
+  test('is the last one created within the latest second', async () => {
     const folder = home();
     for (const end of ['ffff', '0000', '8888']) {
       await fileClockMoves();
@@ -211,7 +211,7 @@ describe('a run', () => {
     expect(findRun(folder, 'latest').id).toBe('script_20260104_090000_8888');
   });
 
-  test('is no run that claims a time which is still to come, by its id or by its metadata', () => {
+  test('is never one that claims a future time in its id or its metadata', () => {
     const folder = home();
     makeRunFolder(folder, 'script', 'script_20990101_090000_ffffffffffff');
     const { folder: named } = makeRunFolder(folder, 'new', 'nightly');
@@ -224,14 +224,14 @@ describe('a run', () => {
         .slice(2),
     ).toEqual([A, B, C]);
     const { folder: own } = makeRunFolder(folder, 'new', 'today');
-    // Whoever sets a folder's times cannot set when it was made, and a run that is made now is the latest.
+    // Changing the times of a folder does not change its creation time, and a run created now is the latest.
     utimesSync(own, new Date('2099-01-01'), new Date('2099-01-01'));
     expect(findRun(folder, 'latest').id).toBe('today');
   });
 
-  test('is not there before the first', () => {
+  test('does not exist before the first one', () => {
     expect(refusal(temporaryFolder(), 'latest')).toBe(
-      'no_run: There is no run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.',
+      'no_run: There are no runs yet. Create one with `proctor run script FILE`, `proctor run intent FILE` or `proctor run suite CASES`.',
     );
   });
 });

@@ -22,7 +22,7 @@ export const STARTED_AT = Date.UTC(2026, 3, 3, 10, 15, 0);
 export const COMPLETED_AT = STARTED_AT + 5_000;
 export const CORRELATION = '0123456789abcdef';
 
-/** What was decided before some script started. */
+/** The plan of a script run. */
 export function plan(): ScriptPlan {
   const { timing: _, exit: __, ...record } = structuredClone(runner.example) as Runner;
   const { enforcement, limits, observed } = structuredClone(scriptOutcome.example) as ScriptOutcome;
@@ -38,7 +38,7 @@ export function plan(): ScriptPlan {
   };
 }
 
-/** What a program said, of which so many bytes were kept at both ends. */
+/** A stream of which this many bytes were kept at both ends. */
 export function said(text: string | Uint8Array, headBytes = 1_000, tailBytes = 1_000): KeptStream {
   const bytes = Buffer.from(text as string);
   const rest = bytes.subarray(headBytes);
@@ -65,12 +65,12 @@ export function captureOf(ending: Ending, stdout = said('hello\n'), stderr = sai
   };
 }
 
-/** A capture as the journal has it. */
+/** A capture as the journal stores it. */
 export function noteOf({ stdout, stderr, ...rest }: Capture): CaptureNote {
   return { ...rest, stdout: storedStream(stdout).note, stderr: storedStream(stderr).note };
 }
 
-/** Writes the evidence of a run whose files are in the folder already, as a run does. */
+/** Writes the evidence of a run whose files are already in the folder. */
 export async function finishRun(
   folder: string,
   capture: Capture,
@@ -93,7 +93,7 @@ export async function finishRun(
   });
 }
 
-/** What is wrong with a folder, by the verifier alone: `RULE place` of each violation, and every refusal. */
+/** All findings of the verifier on a folder: `RULE place` for each violation, and every refusal. */
 export async function troublesIn(folder: string): Promise<string[]> {
   const troubles: string[] = [];
   for await (const { violations, reason, input } of verify([folder])) {
@@ -103,7 +103,7 @@ export async function troublesIn(folder: string): Promise<string[]> {
   return troubles;
 }
 
-/** A folder that is valid, and of which every file is sealed. */
+/** Expects that a folder is valid and that every file is sealed. */
 export async function expectValid(folder: string): Promise<void> {
   expect(await troublesIn(folder)).toEqual([]);
   for await (const { not_checked, within } of verify([folder])) {
@@ -116,7 +116,7 @@ export function put(folder: string, file: string, content: string | Uint8Array):
   writeFileSync(path.join(folder, file), content);
 }
 
-/** A reading of a script that succeeded and left these files. */
+/** A successful reading with these files. */
 export function succeeded(files: Record<string, string> = {}): ScriptReading {
   const stored = Object.entries(files).map(([file, text]) => ({
     path: file,

@@ -9,7 +9,7 @@ import { put } from './script-world.ts';
 
 const pair = newKeyPair();
 
-/** A folder with a file that is called `k`. */
+/** A folder with a file named `k`. */
 function withFile(content: string, mode = 0o600): string {
   const folder = temporaryFolder();
   put(folder, 'k', content);
@@ -25,12 +25,12 @@ const locked = generateKeyPairSync('ed25519').privateKey.export({
   passphrase: 'x',
 });
 
-describe('who signs', () => {
-  test('is nobody where there is no key', () => {
+describe('the signing key', () => {
+  test('is undefined if there is none', () => {
     expect(signerFor(temporaryFolder())).toBe(undefined);
   });
 
-  test('is the key of the home, or the one that is named, by its own name or by a link', () => {
+  test('is the key of the home, or the named one, also through a link', () => {
     const home = temporaryFolder();
     const { keyId } = makeKeyIn(home);
     expect(signerFor(home)?.keyId).toBe(keyId);
@@ -41,42 +41,42 @@ describe('who signs', () => {
   });
 
   const bad: [string, () => string, RegExp][] = [
-    ['is not there', () => path.join(temporaryFolder(), 'k'), /k is not there, or not to be read/],
-    ['is a folder', () => path.dirname(withFile('')), /is not a file of at most 64 KiB/],
-    ['all can read', () => withFile(pair.privatePem, 0o604), /k is open to other users: chmod 600/],
-    ['its group can read', () => withFile(pair.privatePem, 0o640), /k is open to other users/],
-    ['its group can write', () => withFile(pair.privatePem, 0o620), /k is open to other users/],
-    ['is empty', () => withFile(''), /k is not an Ed25519 private key in PEM without a passphrase/],
-    ['is no key', () => withFile('hello'), /k is not an Ed25519 private key/],
-    ['is a public key', () => withFile(pair.publicPem), /k is not an Ed25519 private key/],
+    ['is missing', () => path.join(temporaryFolder(), 'k'), /k does not exist or cannot be read/],
+    ['is a folder', () => path.dirname(withFile('')), /is not a readable file of at most 64 KiB/],
     [
-      'is of another kind',
-      () => withFile(rsa.export({ type: 'pkcs8', format: 'pem' }) as string),
-      /k is not an Ed25519/,
+      'is readable by everyone',
+      () => withFile(pair.privatePem, 0o604),
+      /k is accessible to other users: run chmod 600/,
     ],
+    ['is readable by its group', () => withFile(pair.privatePem, 0o640), /k is accessible to other users/],
+    ['is writable by its group', () => withFile(pair.privatePem, 0o620), /k is accessible to other users/],
+    ['is empty', () => withFile(''), /k is not an Ed25519 private key in PEM format without a passphrase/],
+    ['is not a key', () => withFile('hello'), /k is not an Ed25519 private key/],
+    ['is a public key', () => withFile(pair.publicPem), /k is not an Ed25519 private key/],
+    ['has another type', () => withFile(rsa.export({ type: 'pkcs8', format: 'pem' }) as string), /k is not an Ed25519/],
     ['has a passphrase', () => withFile(locked as string), /k is not an Ed25519 .* without a passphrase/],
-    ['is large', () => withFile('x'.repeat(70_000)), /k is not a file of at most 64 KiB/],
+    ['is large', () => withFile('x'.repeat(70_000)), /k is not a readable file of at most 64 KiB/],
   ];
-  test.each(bad)('is nobody, and that is a fault, where a key %s', (_, make, said) => {
+  test.each(bad)('causes a fault if it %s', (_, make, said) => {
     const file = make();
     const signing = (): unknown => signerFor(temporaryFolder(), file);
     expect(signing).toThrow(said);
     expect(signing).not.toThrow(/PRIVATE|BEGIN|\//);
   });
 
-  test.runIf(process.getuid?.() === 0)('is not the key of another user', () => {
+  test.runIf(process.getuid?.() === 0)('must not belong to another user', () => {
     const file = withFile(pair.privatePem);
     chownSync(file, 12_345, 12_345);
     expect(() => signerFor(temporaryFolder(), file)).toThrow('The signing key k belongs to another user.');
   });
 
-  test('is asked of the home as well: a key that is there and cannot be used is a fault', () => {
+  test('causes a fault if the home has one that cannot be used', () => {
     const home = temporaryFolder();
     makeKeyIn(home);
     chmodSync(keyFileIn(home), 0o644);
-    expect(() => signerFor(home)).toThrow('signing.key is open to other users');
+    expect(() => signerFor(home)).toThrow('signing.key is accessible to other users');
     const other = temporaryFolder();
     mkdirSync(keyFileIn(other), { recursive: true, mode: 0o700 });
-    expect(() => signerFor(other)).toThrow('signing.key is not a file');
+    expect(() => signerFor(other)).toThrow('signing.key is not a readable file');
   });
 });

@@ -5,7 +5,7 @@ import { bytesHash } from '../../src/base/hash.ts';
 import type { KeptStream } from '../../src/contracts/capture.ts';
 import { storedStream } from '../../src/evidence/stored-stream.ts';
 
-/** A stream as it comes out of a run that keeps so much of its ends. */
+/** A stream of a run that keeps this many bytes at both ends. */
 function streamOf(bytes: Uint8Array, headBytes: number, tailBytes: number): KeptStream {
   const head = bytes.subarray(0, headBytes);
   const rest = bytes.subarray(head.length);
@@ -16,7 +16,7 @@ function streamOf(bytes: Uint8Array, headBytes: number, tailBytes: number): Kept
 const stored = (text: string, headBytes: number, tailBytes: number): string =>
   Buffer.from(storedStream(streamOf(Buffer.from(text), headBytes, tailBytes)).bytes).toString();
 
-describe('a stream that was kept whole', () => {
+describe('a complete stream', () => {
   test('is stored byte for byte, whatever its bytes are', () => {
     const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
     for (const headBytes of [0, 1, 128, 195, 255, 256, 300]) {
@@ -26,40 +26,28 @@ describe('a stream that was kept whole', () => {
     }
   });
 
-  test('is not cut where its two ends meet inside a character', () => {
+  test('is not cut if its two ends meet inside a character', () => {
     expect(stored('aé€😀z', 2, 100)).toBe('aé€😀z');
   });
 });
 
-describe('a stream of which a part is missing', () => {
+describe('a truncated stream', () => {
   const rows: [string, string, number, number, string][] = [
-    ['says how many bytes are missing', 'abcdefghij', 3, 2, 'abc\n[5 bytes are missing here]\nij'],
-    [
-      'has lost a character that the cut at the head goes through',
-      'ab€xxxxxxyz',
-      4,
-      2,
-      'ab\n[9 bytes are missing here]\nyz',
-    ],
+    ['states how many bytes are missing', 'abcdefghij', 3, 2, 'abc\n[5 bytes are missing here]\nij'],
+    ['drops a character that is cut at the head', 'ab€xxxxxxyz', 4, 2, 'ab\n[9 bytes are missing here]\nyz'],
     ['keeps a character that ends at the cut', 'ab€xxxxxxyz', 5, 2, 'ab€\n[6 bytes are missing here]\nyz'],
-    [
-      'has lost a character that the cut at the tail goes through',
-      'abxxxxxx€yz',
-      2,
-      4,
-      'ab\n[9 bytes are missing here]\nyz',
-    ],
-    ['keeps a character that begins at the cut', 'abxxxxxx€yz', 2, 5, 'ab\n[6 bytes are missing here]\n€yz'],
-    ['may have lost characters at both sides', 'a😀xxxx😀z', 4, 4, 'a\n[12 bytes are missing here]\nz'],
-    ['may have kept nothing', '€€€€', 2, 2, '\n[12 bytes are missing here]\n'],
-    ['may have kept its head alone', 'abcdef', 4, 0, 'abcd\n[2 bytes are missing here]\n'],
-    ['may have kept its tail alone', 'abcdef', 0, 4, '\n[2 bytes are missing here]\ncdef'],
+    ['drops a character that is cut at the tail', 'abxxxxxx€yz', 2, 4, 'ab\n[9 bytes are missing here]\nyz'],
+    ['keeps a character that starts at the cut', 'abxxxxxx€yz', 2, 5, 'ab\n[6 bytes are missing here]\n€yz'],
+    ['may drop characters on both sides', 'a😀xxxx😀z', 4, 4, 'a\n[12 bytes are missing here]\nz'],
+    ['may keep nothing', '€€€€', 2, 2, '\n[12 bytes are missing here]\n'],
+    ['may keep only its head', 'abcdef', 4, 0, 'abcd\n[2 bytes are missing here]\n'],
+    ['may keep only its tail', 'abcdef', 0, 4, '\n[2 bytes are missing here]\ncdef'],
   ];
   test.each(rows)('%s', (_, text, headBytes, tailBytes, expected) => {
     expect(stored(text, headBytes, tailBytes)).toBe(expected);
   });
 
-  test('is the beginning and the end of what was said, and counts the rest', () => {
+  test('keeps the start and the end, and counts the rest', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 60 }),
@@ -77,7 +65,7 @@ describe('a stream of which a part is missing', () => {
           const [first = '', last = ''] = Buffer.from(bytes).toString().split(mark);
           expect(text.startsWith(first) && text.endsWith(last)).toBe(true);
           expect(Buffer.byteLength(first) + Buffer.byteLength(last)).toBe(note.bytesKept);
-          // Not more is lost than the character that the cut went through.
+          // Only the character at the cut is lost.
           expect(headBytes - Buffer.byteLength(first)).toBeLessThan(4);
           expect(tailBytes - Buffer.byteLength(last)).toBeLessThan(4);
         },

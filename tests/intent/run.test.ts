@@ -169,44 +169,44 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     'makes a link out of the sandbox of its output',
     { commands: [writes(`fs.symlinkSync('/etc/hostname', 'out/a')`)], outputs: ['out/a'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
   ],
   [
     'makes a link to a folder of its output',
     { commands: [writes(`fs.symlinkSync('/etc', 'out/d')`)], outputs: ['out/d/'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
   ],
   [
     'makes a second name of its output',
     { commands: [writes(`fs.writeFileSync('out/b', ''); fs.linkSync('out/b', 'out/a')`)], outputs: ['out/a', 'out/b'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
   ],
   [
     'makes a pipe of its output',
     { commands: [{ shell: 'mkdir out && mkfifo out/a' }], outputs: ['out/a'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
     'dev',
   ],
   [
     'makes names that differ in case alone',
     { commands: [writes(`fs.writeFileSync('out/a', ''); fs.writeFileSync('out/A', '')`)], outputs: ['out/'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
   ],
   [
     'makes names that are no text',
     { commands: [writes(`fs.writeFileSync(Buffer.from([0x6f, 0x75, 0x74, 0x2f, 0xff]), '')`)], outputs: ['out/'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
   ],
   [
     'makes names with control characters',
     { commands: [writes(`fs.writeFileSync('out/\\u001b[31m', '')`)], outputs: ['out/'] },
     1,
-    ['The run left files of a kind that is not kept.'],
+    ['The run left files of a kind that is not allowed.'],
   ],
   [
     'makes too much',
@@ -216,7 +216,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
       outputs: ['out/a'],
     },
     1,
-    ['The run left more output than it may.'],
+    ['The run left more output than its limits allow.'],
   ],
   [
     'makes too many',
@@ -226,7 +226,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
       outputs: ['out/'],
     },
     1,
-    ['The run left more output than it may.'],
+    ['The run left more output than its limits allow.'],
   ],
   [
     'fails a check of content',
@@ -275,7 +275,8 @@ describe('a command that', () => {
     const { result } = await ran(intent(rest), { policy });
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', decision: { accepted: false, reasons } });
     expect(result.execution?.exit_code).toBe(code);
-    if (result.execution?.output_truncated) expect(reasons).toEqual(['The run left more output than it may.']);
+    if (result.execution?.output_truncated)
+      expect(reasons).toEqual(['The run left more output than its limits allow.']);
   });
 
   test('breaks out finds a wall everywhere, under strict', async () => {

@@ -266,7 +266,7 @@ describe('an evaluation in a folder', () => {
     [
       'adds up wrongly',
       { summary: { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 } },
-      'does not keep its contract',
+      'violates its contract',
     ],
   ])('is not trusted if it %s', async (_, change, why) => {
     const folder = await folderOf([{ id: 'one' }]);
@@ -284,7 +284,7 @@ describe('an evaluation in a folder', () => {
     writeFileSync(file, text.replace('"pass"', '"fail"'));
     expect(found(folder)).toEqual({ state: 'broken', why: 'was changed after it was sealed' });
     rmSync(file);
-    expect(found(folder)).toEqual({ state: 'broken', why: 'is missing, and its seal is there' });
+    expect(found(folder)).toEqual({ state: 'broken', why: 'is missing, although its seal exists' });
     writeFileSync(file, text);
     writeFileSync(seal, '{"payload":');
     expect(found(folder)).toMatchObject({ state: 'broken' });

@@ -53,7 +53,7 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
     );
     await expectValid(place.folder);
     expect(read(place.folder, 'output/told.txt')).toBe('token correct horse battery\n');
-    const warning = 'secret_in_file: a declared secret stands in 2 files';
+    const warning = 'secret_in_file: a declared secret was found in 2 files';
     expect(reading.warnings).toEqual([warning]);
     expect(read(place.folder, 'evidence/runner.json')).toContain(warning);
     expect(JSON.parse(read(place.folder, 'evidence/outcome.json')).masking.flagged).toEqual([

@@ -140,7 +140,7 @@ describe('after the ending', () => {
 
 const NO_RESULT = 'The run did not produce a valid result.';
 const CRASHED = 'The script ended with an error before it wrote a result.';
-const BAD_FILES = 'The run left files of a kind that is not kept.';
+const BAD_FILES = 'The run left files of a kind that is not allowed.';
 const LIED = 'The script said that it succeeded, but it ended with an error.';
 
 type Row = [code: number, result: keyof typeof RESULTS, output: keyof typeof OUTPUTS, ...expected: Expected];
@@ -256,8 +256,8 @@ describe('a message of a script', () => {
     const reading = read({ result: claims({ status: 'failed', error_summary }), secrets: [SECRET] });
     expect(reading).toMatchObject({
       status: 'failed',
-      errorSummary: 'The script gave a message that may not be shown.',
-      publicMessage: 'The script gave a message that may not be shown.',
+      errorSummary: "The script's message cannot be shown.",
+      publicMessage: "The script's message cannot be shown.",
       replaced: ['error_summary'],
       cuts: [],
     });

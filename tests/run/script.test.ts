@@ -220,6 +220,6 @@ test('a home that cannot be made is a fault, and nothing is left of the run', as
   const { answer } = await run('result()', { bounds: { sandbox: 'none' } }, { home: path.join(file, '.proctor') });
   expect(answer).toMatchObject({
     code: 'folder_failed',
-    message: expect.stringMatching(/^The folder of the run could not be made here\. /) as string,
+    message: expect.stringMatching(/^The run folder could not be created here\. /) as string,
   });
 });

@@ -69,7 +69,7 @@ describe('a part of an evaluation whose writer died', () => {
       expect(violations).toEqual([]);
       messages.push(...advice.map(({ message }) => message));
     }
-    expect(messages.filter(message => message.includes('part of an evaluation'))).toHaveLength(1);
+    expect(messages.filter(message => message.includes('leftover of an interrupted evaluation'))).toHaveLength(1);
     utimesSync(path.join(folder, part), 1, 1);
     await recover(cwd);
     expect(readdirSync(folder)).toContain(part);

@@ -27,10 +27,10 @@ const METADATA = `${STEP}/runner_metadata.json`;
 const STATUS = `${STEP}/workspace_status.json`;
 const POLICY = `${STEP}/policy_summary.json`;
 
-/** Values to be replaced in a document, by their paths; or another text for a file. */
+/** Values to replace in a document, by path, or a new text for a file. */
 type Changes = Record<string, Record<string, unknown> | string>;
 
-/** What a folder breaks in which somebody changed documents with care: manifest and seal are right again. */
+/** The violations of a folder after careful changes: manifest and seal match again. */
 async function brokenBy(changes: Changes, told: Told = {}): Promise<string[]> {
   const files = agentFiles(told);
   for (const [file, change] of Object.entries(changes)) {
@@ -67,28 +67,28 @@ const SILENT: Told = {
   finalText: null,
   diff: null,
   ending: { how: 'killed', by: 'idle', signal: 'SIGKILL' },
-  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent did not get on.' },
+  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent made no progress.' },
 };
 
 const LATE: Told = {
   ending: { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
   policy: { violations: [hard('native_policy_block')] },
-  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent took longer than it may.' },
+  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent exceeded its time limit.' },
 };
 
-describe('the folder of an agent', () => {
+describe('an agent run folder', () => {
   test.each([
     ['that completed', {}],
-    ['that went where it may not', FORBIDDEN],
+    ['that changed a forbidden path', FORBIDDEN],
     ['that asked for input', ASKED],
-    ['that never said a word', SILENT],
-    ['that was denied something when its time was up', LATE],
+    ['of an agent without output', SILENT],
+    ['that was denied something when its time ran out', LATE],
     [
-      'that was denied the network when its time was up',
+      'that was denied network access when its time ran out',
       { ...LATE, policy: { violations: [hard('network_violation')] } },
     ],
     [
-      'that was ended because it reached for the network',
+      'that was stopped because it accessed the network',
       {
         ending: { how: 'killed', by: 'policy', signal: 'SIGKILL' },
         policy: { violations: [hard('network_violation')] },
@@ -103,11 +103,11 @@ describe('the folder of an agent', () => {
         judgement: { termination: 'error', reason: 'spawn_failed', detail: 'It could not be started.' },
       },
     ],
-  ] as [string, Told][])('%s is valid, and everything in it is sealed', async (_, told) => {
+  ] as [string, Told][])('%s is valid and completely sealed', async (_, told) => {
     await expectValid(await agentFolder(temporaryFolder(), told));
   });
 
-  test('is valid under strict, too, with a native stream of which no line is JSON', async () => {
+  test('is also valid in strict mode, with a native stream without any JSON line', async () => {
     const files = agentFiles(SILENT);
     const folder = await sealedFolder('agent', AGENT_RUN, { ...files, 'evidence/native/stderr.log': '{"a":\n\n' });
     expect((await verdictsOf(folder, { strict: true })).map(({ outcome }) => outcome)).not.toContain('refused');
@@ -123,24 +123,24 @@ describe('the folder of an agent', () => {
 describe('FD12', () => {
   test.each([
     [
-      'a result that ended otherwise',
+      'a result with another ending',
       { 'result.json': { termination: 'error', reason: 'stalled' } },
       ['result.json#reason', 'result.json#termination'],
     ],
     ['a result with another reason', { 'result.json': { reason: 'denied_tool' } }, ['result.json#reason'], FORBIDDEN],
     [
-      'runner metadata that ended otherwise',
+      'runner metadata with another ending',
       { [METADATA]: { termination: 'error', reason: 'signal' } },
       [`${METADATA}#reason`, `${METADATA}#termination`],
     ],
-    ['a manifest that ended otherwise', { [MANIFEST]: { termination: 'error' } }, [`${MANIFEST}#termination`]],
+    ['a manifest with another ending', { [MANIFEST]: { termination: 'error' } }, [`${MANIFEST}#termination`]],
     [
-      'metadata that ended otherwise',
+      'metadata with another ending',
       { 'evidence/metadata.json': { termination: 'error' } },
       ['evidence/metadata.json#termination'],
     ],
     [
-      'a status that ended otherwise',
+      'a status with another ending',
       { 'evidence/status.json': { termination: 'killed_idle' } },
       ['evidence/status.json#termination'],
       FORBIDDEN,
@@ -156,37 +156,33 @@ describe('FD12', () => {
     ['another session', { [METADATA]: { session_id: 'x' } }, [`${METADATA}#session_id`]],
     ['another model', { [METADATA]: { model: 'x' } }, [`${METADATA}#model`]],
     ['another exit code', { [METADATA]: { exit_code: 3 } }, [`${METADATA}#exit_code`], FORBIDDEN],
-    ['no exit code, though the agent ended by itself', { [METADATA]: { exit_code: null } }, [`${METADATA}#exit_code`]],
+    ['no exit code, although the agent exited', { [METADATA]: { exit_code: null } }, [`${METADATA}#exit_code`]],
     [
       'another ending',
       { 'evidence/outcome.json': { ending: { how: 'exited', code: 1 } } },
       ['evidence/outcome.json#ending', `${METADATA}#exit_code`],
     ],
     [
-      'last words that the manifest does not know',
+      'a final response that the manifest does not list',
       { 'result.json': { final_response_path: POLICY } },
       ['result.json#final_response_path'],
     ],
-    [
-      'a transcript that is another file',
-      { 'result.json': { transcript_path: METADATA } },
-      ['result.json#transcript_path'],
-    ],
+    ['another file as transcript', { 'result.json': { transcript_path: METADATA } }, ['result.json#transcript_path']],
     ['another approval', { [METADATA]: { approval_posture: 'deny_interactive' } }, [`${METADATA}#approval_posture`]],
-    ['a kill for no violation', { [POLICY]: { violations: [] } }, [`${POLICY}#violations`], FORBIDDEN],
+    ['killed_policy without a violation', { [POLICY]: { violations: [] } }, [`${POLICY}#violations`], FORBIDDEN],
     [
-      'a kill for another violation',
+      'killed_policy for another violation',
       { [POLICY]: { violations: [hard('forbidden_operation', { operation: 'push' })] } },
       [`${POLICY}#violations`],
       FORBIDDEN,
     ],
     [
-      'a violation that nobody was killed for',
+      'a hard violation without killed_policy',
       { [POLICY]: { violations: [hard('protected_branch_violation')] } },
       [`${POLICY}#violations`],
     ],
     [
-      'a prompt after which it completed',
+      'a prompt in a completed step',
       { [POLICY]: { violations: [hard('interactive_prompt_violation')] } },
       [`${POLICY}#violations`],
     ],
@@ -196,23 +192,23 @@ describe('FD12', () => {
       [`${STATUS}#run_id`],
     ],
     [
-      'another policy than was asked for',
+      'a policy that differs from the request',
       { 'evidence/request.json': { 'requested_policy.network_posture': 'allow' } },
       [`${POLICY}#requested`],
     ],
     [
-      'a changed path that nobody was told of',
+      'a changed path that is not reported',
       { [POLICY]: { 'effective.forbidden_paths': ['src/generated', 'src/parse.ts'] } },
       [`${POLICY}#violations`],
     ],
     [
-      'a change where nothing may be changed',
+      'a change under a read-only policy',
       { [POLICY]: { 'effective.execution_posture': 'read_only', 'effective.allowed_paths': [] } },
       [`${POLICY}#violations`, 'evidence/runner.json#write_roots'],
       { plan: { runner: { ...(planOf().runner as object), write_roots: ['.'] } as never } },
     ],
     [
-      'a protected branch that nobody was told of',
+      'a protected branch that is not reported',
       {
         [STATUS]: {
           'refs.total': 1,
@@ -223,7 +219,7 @@ describe('FD12', () => {
       [`${POLICY}#violations`],
     ],
     [
-      'a network that is said to be blocked',
+      'a blocked network that the policy allows',
       {
         'evidence/request.json': { 'requested_policy.network_posture': 'allow' },
         [POLICY]: { 'requested.network_posture': 'allow', 'effective.network_posture': 'allow' },
@@ -231,7 +227,7 @@ describe('FD12', () => {
       ['evidence/runner.json#sandbox.network_blocked'],
     ],
     ['fewer events', { 'evidence/outcome.json': { events: 9 } }, ['evidence/outcome.json#events']],
-    ['a line that is missing', { [TRANSCRIPT]: transcriptOf(EVENTS).replace(/^.*\n/, '') }, [`${TRANSCRIPT}:1#seq`]],
+    ['a missing line', { [TRANSCRIPT]: transcriptOf(EVENTS).replace(/^.*\n/, '') }, [`${TRANSCRIPT}:1#seq`]],
     ['fewer native lines', { 'evidence/outcome.json': { 'lines.total': 9 } }, ['evidence/outcome.json#lines.total']],
     [
       'native lines out of order',
@@ -239,21 +235,25 @@ describe('FD12', () => {
       [`${TRANSCRIPT}:10#native_line`],
     ],
     ['another native stream', { 'evidence/native/stdout.log': '{}\n' }, ['evidence/native/stdout.log']],
-  ] as [string, Changes, string[], Told?][])('finds %s', async (_, changes, places, told) => {
+  ] as [string, Changes, string[], Told?][])('detects %s', async (_, changes, places, told) => {
     expect(await brokenBy(changes, told)).toEqual(places.sort().map(place => `FD12 ${place}`));
   });
 
-  test('lets the same changes pass where they are told everywhere', async () => {
+  test('accepts the same changes if all documents agree', async () => {
     expect(await brokenBy({}, { ...FORBIDDEN, policy: policyOf(FORBIDDEN.policy) })).toEqual([]);
   });
 });
 
-describe('FD10, of an agent', () => {
+describe('FD10 for agents', () => {
   test.each([
     ['another seal', { seal_sha256: bytesHash('x') }, 'seal_sha256'],
     ['another run', { run_id: 'agent_20260403_101500_000000000000' }, 'run_id'],
-    ['a line that no transcript has', { flags: [{ flag: 'outside_scope', message: 'a', seq: 11 }] }, 'flags[0].seq'],
-  ])('finds %s', async (_, changes, at) => {
+    [
+      'a line that is not in the transcript',
+      { flags: [{ flag: 'outside_scope', message: 'a', seq: 11 }] },
+      'flags[0].seq',
+    ],
+  ])('detects %s', async (_, changes, at) => {
     const folder = await agentFolder(temporaryFolder());
     const evaluation = { ...(await judgeAgentRun(folder, undefined)), ...changes };
     writeEvaluationFiles(folder, canonicalize(evaluation), evaluation, undefined);
@@ -261,7 +261,7 @@ describe('FD10, of an agent', () => {
     expect(broken.filter(line => line.startsWith('FD'))).toEqual([`FD10 evaluation.json#${at}`]);
   });
 
-  test('takes the evaluation that the judge wrote', async () => {
+  test('accepts the evaluation that the judge wrote', async () => {
     const folder = await agentFolder(temporaryFolder());
     expect((await judgeAgentRun(folder, undefined)).flags).toEqual([]);
     await expectValid(folder);

@@ -9,7 +9,7 @@ import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';
 
-const noCheck = () => Promise.reject(new Error('no case asks for a script'));
+const noCheck = () => Promise.reject(new Error('no case has a check script'));
 
 let folder: string;
 let evaluation: Evaluation;
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 describe('the evaluation of a run', () => {
-  test('may come after the seal, at the top or in evidence/', async () => {
+  test('may follow the seal, at the top or in evidence/', async () => {
     writeEvaluation(folder, evaluation, undefined);
     expect(await brokenIn(folder)).toEqual([]);
     for (const name of ['evaluation.json', 'evaluation.seal.json']) {
@@ -40,7 +40,7 @@ describe('the evaluation of a run', () => {
   ];
   const byTheSeal = (line: string): boolean => !line.startsWith('JS');
 
-  test.each(breaches)('%s breaks FD10', async (_, change, at) => {
+  test.each(breaches)('%s violates FD10', async (_, change, at) => {
     writeEvaluation(folder, { ...evaluation, ...change }, undefined);
     expect((await brokenIn(folder)).filter(byTheSeal)).toEqual([`FD10 evaluation.json#${at}`]);
   });
@@ -54,13 +54,13 @@ describe('the evaluation of a run', () => {
       evaluation = await evaluateSuite(folder, { runCheck: noCheck });
     });
 
-    test('is what judging the run gives', async () => {
+    test('matches what judging the run gives', async () => {
       expect(evaluation.gate?.checks).toMatchObject([{ limit: 'max_failing', measured: 1, is_met: false }]);
       writeEvaluation(folder, evaluation, undefined);
       expect(await brokenIn(folder)).toEqual([]);
     });
 
-    test('that were not asked for breaks FD10', async () => {
+    test('that were not requested violates FD10', async () => {
       const [check] = evaluation.gate?.checks ?? [];
       const message = '1 of 1 case fails, and at most 1 may (max_failing).';
       const gate = { limits: { max_failing: 1 }, checks: [{ ...check, allowed: 1, is_met: true, message }] };
@@ -68,13 +68,13 @@ describe('the evaluation of a run', () => {
       expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#gate']);
     });
 
-    test('that were left out breaks FD10', async () => {
+    test('that were left out violates FD10', async () => {
       const { gate: _gate, ...others } = evaluation;
       writeEvaluation(folder, others, undefined);
       expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#gate']);
     });
 
-    test('over runs that are not its repetitions breaks FD10', async () => {
+    test('over runs that are not its repetitions violates FD10', async () => {
       const tally = {
         passed: 0,
         failed: 1,
@@ -92,7 +92,7 @@ describe('the evaluation of a run', () => {
     });
   });
 
-  test('that was moved to another run is found there', async () => {
+  test('is detected if it was moved to another run', async () => {
     const elsewhere = await suiteFolder(temporaryFolder(), { version: 'new', cases: [{ id: 'other' }] });
     writeEvaluation(elsewhere, evaluation, undefined);
     expect((await brokenIn(elsewhere)).filter(byTheSeal)).toEqual(
@@ -100,7 +100,7 @@ describe('the evaluation of a run', () => {
     );
   });
 
-  test('is not believed without the run that it names', async () => {
+  test('is invalid without its run', async () => {
     const alone = temporaryFolder();
     writeEvaluation(alone, evaluation, undefined);
     expect(await brokenIn(alone)).toEqual(
@@ -108,13 +108,13 @@ describe('the evaluation of a run', () => {
     );
   });
 
-  test('does not lie in another file', async () => {
+  test('must be in evaluation.json', async () => {
     const alone = temporaryFolder();
     writeFileSync(path.join(alone, 'verdicts.json'), canonicalize(evaluation));
     expect(await brokenIn(alone)).toEqual(['FD10 verdicts.json#schema_version']);
   });
 
-  test('is not blamed for a run that is broken itself', async () => {
+  test('is not blamed for an invalid run', async () => {
     writeEvaluation(folder, evaluation, undefined);
     const file = path.join(folder, 'run.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('"selected_case_ids":[', '"selected_case_ids":[7,'));
@@ -124,14 +124,14 @@ describe('the evaluation of a run', () => {
     expect(await brokenIn(folder)).toContain('FD10 evaluation.json#run_id');
   });
 
-  test('that says nothing of itself is known by its name', async () => {
+  test('without a version field is recognised by its file name', async () => {
     writeFileSync(path.join(folder, 'evaluation.json'), '{}');
     const verdict = (await verdictsOf(folder)).find(({ input }) => input.endsWith('evaluation.json'));
     expect(verdict).toMatchObject({ outcome: 'invalid', contract: 'evaluation' });
   });
 });
 
-test('a file whose name alone says its format is read up to the cap of that format', async () => {
+test('applies the size limit of a format that the file name determines', async () => {
   const [first] = evaluation.cases;
   const cases = Array.from({ length: 50_000 }, (_, index) => ({ ...first, case_id: `case-${index}` }));
   const large = { ...evaluation, cases, summary: { total: 50_000, passed: 50_000, failed: 0, errors: 0, unjudged: 0 } };

@@ -19,7 +19,7 @@ import { brokenIn, type Files, folderWith, verdictsOf } from './folders.ts';
 const PAYLOAD = '{"rows":[1,2,3]}';
 const BODY = '<h1>503</h1>';
 
-/** A run of a suite that is whole: one answered case, one failed one, their assets, and the manifest of those. */
+/** A complete suite run: one answered case, one failed case, their assets and the asset manifest. */
 function suite(changes: Files = {}): Files {
   const run = exampleWith(runArtifact, {
     selected_case_ids: ['answered', 'failed'],
@@ -99,8 +99,8 @@ function suite(changes: Files = {}): Files {
   };
 }
 
-describe('a folder of a suite', () => {
-  test('that is whole is valid, and every document of it is judged', async () => {
+describe('a suite folder', () => {
+  test('that is complete is valid, and every document is judged', async () => {
     const verdicts = await verdictsOf(folderWith(suite()));
     expect(verdicts.at(-1)).toMatchObject({
       outcome: 'valid',
@@ -110,7 +110,7 @@ describe('a folder of a suite', () => {
     expect(verdicts).toHaveLength(5);
   });
 
-  test('is valid elsewhere too, after it was copied', async () => {
+  test('is still valid after it was copied', async () => {
     const copy = path.join(temporaryFolder(), 'elsewhere');
     cpSync(folderWith(suite()), copy, { recursive: true });
     expect(await brokenIn(copy)).toEqual([]);
@@ -120,19 +120,19 @@ describe('a folder of a suite', () => {
   const at = (name: string) => files[name] as Record<string, unknown>;
   const breaches: [string, Files, string[]][] = [
     [
-      'an asset that is gone',
+      'a missing asset',
       { ...files, 'assets/body.html': undefined as never },
       ['FD2 assets/manifest.json#items[1].href', 'FD2 failed.json#runner_failure.full_body_saved_to'],
     ],
     [
-      'an asset that was changed',
+      'a changed asset',
       suite({ 'assets/payload.json': '{"rows":[1,2,4]}' }),
       ['FD3 answered.json#events[1].payload_asset_href', 'FD3 assets/manifest.json#items[0].href'],
     ],
     ['an asset that grew', suite({ 'assets/body.html': `${BODY} ` }), ['FD3 assets/manifest.json#items[1].href']],
-    ['an asset that nobody lists', suite({ 'assets/extra.bin': 'x' }), ['FD4 assets/extra.bin']],
+    ['an asset that is not listed', suite({ 'assets/extra.bin': 'x' }), ['FD4 assets/extra.bin']],
     [
-      'an asset id that nobody lists',
+      'an asset id that is not listed',
       suite({
         'assets/manifest.json': {
           ...at('assets/manifest.json'),
@@ -160,7 +160,7 @@ describe('a folder of a suite', () => {
       ['FD6 failed.json#version'],
     ],
     [
-      'a selected case without artifact',
+      'a selected case without a file',
       suite({ 'run.json': { ...at('run.json'), selected_case_ids: ['answered', 'failed', 'lost'] } }),
       ['FD7 run.json#selected_case_ids[2]'],
     ],
@@ -170,12 +170,12 @@ describe('a folder of a suite', () => {
       ['FD7 failed.json#case_id'],
     ],
   ];
-  test.each(breaches)('with %s says so', async (_, changed, broken) => {
+  test.each(breaches)('with %s is invalid', async (_, changed, broken) => {
     const present = Object.fromEntries(Object.entries(changed).filter(([, content]) => content !== undefined));
     expect(await brokenIn(folderWith(present))).toEqual(broken);
   });
 
-  test('every rule of folders is broken by some test here, but those of a run folder', async () => {
+  test('every folder rule is violated by a test here, except those for run folders', async () => {
     const tested = new Set([
       ...breaches.flatMap(([, , broken]) => broken.map(line => line.split(' ')[0] ?? '')),
       'FD1',
@@ -204,17 +204,17 @@ describe('a folder of a suite', () => {
   });
 });
 
-describe('documents that do not keep their own contract', () => {
+describe('documents that violate their contract', () => {
   const files = suite();
 
-  test('are not taken for missing: the case is there, only broken', async () => {
+  test('do not count as missing', async () => {
     const verdicts = await verdictsOf(
       folderWith({ ...files, 'failed.json': { ...(files['failed.json'] as object), status: 'maybe' } }),
     );
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['AA11']);
   });
 
-  test('do not slip through by a version that nobody knows, or by none', async () => {
+  test('are detected even with an unknown version, or without one', async () => {
     for (const version of ['run.v9', undefined]) {
       const verdicts = await verdictsOf(
         folderWith({
@@ -230,14 +230,14 @@ describe('documents that do not keep their own contract', () => {
     );
   });
 
-  test('a manifest that is broken is not said to list nothing', async () => {
+  test('are not said to list nothing if they are a manifest', async () => {
     const broken = { ...(files['assets/manifest.json'] as object), generated_at: 'noon' };
     const verdicts = await verdictsOf(folderWith({ ...files, 'assets/manifest.json': broken }));
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['AA19']);
   });
 });
 
-describe('the metadata of a failure', () => {
+describe('failure metadata', () => {
   const meta = {
     schema_version: 'failure-meta.v1',
     case_id: 'failed',
@@ -276,7 +276,7 @@ describe('the metadata of a failure', () => {
   });
 });
 
-test('evidence that cannot be read is not taken for evidence', async () => {
+test('unreadable evidence does not count as evidence', async () => {
   const files = suite();
   expect(await brokenIn(folderWith({ ...files, 'failed.json': { hello: 1 } }))).toEqual([
     'FD7 run.json#selected_case_ids[1]',
@@ -299,7 +299,7 @@ test('evidence that cannot be read is not taken for evidence', async () => {
   }
 });
 
-test('a suite needs its run.json, only one document can be it, and a step needs its manifest', async () => {
+test('a suite needs run.json, only one document can be it, and a step needs its manifest', async () => {
   const { 'run.json': run, ...rest } = suite();
   expect(await brokenIn(folderWith(rest))).toEqual(['FD7 answered.json']);
   expect(
@@ -313,7 +313,7 @@ test('a suite needs its run.json, only one document can be it, and a step needs 
   expect((await verdictsOf(folderWith({ ...suite(), 'evidence/events.ndjson': '' }))).at(-1)?.outcome).toBe('refused');
 });
 
-test('a folder of thousands of cases and manifests is judged in time that grows with it', async () => {
+test('judges a folder with thousands of cases and manifests in linear time', async () => {
   const cost = async (count: number): Promise<number> => {
     const files = suite();
     const template = files['answered.json'] as object;
@@ -332,14 +332,14 @@ test('a folder of thousands of cases and manifests is judged in time that grows 
   expect((await cost(2_400)) / (await cost(300))).toBeLessThan(40);
 });
 
-test('a part of a run is judged by what is in it, and says what leads out', async () => {
+test('judges part of a run by its content, and counts references outside', async () => {
   const verdicts = await verdictsOf(path.join(folderWith(suite()), 'assets'));
   expect(verdicts.at(-1)).toMatchObject({ outcome: 'valid', violations: [] });
   expect(verdicts.at(-1)?.not_checked.join()).toContain('2 references to files outside this folder');
 });
 
-describe('what is no file and no folder', () => {
-  test('is a violation, and is never followed', async () => {
+describe('an entry that is neither a file nor a folder', () => {
+  test('is a violation and is never followed', async () => {
     const folder = folderWith(suite());
     mkdirSync(path.join(folder, 'sub'));
     symlinkSync('..', path.join(folder, 'sub', 'loop'));
@@ -348,7 +348,7 @@ describe('what is no file and no folder', () => {
     expect(await brokenIn(folder)).toEqual(['FD1 passwd.json', 'FD1 pipe.json', 'FD1 sub/loop']);
   });
 
-  test('in place of evidence does not count as evidence', async () => {
+  test('does not count as evidence', async () => {
     const folder = folderWith(suite());
     rmSync(path.join(folder, 'assets', 'body.html'));
     writeFileSync(path.join(folder, 'elsewhere.html'), BODY);
@@ -388,16 +388,16 @@ describe('an agent step', () => {
     },
   };
 
-  test('whose manifest lists every file by its digest is valid', async () => {
+  test('is valid if its manifest lists every file with its digest', async () => {
     expect(await brokenIn(folderWith(files))).toEqual([]);
   });
 
-  test('whose transcript was changed by one byte is not', async () => {
+  test('is invalid if one byte of its transcript was changed', async () => {
     const folder = folderWith({ ...files, 'evidence/steps/implement/transcript.txt': '{"line":2}\n' });
     expect(await brokenIn(folder)).toEqual(['FD3 evidence/steps/implement/manifest.json#artifacts[0]']);
   });
 
-  test('with a file that its manifest does not list is not', async () => {
+  test('is invalid with a file that its manifest does not list', async () => {
     expect(await brokenIn(folderWith({ ...files, 'evidence/steps/implement/.tmp': 'x' }))).toEqual([
       'FD4 evidence/steps/implement/.tmp',
     ]);
@@ -405,7 +405,7 @@ describe('an agent step', () => {
 });
 
 describe('other folders', () => {
-  test('of a script: the hint of its artifacts is only a hint', async () => {
+  test('of a script: its artifacts are only a hint', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'result.json': scriptResult.example as object, 'output/other.json': '{"not":"ours' }),
     );
@@ -416,7 +416,7 @@ describe('other folders', () => {
     });
   });
 
-  test('of an intent: outputs, bundle and policy must be those that the result names', async () => {
+  test('of an intent: outputs, bundle and policy must match the result', async () => {
     const plan = bundle.example as Bundle;
     const other = { ...plan, network: true };
     const own = { ...builtInProfiles.default, name: 'mine', timeout_ms: 90_000 };
@@ -438,7 +438,7 @@ describe('other folders', () => {
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['RS5']);
   });
 
-  test('with two records of one runner_id: the second breaks RN2', async () => {
+  test('with two records of one runner_id: the second violates RN2', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'a/runner.json': runner.example as object, 'b/runner.json': runner.example as object }),
     );
@@ -449,29 +449,29 @@ describe('other folders', () => {
     ]);
   });
 
-  test('with nothing of ours in it are refused', async () => {
+  test('without known documents are refused', async () => {
     expect(await verdictsOf(folderWith({ 'package.json': { name: 'x' } }))).toMatchObject([
       { outcome: 'refused', reason: { code: 'unknown_format' } },
     ]);
     expect(await verdictsOf(temporaryFolder())).toMatchObject([{ outcome: 'refused' }]);
   });
 
-  test('with a torn document beside a good one are not valid, and say which', async () => {
+  test('with a truncated document next to a valid one are invalid and say which', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'runner.json': runner.example as object, 'torn.json': '{"runner_schema' }),
     );
     expect(verdicts.map(({ outcome }) => outcome)).toEqual(['valid', 'refused', 'refused']);
   });
 
-  test('name the files that they did not judge, and strict does not let them pass', async () => {
+  test('list the files that were not judged, and are invalid in strict mode', async () => {
     const folder = folderWith({
       'runner.json': runner.example as object,
       'package.json': { name: 'x' },
       'notes.txt': 'x',
     });
     const said = (await verdictsOf(folder)).at(-1)?.not_checked.join('; ');
-    expect(said).toContain('1 file of no known format: package.json');
-    expect(said).toContain('1 file that no document names: notes.txt');
+    expect(said).toContain('1 file of unknown format: package.json');
+    expect(said).toContain('1 file that no document refers to: notes.txt');
     const verdicts: Verdict[] = [];
     for await (const verdict of verify(folder, { strict: true })) verdicts.push(verdict);
     expect(verdicts.map(({ input, outcome }) => `${path.basename(input)} ${outcome}`)).toContain(

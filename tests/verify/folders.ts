@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support.ts';
 
 export type Files = Record<string, string | object>;
 
-/** Writes files into a new folder; objects as canonical JSON. */
+/** Writes files into a new folder. Objects become canonical JSON. */
 export function folderWith(files: Files): string {
   const folder = temporaryFolder();
   for (const [name, content] of Object.entries(files)) {
@@ -24,7 +24,7 @@ export async function verdictsOf(folder: string, options: Options = {}): Promise
   return verdicts;
 }
 
-/** What the folder itself breaks: `RULE place`. */
+/** The violations of the folder itself: `RULE place`. */
 export async function brokenIn(folder: string, options: Options = {}): Promise<string[]> {
   const verdicts = await verdictsOf(folder, options);
   for (const { violations, input, within } of verdicts) if (within) expect(violations, input).toEqual([]);

@@ -36,7 +36,7 @@ function named(content: Bundle): Bundle {
   return { ...content, bundle_id: bundleIdOf(content) };
 }
 
-/** A run that was accepted, as it is written. */
+/** The files of an accepted run. */
 function documents(): Files {
   const { timing: _, exit: __, ...record } = runner.example as Runner;
   const { enforcement, limits, observed } = intentOutcome.example as IntentOutcome;
@@ -99,7 +99,7 @@ function documents(): Files {
 
 type Change = (document: never) => object;
 
-/** The same with some documents changed, every reference to them made right again, and sealed by whoever did it. */
+/** Changes some documents, corrects all references to them, and seals the folder again. */
 function forged(
   changes: Readonly<Record<string, Change>> = {},
   others: Readonly<Record<string, string | null>> = {},
@@ -126,7 +126,7 @@ function forged(
   return { ...files, 'evidence/seal.json': sealEnvelope(statement) };
 }
 
-/** Another bundle, and everything that is named by it or after it, as whoever forges it would write it. */
+/** Replaces the bundle and everything derived from it, as a forger would. */
 const rebundled = (content: Bundle, execution: object = {}) => ({
   'bundle.json': () => content,
   'run.json': (run: RunResult) => ({
@@ -137,7 +137,7 @@ const rebundled = (content: Bundle, execution: object = {}) => ({
   }),
 });
 
-/** Another intent, and the bundle that follows from it. */
+/** Replaces the intent and the bundle that follows from it. */
 const reintended = (changes: Partial<Intent>) => {
   const text = canonicalize({ ...(intent.example as Intent), ...changes });
   const plan = planOf(JSON.parse(text) as Intent, strict);
@@ -147,29 +147,29 @@ const reintended = (changes: Partial<Intent>) => {
   };
 };
 
-test('the folder of an intent that was accepted breaks no rule', async () => {
+test('the folder of an accepted intent violates no rule', async () => {
   expect(await brokenIn(folderWith(forged()))).toEqual([]);
 });
 
-describe('a forged folder of an intent', () => {
+describe('the verifier detects a forged intent folder', () => {
   const breaches: [string, Readonly<Record<string, Change>>, string[]][] = [
     [
-      'another profile than was asked for',
+      'another profile than requested',
       { 'evidence/request.json': (request: object) => ({ ...request, policy: 'default' }) },
       ['policy.name'],
     ],
     [
-      'another file than was asked for',
+      'another file than requested',
       { 'run.json': (run: object) => ({ ...run, intent: { path: 'other.json', sha256: bytesHash(INTENT) } }) },
       ['intent.path'],
     ],
     [
-      'an execution that nobody asked for',
+      'an execution that was not requested',
       { 'evidence/request.json': (request: object) => ({ ...request, mode: 'plan-only' }) },
       ['execution'],
     ],
     [
-      'a result that its outcome denies',
+      'a result that contradicts its outcome',
       {
         'evidence/outcome.json': (outcome: { checks: object[] }) => ({
           ...outcome,
@@ -179,7 +179,7 @@ describe('a forged folder of an intent', () => {
       ['execution.exit_code'],
     ],
     [
-      'checks of something else',
+      'other checks',
       {
         'evidence/outcome.json': (outcome: { checks: object[] }) => ({
           ...outcome,
@@ -189,7 +189,7 @@ describe('a forged folder of an intent', () => {
       ['execution'],
     ],
     [
-      'outputs that do not sum up',
+      'a wrong sum of output sizes',
       {
         'run.json': (run: { execution: object }) => ({
           ...run,
@@ -198,9 +198,9 @@ describe('a forged folder of an intent', () => {
       },
       ['execution.total_output_bytes'],
     ],
-    ['checks left out', { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) }, ['execution']],
+    ['missing checks', { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) }, ['execution']],
     [
-      'an ending that the runner does not tell',
+      'an ending that differs from the runner record',
       {
         'evidence/outcome.json': (outcome: object) => ({ ...outcome, ending: { how: 'exited', code: 9 } }),
       },
@@ -227,27 +227,27 @@ describe('a forged folder of an intent', () => {
       ['bundle.bundle_id', 'execution.sandbox_id', 'intent.sha256'],
     ],
     [
-      'a bundle beyond its policy',
+      'a bundle that exceeds its policy',
       rebundled(named({ ...planned, limits: { ...planned.limits, timeout_ms: 40_000 } })),
       ['bundle', 'policy.timeout_ms', 'policy.timeout_ms'],
     ],
     [
-      'a bundle that may write elsewhere',
+      'a bundle with other write roots',
       rebundled(named({ ...planned, write_roots: ['.'] })),
       ['bundle', 'policy.allowed_write_roots'],
     ],
     [
-      'a bundle of other commands than the intent has',
+      'a bundle with other commands than the intent',
       rebundled(named({ ...planned, commands: [{ argv: ['node', 'else.mjs'] }] }), { cmd: ['node', 'else.mjs'] }),
       ['bundle'],
     ],
     [
-      'a bundle of other files than the intent has',
+      'a bundle with other files than the intent',
       rebundled(named({ ...planned, files: planned.files.map(file => ({ ...file, sha256: bytesHash('x') })) })),
       ['bundle'],
     ],
     [
-      'a bundle with fewer checks than the intent has',
+      'a bundle with fewer checks than the intent',
       {
         ...rebundled(named({ ...planned, accept: [] })),
         'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }),
@@ -260,17 +260,17 @@ describe('a forged folder of an intent', () => {
       ['execution.cmd', 'policy.allowed_commands'],
     ],
     [
-      'an output where the policy has no root',
+      'an output outside the write roots of the policy',
       reintended({ outputs: ['etc/c.json', 'out/c.json'] }),
       ['execution.outputs', 'policy.allowed_write_roots'],
     ],
     [
-      'a network that the policy denies, and the runner did not have',
+      'network access that the policy denies and the runner did not have',
       reintended({ network: true }),
       ['policy.allow_network', 'policy.allow_network'],
     ],
     [
-      'a network that nobody asked for',
+      'network access that was not requested',
       {
         'evidence/runner.json': (record: { sandbox: object }) => ({
           ...record,
@@ -280,7 +280,7 @@ describe('a forged folder of an intent', () => {
       ['policy.allow_network'],
     ],
     [
-      'a sandbox of another name',
+      'another sandbox id',
       {
         'run.json': (run: { execution: object }) => ({
           ...run,
@@ -300,22 +300,22 @@ describe('a forged folder of an intent', () => {
       ['policy.allowed_commands'],
     ],
   ];
-  test.each(breaches)('with %s is found', async (_, changes, at) => {
+  test.each(breaches)('with %s', async (_, changes, at) => {
     const broken = await brokenIn(folderWith(forged(changes)));
     expect(broken.filter(place => place.startsWith('FD11'))).toEqual(at.map(place => `FD11 run.json#${place}`));
   });
 
-  test('with another intent beside it is found by its hash', async () => {
+  test('with another intent, by its hash', async () => {
     const broken = await brokenIn(folderWith(forged({ 'intent.json': (text: object) => ({ ...text, goal: 'Else' }) })));
     expect(broken).toContain('FD3 run.json#intent.sha256');
   });
 
-  test('with a file that no execution has left is found', async () => {
+  test('with a file that the execution did not create', async () => {
     const forgery = forged({}, { 'output/out/more.json': '{}' });
     expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 output/out/more.json']);
   });
 
-  test('with a refusal of what was done is found', async () => {
+  test('with a refusal of a run that was executed', async () => {
     const refusal = (run: { decision: object }) => ({
       ...run,
       kernel_result_kind: 'REFUSE',
@@ -328,7 +328,7 @@ describe('a forged folder of an intent', () => {
     expect(await brokenIn(folderWith(forged({ 'run.json': refusal }, gone)))).toEqual(['FD11 run.json#execution']);
   });
 
-  test('without an output that was not missing is found', async () => {
+  test('without an output that is not reported as missing', async () => {
     const nothing = (run: { execution: object }) => ({
       ...run,
       execution: { ...run.execution, outputs: [], total_output_bytes: 0 },
@@ -337,7 +337,7 @@ describe('a forged folder of an intent', () => {
     expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 run.json#execution.outputs']);
   });
 
-  test('with a recording that nobody gave, or another than was given, is found', async () => {
+  test('with a recording that was not named, or with another one', async () => {
     const recording = canonicalize(modelIo.example);
     const given = (text: string) => ({
       'evidence/request.json': (request: object) => ({
@@ -351,18 +351,18 @@ describe('a forged folder of an intent', () => {
       expect(await brokenIn(folderWith(forgery))).toEqual(['FD11 model_io.json']);
   });
 
-  test('with another text of a stream is found', async () => {
+  test('with a changed stream', async () => {
     const file = 'evidence/steps/intent/stdout.txt';
     expect(await brokenIn(folderWith(forged({}, { [file]: 'All went well.' })))).toEqual([`FD11 ${file}`]);
   });
 
-  test.each(['evidence/request.json', 'intent.json'])('without its %s is found', async name => {
+  test.each(['evidence/request.json', 'intent.json'])('without its %s', async name => {
     const changes = { 'evidence/outcome.json': (outcome: object) => ({ ...outcome, checks: [] }) };
     const broken = await brokenIn(folderWith(forged(changes, { [name]: null })));
     expect(broken).toContain('FD9 evidence/seal.json');
   });
 
-  test('without its seal is found', async () => {
+  test('without its seal', async () => {
     const { 'evidence/seal.json': _, ...rest } = forged();
     expect(await brokenIn(folderWith(rest))).toEqual(['SL5 evidence/seal.json']);
   });

@@ -23,7 +23,7 @@ const REQUIRED: Options = {
   key: mine.publicKey.export({ type: 'spki', format: 'pem' }) as string,
   requireSignature: true,
 };
-const noCheck = () => Promise.reject(new Error('no case asks for a script'));
+const noCheck = () => Promise.reject(new Error('no case has a check script'));
 
 let signedRun = '';
 let unsignedRun = '';
@@ -49,7 +49,7 @@ const EVALUATION = 'evaluation.json';
 const SEAL = 'evaluation.seal.json';
 
 describe('the evaluation of a signed run', () => {
-  test('is valid with its seal, and asks for no key', async () => {
+  test('is valid with its seal, and needs no key', async () => {
     expect(await brokenIn(signedRun)).toEqual([]);
     expect(await brokenIn(signedRun, REQUIRED)).toEqual([]);
     expect((await verdictsOf(signedRun, REQUIRED)).at(-1)?.signatures).toMatchObject({ signed: 2, checked: true });
@@ -67,12 +67,17 @@ describe('the evaluation of a signed run', () => {
       {},
       [`JS6 ${EVALUATION}`, `JS8 ${SEAL}#payload.predicate.judge_version`],
     ],
-    ['has lost its seal', folder => rmSync(path.join(folder, SEAL)), {}, [`JS7 ${EVALUATION}`]],
-    ['is gone, and its seal is not', folder => rmSync(path.join(folder, EVALUATION)), {}, [`JS6 ${EVALUATION}`]],
+    ['lacks its seal', folder => rmSync(path.join(folder, SEAL)), {}, [`JS7 ${EVALUATION}`]],
+    [
+      'is missing, although its seal exists',
+      folder => rmSync(path.join(folder, EVALUATION)),
+      {},
+      [`JS6 ${EVALUATION}`],
+    ],
     ['was sealed again without a key', folder => sealedBy(folder, undefined), {}, [`JS9 ${SEAL}`]],
     ['was sealed again with another key', folder => sealedBy(folder, stranger), {}, [`JS9 ${SEAL}`]],
     [
-      'was sealed again in the name of the key',
+      'was sealed again under the name of the key',
       folder => sealedBy(folder, { ...stranger, keyId: signer.keyId }),
       REQUIRED,
       [`SL9 ${SEAL}`],
@@ -89,13 +94,13 @@ describe('the evaluation of a signed run', () => {
       ],
     ],
   ];
-  test.each(attempts)('is found out where it %s', async (_, change, options, broken) => {
+  test.each(attempts)('is rejected if it %s', async (_, change, options, broken) => {
     const folder = copyOf(signedRun);
     await change(folder);
     expect(await brokenIn(folder, options)).toEqual(broken);
   });
 
-  test('is found out where both files are those of another run', async () => {
+  test('is rejected if both files belong to another run', async () => {
     const folder = copyOf(signedRun);
     const other = await judgedRun(signer, 'suite_20260106_120000_cccccccccccc');
     for (const name of [EVALUATION, SEAL]) copyFileSync(path.join(other, name), path.join(folder, name));
@@ -108,7 +113,7 @@ describe('the evaluation of a signed run', () => {
 });
 
 describe('the evaluation of a run from before evaluations were sealed', () => {
-  /** The same run under a seal of those days. */
+  /** The same run with a seal of an older version. */
   function oldRun(folder: string, by?: typeof signer): string {
     const copy = copyOf(folder);
     const file = path.join(copy, 'evidence', 'seal.json');
@@ -119,7 +124,7 @@ describe('the evaluation of a run from before evaluations were sealed', () => {
     return copy;
   }
 
-  test('gets advice without a seal, and is invalid where signatures are required', async () => {
+  test('gives advice without a seal, and is invalid if signatures are required', async () => {
     const folder = oldRun(signedRun, signer);
     writeEvaluation(folder, await evaluateSuite(folder, { runCheck: noCheck }), undefined);
     rmSync(path.join(folder, SEAL));
@@ -150,7 +155,7 @@ describe('a comparison', () => {
     return folder;
   }
 
-  test('rests on runs, so the example is one of two sides that were run', () => {
+  test('refers to runs, so the example compares two sides that were run', () => {
     expect([baseline.source, candidate.source]).toEqual(['runs', 'runs']);
   });
 
@@ -162,7 +167,7 @@ describe('a comparison', () => {
   type Attempt = [string, (folder: string) => unknown, Options, string[]];
   const attempts: Attempt[] = [
     ['has another report', folder => writeFileSync(path.join(folder, 'report.html'), 'x'), {}, ['JS6 report.html']],
-    ['has lost a report', folder => rmSync(path.join(folder, 'report.html')), {}, ['JS6 report.html']],
+    ['lacks a report', folder => rmSync(path.join(folder, 'report.html')), {}, ['JS6 report.html']],
     [
       'has a file that its seal does not list',
       folder => writeFileSync(path.join(folder, 'more.html'), 'x'),
@@ -170,26 +175,26 @@ describe('a comparison', () => {
       ['SL10 more.html'],
     ],
     [
-      'has lost its seal',
+      'lacks its seal',
       folder => rmSync(path.join(folder, 'comparison.seal.json')),
       REQUIRED,
       ['JS7 comparison.json', 'SL10 comparison.json'],
     ],
   ];
-  test.each(attempts)('is found out where it %s', async (_, change, options, broken) => {
+  test.each(attempts)('is rejected if it %s', async (_, change, options, broken) => {
     const folder = comparisonFolder(signer);
     change(folder);
     expect(await brokenIn(folder, options)).toEqual(broken);
   });
 
-  test('is found out where its seal rests on other runs', async () => {
+  test('is rejected if its seal refers to other runs', async () => {
     const seal_sha256 = `sha256:${'0'.repeat(64)}`;
     const other = restsOn.map(({ what, side = 'new', id }) => ({ what, side, id, seal_sha256 }));
     const broken = await brokenIn(comparisonFolder(undefined, other));
     expect(new Set(broken)).toEqual(new Set(['JS8 comparison.seal.json#payload.predicate.rests_on']));
   });
 
-  test('is invalid without a signature where one is required', async () => {
+  test('is invalid without a required signature', async () => {
     expect(await brokenIn(comparisonFolder(undefined), REQUIRED)).toEqual(['SL10 comparison.seal.json']);
   });
 });
@@ -212,12 +217,12 @@ describe('a baseline', () => {
     return rules;
   }
 
-  test('is valid with its seal, however it is laid out and whatever its file is called', async () => {
+  test('is valid with its seal, whatever its formatting and file name', async () => {
     expect(await rulesOf(await accepted(undefined))).toEqual(['valid']);
     expect(await rulesOf(await accepted(signer), REQUIRED)).toEqual(['valid']);
   });
 
-  test('is found out where it was changed, sealed again, or lost its seal', async () => {
+  test('is rejected if it was changed, sealed again, or lost its seal', async () => {
     const signed = await accepted(signer);
     const { seal: _, ...bare } = signed;
     expect(await rulesOf({ ...signed, conditions: { 'target.kind': 'script' } })).toEqual(['BL5']);
@@ -228,7 +233,7 @@ describe('a baseline', () => {
     expect(await rulesOf(bare, REQUIRED)).toEqual(['SL10']);
   });
 
-  test('is checked with a key as part of a folder, too', async () => {
+  test('is also verified with a key as part of a folder', async () => {
     const folder = temporaryFolder();
     const file = path.join(folder, 'proctor-baseline.json');
     writeFileSync(file, canonicalize(await accepted(signer)));

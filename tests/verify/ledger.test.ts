@@ -25,7 +25,7 @@ import { proctor } from '../support.ts';
 
 const linesOf = (home: string): string[] => textIn(home).split('\n').slice(0, -1);
 
-/** The lines of a ledger written anew by somebody who knows how: changed, numbered and chained. */
+/** Rewrites the lines of a ledger as a forger would: changed, numbered and chained. */
 function chained(lines: readonly LedgerLine[], change: Partial<LedgerLine> = {}): string[] {
   let previous: string | null = null;
   return lines.map((line, index) => {
@@ -37,7 +37,7 @@ function chained(lines: readonly LedgerLine[], change: Partial<LedgerLine> = {})
   });
 }
 
-/** Seals a run again, as somebody would who has changed it. */
+/** Seals a run again, as someone who changed it would. */
 function sealAnew(folder: string): void {
   const file = path.join(folder, SEAL);
   const opened = openSeal(JSON.parse(readFileSync(file, 'utf8')));
@@ -52,7 +52,7 @@ function sealAnew(folder: string): void {
   writeFileSync(file, canonicalize(sealEnvelope(opened.statement)));
 }
 
-describe('a ledger that was left as it was', () => {
+describe('an intact ledger', () => {
   test('is valid, and so are its home and its runs', async () => {
     const home = await homeWithRuns(3);
     expect(await brokenIn(ledgerIn(home))).toEqual([]);
@@ -60,7 +60,7 @@ describe('a ledger that was left as it was', () => {
     expect(await brokenIn(path.join(home, 'runs', 'script', runId(1)))).toEqual([]);
   });
 
-  test('is valid when runs were pruned, are not finished, or are older', async () => {
+  test('is valid if runs were pruned, are not finished, or are older', async () => {
     const home = await homeWithRuns(3);
     rmSync(path.join(home, 'runs', 'script', runId(1)), { recursive: true });
     const open = await addRun(home, 3, 'no line');
@@ -75,7 +75,7 @@ describe('a ledger that was left as it was', () => {
     expect(advice).toEqual([`LD9 runs/script/${runId(3)}`]);
   });
 
-  test('is valid when clocks were set back, with advice', async () => {
+  test('is valid with advice if clocks were set back', async () => {
     const home = newHome();
     await append(home, [entryOf('a', 1_000), entryOf('b', 0), entryOf('c', 1_000)]);
     const told = [];
@@ -86,7 +86,7 @@ describe('a ledger that was left as it was', () => {
   });
 });
 
-describe('found and named by line is', () => {
+describe('the verifier names the line of', () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
 
   const broken = async (change: (lines: string[]) => readonly string[]): Promise<string[]> => {
@@ -99,22 +99,22 @@ describe('found and named by line is', () => {
     return brokenIn(ledgerIn(here));
   };
 
-  test('a line that was taken away', async () => {
+  test('a removed line', async () => {
     expect(await broken(lines => lines.toSpliced(2, 1))).toEqual(['LD5 :3 sequence', 'LD6 :3 previous_sha256']);
     expect(await broken(lines => lines.slice(1))).toEqual(['LD5 :1 sequence']);
   });
 
-  test('a line that was changed', async () => {
+  test('a changed line', async () => {
     const other = (line = ''): string => line.replace('2026', '2025');
     expect(await broken(lines => lines.with(2, other(lines[2])))).toEqual(['LD6 :4 previous_sha256']);
   });
 
-  test('two lines in another order', async () => {
+  test('two swapped lines', async () => {
     const swapped = await broken(([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest]);
     expect(swapped.filter(line => line.startsWith('LD6'))).toEqual([2, 3, 4].map(at => `LD6 :${at} previous_sha256`));
   });
 
-  test('a line that stands there twice', async () => {
+  test('a duplicated line', async () => {
     expect(await broken(lines => lines.toSpliced(2, 0, lines[1] ?? ''))).toEqual([
       'LD3 :3 run_id',
       'LD5 :3 sequence',
@@ -126,20 +126,20 @@ describe('found and named by line is', () => {
     ['no JSON', 'hello'],
     ['empty', ''],
     ['of another format', '{"schema_version":"event.v1"}'],
-    ['of a version that nobody knows', '{"schema_version":"ledger-line.v9"}'],
+    ['of an unknown version', '{"schema_version":"ledger-line.v9"}'],
     ['too long', `"${'x'.repeat(5_000)}"`],
   ])('a line that is %s', async (_, line) => {
     expect((await broken(lines => lines.with(2, line))).slice(0, 2)).toEqual(['LD1 :3', 'LD6 :4 previous_sha256']);
     expect((await broken(lines => lines.with(0, line)))[0]).toBe('LD1 :1');
   });
 
-  test('a line that is not canonical, also the last', async () => {
+  test('a line that is not canonical, even the last one', async () => {
     expect(await broken(lines => lines.with(4, `${lines[4]} `))).toEqual(['LD1 :5']);
   });
 });
 
-describe('against the runs beside it, found is', () => {
-  test('a run that was exchanged with another, though both are whole', async () => {
+describe('the verifier detects from the runs next to a ledger', () => {
+  test('a run that was swapped with another, although both are intact', async () => {
     const home = await homeWithRuns(2);
     const [first, second] = [0, 1].map(index => path.join(home, 'runs', 'script', runId(index))) as [string, string];
     renameSync(first, `${first}.x`);
@@ -150,7 +150,7 @@ describe('against the runs beside it, found is', () => {
     expect(await brokenIn(first)).toEqual(['LD8 evidence/seal.json']);
   });
 
-  test('a run that was sealed anew, also where it has a journal again', async () => {
+  test('a run that was sealed again, even if it has a journal again', async () => {
     const home = await homeWithRuns(2);
     const folder = path.join(home, 'runs', 'script', runId(1));
     sealAnew(folder);
@@ -158,7 +158,7 @@ describe('against the runs beside it, found is', () => {
     expect(await brokenIn(ledgerIn(home))).toEqual(['LD8 ledger.ndjson:2#seal_sha256']);
   });
 
-  test('a run that was sealed anew, from both sides', async () => {
+  test('a run that was sealed again, from both sides', async () => {
     const home = await homeWithRuns(3);
     const folder = path.join(home, 'runs', 'script', runId(1));
     sealAnew(folder);
@@ -168,7 +168,7 @@ describe('against the runs beside it, found is', () => {
     expect(await brokenIn(path.join(home, 'runs', 'script', runId(0)))).toEqual([]);
   });
 
-  test('the end of a ledger that was cut off', async () => {
+  test('a truncated ledger', async () => {
     const home = await homeWithRuns(3);
     writeLines(home, linesOf(home).slice(0, 1));
     const missing = [1, 2].map(number => `LD9 runs/script/${runId(number)}`);
@@ -176,7 +176,7 @@ describe('against the runs beside it, found is', () => {
     expect(await brokenIn(home)).toEqual(missing);
   });
 
-  test('a ledger that was written anew without a run, or with another seal', async () => {
+  test('a rewritten ledger without a run, or with another seal', async () => {
     const home = await homeWithRuns(3);
     const lines = linesIn(home);
     writeLines(home, chained(lines.toSpliced(1, 1)));
@@ -187,7 +187,7 @@ describe('against the runs beside it, found is', () => {
     );
   });
 
-  test('any change of a line, and any byte of another value', async () => {
+  test('any change of a line, and any changed byte', async () => {
     const home = await homeWithRuns(3);
     const whole = readFileSync(ledgerIn(home));
     const lines = linesOf(home);
@@ -219,8 +219,8 @@ describe('against the runs beside it, found is', () => {
   });
 });
 
-describe('a ledger that came alone', () => {
-  test('is judged by its chain, and says what that cannot tell', async () => {
+describe('a ledger without its runs', () => {
+  test('is judged by its chain, and says what the chain cannot prove', async () => {
     const home = await homeWithRuns(2);
     const copy = newHome();
     cpSync(ledgerIn(home), path.join(copy, 'copy.ndjson'));

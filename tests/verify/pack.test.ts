@@ -46,11 +46,11 @@ const A = 'folder/output/a.txt';
 const head = (name: string, size: number, at: number, text: string): Buffer =>
   changedHead(tarHead(name, size), at, text);
 
-/** What somebody does to the pack of a script's run, and what is said of it. */
+/** Changes to the pack of a script run, and the resulting violations. */
 const breaches: [string, (file: string) => string, Broken][] = [
   ['no pack.json', file => tampered(file, { 'pack.json': null }), ['PK1 pack.json']],
   ['no seal', file => tampered(file, { [SEAL]: null }), ['PK1 folder/evidence/seal.json', 'SL5 evidence/seal.json']],
-  ['a seal that is none', file => tampered(file, { [SEAL]: '{}' }), ['SL1', 'SL2', `PK1 ${SEAL}`]],
+  ['an invalid seal', file => tampered(file, { [SEAL]: '{}' }), ['SL1', 'SL2', `PK1 ${SEAL}`]],
   [
     'no result.json',
     file => tampered(file, { 'folder/result.json': null }),
@@ -62,15 +62,15 @@ const breaches: [string, (file: string) => string, Broken][] = [
     ],
   ],
   [
-    'a lost entry that no seal covers',
+    'a missing unsealed entry',
     file =>
       tampered(file, own(file, { unsealed: [{ path: 'ledger-line.json', sha256: bytesHash('x'), size_bytes: 1 }] })),
     ['PK1 ledger-line.json'],
   ],
   ['a file more', file => tampered(file, { 'notes.txt': 'x' }), ['PK2 notes.txt']],
-  ['a file more in the folder', file => tampered(file, { 'folder/x.txt': 'x' }), ['PK2 folder/x.txt']],
+  ['an extra file in the folder', file => tampered(file, { 'folder/x.txt': 'x' }), ['PK2 folder/x.txt']],
   [
-    'a result that is none',
+    'an invalid result',
     file => tampered(file, { 'folder/result.json': '{"contract_version":1}' }),
     ['SR2', 'SR3', 'SR4', 'SR5', 'FD3 evidence/steps/script/manifest.json#artifacts[0]', 'PK3 result.json'],
   ],
@@ -81,7 +81,7 @@ const breaches: [string, (file: string) => string, Broken][] = [
   ],
   ['a hard link', file => withHead(file, A, () => head(A, 0, 156, '1')), [`PK6 ${A}`, 'SL5 output/a.txt']],
   [
-    'a name that climbs out',
+    'a name with ..',
     file => fileOf(archive([entry('../x', 'x'), ...pieces(file).map(([, piece]) => piece)])),
     ['PK7 ../x'],
   ],
@@ -91,17 +91,17 @@ const breaches: [string, (file: string) => string, Broken][] = [
     ['PK7 /etc/x'],
   ],
   [
-    'a name that differs only by case',
+    'a name that differs only in case',
     file => tampered(file, { 'folder/output/A.txt': 'x' }),
     ['PK2 folder/output/A.txt', `PK7 ${A}`, 'SL5 output/a.txt'],
   ],
   [
-    'a file that is a folder, too',
+    'a file that is also a folder',
     file => tampered(file, { 'folder/output/a.txt/b': 'x' }),
     ['PK7 folder/output/a.txt/b'],
   ],
   [
-    'a runner record that breaks a rule',
+    'a runner record that violates a rule',
     file => {
       const runner = JSON.parse(textIn(file, 'folder/evidence/runner.json')) as object;
       return tampered(file, { 'folder/evidence/runner.json': canonicalize({ ...runner, platform: 7 }) });
@@ -109,7 +109,7 @@ const breaches: [string, (file: string) => string, Broken][] = [
     ['RN3', 'PK8 evidence/runner.json', 'SL5 evidence/runner.json'],
   ],
   [
-    'a line of the ledger that is none',
+    'an invalid ledger line',
     file => tampered(file, { 'ledger-line.json': '[1,2]' }),
     ['PK9 ledger-line.json', 'PK14 pack.json#unsealed'],
   ],
@@ -140,15 +140,19 @@ const breaches: [string, (file: string) => string, Broken][] = [
     file => tampered(file, own(file, { seal_sha256: bytesHash('x') })),
     ['PK14 pack.json#seal_sha256'],
   ],
-  ['nothing that was left out', file => tampered(file, own(file, { left_out: [] })), ['PK14 pack.json#left_out']],
-  ['a word more in pack.json', file => tampered(file, own(file, { note: 'x' })), ['PK15 pack.json']],
   [
-    'pack.json in other words',
+    'an incomplete list of omitted files',
+    file => tampered(file, own(file, { left_out: [] })),
+    ['PK14 pack.json#left_out'],
+  ],
+  ['an extra key in pack.json', file => tampered(file, own(file, { note: 'x' })), ['PK15 pack.json']],
+  [
+    'a reformatted pack.json',
     file => tampered(file, { 'pack.json': `${textIn(file, 'pack.json')}\n` }),
     ['PK15 pack.json'],
   ],
   [
-    'an entry twice',
+    'a duplicate entry',
     file => fileOf(archive(pieces(file).flatMap(([name, piece]) => (name === A ? [piece, piece] : [piece])))),
     [`PK15 ${A}`],
   ],
@@ -162,23 +166,23 @@ const breaches: [string, (file: string) => string, Broken][] = [
 describe('a pack with', async () => {
   const file = async (): Promise<string> => packOf(await scriptFolder());
 
-  test.each(breaches)('%s says so', async (_, tamper, broken) => {
+  test.each(breaches)('%s is invalid', async (_, tamper, broken) => {
     expect(await brokenIn(tamper(await file()))).toEqual(broken);
   });
 
-  test('every rule of packs is broken here, but those of intents and the one that binds the verifier', () => {
+  test('every pack rule is violated here, except those for intents and the one for the verifier', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(line => line.split(' ')[0])));
     const elsewhere = new Set(['PK4', 'PK5', 'PK10']);
     expect(packRules.map(({ id }) => id).filter(id => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
   });
 
-  test('violations of many rules lists them by number and path (PK10)', async () => {
+  test('several violations lists them by number and path (PK10)', async () => {
     const found = await brokenIn(tampered(await file(), { 'z.txt': 'x', 'folder/b.txt': 'x', 'pack.json': null }));
     expect(found).toEqual(['PK1 pack.json', 'PK2 folder/b.txt', 'PK2 z.txt']);
   });
 });
 
-describe('the line of the ledger in a pack', () => {
+describe('the ledger line in a pack', () => {
   const wrong: [string, object, Broken][] = [
     ['of this run', {}, []],
     ['of another run', { run_id: 'script_other' }, ['PK9 ledger-line.json#run_id']],
@@ -192,7 +196,7 @@ describe('the line of the ledger in a pack', () => {
     expect(await brokenIn(await packOf(folder, lineOf(folder, changes)))).toEqual(broken);
   });
 
-  test('is one line, of a ledger, in canonical JSON', async () => {
+  test('is a single ledger line in canonical JSON', async () => {
     const folder = await scriptFolder();
     const line = lineOf(folder);
     for (const text of [line.trimEnd(), `${line}${line}`, ` ${line}`, '{}\n', '7\n']) {
@@ -203,14 +207,14 @@ describe('the line of the ledger in a pack', () => {
 
 describe('an archive that cannot be read to its end', () => {
   const cuts: [string, (bytes: Buffer) => Buffer, RegExp][] = [
-    ['is cut in a header', bytes => bytes.subarray(0, 700), /more than the archive holds/],
-    ['is cut in its end', bytes => bytes.subarray(0, -512), /more than the archive holds/],
-    ['is cut before its end', bytes => bytes.subarray(0, 512 * 3), /more than the archive holds/],
+    ['is truncated in a header', bytes => bytes.subarray(0, 700), /more than the archive holds/],
+    ['is truncated in its end marker', bytes => bytes.subarray(0, -512), /more than the archive holds/],
+    ['is truncated before its end marker', bytes => bytes.subarray(0, 512 * 3), /more than the archive holds/],
     ['has bytes after its end', bytes => Buffer.concat([bytes, Buffer.from('x')]), /nothing after/],
     ['has empty blocks after its end', bytes => Buffer.concat([bytes, TAR_END]), /nothing after/],
-    ['is two archives', bytes => Buffer.concat([bytes, bytes]), /nothing after/],
+    ['consists of two archives', bytes => Buffer.concat([bytes, bytes]), /nothing after/],
     [
-      'lies about a size',
+      'states a wrong size',
       bytes => Buffer.concat([head(A, 0, 124, '77777777777'), bytes]),
       /more than the archive holds/,
     ],
@@ -221,14 +225,14 @@ describe('an archive that cannot be read to its end', () => {
     ],
     ['has a negative size', bytes => Buffer.concat([head(A, 0, 124, '-0000000001'), bytes]), /octal/],
     ['has a wrong checksum', bytes => Buffer.concat([tarHead(A, 0).fill('x', 400, 410), bytes]), /checksum/],
-    ['is in another form', bytes => Buffer.concat([head(A, 0, 257, 'ustar  \0'), bytes]), /ustar/],
+    ['has another tar format', bytes => Buffer.concat([head(A, 0, 257, 'ustar  \0'), bytes]), /ustar/],
     [
-      'has an extended header of something else',
+      'has an extended header for something else',
       bytes => Buffer.concat([head('pax/path', 20, 156, 'x'), Buffer.alloc(512, '20 size=1\n'), bytes]),
       /other than one path/,
     ],
     [
-      'has an extended header of two things',
+      'has an extended header with two records',
       bytes => Buffer.concat([head('pax/path', 20, 156, 'x'), block('10 path=a\n10 path=b\n'), bytes]),
       /other than one path/,
     ],
@@ -248,19 +252,19 @@ describe('an archive that cannot be read to its end', () => {
     expect(verdict?.violations.map(({ message: text }) => text).join()).toMatch(message);
   });
 
-  test('is refused where it is none', async () => {
+  test('is refused if it is not an archive', async () => {
     for (const bytes of [Buffer.from('\x1f\x8b\x08'), Buffer.alloc(0), Buffer.from('PK\x03\x04')]) {
       const [verdict] = await verdictsOf(fileOf(bytes));
       expect(verdict).toMatchObject({ outcome: 'refused', reason: { code: 'not_a_pack' } });
     }
   });
 
-  test('is not merely refused where nothing in it can be used', async () => {
+  test('is invalid, not refused, if nothing in it is usable', async () => {
     const broken = await brokenIn(fileOf(archive([entry('../a', 'x')])));
     expect(broken).toContain('PK7 ../a');
   });
 
-  test('an extended header for a path that needs none is not the one way', async () => {
+  test('rejects an extended header for a path that needs none', async () => {
     const pax = Buffer.concat([head('pax/path', 28, 156, 'x'), block(`28 path=${A}\n`), entry(A, 'aaa')]);
     const file = await packOf(await scriptFolder());
     expect(await brokenIn(withHead(file, A, () => pax))).toEqual([`PK15 ${A}`]);
@@ -270,7 +274,7 @@ describe('an archive that cannot be read to its end', () => {
 const block = (text: string): Buffer => Buffer.concat([Buffer.from(text), Buffer.alloc(512 - text.length)]);
 
 describe('the pack of a run', () => {
-  test('gives the verdict of its folder, and says what it does not hold', async () => {
+  test('gets the verdict of its folder, and says what it omits', async () => {
     const folder = await scriptFolder();
     const [whole, packed] = await Promise.all([verdictsOf(folder), verdictsOf(await packOf(folder))]);
     expect(packed.at(-1)).toMatchObject({ outcome: 'valid', violations: [], advice: whole.at(-1)?.advice });
@@ -281,12 +285,12 @@ describe('the pack of a run', () => {
     expect(withInternal.at(-1)?.not_checked.join()).not.toContain('internal files');
   });
 
-  test('is known by how it begins, whatever its name', async () => {
+  test('is recognised by its first bytes, whatever its name', async () => {
     const bytes = bytesIn(await packOf(await scriptFolder()));
     expect(await brokenIn(fileOf(bytes, 'evidence.bin'))).toEqual([]);
   });
 
-  test('of a suite holds its evaluation, though no seal covers it, and notices when it is exchanged', async () => {
+  test('of a suite contains its unsealed evaluation, and is invalid if that is replaced', async () => {
     const folder = await suiteFolder(temporaryFolder(), { cases: [{ id: 'one' }, { id: 'pack' }, { id: 'run-2' }] });
     const file = await packOf(folder);
     expect(await brokenIn(file)).toEqual([]);
@@ -298,12 +302,12 @@ describe('the pack of a run', () => {
 
 type Changes = Record<string, string | object | null>;
 
-/** What was accepted elsewhere; each found by its own rule, though the folder was sealed again after it. */
+/** Forgeries that another tool accepted. Each violates its own rule, although the folder was sealed again. */
 const tamperings: [string, (folder: string) => Changes, Broken][] = [
   ['nothing changed', () => ({}), []],
-  ['the decision flipped', inRun({ 'decision.accepted': false }), ['RS8', 'PK3 run.json']],
+  ['a flipped decision', inRun({ 'decision.accepted': false }), ['RS8', 'PK3 run.json']],
   [
-    'an exit code of 99 and an output that climbs out, without hash or size',
+    'exit code 99 and an output with .., without hash or size',
     inRun({
       'execution.exit_code': 99,
       'execution.outputs': [{ path: '../../etc/passwd', sha256: 'x', size_bytes: -1 }],
@@ -311,28 +315,28 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     ['RS3', 'RS4', 'RS8', 'PK3 run.json'],
   ],
   [
-    'an output that climbs out',
+    'an output with ..',
     inRun({ 'execution.outputs': [{ path: '../../etc/passwd', sha256: bytesHash('x'), size_bytes: 1 }] }),
     ['RS6', 'PK3 run.json'],
   ],
   [
-    'a policy of nothing, in both files',
+    'an empty policy in both files',
     folder => ({ ...inRun({ policy: {} })(folder), 'policy.json': {} }),
     ['PL2', 'RS5', 'PK3 run.json', 'PK8 policy.json'],
   ],
   [
-    'an absolute path, a bad hash and a path of the sandbox',
+    'an absolute path, an invalid hash and a path of the sandbox',
     inRun({ 'intent.path': '/etc/x', 'intent.sha256': 'x', sandbox_path: '/tmp/x' }),
     ['RS4', 'RS6', 'PK3 run.json'],
   ],
-  ['no bundle where there must be one', inRun({ bundle: null }), ['RS3', 'PK3 run.json']],
+  ['no bundle where one is required', inRun({ bundle: null }), ['RS3', 'PK3 run.json']],
   [
-    'other words in the bundle',
+    'a changed bundle',
     folder => ({ 'bundle.json': changedIn(folder, 'bundle.json', { goal: 'Something else' }) }),
     ['FD3 run.json#bundle.sha256', 'PK5 run.json#bundle.sha256'],
   ],
   [
-    'other words in the bundle, whose hash is stated anew',
+    'a changed bundle with an updated hash',
     folder => {
       const bundle = changedIn(folder, 'bundle.json', { goal: 'Something else' });
       return { 'bundle.json': bundle, ...inRun({ 'bundle.sha256': contentHash(bundle) })(folder) };
@@ -340,7 +344,7 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     ['PK4 bundle.json'],
   ],
   [
-    'other files in the bundle, whose id and hash are stated anew',
+    'other files in the bundle, with updated id and hash',
     folder => {
       const bundle = changedIn(folder, 'bundle.json', { 'files.0.sha256': bytesHash('x') });
       const bundle_id = bundleIdOf(bundle as Bundle);
@@ -352,10 +356,10 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     },
     ['FD11 run.json#bundle', 'FD11 run.json#execution.sandbox_id'],
   ],
-  ['a bundle of nothing', () => ({ 'bundle.json': { outputs: [null] } }), ['BU1', 'PK4 bundle.json']],
+  ['an empty bundle', () => ({ 'bundle.json': { outputs: [null] } }), ['BU1', 'PK4 bundle.json']],
   ['no bundle.json', () => ({ 'bundle.json': null }), ['PK4 bundle.json']],
   [
-    'a bundle of a run that refused',
+    'a bundle of a refused run',
     inRun({
       bundle: null,
       execution: null,
@@ -365,7 +369,7 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     }),
     ['PK4 bundle.json'],
   ],
-  ['a patch beside the run', () => ({ 'patch.json': { operations: [null] } }), ['PK2 patch.json']],
+  ['an extra patch file', () => ({ 'patch.json': { operations: [null] } }), ['PK2 patch.json']],
   ['evidence of numbers', () => ({ 'evidence/metadata.json': '[1,2,3]' }), ['AG1', 'PK8 evidence/metadata.json']],
   ['a runner record of numbers', () => ({ 'evidence/runner.json': '7' }), ['RN1', 'PK8 evidence/runner.json']],
   ['another run', inRun({ run_id: 'intent_other' }), ['PK3 run.json#run_id']],
@@ -383,13 +387,13 @@ describe('the pack of an intent with', () => {
   });
   afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
-  test.each(tamperings)('%s, sealed again, says so', async (_, changes, broken) => {
+  test.each(tamperings)('%s, sealed again, is invalid', async (_, changes, broken) => {
     const found = await brokenIn(await packOf(await resealed(folder, changes(folder))));
     if (broken.length === 0) expect(found).toEqual([]);
     else expect(found).toEqual(expect.arrayContaining(broken));
   });
 
-  test.each(tamperings.slice(1))('%s, and its old seal, says that, too', async (_, changes) => {
+  test.each(tamperings.slice(1))('%s and its old seal is also invalid', async (_, changes) => {
     const entries = Object.entries(changes(folder)).map(([name, content]): [string, string | null] => [
       `folder/${name}`,
       typeof content === 'object' && content !== null ? canonicalize(content) : content,
@@ -398,7 +402,7 @@ describe('the pack of an intent with', () => {
     expect(found.filter(line => /^(?:SL5|FD2|FD3|PK2|PK4)/.test(line))).not.toEqual([]);
   });
 
-  test('the line of a ledger that says something else of it says so', async () => {
+  test('a ledger line that contradicts it is invalid', async () => {
     const entry = JSON.parse(lineOf(folder)) as { intent: object };
     const denied = lineOf(folder, { intent: { ...entry.intent, accepted: false } });
     expect(await brokenIn(await packOf(folder, lineOf(folder)))).toEqual([]);
@@ -407,7 +411,7 @@ describe('the pack of an intent with', () => {
     expect(await brokenIn(await packOf(folder, planned))).toEqual(['PK9 ledger-line.json#intent.mode']);
   });
 
-  test('rules of its own has them in its folder, too', async () => {
+  test('a violation has the same violation in its folder', async () => {
     const rules = async (input: string): Promise<string[]> =>
       (await verdictsOf(input)).flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id));
     const flipped = await resealed(folder, inRun({ 'decision.accepted': false })(folder));
@@ -417,7 +421,7 @@ describe('the pack of an intent with', () => {
   });
 });
 
-test('a script that left a file where none belongs is not packed as a script', async () => {
+test('a script that left an unexpected file is not packed as a script', async () => {
   const folder = await sealedFolder('script', SCRIPT_RUN, {
     'notes.txt': 'x',
     'result.json': '{"contract_version":1}',
@@ -434,7 +438,7 @@ test('a script that left a file where none belongs is not packed as a script', a
   ]);
 });
 
-test('archiveOf writes what packing writes', async () => {
+test('archiveOf writes the same bytes as packing', async () => {
   const file = await packOf(await scriptFolder());
   expect(archiveOf(entriesOf(file)).equals(bytesIn(file))).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { recognise } from '../../src/verify/recognise.ts';
 
-/** As the evaluator of agent-qa-toolkit writes it. */
+/** As written by the evaluator of agent-qa-toolkit. */
 const compareReport = {
   contract_version: 5,
   report_id: 'r-1',
@@ -14,29 +14,26 @@ const compareReport = {
   items: [],
 };
 
-test('a report of another tool that numbers its contract is no format of ours', () => {
+test('does not recognise a report of another tool that has a contract_version', () => {
   expect(recognise(compareReport, 'compare-report.json')).toEqual({
     code: 'unknown_version',
-    message: 'No format here has the contract_version of this document. proctor explain lists them.',
+    message: 'No known format has the contract_version of this document. Run proctor explain for a list of formats.',
   });
 });
 
-test.each([1, 2, 5, '1'])(
-  'a script result of contract_version %j is one, whether or not that version is known',
-  version => {
-    const result = {
-      contract_version: version,
-      status: 'succeeded',
-      html_output: '',
-      error_summary: null,
-      artifacts: [],
-    };
-    expect(recognise(result, 'result.json')).toEqual({ name: 'script-result' });
-    expect(recognise(result, 'copy.json')).toEqual({ name: 'script-result' });
-  },
-);
+test.each([1, 2, 5, '1'])('recognises a script result with contract_version %j, known or not', version => {
+  const result = {
+    contract_version: version,
+    status: 'succeeded',
+    html_output: '',
+    error_summary: null,
+    artifacts: [],
+  };
+  expect(recognise(result, 'result.json')).toEqual({ name: 'script-result' });
+  expect(recognise(result, 'copy.json')).toEqual({ name: 'script-result' });
+});
 
-test('a version that only one format has says what a document is', () => {
+test('recognises a document by a version field that only one format has', () => {
   expect(recognise({ runner_schema_version: '9.0.0' }, 'copy.json')).toEqual({ name: 'runner' });
   expect(recognise({ contract_version: 1 }, 'copy.json')).toEqual({ name: 'script-result' });
 });

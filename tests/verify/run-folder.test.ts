@@ -46,7 +46,7 @@ function artifact(role: string, file: string, content: string | object): object 
   };
 }
 
-/** The files of a script's run, without the seal. */
+/** The files of a script run, without the seal. */
 function unsealed(): Files {
   const stdout = 'hello\n';
   return {
@@ -106,7 +106,7 @@ function sealOf(files: Files, kind: RunKind = 'script'): object {
   );
 }
 
-/** A sealed run, changed after it was sealed; null takes a file away. */
+/** A sealed run that was changed later; null removes a file. */
 function sealed(changes: Record<string, string | object | null> = {}, before: Files = {}): Files {
   const files = { ...unsealed(), ...before };
   const changed: Record<string, string | object | null> = { ...files, 'evidence/seal.json': sealOf(files), ...changes };
@@ -120,10 +120,10 @@ const below = (folder: string, files: Files): Files =>
 
 const lastOf = async (files: Files): Promise<Verdict> => (await verdictsOf(folderWith(files))).at(-1) as Verdict;
 
-const NO_SEAL = 'whether a file was exchanged, added or lost: there is no seal';
+const NO_SEAL = 'whether files were changed, added or removed: there is no seal';
 
 describe('the folder of a finished run', () => {
-  test('is valid, judges every document of ours, and leaves no file unnamed', async () => {
+  test('is valid, with a verdict on every document and no unnamed file', async () => {
     const verdict = await lastOf(sealed());
     expect(verdict).toMatchObject({ outcome: 'valid', violations: [], advice: [] });
     expect(verdict.documents?.contracts).toEqual({
@@ -140,7 +140,7 @@ describe('the folder of a finished run', () => {
     expect(verdict.not_checked.join('; ')).not.toMatch(/no document names|no known format|internal files|no seal/);
   });
 
-  test('is valid elsewhere too, after it was copied, and beside others', async () => {
+  test('is still valid after it was copied, and next to other runs', async () => {
     const copy = path.join(temporaryFolder(), 'elsewhere');
     cpSync(folderWith(sealed()), copy, { recursive: true });
     expect(await brokenIn(copy)).toEqual([]);
@@ -154,52 +154,55 @@ describe('the folder of a finished run', () => {
     ]);
   });
 
-  test('without a seal is invalid: nothing tells whether it is whole', async () => {
+  test('is invalid without a seal, because nothing proves that it is complete', async () => {
     const { outcome, violations, not_checked } = await lastOf(unsealed());
     expect(outcome).toBe('invalid');
     expect(violations).toMatchObject([
       {
         rule_id: 'SL5',
         path: 'evidence/seal.json',
-        message: expect.stringContaining('is missing: any file may have been changed, added or taken away'),
+        message: expect.stringContaining('is missing: files may have been changed, added or removed'),
       },
     ]);
     expect(not_checked).toContain(NO_SEAL);
   });
 
-  test.each(['evidence/request.json', 'evidence/outcome.json'])('without a seal is known as ours by %s', async kept => {
-    const { 'evidence/request.json': request, 'evidence/outcome.json': outcome, ...others } = unsealed();
-    const known = { 'evidence/request.json': request, 'evidence/outcome.json': outcome }[kept] as object;
-    expect(await brokenIn(folderWith({ ...others, [kept]: known }))).toEqual(['SL5 evidence/seal.json']);
-    expect(await brokenIn(folderWith(below('script/a', { ...others, [kept]: known })))).toEqual([
-      'SL5 script/a/evidence/seal.json',
-    ]);
-  });
+  test.each(['evidence/request.json', 'evidence/outcome.json'])(
+    'without a seal is recognised as a Proctor run by %s',
+    async kept => {
+      const { 'evidence/request.json': request, 'evidence/outcome.json': outcome, ...others } = unsealed();
+      const known = { 'evidence/request.json': request, 'evidence/outcome.json': outcome }[kept] as object;
+      expect(await brokenIn(folderWith({ ...others, [kept]: known }))).toEqual(['SL5 evidence/seal.json']);
+      expect(await brokenIn(folderWith(below('script/a', { ...others, [kept]: known })))).toEqual([
+        'SL5 script/a/evidence/seal.json',
+      ]);
+    },
+  );
 
-  test('of another origin needs no seal; what cannot be told without one is said', async () => {
+  test('of another origin needs no seal, but the verdict says what was not checked', async () => {
     const { 'evidence/request.json': _, 'evidence/outcome.json': __, ...others } = unsealed();
     const { outcome, violations, not_checked } = await lastOf(others);
     expect({ outcome, violations }).toEqual({ outcome: 'valid', violations: [] });
     expect(not_checked).toContain(NO_SEAL);
   });
 
-  test('is whole without its internal files, and says so', async () => {
+  test('is complete without its internal files, and says so', async () => {
     const files = Object.entries(sealed()).filter(([file]) => !file.startsWith('evidence/internal/'));
     const verdict = await lastOf(Object.fromEntries(files));
     expect(verdict).toMatchObject({ outcome: 'valid', violations: [] });
     expect(verdict.not_checked).toContain('the internal files, which are not here');
   });
 
-  test('of which only evidence/ is given says how many files lie outside', async () => {
+  test('reduced to evidence/ counts the files outside', async () => {
     const verdicts = await verdictsOf(path.join(folderWith(sealed()), 'evidence'));
     const { outcome, not_checked } = verdicts.at(-1) as Verdict;
     expect(outcome).toBe('valid');
     const around = Object.keys(unsealed()).filter(file => !file.startsWith('evidence/')).length;
-    // The files of the seal that lie around it, those of the manifest, and the artifact of an event.
+    // Files of the seal and the manifest outside evidence/, and the artifact of an event.
     expect(not_checked).toContain(`${around + 3 + 1} references to files outside this folder`);
   });
 
-  test('of which only evidence/ is given is held against its seal all the same', async () => {
+  test('reduced to evidence/ is still compared with its seal', async () => {
     const changed = { ...sealed(), 'evidence/final-state.txt': 'all is well\n' };
     expect(await brokenIn(path.join(folderWith(changed), 'evidence'))).toEqual(['SL5 final-state.txt']);
     const more = { ...sealed(), 'evidence/more.txt': 'x' };
@@ -208,7 +211,7 @@ describe('the folder of a finished run', () => {
     expect(await brokenIn(path.join(folderWith(fewer), 'evidence'))).toEqual(['SL5 outcome.json']);
   });
 
-  test('in which a judge was killed is valid, with advice about the part that it left', async () => {
+  test('is valid with advice if a killed judge left a temporary file', async () => {
     const torn = { ...sealed(), '.evaluation.json.0a1b2c3d4e5f.tmp': '{' };
     const verdict = (await verdictsOf(folderWith(torn))).at(-1) as Verdict;
     expect(verdict.outcome).toBe('valid');
@@ -219,7 +222,7 @@ describe('the folder of a finished run', () => {
     expect(await brokenIn(folderWith(other))).toEqual(['SL6 .result.json.0a1b2c3d4e5f.tmp']);
   });
 
-  test('holds the streams whose hashes its outcome has', async () => {
+  test('has streams that match the hashes in its outcome', async () => {
     const stream = (text: string): object => {
       const bytes = Buffer.byteLength(text);
       const kept = { bytes_total: bytes, bytes_kept: bytes, truncated: false, masked: 0 };
@@ -233,13 +236,16 @@ describe('the folder of a finished run', () => {
     ]);
   });
 
-  test.each(['evidence/request.json', 'evidence/outcome.json'])('has its %s, whoever sealed it', async name => {
-    const { [name]: _, ...others } = unsealed();
-    const forged = { ...others, 'evidence/seal.json': sealOf(others) };
-    expect(await brokenIn(folderWith(forged))).toEqual(['FD9 evidence/seal.json']);
-  });
+  test.each(['evidence/request.json', 'evidence/outcome.json'])(
+    'needs its %s, even if it is sealed without it',
+    async name => {
+      const { [name]: _, ...others } = unsealed();
+      const forged = { ...others, 'evidence/seal.json': sealOf(others) };
+      expect(await brokenIn(folderWith(forged))).toEqual(['FD9 evidence/seal.json']);
+    },
+  );
 
-  test.each(['intent', 'suite', 'agent'] as const)('is not sealed as the run of kind %s', async kind => {
+  test.each(['intent', 'suite', 'agent'] as const)('is invalid if it is sealed as a run of kind %s', async kind => {
     const broken = await brokenIn(folderWith(sealed({ 'evidence/seal.json': sealOf(unsealed(), kind) })));
     expect(new Set(broken)).toEqual(new Set(['FD9 evidence/seal.json']));
   });
@@ -253,48 +259,44 @@ const outcomeWith = (changes: object): object => ({ ...(scriptOutcome.example as
 const FAILED = { status: 'failed', claimed_status: 'failed', reason: 'script_failed', public_message: 'It failed.' };
 
 const breaches: [string, Files, string[]][] = [
-  ['a file of the program that grew', sealed({ 'output/report.txt': 'hello!' }), ['SL5 output/report.txt']],
-  ['a file that was exchanged', sealed({ 'output/report.txt': 'hullo' }), ['SL5 output/report.txt']],
-  ['a file that is gone', sealed({ 'evidence/final-state.txt': null }), ['SL5 evidence/final-state.txt']],
+  ['a grown output file', sealed({ 'output/report.txt': 'hello!' }), ['SL5 output/report.txt']],
+  ['a replaced file', sealed({ 'output/report.txt': 'hullo' }), ['SL5 output/report.txt']],
+  ['a missing file', sealed({ 'evidence/final-state.txt': null }), ['SL5 evidence/final-state.txt']],
   [
-    'a document in other words',
+    'a changed document',
     sealed({ 'evidence/request.json': `${text(unsealed()['evidence/request.json'] as object)}\n` }),
     ['SL5 evidence/request.json'],
   ],
   [
-    'a changed stream, which the manifest knows of already',
+    'a changed stream, which already differs from the manifest',
     sealed({ 'evidence/steps/script/stdout.txt': 'hullo\n' }),
     ['FD3 evidence/steps/script/manifest.json#artifacts[1]'],
   ],
   [
-    'a lost stream, which the manifest knows of already',
+    'a missing stream, which the manifest already lists',
     sealed({ 'evidence/steps/script/stdout.txt': null }),
     ['FD2 evidence/steps/script/manifest.json#artifacts[1]'],
   ],
   [
-    'an internal file that is gone alone',
+    'a single missing internal file',
     sealed({ 'evidence/internal/log.ndjson': null }),
     ['SL5 evidence/internal/log.ndjson'],
   ],
+  ['a changed internal file', sealed({ 'evidence/internal/result.raw': '' }), ['SL5 evidence/internal/result.raw']],
   [
-    'an internal file that was changed',
-    sealed({ 'evidence/internal/result.raw': '' }),
-    ['SL5 evidence/internal/result.raw'],
-  ],
-  [
-    'a journal among the files of the program',
+    'a journal in the output',
     sealed({ 'output/logs/journal.ndjson': 'x', 'output/logs/evidence/a': 'x' }),
     ['SL6 output/logs/evidence/a', 'SL6 output/logs/journal.ndjson'],
   ],
   ['a file more', sealed({ 'output/extra.txt': 'x' }), ['SL6 output/extra.txt']],
-  ['a file more at the top', sealed({ 'notes.txt': 'x' }), ['SL6 notes.txt']],
-  ['an internal file more', sealed({ 'evidence/internal/extra': 'x' }), ['SL6 evidence/internal/extra']],
-  ['an evaluation where none belongs', sealed({ 'output/evaluation.json': '{}' }), ['SL6 output/evaluation.json']],
+  ['an extra file at the top', sealed({ 'notes.txt': 'x' }), ['SL6 notes.txt']],
+  ['an extra internal file', sealed({ 'evidence/internal/extra': 'x' }), ['SL6 evidence/internal/extra']],
+  ['an evaluation in the wrong folder', sealed({ 'output/evaluation.json': '{}' }), ['SL6 output/evaluation.json']],
   ['a journal', sealed({ 'journal.ndjson': 'torn{' }), ['SL7 journal.ndjson']],
-  ['a journal, one level down', below('script/a', sealed({ 'journal.ndjson': '{}' })), ['SL7 script/a/journal.ndjson']],
-  ['an event that names a lost file', sealed({}, LATE), ['FD2 evidence/events.ndjson:2#artifact_path']],
+  ['a journal one level down', below('script/a', sealed({ 'journal.ndjson': '{}' })), ['SL7 script/a/journal.ndjson']],
+  ['an event that refers to a missing file', sealed({}, LATE), ['FD2 evidence/events.ndjson:2#artifact_path']],
   [
-    'metadata of other surroundings',
+    'metadata of another environment',
     sealed({}, { 'evidence/metadata.json': meta(otherHash) }),
     ['FD8 evidence/metadata.json#environment_hash'],
   ],
@@ -309,52 +311,52 @@ const breaches: [string, Files, string[]][] = [
     ['FD9 evidence/events.ndjson:2'],
   ],
   [
-    'an outcome that its result denies',
+    'an outcome that contradicts its result',
     sealed({}, { 'evidence/outcome.json': outcomeWith(FAILED) }),
     ['FD9 evidence/outcome.json#status'],
   ],
   [
-    'an outcome whose ending is not on record',
+    'an outcome with an ending that was not recorded',
     sealed({}, { 'evidence/outcome.json': outcomeWith({ ...FAILED, ending: { how: 'exited', code: 7 } }) }),
     ['FD9 evidence/outcome.json#ending', 'FD9 evidence/outcome.json#status'],
   ],
 ];
 
-describe('the folder of a run with', () => {
-  test.each(breaches)('%s says so', async (_, files, broken) => {
+describe('a run folder with', () => {
+  test.each(breaches)('%s is invalid', async (_, files, broken) => {
     expect(await brokenIn(folderWith(files))).toEqual(broken);
   });
 
-  test('every rule that only a run folder can break is broken here', () => {
+  test('every rule that only a run folder can violate is violated here', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
-    // Those that need a key are broken in signatures.test.ts.
+    // Rules that need a key are violated in signatures.test.ts.
     const needed = folderRules.map(({ id }) => id).filter(id => /^(?:FD[89]|SL[1-7])$/.test(id));
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
     expect(needed).toEqual(['FD8', 'FD9', 'SL5', 'SL6', 'SL7']);
   });
 });
 
-test('a link in place of a sealed file is not that file', async () => {
+test('a link in place of a sealed file does not count as that file', async () => {
   const folder = folderWith(sealed());
   rmSync(path.join(folder, 'output', 'report.txt'));
   symlinkSync('../result.json', path.join(folder, 'output', 'report.txt'));
   expect(await brokenIn(folder)).toEqual(['FD1 output/report.txt', 'SL5 output/report.txt']);
 });
 
-test('a run that has nothing yet but its journal is unfinished, and not unknown', async () => {
+test('a folder that contains only a journal is an unfinished run, not an unknown format', async () => {
   const verdicts = await verdictsOf(folderWith({ 'journal.ndjson': '{"torn' }));
   expect(verdicts).toMatchObject([{ outcome: 'invalid', violations: [{ rule_id: 'SL7', path: 'journal.ndjson' }] }]);
-  expect(verdicts[0]?.violations[0]?.message).toContain('interrupted, not started here');
+  expect(verdicts[0]?.violations[0]?.message).toContain('belongs to an unfinished run: interrupted, not started here');
   expect(verdicts[0]?.not_checked).toEqual([]);
 });
 
-test('a run that was started here and interrupted names the command that completes it', async () => {
+test('the verdict on an interrupted run that was started here names the command to finish it', async () => {
   const folder = folderWith({ 'journal.ndjson': '{"is":"planned"}\n' });
   proveJournal(folder);
-  expect((await verdictsOf(folder))[0]?.violations[0]?.message).toContain('proctor recover finishes it');
+  expect((await verdictsOf(folder))[0]?.violations[0]?.message).toContain('run proctor recover to finish it');
 });
 
-test('a seal that is broken has a verdict of its own, and is not missed', async () => {
+test('an invalid seal has its own verdict and does not count as missing', async () => {
   const verdicts = await verdictsOf(folderWith(sealed({ 'evidence/seal.json': { payloadType: 'x' } })));
   expect(verdicts.find(({ contract }) => contract === 'seal')?.outcome).toBe('invalid');
   expect(verdicts.at(-1)?.violations).toEqual([]);
@@ -369,19 +371,19 @@ describe('metadata', () => {
   const absent = { environment_hash: undefined, runner_record_absent: 'The time limit was above 10 minutes.' };
   const plain = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
 
-  test('names the surroundings of a record that must lie beside it', async () => {
+  test('states the environment of a runner record, which must exist', async () => {
     expect(await brokenIn(folderWith(runOf(meta({}))))).toEqual([]);
     expect(await brokenIn(folderWith(runOf(meta({}), null)))).toEqual(['FD8 evidence/metadata.json#environment_hash']);
   });
 
-  test('that says why there is no record is wrong where one lies beside it', async () => {
+  test('must not explain the absence of a runner record that exists', async () => {
     expect(await brokenIn(folderWith(runOf(plain(meta(absent)), null)))).toEqual([]);
     expect(await brokenIn(folderWith(runOf(plain(meta(absent)))))).toEqual([
       'FD8 evidence/metadata.json#runner_record_absent',
     ]);
   });
 
-  test('is not blamed for a record that is broken itself', async () => {
+  test('is not blamed for an invalid runner record', async () => {
     const verdicts = await verdictsOf(folderWith(runOf(meta({}), exampleWith(runner, { platform: 7 }) as object)));
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['RN3']);
   });

@@ -26,7 +26,7 @@ const KEY = { key: pemOf(mine) };
 const REQUIRED = { ...KEY, requireSignature: true };
 const signer = signerWith(mine.privateKey);
 
-/** The files of a run, as `finish` leaves them. */
+/** The files of a run, as `finish` writes them. */
 async function finished(by: typeof signer | undefined): Promise<Record<string, string>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   try {
@@ -64,7 +64,7 @@ const withSeal = (files: Record<string, string>, seal: SealEnvelope): Record<str
   [SEAL]: canonicalize(seal),
 });
 
-/** What somebody without the key does who wants another file in the folder: a new list of files. */
+/** A new list of files, as an attacker without the key would write it. */
 function forged(files: Record<string, string>): { files: Record<string, string>; statement: SealStatement } {
   const statement = structuredClone(statementIn(files));
   for (const subject of statement.subject) {
@@ -81,10 +81,10 @@ const unsignedStatement = (statement: SealStatement): SealStatement => ({
 type Forgery = [string, () => Record<string, string>, Options, string[]];
 
 const forgeries: Forgery[] = [
-  ['is signed, and nobody asks', () => signed, {}, []],
+  ['is signed, without a key to check', () => signed, {}, []],
   ['is signed with the key', () => signed, REQUIRED, []],
-  ['is not signed, and may be so', () => unsigned, KEY, []],
-  ['is not signed, and must be', () => unsigned, REQUIRED, [`SL10 ${SEAL}`]],
+  ['is not signed and need not be', () => unsigned, KEY, []],
+  ['is not signed but must be', () => unsigned, REQUIRED, [`SL10 ${SEAL}`]],
   ['is signed with another key', () => signed, { key: pemOf(theirs) }, [`SL8 ${SEAL}`]],
   [
     'was changed, with a new list under the old signature',
@@ -96,7 +96,7 @@ const forgeries: Forgery[] = [
     [`SL9 ${SEAL}`],
   ],
   [
-    'was changed, and sealed again without a signature',
+    'was changed and sealed again without a signature',
     () => {
       const { files, statement } = forged(signed);
       return withSeal(files, sealEnvelope(unsignedStatement(statement)));
@@ -105,7 +105,7 @@ const forgeries: Forgery[] = [
     [`SL10 ${SEAL}`],
   ],
   [
-    'was changed, and signed by whoever changed it',
+    "was changed and signed with the attacker's key",
     () => {
       const { files, statement } = forged(signed);
       return withSeal(files, sealEnvelope(statement, signerWith(theirs.privateKey)));
@@ -114,7 +114,7 @@ const forgeries: Forgery[] = [
     [`SL8 ${SEAL}`],
   ],
   [
-    'was changed, and signed by whoever changed it in our name',
+    "was changed and signed with the attacker's key under our key id",
     () => {
       const { files, statement } = forged(signed);
       return withSeal(files, sealEnvelope(statement, { ...signerWith(theirs.privateKey), keyId: signer.keyId }));
@@ -123,9 +123,9 @@ const forgeries: Forgery[] = [
     [`SL9 ${SEAL}`],
   ],
   ['was changed under its seal', () => ({ ...signed, 'output/a.txt': 'bbb' }), KEY, ['SL5 output/a.txt']],
-  ['has a file more', () => ({ ...signed, 'output/b.txt': 'b' }), KEY, ['SL6 output/b.txt']],
+  ['has an extra file', () => ({ ...signed, 'output/b.txt': 'b' }), KEY, ['SL6 output/b.txt']],
   [
-    'is signed, and the name of the key was renamed, which no signature covers',
+    'is signed, but its keyid was renamed, which no signature covers',
     () => ({ ...signed, [SEAL]: (signed[SEAL] as string).replace('"keyid"', '"keyie"') }),
     KEY,
     [`SL9 ${SEAL}`],
@@ -137,14 +137,14 @@ describe('a folder that', () => {
     expect(await brokenIn(laidOut(files()), options)).toEqual(broken);
   });
 
-  test('breaks each rule that needs a key is among them', () => {
+  test('violates each rule that needs a key occurs above', () => {
     const tested = new Set(forgeries.flatMap(([, , , broken]) => broken.map(line => line.split(' ')[0])));
     const needed = folderRules.map(({ id }) => id).filter(id => /^SL(?:[89]|\d\d)$/.test(id));
     expect(needed).toEqual(['SL8', 'SL9', 'SL10']);
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
   });
 
-  test('says that signatures were taken away is invalid without any key', async () => {
+  test('lost its signatures is invalid even without a key', async () => {
     const verdicts = await verdictsOf(laidOut(withSeal(signed, { ...sealIn(signed), signatures: [] })));
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['SL4']);
   });
@@ -153,45 +153,45 @@ describe('a folder that', () => {
 const lastOf = async (folder: string, options: Options = {}): Promise<Verdict> =>
   (await verdictsOf(folder, options)).at(-1) as Verdict;
 
-describe('what is said of', () => {
-  test('a signature that nobody checked, and of a seal without one', async () => {
+describe('the verdict describes', () => {
+  test('an unchecked signature, and an unsigned seal', async () => {
     expect(await lastOf(laidOut(signed))).toMatchObject({
       outcome: 'valid',
       signatures: { signed: 1, unsigned: 0, key_ids: [signer.keyId], checked: false },
-      notes: [`The signature was not checked: --key FILE does. It names ${signer.keyId}.`],
+      notes: [`The signature was not checked. Use --key FILE to check it. It names ${signer.keyId}.`],
     });
     expect(await lastOf(laidOut(unsigned))).toMatchObject({
       outcome: 'valid',
       signatures: { signed: 0, unsigned: 1, key_ids: [], checked: false },
-      notes: ['An unsigned seal shows accidents, not forgery.'],
+      notes: ['An unsigned seal reveals accidental changes, but not forgery.'],
     });
   });
 
-  test('one that was checked', async () => {
+  test('a checked signature', async () => {
     const folder = laidOut(signed);
     expect(await lastOf(folder, KEY)).toMatchObject({ signatures: { signed: 1, checked: true }, notes: [] });
     expect(await lastOf(folder, { key: pemOf(theirs) })).toMatchObject({ signatures: { checked: false } });
   });
 
-  test('a seal without a signature, to somebody with a key', async () => {
+  test('an unsigned seal if a key is given', async () => {
     const { outcome, advice, notes } = await lastOf(laidOut(unsigned), KEY);
     expect({ outcome, notes }).toEqual({ outcome: 'valid', notes: [] });
     expect(advice.filter(({ rule_id }) => rule_id === 'SL10')).toHaveLength(1);
   });
 });
 
-describe('where signatures are required', () => {
-  test('every run of a folder has one', async () => {
+describe('if signatures are required', () => {
+  test('every run of a folder must have one', async () => {
     const both = temporaryFolder();
     cpSync(laidOut(signed), path.join(both, 'script', 'a'), { recursive: true });
     expect(await brokenIn(both, REQUIRED)).toEqual([]);
     cpSync(laidOut(unsigned), path.join(both, 'script', 'b'), { recursive: true });
-    // It is the same run once more, which has rules of its own.
+    // The same run twice, which violates other rules.
     const { violations } = await lastOf(both, REQUIRED);
     expect(violations.map(({ rule_id, path }) => `${rule_id} ${path}`)).toEqual([`SL10 script/b/${SEAL}`]);
   });
 
-  test('a folder whose seal was taken away is not let pass, whatever it is a folder of', async () => {
+  test('a folder without its seal is invalid, whatever it contains', async () => {
     const { [SEAL]: _, 'evidence/request.json': __, 'evidence/outcome.json': ___, ...others } = signed;
     const folder = laidOut(others);
     expect(await brokenIn(folder)).toEqual([]);
@@ -199,13 +199,13 @@ describe('where signatures are required', () => {
     expect((await brokenIn(folder, KEY)).length).toBe(0);
   });
 
-  test('evidence/ alone does not show what was signed', async () => {
+  test('evidence/ alone does not prove what was signed', async () => {
     const folder = laidOut(signed);
     const broken = await brokenIn(path.join(folder, 'evidence'), REQUIRED);
     expect(broken.map(line => line.split(' ')[0])).toContain('SL10');
   });
 
-  test('a seal among the files of the program answers for nothing', async () => {
+  test('a seal in the output covers nothing', async () => {
     const folder = temporaryFolder();
     cpSync(laidOut(signed), path.join(folder, 'output'), { recursive: true });
     cpSync(laidOut(unsigned), folder, { recursive: true });
@@ -223,16 +223,16 @@ describe('a key', () => {
   const privatePem = mine.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
   const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ type: 'spki', format: 'pem' });
 
-  test('that is needed and not given, or no public key, is refused in a sentence that does not hold it', async () => {
-    await expect(asked({ requireSignature: true })).rejects.toThrow('--key FILE names it');
-    await expect(asked({ key: privatePem })).rejects.toThrow('The key is a private one.');
-    await expect(asked({ key: KEY.key + privatePem })).rejects.toThrow('The key is a private one.');
+  test('that is missing or not a public key is refused, and the message does not contain it', async () => {
+    await expect(asked({ requireSignature: true })).rejects.toThrow('Name it with --key FILE');
+    await expect(asked({ key: privatePem })).rejects.toThrow('The key is a private key.');
+    await expect(asked({ key: KEY.key + privatePem })).rejects.toThrow('The key is a private key.');
     for (const key of ['', 'x', KEY.key + KEY.key, KEY.key.slice(0, 60), rsa as string, 7 as never]) {
-      await expect(asked({ key })).rejects.toThrow('The key is not one Ed25519 public key in PEM');
+      await expect(asked({ key })).rejects.toThrow('The key is not an Ed25519 public key in PEM format');
     }
   });
 
-  test('says nothing of one document', async () => {
+  test('cannot verify a single document', async () => {
     const file = path.join(laidOut(signed), SEAL);
     expect(await asked(KEY, file)).toMatchObject([{ outcome: 'refused', reason: { code: 'usage' } }]);
     expect(await asked({}, file)).toMatchObject([{ outcome: 'valid' }]);

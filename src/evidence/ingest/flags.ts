@@ -5,7 +5,7 @@ import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
 
 export type Flagged = MaskingNote['flagged'][number];
 
-/** Whether the name of a file holds a declared secret. It would stand in every list of the run, where nothing can be masked. */
+/** Whether a file name contains a declared secret. Every list of the run would show it, and names cannot be masked. */
 export function hasTellingName(files: readonly { readonly path: string }[], secrets: readonly string[]): boolean {
   const masker = new Masker(secrets);
   for (const { path: file } of files) masker.text(file);
@@ -13,8 +13,8 @@ export function hasTellingName(files: readonly { readonly path: string }[], secr
 }
 
 /**
- * Which stored files hold a declared secret or a well-known credential, or are named like files that do. They are the
- * program's own and are not altered, only flagged.
+ * Finds stored files that contain a declared secret or a well-known credential, or that are named like credential
+ * files. Flags them, but does not change them, because they are the program's output.
  */
 export function flaggedFiles(
   folder: string,
@@ -39,12 +39,11 @@ export function flaggedFiles(
   return flagged;
 }
 
-/** Whether files of this name usually hold credentials. */
 export function isCredentialFile(file: string): boolean {
   return CREDENTIAL_FILE.test(file) && !HARMLESS_FILE.test(file);
 }
 
-/** Sentences for whoever looks at the run. */
+/** Warnings for the runner record. */
 export function flagWarnings(flagged: readonly Flagged[]): string[] {
   return Object.entries(SENTENCES).flatMap(([code, says]) => {
     const { length } = flagged.filter(flag => flag.code === code);
@@ -53,12 +52,12 @@ export function flagWarnings(flagged: readonly Flagged[]): string[] {
 }
 
 const SENTENCES: Readonly<Record<Flagged['code'], string>> = {
-  secret_in_file: 'a declared secret stands in',
-  credential_in_file: 'what looks like a credential stands in',
-  credential_file_name: 'credentials are usually kept in files named like',
+  secret_in_file: 'a declared secret was found in',
+  credential_in_file: 'a possible credential was found in',
+  credential_file_name: 'credentials are usually stored in files named like',
 };
 
-/** Kinds of what stands in a file, up to the first declared secret, and how many bytes were read. */
+/** The kinds of secrets in a file, and how many bytes were read. */
 function kindsIn(
   file: string,
   masking: Masking,
@@ -83,7 +82,7 @@ function kindsIn(
 }
 
 const CHUNK_BYTES = 256 * 1024;
-/** Well-known credentials are looked for in the beginning of each file, and in so much of all of them together. */
+/** Proctor looks for well-known credentials in the first 8 MiB of each file, and in at most 64 MiB in total. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 const CREDENTIAL_BYTES_MAX = 64 * 1024 * 1024;
 const FLAGGED_MAX = 1_000;

@@ -2,19 +2,19 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statS
 import { Fault } from '../../base/fault.ts';
 
 /**
- * Opens the folder that a script worked in, and holds it: everything below is reached through the descriptor, so no name
- * that the script has swapped for a link can lead elsewhere. A text says what the script has done to the folder instead.
+ * Opens the script's work folder and returns its descriptor, or text that says what the script did to the folder.
+ * Everything below is reached through the descriptor, so a link that the script swaps in leads nowhere.
  */
 export function holdWorkFolder(workFolder: string): number | string {
   let fd: number | undefined;
   try {
-    if (!lstatSync(workFolder).isDirectory()) return 'the work folder is no folder any more';
+    if (!lstatSync(workFolder).isDirectory()) return 'the work folder is no longer a folder';
     fd = openSync(workFolder, FOLDER_FLAGS);
-    // Without /proc every file would seem to be missing, and a run would lose its output in silence.
+    // Without /proc every file would seem missing, and the run would silently lose its output.
     if (statSync(below(fd, '.')).ino === fstatSync(fd).ino) return fd;
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);
-    // A folder that is not there was taken away from us; one that is locked or a link was made so by the script.
+    // A missing folder is the machine's fault. A locked folder or a link is the script's.
     if (!isCode(cause, 'ENOENT')) {
       const doing = scriptsDoing(cause);
       if (doing) return `the work folder ${doing}`;
@@ -25,18 +25,18 @@ export function holdWorkFolder(workFolder: string): number | string {
   throw unreadable(undefined);
 }
 
-/** Where something in a held folder is reached. The name is one segment; only the last one of a path may be doubted. */
+/** The path of an entry in a held folder. `name` is a single segment, because only the last segment is untrusted. */
 export function below(fd: number, name: string): string {
   return `/proc/self/fd/${fd}/${name}`;
 }
 
-/** The links of a folder are not followed, and neither is the folder itself if it has become one. */
+/** Neither follows links in a folder nor opens the folder itself if it became one. */
 export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** A FIFO or a device must not hold us, should a file have become one since it was looked at. */
+/** Does not block if the file has become a FIFO or a device. */
 export const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** What a script has done to a thing of its own that cannot be read now; undefined if the machine is to blame. */
+/** What the script did to an entry that cannot be read; undefined if the machine is to blame. */
 export function scriptsDoing(error: unknown): string | undefined {
   const code = codeOf(error);
   return Object.hasOwn(DOINGS, code) ? DOINGS[code] : undefined;
@@ -44,17 +44,17 @@ export function scriptsDoing(error: unknown): string | undefined {
 
 const DOINGS: Record<string, string> = {
   ENOENT: 'vanished while it was read',
-  ENOTDIR: 'is no folder any more',
-  EISDIR: 'is a folder now',
-  ELOOP: 'is a link now',
-  ENXIO: 'is a FIFO or a socket now',
-  ENODEV: 'is a device now',
-  ENOTCONN: 'is a mount whose program is gone',
-  EACCES: 'may not be read',
-  EPERM: 'may not be read',
+  ENOTDIR: 'is no longer a folder',
+  EISDIR: 'is now a folder',
+  ELOOP: 'is now a link',
+  ENXIO: 'is now a FIFO or a socket',
+  ENODEV: 'is now a device',
+  ENOTCONN: 'is a mount whose program has exited',
+  EACCES: 'is not readable',
+  EPERM: 'is not readable',
 };
 
-/** Whether a thing is still the one that was looked at, with the same content. */
+/** Whether an entry is still the one that was checked, with the same content. */
 export function isSame(a: Stats, b: Stats): boolean {
   return (
     a.ino === b.ino &&
@@ -70,12 +70,12 @@ export function isCode(error: unknown, code: string): boolean {
   return codeOf(error) === code;
 }
 
-/** The code of an error of the system; empty for anything else, which is then a bug. */
+/** The code of a system error. Empty for any other error, which is a bug. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && 'syscall' in error ? String(error.code) : '';
 }
 
 function unreadable(cause: unknown): unknown {
   if (cause !== undefined && codeOf(cause) === '') return cause;
-  return new Fault('ingest_io', 'What the run left behind could not be read.', { cause });
+  return new Fault('ingest_io', 'The files of the run could not be read.', { cause });
 }

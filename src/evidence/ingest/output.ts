@@ -13,11 +13,11 @@ import { within } from './within.ts';
 export interface OutputLimits {
   readonly filesMax: number;
   readonly bytesMax: number;
-  /** As much as all of them together, if not said. */
+  /** Default: `bytesMax`. */
   readonly fileBytesMax?: number;
   /** Files and folders together. */
   readonly entriesMax?: number;
-  /** Names in a path, `output` included; never more than the contract allows. */
+  /** Path segments, including `output`. Never more than the contract allows. */
   readonly depthMax?: number;
   readonly wallMs?: number;
 }
@@ -25,7 +25,7 @@ export interface OutputLimits {
 export type OutputReading =
   | {
       readonly ok: true;
-      /** Sorted by UTF-16 code unit of their paths. */
+      /** Sorted by path, in UTF-16 code units. */
       readonly files: readonly StoredFile[];
       readonly bytesTotal: number;
       readonly notes: { readonly hidden: readonly string[]; readonly emptyFoldersDropped: number };
@@ -33,12 +33,12 @@ export type OutputReading =
   | (Breach & { readonly seen: { readonly files: number; readonly bytes: number } });
 
 /**
- * Takes over the files that a dead script left in output/: all of them, in the folder `target`, or none. Nothing that
- * the script made is followed, waited for or believed. What was in `target` before is gone, because it may be the rest of
- * an ingestion that nobody finished; without files there is no such folder.
+ * Copies the files that an ended script left in output/ to the folder `target`: all of them, or none. Follows no
+ * link, waits for no FIFO and trusts nothing that the script made. Removes `target` first, because it may come from
+ * an interrupted ingestion. Without files there is no `target`.
  *
- * `wanted` names the only files to take, by their paths below output/; one that ends with a slash is a folder, with everything
- * in it. Whatever else lies there is not even looked at. A wanted one that is missing is not among the files.
+ * `wanted` lists the only files to take, as paths below output/. A path that ends with a slash is a folder with
+ * everything in it. Other entries are ignored, and missing ones are not an error.
  */
 export async function ingestOutput(
   workFolder: string,
@@ -117,7 +117,7 @@ function counted({ files, bytes }: Seen): { files: number; bytes: number } {
   return { files, bytes };
 }
 
-/** After a fault, what cannot be taken away is met by the next ingestion, which starts clean; the fault is what counts. */
+/** Best effort: the next ingestion removes the folder anyway, and the first fault matters more. */
 function forget(folder: string): void {
   try {
     rmSync(folder, REMOVE);
@@ -129,8 +129,8 @@ function forget(folder: string): void {
 const REMOVE = { recursive: true, force: true } as const;
 
 const WALL_MS = 30_000;
-/** A few small files may still lie in many folders. */
+/** A few small files may use many folders. */
 const ENTRIES_MIN = 2_000;
-/** What the contract of a script's result allows for a path. */
+/** The contract of script results allows this many path segments. */
 const DEPTH_MAX = 16;
 const HIDDEN_MAX = 50;

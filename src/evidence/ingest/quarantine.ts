@@ -11,19 +11,18 @@ import { printable } from '../../base/printable.ts';
 import { codeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
 import { within } from './within.ts';
 
-/** What was kept of a tree that was not accepted. */
+/** What was kept of a rejected output tree. */
 export interface Quarantine {
   readonly entries: number;
   readonly bytes: number;
-  /** Whether everything in the tree is at least listed. */
+  /** Every entry of the tree is at least listed. */
   readonly complete: boolean;
 }
 
 /**
- * Keeps what it can of an unclean output/, for whoever has to find out what the script was up to: `0001.bin` and on, and
- * index.json, which says what they were. No name of the script is used as a name, no link is followed, nothing that
- * could be someone else's file is read, and secrets are masked: it is a trace for admins, not output. Whatever the
- * script did, it does not throw; a disk that is full does.
+ * Keeps rejected output as `0001.bin` and so on, with an index.json, so that admins can find out what the script did.
+ * Uses no name that the script chose, follows no link, reads no file that has a second name, and masks secrets.
+ * Nothing that the script does makes it throw; a full disk does.
  */
 export async function quarantineOutput(
   workFolder: string,
@@ -38,11 +37,11 @@ export async function quarantineOutput(
   } catch (cause) {
     if (codeOf(cause) === '' && !(cause instanceof Fault)) throw cause;
     await rm(target, { recursive: true, force: true }).catch(() => undefined);
-    throw new Fault('ingest_io', 'The output could not be set aside.', { cause });
+    throw new Fault('ingest_io', 'The output could not be quarantined.', { cause });
   }
 }
 
-/** Whether there was time for all of it. A mount that never answers is the script's doing, and what came before is kept. */
+/** False if the time ran out, for example on a mount that never answers. Entries collected by then are kept. */
 async function isDone(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
   try {
     await within(WALL_MS, work);
@@ -53,11 +52,11 @@ async function isDone(work: (signal: AbortSignal) => Promise<void>): Promise<boo
   }
 }
 
-/** One line of index.json. */
+/** An entry of index.json. */
 interface Listed {
   readonly name: string;
   readonly kind: string;
-  /** The file beside index.json that holds the bytes, or why there is none. */
+  /** The file that holds the bytes; absent if `left_out` says why there is none. */
   readonly file?: string;
   readonly left_out?: string;
   readonly bytes?: number;
@@ -106,7 +105,7 @@ class Collection {
     const shown = above === '' ? this.#shown(name) : `${above}/${this.#shown(name)}`;
     const stat = await lstat(place).catch(() => undefined);
     if (!stat) {
-      if (depth > 1) this.#list(shown, { kind: 'unknown', left_out: 'could not be looked at' });
+      if (depth > 1) this.#list(shown, { kind: 'unknown', left_out: 'could not be inspected' });
       return;
     }
     if (stat.dev !== this.#dev) this.#list(shown, { kind: 'a mount' });
@@ -142,13 +141,13 @@ class Collection {
 
   async #file(place: Buffer, shown: string, { nlink, size }: Stats): Promise<void> {
     const kind = 'a file';
-    if (nlink !== 1) return this.#list(shown, { kind, bytes: size, left_out: 'has more than one name' });
+    if (nlink !== 1) return this.#list(shown, { kind, bytes: size, left_out: 'has more than one hard link' });
     if (size > BYTES_MAX - this.#bytes) return this.#list(shown, { kind, bytes: size, left_out: 'too large' });
     const found = await readWhole(place, size);
     if (!found) return this.#list(shown, { kind, bytes: size, left_out: 'could not be read' });
     if (this.#listed.length >= ENTRIES_MAX) return this.#list(shown, { kind });
     const bytes = this.#masker.whole(found);
-    // A mask may be longer than what it hides.
+    // A mask may be longer than the secret.
     if (bytes.length > BYTES_MAX - this.#bytes) return this.#list(shown, { kind, bytes: size, left_out: 'too large' });
     const file = `${String(this.#listed.length + 1).padStart(4, '0')}.bin`;
     await writeFile(path.join(this.#target, file), bytes, { mode: 0o600, flag: 'wx' });
@@ -161,7 +160,7 @@ class Collection {
       this.#complete = false;
       return;
     }
-    // Names that are joined can become a secret that none of them was.
+    // Joined names can form a secret that none of them contains.
     const safe = this.#masker.whole(Buffer.from(name)).toString('utf8');
     this.#listed.push({ name: clip(safe, NAME_BYTES_MAX).text, ...about });
   }
@@ -171,13 +170,13 @@ class Collection {
     return text ? this.#shown(text) : 'could not be read';
   }
 
-  /** Masked before it is cut or written out, after which no secret looks like itself. */
+  /** Masks before clipping and escaping, because both could hide a secret from the masker. */
   #shown(name: Buffer): string {
     return printable(clip(this.#masker.whole(name).toString('utf8'), NAME_BYTES_MAX).text);
   }
 }
 
-/** A descriptor, or undefined if there is none to be had. Here that is no reason to stop, whoever is to blame. */
+/** Undefined if the file cannot be opened. The quarantine goes on, whatever the reason. */
 async function opened(place: string | Buffer, flags: number): Promise<FileHandle | undefined> {
   return open(place, flags).catch(() => undefined);
 }

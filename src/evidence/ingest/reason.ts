@@ -1,14 +1,16 @@
 /**
- * Why a result or an output was not accepted. The list is closed: what people are told is a function of the code alone,
- * so that nothing a script wrote, and nothing about the machine, can slip into a sentence.
+ * Why a result or an output was rejected. The list is closed: the public sentence depends on the code alone, so it
+ * reveals nothing that the script wrote and nothing about the machine.
  */
 export type ReasonCode = keyof typeof SENTENCES;
 
-/** What a script left behind breaks the bounds. A value, because it is an outcome of the run and no failure of ours. */
+/**
+ * The script's output breaks a limit. It is a value, because it is an outcome of the run and not a fault of Proctor.
+ */
 export interface Breach {
   readonly ok: false;
   readonly code: ReasonCode;
-  /** For the internal log. It may name files and keys of the script, so it is never shown. */
+  /** For the internal log. May name the script's files and keys, so it is never shown. */
   readonly detail: string;
 }
 
@@ -21,8 +23,8 @@ export function publicSentence(code: ReasonCode): string {
 }
 
 const NO_RESULT = 'The run did not produce a valid result.';
-const BAD_FILES = 'The run left files of a kind that is not kept.';
-const TOO_MUCH = 'The run left more output than it may.';
+const BAD_FILES = 'The run left files of a kind that is not allowed.';
+const TOO_MUCH = 'The run left more output than its limits allow.';
 
 const SENTENCES = {
   result_missing: NO_RESULT,

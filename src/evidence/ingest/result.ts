@@ -13,20 +13,20 @@ import { type Breach, breach, type ReasonCode } from './reason.ts';
 export type ResultReading =
   | {
       readonly ok: true;
-      /** The known keys only; what else the script wrote is in `bytes`. */
+      /** Known keys only. `bytes` has everything the script wrote. */
       readonly value: ScriptResult;
       readonly bytes: Buffer;
       readonly sha256: ContentHash;
       readonly notes: { readonly unknown_keys: readonly string[] };
     }
   | (Breach & {
-      /** As they were found, if there was a regular file within the cap. */
+      /** The original bytes, if result.json was a regular file within the size limit. */
       readonly bytes?: Buffer;
     });
 
 /**
- * Reads the result.json of a script that is dead with all of its children. Every fault of the file is the script's and
- * comes back as a value; a fault of the machine is thrown.
+ * Reads the result.json of a script after it and all its children have ended. A defect of the file is the script's
+ * and is returned; a failure of the machine is thrown.
  */
 export function readResult(workFolder: string): ResultReading {
   const bytes = readBytes(workFolder);
@@ -49,16 +49,16 @@ function readBytes(workFolder: string): Buffer | Breach {
   }
 }
 
-/** One read from one descriptor, so that what is judged, hashed and stored are the same bytes. */
+/** Reads once from one descriptor, so the judged, hashed and stored bytes are the same. */
 function readRegular(file: string): Buffer | Breach {
-  // Looked at before it is opened, because merely opening a device can do something.
-  if (!lstatSync(file).isFile()) return breach('result_not_regular', 'result.json is no regular file');
+  // Check the type before opening, because opening a device can have side effects.
+  if (!lstatSync(file).isFile()) return breach('result_not_regular', 'result.json is not a regular file');
   const fd = openSync(file, FILE_FLAGS);
   try {
     const before = fstatSync(fd);
-    if (!before.isFile()) return breach('result_not_regular', 'result.json is no regular file any more');
-    // A second name may belong to a file that the script could never read, but we can.
-    if (before.nlink !== 1) return breach('result_not_regular', 'result.json has more than one name');
+    if (!before.isFile()) return breach('result_not_regular', 'result.json is no longer a regular file');
+    // A hard link may lead to a file that the script cannot read but Proctor can.
+    if (before.nlink !== 1) return breach('result_not_regular', 'result.json has more than one hard link');
     if (before.size > FILE_BYTES_MAX) return breach('result_too_large', `result.json has ${before.size} bytes`);
     const bytes = readUpTo(fd, Math.min(before.size, FILE_BYTES_MAX) + 1);
     if (bytes.length !== before.size || !isSame(before, fstatSync(fd)))
@@ -78,7 +78,7 @@ function readUpTo(fd: number, bytesMax: number): Buffer {
   return Buffer.from(buffer.subarray(0, total));
 }
 
-/** Bytes before values, version before shape. */
+/** Checks bytes before values, and the version before the shape. */
 function judge(bytes: Buffer): ResultReading {
   const reading = readJson(bytes, { bytesMax: FILE_BYTES_MAX });
   if (!reading.ok) {
@@ -89,8 +89,8 @@ function judge(bytes: Buffer): ResultReading {
     const isKept = bytes.length <= BYTES_MAX;
     return { ...breach('result_too_large', `too_large: ${tooLarge(BYTES_MAX)}`), ...(isKept && { bytes }) };
   }
-  // A version written as 1.0 or 1e0 is the number 1, here as in canonical JSON and in every hash over it: a reader that
-  // told them apart would judge the same document differently before and after it was stored.
+  // 1.0 and 1e0 count as version 1, as in canonical JSON and its hashes. Otherwise the same document would be
+  // judged differently before and after it is stored.
   const { violations } = check(scriptResult, reading.value, { strict: false, internal: false });
   const broken = violations.filter(({ rule_id }) => rule_id !== 'SR4' || !hasSummaryText(reading.value));
   if (broken.length > 0) {
@@ -106,13 +106,13 @@ function judge(bytes: Buffer): ResultReading {
   };
 }
 
-/** A result counts by what it says: an escape takes up to six bytes for one, and Python writes all but ASCII as escapes. */
+/** Measures the canonical size, because Python escapes all non-ASCII text and an escape takes up to six bytes. */
 function isTooLarge(value: unknown, values: number, bytes: number): boolean {
   if (values > valuesMaxOf(BYTES_MAX)) return true;
   return bytes > BYTES_MAX && Buffer.byteLength(canonicalize(value)) > BYTES_MAX;
 }
 
-/** A text that may not be shown is replaced when it is shown; that alone must not cost a run its result. */
+/** An unsafe summary is replaced when it is shown. It must not invalidate the result. */
 function hasSummaryText(value: unknown): boolean {
   return typeof (value as ScriptResult).error_summary === 'string';
 }

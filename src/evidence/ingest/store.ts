@@ -10,15 +10,14 @@ import { type Folder, type FoundFile, odd, troubleOf } from './tree.ts';
 import { Unsynced } from './unsynced.ts';
 
 export interface StoredFile {
-  /** Begins with `output/`. */
   readonly path: string;
   readonly bytes: number;
   readonly sha256: ContentHash;
 }
 
 /**
- * Copies a folder that was found clean, and hashes what it copies. Nothing but names and bytes comes along: no mode, no
- * owner, no time. When it returns, every byte is on the disk; a breach means that a file is not what it was found to be.
+ * Copies a checked folder and hashes the files. Copies names and bytes only: no modes, owners or times. When it
+ * returns, every byte is on disk. A breach means that a file changed after it was checked.
  */
 export async function storeTree(
   folder: Folder,
@@ -44,7 +43,7 @@ export async function storeTree(
 interface Copying {
   readonly unsynced: Unsynced;
   readonly signal: AbortSignal;
-  /** For small files, each of which is read, hashed and written before the next one is looked at. */
+  /** Shared by small files, which are copied one at a time. */
   readonly buffer: Buffer;
 }
 
@@ -63,7 +62,7 @@ async function storeFolder(
   }
   try {
     const { ino, dev } = fstatSync(fd);
-    if (ino !== folder.stat.ino || dev !== folder.stat.dev) return odd(folder.path, 'was swapped for another folder');
+    if (ino !== folder.stat.ino || dev !== folder.stat.dev) return odd(folder.path, 'was replaced with another folder');
     mkdirSync(target, { mode: OWN_FOLDER });
     const stored: StoredFile[] = [];
     for (const file of folder.files) {
@@ -84,14 +83,14 @@ async function storeFolder(
   }
 }
 
-/** Empty folders are not kept, as they are in no list of files. */
+/** Empty folders are dropped, because no list of files mentions them. */
 export function holdsFiles({ files, folders }: Folder): boolean {
   return files.length > 0 || folders.some(holdsFiles);
 }
 
 /**
- * A small file is copied without giving way: three times as fast as by promises, and shorter than a turn of the event
- * loop. The disk is waited for in batches, and there others get their turn.
+ * Small files are copied synchronously: three times as fast as with promises, and quicker than one turn of the event
+ * loop. Syncing in batches lets other work run.
  */
 async function storeFile(
   file: FoundFile,
@@ -127,7 +126,7 @@ async function storeFile(
   }
 }
 
-/** A new file with its bytes, still open so that they can be brought to the disk. */
+/** Creates a file, fills it and returns the descriptor, so that the caller can sync it. */
 async function filled(target: string, fill: (fd: number) => void | Promise<void>): Promise<number> {
   const fd = openSync(target, 'wx', OWN_FILE);
   try {
@@ -151,7 +150,7 @@ function readInto(buffer: Buffer, fd: number): number {
   return total;
 }
 
-/** Reads one chunk while another is hashed and written. Undefined if there are more or fewer bytes than promised. */
+/** Reads one chunk while it hashes and writes the other. Undefined if the size is not the expected one. */
 async function pour(from: number, to: number, size: number, signal: AbortSignal): Promise<ContentHash | undefined> {
   const hash = createHash('sha256');
   let chunk = Buffer.allocUnsafe(CHUNK);
@@ -163,7 +162,7 @@ async function pour(from: number, to: number, size: number, signal: AbortSignal)
     const next = readSome(from, spare, 0, CHUNK, null);
     const written = writeAll(to, chunk.subarray(0, bytesRead));
     hash.update(chunk.subarray(0, bytesRead));
-    // Both must be over before an error goes on, because the descriptors are closed then.
+    // Wait for both before throwing, because the caller then closes the descriptors.
     const [arrived, stored] = await Promise.allSettled([next, written]);
     if (arrived.status === 'rejected') throw arrived.reason;
     if (stored.status === 'rejected') throw stored.reason;
@@ -185,6 +184,6 @@ function changed(file: FoundFile): Breach {
 const readSome = promisify(read);
 const writeSome = promisify(write);
 
-/** Up to this size a file is read whole. */
+/** Files up to this size are read whole. */
 const SMALL = 256 * 1024;
 const CHUNK = 1024 * 1024;

@@ -5,18 +5,18 @@ import { holdsSecret } from '../../base/redact.ts';
 import { holdsTrace, unsafeParts } from '../../contracts/script-result/index.ts';
 import { secretForms } from '../../base/secret-forms.ts';
 
-/** A message of a script, as people may see it. */
+/** A script's message that is safe to show. */
 export interface SafeSummary {
   readonly text: string | null;
-  /** What happened to it: replaced as a whole, rid of what may not be shown, cut, or rid of what is no plain text. */
+  /** Replaced as a whole, stripped of unsafe parts, cut to size, or stripped of formatting. */
   readonly changed: 'unsafe' | 'redacted' | 'cut' | 'cleaned' | undefined;
-  /** How long it was. */
+  /** The size of the original message. */
   readonly bytesTotal: number;
 }
 
 /**
- * One short line of plain text, of which only what is known to be harmless is shown. A message with a trace or a secret is
- * replaced as a whole, and so is one of which little would be left.
+ * Reduces a message to one short line of plain text that is safe to show. Replaces the whole message if it contains a
+ * stack trace or a secret, or if little would be left of it.
  */
 export function safeSummary(
   text: string | null,
@@ -33,13 +33,13 @@ export function safeSummary(
   const harmless = isUnsafe(line, forms) ? undefined : harmlessOf(line);
   if (harmless === undefined) return unshowable;
   const { text: head, truncated } = clip(harmless, bytesMax);
-  // Lines that are joined, and a line that is cut, can become what none of them was.
+  // Joining or cutting lines can create an unsafe text that no single line contained.
   if (isUnsafe(head, forms) || hostPathIn(head) !== undefined || unsafeParts(head).length > 0) return unshowable;
   const changed = harmless !== line ? 'redacted' : truncated ? 'cut' : head === text ? undefined : 'cleaned';
   return { text: head === '' ? null : head, changed, bytesTotal };
 }
 
-/** Without the parts that may not be shown; undefined where they are most of it. */
+/** Removes the unsafe parts; undefined if little else is left. */
 function harmlessOf(line: string): string | undefined {
   const parts = unsafeParts(line);
   if (parts.length > PARTS_MAX) return undefined;
@@ -58,18 +58,17 @@ const REMOVED = '[removed]';
 const PARTS_MAX = 5;
 const WORDS_MIN = 2;
 
-/** HTML of a script, for a frame that runs nothing. */
+/** HTML of a script, for a frame that runs no scripts. */
 export interface SafeHtml {
   readonly text: string;
-  /** How many secrets were masked. */
   readonly masked: number;
   readonly truncated: boolean;
   readonly bytesTotal: number;
 }
 
 /**
- * Masked before it is cut, so that no cut can leave the half of a secret that no pattern knows. Nothing is appended:
- * after a cut inside a tag or an entity, any text of ours would become a part of it.
+ * Masks before cutting, so that no half of a secret remains that no pattern matches. Appends nothing: after a cut
+ * inside a tag or an entity, the appended text would become part of it.
  */
 export function safeHtml(
   text: string,
@@ -82,7 +81,7 @@ export function safeHtml(
   return { text: head, masked: masker.masked, truncated, bytesTotal: Buffer.byteLength(text) };
 }
 
-/** Lines of text that mean what they look like: no terminal sequences, nothing invisible, one space between words. */
+/** Removes terminal sequences and invisible characters, and collapses spaces. */
 function plain(text: string): string {
   return text
     .toWellFormed()
@@ -95,22 +94,26 @@ function plain(text: string): string {
 
 function isUnsafe(text: string, forms: readonly string[]): boolean {
   if (holdsTrace(text) || holdsSecret(text)) return true;
-  // A secret that is written over several lines is still one. A short one would be found in any text without spaces.
+  // A secret may be split over several lines. Short ones are skipped, because they would match in any text without
+  // spaces.
   const dense = text.replace(/\s+/g, '');
   const denseForms = new Set(forms.map(form => form.replace(/\s+/g, '')).filter(form => form.length >= DENSE_MIN));
   return [...denseForms].some(form => dense.includes(form)) || forms.some(form => text.includes(form));
 }
 
-const UNSHOWABLE = 'The script gave a message that may not be shown.';
+const UNSHOWABLE = "The script's message cannot be shown.";
 
 /**
- * Colours, cursor moves, links and titles, each ended by its own letter, or by BEL or ESC \ within bounds. None holds the
- * beginning of another, so that a flood of beginnings is not read again from each of them.
+ * Colours, cursor moves, links and titles, each ended by its own letter, or by BEL or ESC \ within a limit. No
+ * sequence can contain the start of another, so a flood of starts takes linear time.
  */
 const TERMINAL =
   /(?:\u001b\[|\u009b)[0-?]{0,100}[ -/]{0,10}[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f\n]{0,2000}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,10}[0-~]/g;
 
-/** Controls, halves of pairs, private letters, and what reorders or takes no room; line feeds are kept. */
+/**
+ * Control characters, lone surrogates, private-use letters, and characters that reorder text or have no width. Keeps
+ * line feeds.
+ */
 const INVISIBLE = /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}/gu;
 
 const SUMMARY_BYTES_MAX = 2_000;

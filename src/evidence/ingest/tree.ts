@@ -8,18 +8,17 @@ import { below, FOLDER_FLAGS, isCode, scriptsDoing } from './held.ts';
 import { type Breach, breach, type ReasonCode } from './reason.ts';
 import { EVERYTHING, type Wanted } from './wanted.ts';
 
-/** How much a script may leave in output/. */
 export interface TreeLimits {
   readonly filesMax: number;
   readonly bytesMax: number;
   readonly fileBytesMax: number;
   /** Files and folders together. */
   readonly entriesMax: number;
-  /** Names in a path, `output` included. */
+  /** Path segments, including `output`. */
   readonly depthMax: number;
 }
 
-/** A folder in which everything has been looked at and nothing is wrong. */
+/** A folder whose entries have all passed the checks. */
 export interface Folder {
   readonly name: string;
   readonly path: string;
@@ -34,7 +33,7 @@ export interface FoundFile {
   readonly stat: Stats;
 }
 
-/** What has been counted so far; a look at it tells how far a walk came. */
+/** Counts so far. After a breach they show how far the walk got. */
 export interface Seen {
   files: number;
   bytes: number;
@@ -42,14 +41,14 @@ export interface Seen {
 }
 
 /**
- * Looks at every entry of output/ before one byte is copied, so that a hostile tree costs a walk and no more. Names are
- * streamed: a folder of a million is left after the first that is too many.
+ * Checks every entry of output/ before a byte is copied, so a hostile tree costs only a walk. Names are streamed: in
+ * a folder with a million entries, the walk stops at the first entry over the limit.
  */
 export class Walk {
   readonly seen: Seen = { files: 0, bytes: 0, entries: 0 };
   readonly #limits: TreeLimits;
   readonly #signal: AbortSignal;
-  /** The device of the work folder. Another one is a mount, which could be anything, or could hang. */
+  /** The device of the work folder. Any other device is a mount, which may hang. */
   readonly #dev: number;
   readonly #keys = new Set<string>();
 
@@ -59,14 +58,12 @@ export class Walk {
     this.#signal = signal;
   }
 
-  /** Judges what is wanted of the folder `name` in a held folder; undefined if there is none. */
+  /** Checks the wanted entries of the folder `name`; undefined if the folder does not exist. */
   async root(parent: number, name: string, wanted = EVERYTHING): Promise<Folder | Breach | undefined> {
     const [stat] = await lstatAll(parent, [name]);
     if (isMissing(stat)) return undefined;
     if (stat === undefined || stat instanceof Error) return troubleOf(stat, name);
-    return (
-      this.#kindTrouble(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat, wanted }, 1)
-    );
+    return this.#kindBreach(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat, wanted }, 1);
   }
 
   async #folder(parent: number, entry: Entry, depth: number): Promise<Folder | Breach> {
@@ -79,8 +76,8 @@ export class Walk {
     }
     try {
       const now = fstatSync(fd);
-      if (now.ino !== stat.ino || now.dev !== stat.dev) return odd(path, 'was swapped for another folder');
-      // A folder that can be opened but not searched fails only when its names are read.
+      if (now.ino !== stat.ino || now.dev !== stat.dev) return odd(path, 'was replaced with another folder');
+      // A folder that can be opened but not searched fails only when its entries are read.
       const content = await this.#content(fd, entry, depth + 1).catch((error: unknown) => troubleOf(error, path));
       if ('ok' in content) return content;
       const folders: Folder[] = [];
@@ -99,12 +96,12 @@ export class Walk {
     const { isWhole, names: wanted } = parent.wanted;
     const files: Entry[] = [];
     const folders: Entry[] = [];
-    // Names that are wanted are asked for one by one, so that a million others beside them cost nothing.
+    // Wanted names are looked up one by one, so other entries cost nothing.
     for (const batch of isWhole ? namesIn(fd) : batchesOf(wanted.keys())) {
       const names: string[] = [];
       for (const name of batch) {
-        const trouble = (isWhole ? this.#countTrouble() : undefined) ?? this.#nameTrouble(name, parent, depth);
-        if (trouble) return trouble;
+        const found = (isWhole ? this.#countBreach() : undefined) ?? this.#nameBreach(name, parent, depth);
+        if (found) return found;
         names.push(name.toString('utf8'));
       }
       const stats = await lstatAll(fd, names);
@@ -121,54 +118,54 @@ export class Walk {
           stat,
           wanted: (!isWhole && wanted.get(name)) || EVERYTHING,
         };
-        const kind = this.#kindTrouble(path, stat, false);
+        const kind = this.#kindBreach(path, stat, false);
         if (kind) return kind;
-        // A folder where a file is wanted, or a file where a folder is, is not what is wanted.
+        // Skip a folder where a file is wanted, and a file where a folder is.
         if (!isWhole && !isWantedAs(stat, entry.wanted)) continue;
-        const trouble =
-          (isWhole ? undefined : this.#countTrouble()) ?? this.#collision(entry) ?? this.#sizeTrouble(path, stat);
-        if (trouble) return trouble;
+        const found =
+          (isWhole ? undefined : this.#countBreach()) ?? this.#collision(entry) ?? this.#sizeBreach(path, stat);
+        if (found) return found;
         (stat.isFile() ? files : folders).push(entry);
       }
     }
     return { files, folders };
   }
 
-  #countTrouble(): Breach | undefined {
+  #countBreach(): Breach | undefined {
     const { entriesMax } = this.#limits;
     return ++this.seen.entries > entriesMax
       ? breach('artifact_limit_count', `more than ${entriesMax} entries`)
       : undefined;
   }
 
-  #nameTrouble(bytes: Buffer, parent: Entry, depth: number): Breach | undefined {
+  #nameBreach(bytes: Buffer, parent: Entry, depth: number): Breach | undefined {
     const { depthMax } = this.#limits;
     if (!isUtf8(bytes)) return told('artifact_name_invalid', `${parent.path}/${bytes.toString('latin1')}`, 'not UTF-8');
     const name = bytes.toString('utf8');
     const path = `${parent.path}/${name}`;
-    if (depth > depthMax) return told('artifact_limit_depth', path, `is nested deeper than ${depthMax} names`);
-    const trouble = artifactPathTrouble(path);
-    return trouble ? told('artifact_name_invalid', path, trouble) : undefined;
+    if (depth > depthMax) return told('artifact_limit_depth', path, `has more than ${depthMax} path segments`);
+    const found = artifactPathTrouble(path);
+    return found ? told('artifact_name_invalid', path, found) : undefined;
   }
 
   #collision({ path, key }: Entry): Breach | undefined {
     if (this.#keys.has(key))
-      return told('artifact_collision', path, 'has a name that another system takes for another');
+      return told('artifact_collision', path, 'has the same name as another entry on some systems');
     this.#keys.add(key);
     return undefined;
   }
 
-  #kindTrouble(path: string, stat: Stats, isRoot: boolean): Breach | undefined {
+  #kindBreach(path: string, stat: Stats, isRoot: boolean): Breach | undefined {
     if (stat.dev !== this.#dev) return odd(path, 'is a mount');
     if (stat.isDirectory()) return undefined;
-    if (isRoot) return odd(path, 'is no folder');
+    if (isRoot) return odd(path, 'is not a folder');
     if (!stat.isFile()) return odd(path, 'is neither a file nor a folder');
-    // A second name may belong to a file outside, which the script could not read but we can.
-    return stat.nlink === 1 ? undefined : odd(path, 'has more than one name');
+    // A hard link may lead to a file outside that the script cannot read but Proctor can.
+    return stat.nlink === 1 ? undefined : odd(path, 'has more than one hard link');
   }
 
-  /** By the size that a file claims: a file of holes takes no room on the disk until it is read. */
-  #sizeTrouble(path: string, stat: Stats): Breach | undefined {
+  /** Counts the apparent size, because a sparse file takes no disk space until it is read. */
+  #sizeBreach(path: string, stat: Stats): Breach | undefined {
     if (stat.isDirectory()) return undefined;
     const { filesMax, bytesMax, fileBytesMax } = this.#limits;
     if (++this.seen.files > filesMax) return breach('artifact_limit_count', `more than ${filesMax} files`);
@@ -180,7 +177,7 @@ export class Walk {
 }
 
 interface Entry extends FoundFile {
-  /** What other systems may take its path for. */
+  /** The path as case-insensitive or normalising file systems see it. */
   readonly key: string;
   readonly wanted: Wanted;
 }
@@ -194,7 +191,7 @@ function isMissing(stat: Stats | Error | undefined): boolean {
 }
 
 function* namesIn(fd: number): Generator<Buffer[]> {
-  // Names come as bytes: decoded, two names that are no UTF-8 would be one, and neither could be opened.
+  // Read names as bytes: decoding would merge two names that are not UTF-8, and neither could be opened.
   const folder = opendirSync(below(fd, '.'), { encoding: 'buffer' as BufferEncoding, bufferSize: NAMES_PER_BATCH });
   try {
     for (let batch: Buffer[] = []; ; batch = []) {
@@ -214,7 +211,7 @@ function* batchesOf(names: Iterable<string>): Generator<Buffer[]> {
   for (let at = 0; at < all.length; at += NAMES_PER_BATCH) yield all.slice(at, at + NAMES_PER_BATCH);
 }
 
-/** Not one of them synchronous, because a look at a mount can hang, and then the caller's clock must go on. */
+/** Asynchronous, because lstat on a mount can hang and the caller's time limit must still apply. */
 function lstatAll(fd: number, names: readonly string[]): Promise<readonly (Stats | Error)[]> {
   return new Promise(resolve => {
     const stats: (Stats | Error)[] = [];
@@ -228,7 +225,7 @@ function lstatAll(fd: number, names: readonly string[]): Promise<readonly (Stats
   });
 }
 
-/** A breach, if the script is to blame; else the error goes on its way. */
+/** Returns a breach if the script is to blame, and throws the error otherwise. */
 export function troubleOf(error: unknown, path: string): Breach {
   const doing = scriptsDoing(error);
   if (doing === undefined) throw error;

@@ -1,33 +1,33 @@
 import { closeSync, fsync } from 'node:fs';
 
 /**
- * Descriptors whose bytes are written but not yet on the disk. Waiting for many at once lets the disk answer them with
- * one commit; waiting for each would make a thousand small files slower than a thousand commits.
+ * Descriptors with bytes that are not yet on disk. Syncing many at once lets the disk commit them together, which
+ * makes a thousand small files much faster than a thousand commits.
  */
 export class Unsynced {
   #open: number[] = [];
   #syncing: Promise<unknown> = Promise.resolve();
 
-  /** Takes over a descriptor that nobody will write to any more. */
+  /** Takes over a descriptor that is completely written. */
   async add(fd: number): Promise<void> {
     this.#open.push(fd);
     if (this.#open.length >= BATCH) await this.#sync();
   }
 
-  /** Returns when everything is on the disk. */
+  /** Resolves when everything is on disk. */
   async settle(): Promise<void> {
     await this.#sync();
     await this.#sync();
   }
 
-  /** Lets go of everything, on the disk or not. */
+  /** Closes all descriptors, synced or not. */
   async close(): Promise<void> {
     await this.#syncing;
     for (const fd of this.#open) closeSync(fd);
     this.#open = [];
   }
 
-  /** One batch is on its way to the disk while the next one is written. */
+  /** One batch syncs while the next one is written. */
   async #sync(): Promise<void> {
     const error = await this.#syncing;
     this.#syncing = Promise.resolve();
@@ -38,7 +38,7 @@ export class Unsynced {
   }
 }
 
-/** Never rejects, so that nobody needs to wait for it at once; the first error is the answer. */
+/** Never rejects, so it can run unawaited. Resolves with the first error. */
 async function syncAll(fds: readonly number[]): Promise<Error | undefined> {
   const errors = await Promise.all(fds.map(syncAndClose));
   return errors.find(error => error !== undefined);
@@ -53,5 +53,5 @@ function syncAndClose(fd: number): Promise<Error | undefined> {
   });
 }
 
-/** Few enough that a process may hold all of two batches open beside its other files. */
+/** Small enough that a process can hold two batches open in addition to its other files. */
 const BATCH = 64;

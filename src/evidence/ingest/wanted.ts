@@ -1,14 +1,13 @@
-/** What is wanted of one name in a folder: as a file, as a folder with all that is in it, or some names in it. */
+/** What to take of a folder entry: a file, a whole folder, or some names in a folder. */
 export interface Wanted {
   isFile: boolean;
   isWhole: boolean;
   readonly names: Map<string, Wanted>;
 }
 
-/** A folder with all that is in it. */
 export const EVERYTHING: Wanted = { isFile: false, isWhole: true, names: new Map() };
 
-/** Paths below a folder, as the names to look for in it; one that ends with a slash is wanted whole, `./` is all of it. */
+/** Turns paths below a folder into a tree of names. A trailing slash takes the whole folder; `./` takes everything. */
 export function wantedTree(paths: readonly string[]): Wanted {
   const root = unwanted();
   for (const path of paths) {

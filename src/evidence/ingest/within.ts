@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
 
 /**
- * Does some work within a time, or throws. The work is told to stop by the signal and gets a moment for that, so that
- * what it holds is let go; a call that the machine never answers is left behind.
+ * Runs `work` with a time limit, and throws when it is reached. The signal then asks `work` to stop, and it gets a
+ * second to release its resources. A system call that never returns is abandoned.
  */
 export async function within<T>(wallMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
@@ -13,7 +13,7 @@ export async function within<T>(wallMs: number, work: (signal: AbortSignal) => P
   try {
     const first = await Promise.race([working, late]);
     if (first !== LATE) return first;
-    const slow = new Fault('ingest_slow', 'Taking over what the run left behind took too long.');
+    const slow = new Fault('ingest_slow', 'Reading the output of the run took too long.');
     stop.abort(slow);
     await Promise.race([working.catch(() => undefined), pause(GRACE_MS)]);
     throw slow;
