@@ -1,12 +1,4 @@
-/** The processor time of one process, in ticks. A pid is used again, so its start belongs to its name. */
-export interface ProcessTimes {
-  readonly pid: number;
-  readonly parent: number;
-  readonly startTicks: number;
-  readonly ownTicks: number;
-  /** Of its dead children that it has waited for, and of theirs. */
-  readonly childTicks: number;
-}
+import type { ProcessTimes } from './proc-files.ts';
 
 /**
  * The processor time of a group of processes, from samples of who is alive. A parent inherits the time of a child that it

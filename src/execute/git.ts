@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
+import { quoted } from '../base/shell.ts';
 import { signal } from './processes.ts';
 import { PATH_FOLDERS } from './programs.ts';
-import { quoted } from './sandboxes/holder.ts';
 
 /** How git is asked. Nothing of the environment reaches it but what stands here. */
 export interface Asking {

@@ -1,5 +1,4 @@
-import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
-import type { Clone } from './clone.ts';
+import type { KeepTree } from './keep-tree.ts';
 
 /** One program to run, with everything that bounds it. It crosses to the launcher as a message, so it is plain data. */
 export interface Job {
@@ -60,17 +59,6 @@ export interface Job {
   readonly keepTree?: KeepTree;
 }
 
-export interface KeepTree {
-  /** Without the list of its files, which is long and can be asked for again. */
-  readonly clone: Omit<Clone, 'baseFiles'>;
-  readonly isReadOnly: boolean;
-  readonly policy: EffectivePolicy;
-  /** Where the facts go, and the diff. Their folder is there once the run has begun. */
-  readonly facts: string;
-  readonly diff: string;
-  readonly factsBytesMax: number;
-}
-
 export interface Mount {
   readonly source: string;
   /** Below /agent, and neither in another nor around it. */
@@ -91,10 +79,12 @@ export interface Limits {
   readonly workBytes: number;
   readonly workEntries: number;
   /** What is kept of each stream: its beginning and, where there is more, its end. */
-  readonly keep: Readonly<Record<'stdout' | 'stderr', { readonly headBytes: number; readonly tailBytes: number }>>;
+  readonly keep: Readonly<Record<StreamName, { readonly headBytes: number; readonly tailBytes: number }>>;
   /** Between the signal that asks and the one that does not. */
   readonly graceMs: number;
 }
+
+export type StreamName = 'stdout' | 'stderr';
 
 /** What a dead launcher may leave behind on the machine. */
 export interface Leftovers {

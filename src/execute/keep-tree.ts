@@ -4,11 +4,11 @@ import { readChunk } from '../base/chunk.ts';
 import { Masker, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
+import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import { violationsIn } from '../policy/agent-violations.ts';
 import { takeChanges } from './changes.ts';
 import type { Clone } from './clone.ts';
 import { git } from './git.ts';
-import type { Job } from './job.ts';
 import { listingOf } from './tree-state.ts';
 
 /**
@@ -17,12 +17,16 @@ import { listingOf } from './tree-state.ts';
  *
  * A program of its own, because the launcher starts for every run and hardly ever needs this.
  */
-export async function keepTree(job: Job, stage: string, workFolder: string): Promise<void> {
-  const { keepTree: kept } = job;
-  if (!kept || !existsSync(path.dirname(kept.facts))) return;
+export async function keepTree(
+  kept: KeepTree,
+  secrets: readonly string[],
+  stage: string,
+  workFolder: string,
+): Promise<void> {
+  if (!existsSync(path.dirname(kept.facts))) return;
   const clone = await cloneIn(stage, kept.clone, kept.isReadOnly);
   const workTree = kept.isReadOnly ? clone.tree : path.join(workFolder, 'output');
-  const needles = needlesOf(job.secrets);
+  const needles = needlesOf(secrets);
   const changes = await takeChanges(clone, workTree, kept.diff);
   const mask = (text: string): string => new Masker(needles).whole(Buffer.from(text)).toString();
   const breaches = violationsIn(changes, kept.policy).map(({ message, path: at, ...violation }) =>
@@ -34,6 +38,18 @@ export async function keepTree(job: Job, stage: string, workFolder: string): Pro
   if (Buffer.byteLength(text) > kept.factsBytesMax) return;
   writeFileSync(`${kept.facts}.tmp`, text, { mode: 0o600 });
   renameSync(`${kept.facts}.tmp`, kept.facts);
+}
+
+/** What the launcher needs to save the work tree of an agent whose owner has died. */
+export interface KeepTree {
+  /** Without the list of its files, which is long and can be read again. */
+  readonly clone: Omit<Clone, 'baseFiles'>;
+  readonly isReadOnly: boolean;
+  readonly policy: EffectivePolicy;
+  /** Target files for the facts and the diff. Their folder exists once the run has started. */
+  readonly facts: string;
+  readonly diff: string;
+  readonly factsBytesMax: number;
 }
 
 /** The clone in its stage, which has another name by now. */

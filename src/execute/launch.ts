@@ -4,10 +4,9 @@ import { Fault } from '../base/fault.ts';
 import type { Capture } from '../contracts/capture.ts';
 import type { StoppedBy } from '../contracts/ending.ts';
 import { builtBeside } from './beside.ts';
-import type { Job, Leftovers } from './job.ts';
+import type { Job, Leftovers, StreamName } from './job.ts';
 import type { Machine } from './machine.ts';
 import type { Answer, Ask } from './messages.ts';
-import type { StreamName } from './supervise.ts';
 
 /** Starts programs through a process of its own. One is enough for any number of runs. */
 export interface Launcher {

@@ -18,6 +18,7 @@ import { lookAt } from './machine.ts';
 import type { Answer, Ask } from './messages.ts';
 import { none } from './sandboxes/none.ts';
 import { processSandbox } from './sandboxes/process.ts';
+import { hasSystemCallFilter } from './sandboxes/seccomp.ts';
 import { type Show, supervise, type Watched } from './supervise.ts';
 import { removeStage, stagePath } from './workspace.ts';
 
@@ -48,7 +49,7 @@ const say = (answer: Answer): void => {
 async function answer(message: Ask): Promise<void> {
   const { no } = message;
   if (message.ask === 'machine') {
-    say({ say: 'machine', no, machine: lookAt(await cgroups) });
+    say({ say: 'machine', no, machine: lookAt(await cgroups, hasSystemCallFilter()) });
     return;
   }
   if (message.ask === 'open') {
@@ -134,7 +135,7 @@ async function saveTree({ job, cell }: Run, stage: string): Promise<void> {
   if (!job.keepTree) return;
   try {
     const { keepTree } = (await import(pathToFileURL(builtBeside('keep-tree.js')).href)) as Keeper;
-    await keepTree(job, stage, cell.workFolder);
+    await keepTree(job.keepTree, job.secrets, stage, cell.workFolder);
   } catch {
     // A full disk, or a tree that cannot be read.
   }

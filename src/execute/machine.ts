@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { findProgram, isProgram } from './programs.ts';
-import type { Cgroups } from './cgroup.ts';
-import { seccompFilter } from './sandboxes/seccomp.ts';
 
 /** What this machine offers, as far as looking can tell. Whether a sandbox really works is only known by running one. */
 export interface Machine {
@@ -20,13 +18,19 @@ export interface Machine {
   readonly bootId: string;
 }
 
-export function lookAt({ version, reason, dividesCpus, countsSockets }: Cgroups): Machine {
+/** What the control groups of this machine offer. */
+interface ControlGroups extends Pick<Machine, 'dividesCpus' | 'countsSockets'> {
+  readonly version: Machine['cgroups'];
+  readonly reason?: string;
+}
+
+export function lookAt({ version, reason, dividesCpus, countsSockets }: ControlGroups, seccomp: boolean): Machine {
   return {
     cgroups: version,
     ...(reason !== undefined && { cgroupsReason: reason }),
     dividesCpus,
     countsSockets,
-    seccomp: seccompFilter(process.arch, { unixSockets: false, network: false }) !== undefined,
+    seccomp,
     missing: process.platform === 'linux' ? PARTS.filter(file => !isProgram(file)) : PARTS,
     isRoot: process.getuid?.() === 0,
     bootId: bootId(),

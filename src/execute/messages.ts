@@ -1,8 +1,7 @@
 import type { Capture } from '../contracts/capture.ts';
 import type { StoppedBy } from '../contracts/ending.ts';
-import type { Job, Leftovers } from './job.ts';
+import type { Job, Leftovers, StreamName } from './job.ts';
 import type { Machine } from './machine.ts';
-import type { StreamName } from './supervise.ts';
 
 /** What is asked of the launcher. Every question has a number, which its answers carry. */
 export type Ask =

@@ -1,6 +1,15 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import path from 'node:path';
-import type { ProcessTimes } from './cpu-tally.ts';
+
+/** The CPU time of one process, in ticks. The kernel reuses pids; a pid and a start time identify a process. */
+export interface ProcessTimes {
+  readonly pid: number;
+  readonly parent: number;
+  readonly startTicks: number;
+  readonly ownTicks: number;
+  /** Of terminated children that it has waited for, and of their children. */
+  readonly childTicks: number;
+}
 
 /** Every process that a mounted /proc shows, in the numbers of its own pid namespace. */
 export function processesIn(proc: string): number[] {

@@ -5,10 +5,8 @@ import { monotonicMs, systemClock } from '../base/clock.ts';
 import type { Capture, KeptStream, LeftRunning, Phase } from '../contracts/capture.ts';
 import type { Ending, StoppedBy } from '../contracts/ending.ts';
 import type { Cell, Counters, RawEnd } from './cell.ts';
-import type { Job } from './job.ts';
+import type { Job, StreamName } from './job.ts';
 import { StreamKeeper } from './kept-stream.ts';
-
-export type StreamName = 'stdout' | 'stderr';
 
 /** Sends a piece of a stream on; the stream waits until it is taken. */
 export type Show = (stream: StreamName, bytes: Buffer) => Promise<void>;

@@ -241,9 +241,4 @@ export async function allRemoved(): Promise<void> {
 /** A folder that every system has and no run needs, to mount the work folder on. */
 export const DISK = ['/mnt', '/media', '/srv'].find(existsSync) ?? '/mnt';
 
-/** One word of a shell, whatever is in it. */
-export function quoted(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
 const NOT_STARTED = 'The sandbox could not be started: unshare, of util-linux, was not found.';

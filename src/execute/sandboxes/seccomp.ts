@@ -24,6 +24,11 @@ export function filterFor({ door, network }: Job, uncounted: Uncounted = {}): Bu
   return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open', ...uncounted });
 }
 
+/** Whether Proctor has a system call filter for the processor of this machine. */
+export function hasSystemCallFilter(): boolean {
+  return process.arch in MACHINES;
+}
+
 /**
  * The filter that the kernel asks before every system call of a sandboxed program, as the bytes that `bwrap --seccomp`
  * takes. Undefined for a machine whose numbers we do not know.

@@ -1,9 +1,10 @@
 import { lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import { quoted } from '../../base/shell.ts';
 import type { Job } from '../job.ts';
 import { firstLine, saidBy } from '../lines.ts';
-import { DISK, type Holder, quoted } from './holder.ts';
+import { DISK, type Holder } from './holder.ts';
 import { tmpBytesOf, writableIn } from './root.ts';
 
 /** Where nothing may be written the whole folder is shown, so what every stage has in it and nobody laid out is taken out. */
