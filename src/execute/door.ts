@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
-import { Masker, maskingOf } from '../base/masker.ts';
+import { Masker, type Masking, maskingOf } from '../base/masker.ts';
 import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
@@ -101,38 +101,21 @@ const LIMITS: DoorLimits = {
 };
 
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const { at, api, mode, secrets, keepCredentials, limits } = options;
+  const { at, api, mode } = options;
   const folder = at.kind === 'socket' ? openDoorFolder(at.stage) : undefined;
   const token = newToken();
-  const bounds = { ...LIMITS, ...limits };
-  const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
-  const masking = maskingOf([token, ...(key === undefined ? [] : [key]), ...secrets], keepCredentials);
-  const answerer = answererOf(mode, api, bounds, masking);
+  const limits = { ...LIMITS, ...options.limits };
+  const masking = maskingFor(token, options);
+  const answerer = answererOf(mode, api, limits, masking);
   const gate = new Gate({
     gateway: GATEWAYS[api],
     network: options.network,
     budget: options.budget ?? {},
-    requestBytesMax: bounds.requestBytesMax,
+    requestBytesMax: limits.requestBytesMax,
     mask: text => new Masker(masking).whole(Buffer.from(text)).toString(),
   });
-  const keeper = new Doorkeeper(token, api, bounds, gate, answerer);
-  const server = createServer({
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: bounds.requestHeadMs,
-    requestTimeout: bounds.requestMs,
-    connectionsCheckingInterval: Math.min(CHECKING_MS, bounds.requestHeadMs),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-  });
-  server.maxHeadersCount = HEADERS_MAX;
-  server.maxConnections = bounds.connectionsMax;
-  server.on('request', (request, response) => keeper.receive(request, response));
-  for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
-  // Those that asked for a tunnel are not the server's any more, and would keep it from closing.
-  const connections = new Set<Duplex>();
-  server.on('connection', connection => {
-    connections.add(connection);
-    connection.on('close', () => connections.delete(connection));
-  });
+  const keeper = new Doorkeeper(token, api, limits, gate, answerer);
+  const { server, connections } = serverFor(keeper, limits);
   try {
     await listening(server, folder?.address);
   } catch (error) {
@@ -140,6 +123,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     await answerer.close();
     throw error;
   }
+  let counter: DoorCounter | undefined;
+  let closing: Promise<Recorded | undefined> | undefined;
   const close = async (): Promise<Recorded | undefined> => {
     const closed = new Promise<void>(resolve => server.close(() => resolve()));
     for (const connection of connections) connection.destroy();
@@ -149,28 +134,20 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     counter?.close();
     return answerer.close();
   };
-  let counter: DoorCounter | undefined;
-  let closing: Promise<Recorded | undefined> | undefined;
   return {
     socket: folder?.socket,
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
-    onQuestion(tools, tell) {
-      keeper.questions = { tools, tell };
-    },
-    onOver(tell) {
-      gate.onOver = tell;
-    },
+    onQuestion: (tools, tell) => void (keeper.questions = { tools, tell }),
+    onOver: tell => void (gate.onOver = tell),
     countIn(file) {
       const counting = new DoorCounter(file);
       counter = counting;
       keeper.onCount = () => counting.write(keeper.stats(), answerer.difference);
       keeper.onCount();
     },
-    onSpeech(told) {
-      keeper.onSpeech = told;
-    },
+    onSpeech: told => void (keeper.onSpeech = told),
     get difference() {
       return answerer.difference;
     },
@@ -179,6 +156,32 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     },
     close: () => (closing ??= close()),
   };
+}
+
+function maskingFor(token: string, { mode, secrets, keepCredentials }: DoorOptions): Masking {
+  const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
+  return maskingOf([token, ...(key === undefined ? [] : [key]), ...secrets], keepCredentials);
+}
+
+function serverFor(keeper: Doorkeeper, limits: DoorLimits): { server: Server; connections: ReadonlySet<Duplex> } {
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: limits.requestHeadMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(CHECKING_MS, limits.requestHeadMs),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.maxConnections = limits.connectionsMax;
+  server.on('request', (request, response) => keeper.receive(request, response));
+  for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
+  // The server forgets connections that asked for a tunnel, but they would keep it from closing.
+  const connections = new Set<Duplex>();
+  server.on('connection', connection => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+  });
+  return { server, connections };
 }
 
 function refuseTunnel(_request: IncomingMessage, connection: Duplex): void {

@@ -67,7 +67,7 @@ export function listed(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
   );
 }
 
-/** Reads a whole tree by ourselves: what git would be told by the tree about itself, nobody believes. */
+/** Compares a whole tree with base. Proctor reads the tree itself, because its git metadata cannot be trusted. */
 export async function stateOf(
   clone: Clone,
   top: string,
@@ -79,41 +79,12 @@ export async function stateOf(
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
   const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
   const kept = found.files.filter(entry => !hidden.has(entry.path));
-
-  const leftOut = [...found.leftOut];
-  const put: TreeEntry[] = [];
-  const changed: FileChange[] = [];
-  let bytes = 0;
-  let read = 0;
-  let missed = 0;
-  for (const entry of kept) {
-    const before = base.get(entry.path);
-    const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
-    // Whoever else works in this process gets a turn.
-    if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
-    if (!isLarge) read += entry.bytes;
-    const sha = isLarge ? undefined : blobName(top, entry, clone.format);
-    const mode = modeOf(entry);
-    if (before && sha === before.sha && mode === before.mode) continue;
-    changed.push({
-      ...pathText(entry.path),
-      change: before ? 'update' : 'add',
-      bytes: entry.bytes,
-      mode,
-      ...(before && before.mode !== mode && { modeBefore: before.mode }),
-    });
-    if (sha === undefined || bytes + entry.bytes > limits.totalBytesMax) {
-      const why = sha === undefined && !isLarge ? 'unreadable' : 'too_large';
-      leftOut.push({ path: pathText(entry.path).path, why, bytes: entry.bytes });
-      missed += entry.bytes;
-      continue;
-    }
-    bytes += entry.bytes;
-    put.push(entry);
-  }
+  const { put, changed, skipped } = await changesIn(kept, clone, top, limits, base);
   const there = new Set(found.files.map(entry => entry.path));
   const deleted = [...base].filter(([at, { mode }]) => mode !== '160000' && !there.has(at) && !found.unread(at));
   for (const [at, { mode }] of deleted) changed.push({ ...pathText(at), change: 'delete', bytes: 0, mode });
+  const leftOut = [...found.leftOut, ...skipped];
+  const bytes = skipped.reduce((sum, file) => sum + file.bytes, 0);
   const isUnread = leftOut.some(({ why }) => why === 'unreadable' || why === 'too_large');
   return {
     put,
@@ -127,10 +98,46 @@ export async function stateOf(
     links: found.files.filter(({ kind }) => kind === 'link').map(({ path: at }) => at),
     collisions: collisionsOf(put, kept),
     leftOut,
-    missed: found.isCut
-      ? { why: 'entries', bytes: missed }
-      : isUnread
-        ? { why: 'file_bytes', bytes: missed }
-        : undefined,
+    missed: found.isCut ? { why: 'entries', bytes } : isUnread ? { why: 'file_bytes', bytes } : undefined,
   };
+}
+
+/** New and changed files: those to put into the diff, and those that are too large or unreadable. */
+async function changesIn(
+  files: readonly TreeEntry[],
+  { format }: Clone,
+  top: string,
+  limits: TreeLimits,
+  base: ReadonlyMap<string, BaseEntry>,
+): Promise<{ put: TreeEntry[]; changed: FileChange[]; skipped: LeftOut[] }> {
+  const put: TreeEntry[] = [];
+  const changed: FileChange[] = [];
+  const skipped: LeftOut[] = [];
+  let bytes = 0;
+  let read = 0;
+  for (const entry of files) {
+    const before = base.get(entry.path);
+    const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
+    // Lets other work of this process run.
+    if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
+    if (!isLarge) read += entry.bytes;
+    const sha = isLarge ? undefined : blobName(top, entry, format);
+    const mode = modeOf(entry);
+    if (before && sha === before.sha && mode === before.mode) continue;
+    changed.push({
+      ...pathText(entry.path),
+      change: before ? 'update' : 'add',
+      bytes: entry.bytes,
+      mode,
+      ...(before && before.mode !== mode && { modeBefore: before.mode }),
+    });
+    if (sha === undefined || bytes + entry.bytes > limits.totalBytesMax) {
+      const why = sha === undefined && !isLarge ? 'unreadable' : 'too_large';
+      skipped.push({ path: pathText(entry.path).path, why, bytes: entry.bytes });
+      continue;
+    }
+    bytes += entry.bytes;
+    put.push(entry);
+  }
+  return { put, changed, skipped };
 }

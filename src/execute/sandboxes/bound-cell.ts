@@ -13,13 +13,14 @@ import { checkExtras } from '../mounts.ts';
 import { NetworkReach } from '../network-reach.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
+import { closing, FD } from './descriptors.ts';
 import { documentsOf, etcFor } from './etc.ts';
 import { DISK, type Holder } from './holder.ts';
 import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
-import { removeUnstaged, INPUT_FD, layOutInput, layOutRoots, makeMountPoints } from './write-roots.ts';
+import { layOutInput, layOutRoots, makeMountPoints, removeUnstaged } from './write-roots.ts';
 
 /** One run inside bubblewrap: it starts its programs, watches them and ends them. */
 export class BoundCell implements Cell {
@@ -91,8 +92,12 @@ export class BoundCell implements Cell {
       const from = this.#handOver();
       // Whoever started us may have another mask, and the program would be able to tell.
       holder.say(`umask 022; ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
-      let end = await this.#one(argv, from, stdin === undefined ? '</dev/null' : `<&${INPUT_FD} ${INPUT_FD}<&-`);
-      if (stdin !== undefined) holder.say(`exec ${INPUT_FD}<&-\n`);
+      let end = await this.#one(
+        argv,
+        from,
+        stdin === undefined ? '</dev/null' : `<&${FD.stdin} ${closing([FD.stdin])}`,
+      );
+      if (stdin !== undefined) holder.say(`exec ${closing([FD.stdin])}\n`);
       for (const [index, next] of then.entries()) {
         // Also where only a child was killed: what the program did without it is not what it was meant to do.
         const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
@@ -103,7 +108,7 @@ export class BoundCell implements Cell {
       return end;
     } finally {
       this.#hasEnded = true;
-      holder.say('exec 3<&- 4>&- 5>&- 6>&- 7<&-; read -r rest\n');
+      holder.say(`exec ${closing([FD.filter, FD.status, FD.stdout, FD.stderr, FD.args])}; read -r rest\n`);
     }
   }
 
@@ -114,9 +119,10 @@ export class BoundCell implements Cell {
   #handOver(): string {
     const { then, stage } = this.#job;
     const filter = filterFor(this.#job, this.#uncounted);
-    const root = [...rootFor(this.#job, DISK), ...(filter ? ['--seccomp', '3'] : []), '--json-status-fd', '4'];
+    const filtered = filter ? ['--seccomp', String(FD.filter)] : [];
+    const root = [...rootFor(this.#job, DISK), ...filtered, '--json-status-fd', String(FD.status)];
     const args = Buffer.from(root.map(word => `${word}\0`).join(''));
-    const inputs = [[7, args] as const, ...(filter ? [[3, filter] as const] : [])];
+    const inputs = [[FD.args, args] as const, ...(filter ? [[FD.filter, filter] as const] : [])];
     if (!then) {
       for (const [fd, bytes] of inputs) this.#holder.input(fd).end(bytes);
       return '';
@@ -128,15 +134,23 @@ export class BoundCell implements Cell {
   async #one(argv: readonly string[], from: string, input: string): Promise<RawEnd> {
     const holder = this.#holder;
     const { limits } = this.#job;
-    const words = [...(holder.cgroup ? [] : perProcess(limits)), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
+    const words = [
+      ...(holder.cgroup ? [] : perProcess(limits)),
+      '/usr/bin/bwrap',
+      '--args',
+      String(FD.args),
+      '--',
+      ...argv,
+    ];
     this.#isMet = false;
     const status = this.#listen();
     // Of the descriptors of the program's streams only its copies stay; bubblewrap reads other files by the same numbers.
+    const streams = `>&${FD.stdout} 2>&${FD.stderr} ${closing([FD.stdout, FD.stderr])}`;
     const { redirections, documents } = documentsOf(etcFor(this.#job));
     holder.say(
       [
-        `${words.map(quoted).join(' ')} ${from} ${input} >&5 2>&6 5>&- 6>&- ${redirections}`,
-        `${documents}code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
+        `${words.map(quoted).join(' ')} ${from} ${input} ${streams} ${redirections}`,
+        `${documents}code=$?; echo '{"over":true}' >&${FD.status}; echo "ended $code"`,
         '',
       ].join('\n'),
     );
@@ -179,7 +193,7 @@ export class BoundCell implements Cell {
 
   /** What bubblewrap says of its child: who it is, and how it ended. The shell says when there is no more to come. */
   async #listen(): Promise<number | undefined> {
-    this.#status ??= lines(this.#holder.output(4));
+    this.#status ??= lines(this.#holder.output(FD.status));
     let code: number | undefined;
     for (let next = await this.#status.next(); !next.done; next = await this.#status.next()) {
       const said = JSON.parse(next.value) as { 'child-pid'?: number; 'exit-code'?: number; over?: true };
@@ -224,7 +238,7 @@ export class BoundCell implements Cell {
   }
 
   async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
-    const said = await firstLine(this.#holder.output(1));
+    const said = await firstLine(this.#holder.output(FD.answers));
     const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
     const alone = await this.#alone();
     const code = await status;
@@ -233,7 +247,9 @@ export class BoundCell implements Cell {
     // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
     // program says nothing of one, and ends with 1.
     if (this.#isMet && shell !== 1) return { code: shell ?? 137, ...alone };
-    throw new Fault('sandbox_unavailable', 'The sandbox did not start.', { cause: saidBy(this.#holder.output(2)) });
+    throw new Fault('sandbox_unavailable', 'The sandbox did not start.', {
+      cause: saidBy(this.#holder.output(FD.errors)),
+    });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Cgroup, Cgroups } from '../cgroup.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { handOver, makePipes } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
+import { closing, FD, PIPED } from './descriptors.ts';
 import { boundShares } from './shares.ts';
 
 /**
@@ -52,13 +53,16 @@ export class Holder {
 
   static async open(name: string, cgroups: Cgroups, { uid, disk, streams }: HolderOptions): Promise<Holder> {
     const pipes = streams === 'pipes' ? await makePipes(2) : [];
-    const [stdout, stderr] = pipes.map(({ writeFd }) => writeFd);
+    const given = new Map<number, number | undefined>([
+      [FD.stdout, pipes[0]?.writeFd],
+      [FD.stderr, pipes[1]?.writeFd],
+    ]);
     const child = spawn('/usr/bin/unshare', [...NAMESPACES, '--', ...DIES_WITH_PARENT, '/bin/sh', '-c', KEEPER], {
       ...(uid !== undefined && { uid, gid: uid }),
       cwd: '/',
       env: {},
-      // What Node calls a pipe is a pair of sockets.
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', stdout ?? 'pipe', stderr ?? 'pipe', 'pipe'],
+      // Node implements 'pipe' as a pair of sockets.
+      stdio: PIPED.map(fd => given.get(fd) ?? 'pipe'),
       // Its own group: a signal from a terminal is for us to answer.
       detached: true,
     });
@@ -74,7 +78,8 @@ export class Holder {
     const joined = cgroup ? joinWhole(cgroup, child.pid as number) : Promise.resolve();
     // Whoever uses it waits for it; if nobody does, its failure is nobody's.
     joined.catch(() => undefined);
-    const [out, err] = streams === 'pipes' ? pipes.map(({ reader }) => reader) : child.stdio.slice(5, 7);
+    const stdio: readonly unknown[] = child.stdio;
+    const [out, err] = streams === 'pipes' ? pipes.map(({ reader }) => reader) : [stdio[FD.stdout], stdio[FD.stderr]];
     const holder = new Holder(child, [out as Readable, err as Readable], uid, cgroup, joined);
     // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
     holder.say(`mount -t proc proc /proc\n${boundShares(uid === undefined).join('\n')}\n`);
@@ -123,7 +128,7 @@ export class Holder {
     if (said === 'ready') return;
     if (said === undefined) throw await this.#dead();
     throw new Fault('sandbox_unavailable', 'The sandbox could not make a work folder of its own.', {
-      cause: saidBy(this.output(2)),
+      cause: saidBy(this.output(FD.errors)),
     });
   }
 
@@ -138,13 +143,13 @@ export class Holder {
       ['sem', '250 4096 32 64'],
     ].map(([name, value]) => `echo ${value} >/proc/sys/kernel/${name}`);
     this.say(`{ ${settings.join(' && ')}; } 2>/dev/null && echo bounded || echo open\n`);
-    return (await firstLine(this.output(1))) === 'bounded';
+    return (await firstLine(this.output(FD.answers))) === 'bounded';
   }
 
   /** Where the machine lets nobody make namespaces, it dies at once, and says so. */
   async #dead(): Promise<Fault> {
     // Whoever asks first takes the line; others ask as well.
-    this.#lastWords ??= firstLine(this.output(2));
+    this.#lastWords ??= firstLine(this.output(FD.errors));
     return new Fault('sandbox_unavailable', NOT_STARTING, { cause: await this.#lastWords });
   }
 
@@ -159,7 +164,7 @@ export class Holder {
     if (this.#mounted && how === 'defaults') return this.#mounted.done.then(() => this.#mountsAs(disk, 'remount'));
     const options = `${how},size=${disk.bytes},nr_inodes=${disk.entries},mode=0755`;
     this.say(`mount -t tmpfs -o ${options} work ${DISK} && echo ready || echo failed\n`);
-    const done = firstLine(this.output(1));
+    const done = firstLine(this.output(FD.answers));
     this.#mounted = { disk, done };
     return done;
   }
@@ -204,7 +209,13 @@ const DIES_WITH_PARENT = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'];
 const AS_USUAL = '/usr/bin/env --default-signal=INT,QUIT';
 
 /** Starts the shell, which is the first in the new namespace of processes, and keeps none of its pipes open. */
-const KEEPER = `exec 8<&0; ${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&8 8<&- & exec 0<&- 1>&- 2>&- 3<&- 4>&- 5>&- 6>&- 7<&- 8<&-; wait`;
+const KEEPER = [
+  // A shell gives /dev/null as input to what it starts with `&`, so the commands take another number meanwhile.
+  `exec ${FD.stdin}<&${FD.commands}`,
+  `${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&${FD.stdin} ${closing([FD.stdin])} &`,
+  `exec ${closing([...PIPED, FD.stdin])}`,
+  'wait',
+].join('\n');
 
 /** Programs can open pipes again, as /dev/stdout and by /proc/PID/fd. Sockets they cannot. */
 export type StreamKind = 'pipes' | 'sockets';

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf } from '../programs.ts';
+import { ETC_FD } from './descriptors.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
 import { procFor } from './proc.ts';
 import { TERMINALS } from './shares.ts';
@@ -24,7 +25,7 @@ export function rootFor(job: Job, disk: string): string[] {
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],
-    etcFor(job).flatMap(({ name, fd }) => ['--perms', '0444', '--file', String(fd), `/etc/${name}`]),
+    etcFor(job).flatMap(({ name }) => ['--perms', '0444', '--file', String(ETC_FD[name]), `/etc/${name}`]),
     // Without a size, each of these may take half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     TERMINALS.flatMap(folder => ['--dev-bind', folder, folder]),

@@ -4,6 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { quoted } from '../../base/shell.ts';
 import type { Job } from '../job.ts';
 import { firstLine, saidBy } from '../lines.ts';
+import { FD } from './descriptors.ts';
 import { DISK, type Holder } from './holder.ts';
 import { tmpBytesOf, writableIn } from './root.ts';
 
@@ -69,16 +70,13 @@ export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promis
   if (stdin === undefined) return;
   const copy = `${DISK}/.stdin`;
   const source = quoted(path.join(stage, stdin));
-  await done(`cat <${source} >${copy} && exec ${INPUT_FD}<${copy} && rm ${copy}`, holder);
+  await done(`cat <${source} >${copy} && exec ${FD.stdin}<${copy} && rm ${copy}`, holder);
 }
-
-/** By which the shell of a holder knows the input of the program. */
-export const INPUT_FD = 8;
 
 async function done(script: string, holder: Holder): Promise<void> {
   holder.say(`${script} && echo ready || echo failed\n`);
-  if ((await firstLine(holder.output(1))) === 'ready') return;
+  if ((await firstLine(holder.output(FD.answers))) === 'ready') return;
   throw new Fault('stage_failed', 'The files of the run could not be laid out in its work folder.', {
-    cause: saidBy(holder.output(2)),
+    cause: saidBy(holder.output(FD.errors)),
   });
 }
