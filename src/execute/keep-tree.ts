@@ -12,10 +12,10 @@ import { git } from './git.ts';
 import { listingOf } from './tree-state.ts';
 
 /**
- * Saves what an agent did to its work tree whose owner has died, so that a recovery can tell. The tree lies on the disk of
- * its sandbox and goes with it. The facts appear last: where they are, the diff is whole.
+ * Saves what an agent did to its work tree after Proctor has died, for recovery. The tree is on the disk of the sandbox
+ * and disappears with it. The facts are written last, so their presence means that the diff is complete.
  *
- * A program of its own, because the launcher starts for every run and hardly ever needs this.
+ * A separate bundle, because the launcher starts for every run and rarely needs it.
  */
 export async function keepTree(
   kept: KeepTree,
@@ -40,7 +40,7 @@ export async function keepTree(
   renameSync(`${kept.facts}.tmp`, kept.facts);
 }
 
-/** What the launcher needs to save the work tree of an agent whose owner has died. */
+/** What the launcher needs to save the work tree of an agent. */
 export interface KeepTree {
   /** Without the list of its files, which is long and can be read again. */
   readonly clone: Omit<Clone, 'baseFiles'>;
@@ -52,10 +52,10 @@ export interface KeepTree {
   readonly factsBytesMax: number;
 }
 
-/** The clone in its stage, which has another name by now. */
+/** The clone with the new path of its stage, which has been renamed. */
 async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnly: boolean): Promise<Clone> {
   const trusted = path.join(stage, path.basename(clone.trusted));
-  // The owner may have died while it took the changes itself; git adds to no reference that holds another commit.
+  // Proctor may have died while taking the changes. Git does not overwrite a ref with another commit.
   rmSync(path.join(trusted, 'refs', 'proctor'), { recursive: true, force: true });
   return {
     ...clone,
@@ -65,7 +65,7 @@ async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnl
   };
 }
 
-/** Names of files and branches are the agent's to choose, and may spell a secret. */
+/** The agent chooses names of files and branches, so they may contain a secret. */
 function maskedChanges(changes: Changes, mask: (text: string) => string): Changes {
   const named = <Item extends { readonly path: string }>(item: Item): Item => ({ ...item, path: mask(item.path) });
   const { ignored, commits } = changes;

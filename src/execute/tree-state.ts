@@ -6,7 +6,7 @@ import { pathText, type TreeEntry } from './tree.ts';
 import { collisionsOf, entriesIn, leadsOut } from './tree-entries.ts';
 import { blobName, modeOf } from './tree-import.ts';
 
-/** What a tree has become, held against base. Paths are bytes here. */
+/** How a tree differs from base. Each character of a path is one byte. */
 export interface TreeState {
   readonly put: readonly TreeEntry[];
   readonly deleted: readonly string[];
@@ -15,25 +15,25 @@ export interface TreeState {
   readonly nested: readonly string[];
   /** All submodules of base. */
   readonly modules: ReadonlyMap<string, BaseEntry>;
-  /** Submodules that are not the empty folders they were, and paths that are none. */
+  /** Submodules that are not empty folders any more. */
   readonly submodules: readonly string[];
   readonly linksOut: readonly string[];
-  /** All links, changed or not. */
+  /** All symlinks, changed or not. */
   readonly links: readonly string[];
   readonly collisions: readonly string[];
   readonly leftOut: readonly LeftOut[];
-  /** Something was too large or too many to be taken. */
+  /** What exceeded a limit and is missing from the diff. */
   readonly missed: { readonly why: 'file_bytes' | 'entries'; readonly bytes: number } | undefined;
 }
 
 export interface TreeLimits {
   readonly entriesMax: number;
-  /** Of all paths together: half a million in the deepest of folders are more than memory holds. */
+  /** Of all paths together: half a million deep paths would not fit into memory. */
   readonly pathUnitsMax: number;
   readonly fileBytesMax: number;
   /** Of all new and changed files. */
   readonly totalBytesMax: number;
-  /** Of all files that are looked into. More than a disk has room for; but a file with holes takes none. */
+  /** Of all files that are read. A sparse file may be larger than the disk. */
   readonly readBytesMax: number;
 }
 
@@ -44,7 +44,7 @@ export interface BaseEntry {
   readonly sha: string;
 }
 
-/** What git is asked for all files of a commit. */
+/** The git arguments that list all files of a commit. */
 export function listingOf(commit: string): string[] {
   return ['ls-tree', '-r', '-z', '--full-tree', commit];
 }
@@ -102,7 +102,7 @@ export async function stateOf(
   };
 }
 
-/** New and changed files: those to put into the diff, and those that are too large or unreadable. */
+/** Sorts new and changed files: `put` goes into the diff, `skipped` is too large or unreadable. */
 async function changesIn(
   files: readonly TreeEntry[],
   { format }: Clone,

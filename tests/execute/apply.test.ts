@@ -153,12 +153,12 @@ describe('a diff that was taken', () => {
     const diff = readFileSync((await took()).out, 'utf8');
     put(folder, { 'src/a.ts': 'one\ntwo\nthree\nfour\n' });
     const before = treeOf(folder);
-    expect(await applied(diff, folder)).toMatch(/^src\/a\.ts has changes that are not committed/);
+    expect(await applied(diff, folder)).toMatch(/^src\/a\.ts has uncommitted changes/);
     git(folder, 'commit', '-qam', 'meanwhile');
     expect(await applied(diff, folder)).toMatch(/^src\/a\.ts is not as it was/);
     git(folder, 'reset', '-q', '--hard', 'HEAD~1');
     put(folder, { new: 'mine' });
-    expect(await applied(diff, folder)).toMatch(/^new is there already/);
+    expect(await applied(diff, folder)).toMatch(/^new exists already/);
     git(folder, 'checkout', '-q', '.');
     expect(readFileSync(path.join(folder, 'readme.md'), 'utf8')).toBe(before['/readme.md']?.slice(1));
   });
@@ -205,7 +205,9 @@ describe('a diff that somebody made up', () => {
     put(outside, { secret: 'of this machine\n' });
     for (const from of [path.relative(folder, path.join(outside, 'secret')), '.git/config', 'readme.md']) {
       const diff = `diff --git a/${from} b/got\nsimilarity index 100%\n${does} from ${from}\n${does} to got\n`;
-      expect(await applied(diff, folder)).toBe('The diff takes a file from elsewhere, which no diff of a run does.');
+      expect(await applied(diff, folder)).toBe(
+        'The diff copies or renames a file, which the diff of a run never does.',
+      );
     }
     expect(await applied(adding('new').replace('+x', '+x\n+copy from a').replace('+1 ', '+1,2 '), folder)).toBe(
       'applied',
@@ -218,7 +220,7 @@ describe('a diff that somebody made up', () => {
     const link = `diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+${outside}\n\\ No newline at end of file\n`;
     expect(await applied(link + adding('l/x'), folder)).not.toBe('applied');
     expect(readdirSync(outside)).toEqual([]);
-    expect(await applied('no diff at all\n', folder)).toBe('The diff cannot be applied here, and nothing was changed.');
+    expect(await applied('no diff at all\n', folder)).toBe('The diff does not apply here, so nothing was changed.');
   });
 
   test('runs no filter that the user has', async () => {

@@ -317,7 +317,7 @@ describe('a machine without groups for us', () => {
     const stdout = execFileSync(process.execPath, ['--input-type=module', '-e', script, bundle], {
       ...{ uid: 65_534, gid: 65_534, cwd: '/', env: {}, encoding: 'utf8' },
     });
-    expect(JSON.parse(stdout)).toEqual({ version: 'none', reason: 'This user may not make control groups.' });
+    expect(JSON.parse(stdout)).toEqual({ version: 'none', reason: 'This user may not create control groups.' });
   });
 });
 
@@ -443,11 +443,11 @@ describe('the second world', () => {
   test('gives up where every group is shared or lacks controllers, and says why', async () => {
     const folder = imitated(temporaryFolder(), { 'cgroup.procs': '1\n' });
     expect(await findParent({ folder, own: folder }, false)).toEqual({
-      reason: expect.stringContaining('processes of others'),
+      reason: expect.stringContaining('unrelated processes'),
     });
     const bare = imitated(temporaryFolder(), { 'cgroup.controllers': 'hugetlb\n' });
     expect(await findParent({ folder: bare, own: bare }, true)).toEqual({
-      reason: expect.stringContaining('no controllers'),
+      reason: expect.stringContaining('no memory and pids controllers'),
     });
   });
 });

@@ -144,7 +144,7 @@ describe('what an agent did', () => {
     git(tree, 'reset', '-q', '--hard', 'HEAD~2');
     const loose = await took();
     expect(loose).toMatchObject({ refs: [], commits: { total: 0, listed: [], abandoned: 2 } });
-    expect(loose.notes).toEqual(['The agent made 2 commits that no ref holds.']);
+    expect(loose.notes).toEqual(['The agent made 2 commits that no ref reaches.']);
     git(tree, 'repack', '-q', '-a', '-d', '-k');
     expect((await took()).commits).toEqual({ total: 0, listed: [], abandoned: 2 });
   });
@@ -316,7 +316,7 @@ describe('what an agent did', () => {
     expect(changes.diff.cut).toEqual({ bytesTotal: whole.diff.bytes, why: 'bytes' });
     const text = readFileSync(changes.out, 'utf8');
     expect([...text.matchAll(/^diff --git a\/(\w)/gm)].map(([, name]) => name)).toEqual(['a']);
-    expect(text.split('\n').at(-2)).toMatch(/^# This diff is not whole/);
+    expect(text.split('\n').at(-2)).toMatch(/^# This diff is incomplete/);
     expect(changes.changed).toHaveLength(3);
   });
 
@@ -360,7 +360,7 @@ describe('what an agent did', () => {
       { name: 'refs/heads/main', change: 'moved', sha: head, isProtected: true },
     ]);
     expect({ branchMoved, total: commits.total }).toEqual({ branchMoved: true, total: null });
-    expect(notes).toEqual(['Not all commits of the agent could be read.']);
+    expect(notes).toEqual(['Some commits of the agent are unreadable.']);
   });
 
   test('is seen on the HEAD of a further work tree', async () => {

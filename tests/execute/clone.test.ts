@@ -177,13 +177,13 @@ describe('a clone', () => {
     put(folder, { 'readme.md': 'changed\n', new: 'n', '.proctor/runs/x': 'x' });
     expect(await refusal(folder)).toMatchObject({
       code: 'usage',
-      message: expect.stringMatching(/changes that are not committed: 1 file .* --allow-dirty/) as string,
+      message: expect.stringMatching(/uncommitted changes in 1 file\. .* --allow-dirty/) as string,
     });
     const { clone, tree } = await given(folder, { allowDirty: true });
     expect(readFileSync(path.join(tree, 'readme.md'), 'utf8')).toBe('hello\n');
     expect(clone.notes).toEqual([
-      'The agent does not see 1 change that is not committed.',
-      'The agent does not see 1 entry that git does not track.',
+      'The agent does not see 1 uncommitted change.',
+      'The agent does not see 1 untracked entry.',
     ]);
   });
 
@@ -199,7 +199,7 @@ describe('a clone', () => {
     ],
     [
       'a repository without a commit',
-      /no commit yet/,
+      /no commits yet/,
       () => {
         const folder = temporaryFolder();
         git(folder, 'init', '-q');
@@ -215,7 +215,7 @@ describe('a clone', () => {
         return folder;
       },
     ],
-    ['the inside of .git', /part of \.git/, () => path.join(repository(), '.git/refs')],
+    ['the inside of .git', /inside \.git/, () => path.join(repository(), '.git/refs')],
     [
       'a .git that is broken',
       /\.git that git cannot read/,
@@ -236,7 +236,7 @@ describe('a clone', () => {
     ],
     [
       'a commit that is lost',
-      /damaged|not all|cannot be read/i,
+      /damaged|objects are not on this machine|cannot be read/i,
       () => {
         const folder = repository();
         rmSync(path.join(folder, '.git/objects'), { recursive: true });

@@ -119,9 +119,9 @@ describe.each(APIS)('a door to %s', name => {
     for (let asked = 0; asked < 5; asked++) await ask();
     const over = await ask();
     expectRefused(over);
-    expect(errorIn(over.body)).toBe('The agent used as many tokens as it may: 200.');
+    expect(errorIn(over.body)).toBe('The agent reached its limit of 200 tokens.');
     expect(api.seen).toHaveLength(2);
-    expect(told).toEqual(['The agent used as many tokens as it may: 200.']);
+    expect(told).toEqual(['The agent reached its limit of 200 tokens.']);
     expect(made.stats()).toMatchObject({ requests: 6, failures: 4, spent: { requests: 2 }, refused: { total: 4 } });
   });
 

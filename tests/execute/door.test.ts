@@ -211,7 +211,7 @@ describe('a model that fails', () => {
       'encoding',
     ],
     ['no answer', (r: Parameters<typeof events>[0]) => void r.destroy(), 'failed (UND_ERR_SOCKET)'],
-    ['silence', () => undefined, 'did not begin', { headersMs: 300 }],
+    ['silence', () => undefined, 'did not start', { headersMs: 300 }],
   ] as const;
   test.each(answers)('with %s is told in the words of the API', async (_, answer, says, limits?: object) => {
     const api = await fakeApi((_, response) => answer(response));
@@ -249,7 +249,7 @@ describe('a model that fails', () => {
 
   test.each([
     ['hangs up', (r: Parameters<typeof events>[0]) => setTimeout(() => r.destroy(), 20), 'failed'],
-    ['falls silent', () => undefined, 'fell silent', { idleMs: 300 }],
+    ['falls silent', () => undefined, 'stopped in the middle', { idleMs: 300 }],
     [
       'does not end',
       (r: Parameters<typeof events>[0]) => setTimeout(() => r.write('x'.repeat(2_000)), 20),

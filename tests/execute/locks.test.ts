@@ -72,7 +72,7 @@ test.each(['a file', 'a link'])('%s that Proctor did not make is not taken for a
   const folder = temporaryFolder();
   if (what === 'a file') writeFileSync(path.join(folder, 'a'), '');
   else symlinkSync('../../etc/passwd', path.join(folder, 'a'));
-  expect(() => takeLock(folder, 'a')).toThrow('Proctor did not make a. Remove it, if no run is under way.');
+  expect(() => takeLock(folder, 'a')).toThrow('Proctor did not create a. Remove it if no run is in progress.');
 });
 
 function bootOf(folder: string): string {

@@ -48,6 +48,6 @@ test.each(['socks5://proxy.invalid', 'ftp://proxy.invalid', 'http://', 'http://m
   'a proxy that cannot be used is refused without its address: %s',
   HTTPS_PROXY => {
     const asked = (): unknown => proxyFor('https://a.example', { HTTPS_PROXY });
-    expect(asked).toThrow('HTTPS_PROXY must be the address of a proxy that begins with http:// or https://.');
+    expect(asked).toThrow('HTTPS_PROXY must be a proxy URL that starts with http:// or https://.');
   },
 );

@@ -116,9 +116,7 @@ describe('a recording', () => {
     expect((await send(again, { body: '2' })).status).toBe(200);
     const got = await send(again, { body: '3' });
     expect(got.status).toBe(400);
-    expect(errorIn(got.body)).toBe(
-      'request 3 is not in the recording, which has 2 and was full before the run was over.',
-    );
+    expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 and reached its size limit.');
   });
 
   test('survives the death of whoever wrote it', async () => {
@@ -142,7 +140,7 @@ describe('a recording', () => {
     expect((await send(again, { body: ask('b') })).status).toBe(200);
     expect((await send(again, { body: ask('hang') })).status).toBe(400);
     expect(again.difference).toBe('request 3 is not in the recording, which has 2 and was interrupted');
-    await expect(door({ ...mode, file: left })).rejects.toThrow('left of one that died');
+    await expect(door({ ...mode, file: left })).rejects.toThrow('died while writing it');
     // Whoever recorded it to the end knows that nobody had answered.
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
   });
@@ -195,16 +193,16 @@ describe('a recording that cannot be replayed is refused before anything starts'
   const example = (changes: Record<string, unknown>): string => JSON.stringify(exampleWith(contract, changes));
   test.each([
     ['of nothing', undefined, 'r.json does not exist, so there is nothing to replay.'],
-    ['of an empty file', '', 'r.json is no recording: The document is empty.'],
-    ['that was cut', example({}).slice(0, -9), 'r.json is no recording: '],
-    ['of something else', '{"schema_version":"intent.v1"}', 'r.json is no recording of an agent.'],
-    ['of another version', example({ schema_version: 'recording.v2' }), 'of a version that is not known here.'],
+    ['of an empty file', '', 'r.json is not a recording: The document is empty.'],
+    ['that was cut', example({}).slice(0, -9), 'r.json is not a recording: '],
+    ['of something else', '{"schema_version":"intent.v1"}', 'r.json is not a recording of an agent.'],
+    ['of another version', example({ schema_version: 'recording.v2' }), 'is a recording of an unsupported version.'],
     [
       'of another agent',
       example({ agent_family: 'codex_cli' }),
-      'r.json is a recording of Codex, and cannot be replayed for Claude.',
+      'r.json is a recording of Codex and cannot be replayed for Claude.',
     ],
-    ['without an answer', example({ exchanges: [] }), 'r.json holds no answer, so there is nothing to replay.'],
+    ['without an answer', example({ exchanges: [] }), 'r.json contains no answers, so there is nothing to replay.'],
     ['with a gap', example({ 'exchanges.0.seq': 2 }), 'r.json breaks a rule of recordings: RC6: exchanges[0].seq'],
   ])('%s', (_, text, says) => {
     expect(refusal(text)).toContain(says);

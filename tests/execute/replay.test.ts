@@ -50,20 +50,20 @@ describe('a replay', () => {
     expect(seqOf(replay, request(talk('a')))).toBe(1);
     const says =
       'request 2 differs from the recording at messages[1].content[0].content: ' +
-      `"…${'x'.repeat(16)} is 7 now" was recorded, "…${'x'.repeat(16)} is 8 now" was asked`;
+      `recorded "…${'x'.repeat(16)} is 7 now", received "…${'x'.repeat(16)} is 8 now"`;
     expect(seqOf(replay, request(talk(`${long} is 8 now`)))).toBe(says);
     expect(replay.difference).toBe(says);
     expect(seqOf(replay, request(talk('c')))).toBe(says);
   });
 
   test.each([
-    [{ a: 1 }, { a: 1, b: 2 }, 'at b: nothing was recorded, 2 was asked'],
-    [{ a: 1, b: 2 }, { a: 1 }, 'at b: 2 was recorded, nothing was asked'],
-    [[1, 2], [1], 'at [1]: 2 was recorded, nothing was asked'],
-    [{ a: [] }, { a: {} }, 'at a: [] was recorded, {} was asked'],
-    ['text', 'test', 'at its body: "text" was recorded, "test" was asked'],
-    [{ a: null }, { a: '\x1b[31m' }, 'at a: null was recorded, "\\u{1b}[31m" was asked'],
-    [JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}'), 'at __proto__: 1 was recorded, 2 was asked'],
+    [{ a: 1 }, { a: 1, b: 2 }, 'at b: recorded nothing, received 2'],
+    [{ a: 1, b: 2 }, { a: 1 }, 'at b: recorded 2, received nothing'],
+    [[1, 2], [1], 'at [1]: recorded 2, received nothing'],
+    [{ a: [] }, { a: {} }, 'at a: recorded [], received {}'],
+    ['text', 'test', 'at its body: recorded "text", received "test"'],
+    [{ a: null }, { a: '\x1b[31m' }, 'at a: recorded null, received "\\u{1b}[31m"'],
+    [JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}'), 'at __proto__: recorded 1, received 2'],
   ])('tells %j from %j', (recorded, asked, says) => {
     expect(seqOf(new Replay(recordingOf(request(recorded))), request(asked))).toBe(
       `request 1 differs from the recording ${says}`,
@@ -73,7 +73,7 @@ describe('a replay', () => {
   test('compares queries', () => {
     const replay = new Replay(recordingOf(request('a', '/v1?beta=true')));
     expect(seqOf(replay, request('a', '/v1?beta=false'))).toBe(
-      'request 1 differs from the recording at its query: "?beta=true" was recorded, "?beta=false" was asked',
+      'request 1 differs from the recording at its query: recorded "?beta=true", received "?beta=false"',
     );
   });
 
@@ -83,13 +83,13 @@ describe('a replay', () => {
     seqOf(over, request('a'));
     expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1');
     expect(seqOf(new Replay(one), request('a', '/v1/count'))).toBe(
-      'request 1 is not in the recording, which has no further POST /v1/count',
+      'request 1 is not in the recording, which has no more POST /v1/count',
     );
   });
 
   test('of several, holds against the one that was meant', () => {
     const replay = new Replay(recordingOf(request({ a: 'title' }), request({ a: 'main', b: 1 })));
-    expect(seqOf(replay, request({ a: 'main', b: 2 }))).toContain('at b: 1 was recorded, 2 was asked');
+    expect(seqOf(replay, request({ a: 'main', b: 2 }))).toContain('at b: recorded 1, received 2');
   });
 });
 

@@ -25,7 +25,7 @@ test('a file as large as it may be is laid out, and one byte more is refused', (
   expect(stage()).toEqual({ name: 'a.txt', sha256: bytesHash('abcd'), bytes: 4 });
   expect(readFileSync(copy, 'utf8')).toBe('abcd');
   expect(staged(source, 3).stage).toThrow(
-    expect.objectContaining({ code: 'usage', message: 'a.txt is too large, alone or with the inputs before it.' }),
+    expect.objectContaining({ code: 'usage', message: 'a.txt is too large, alone or together with earlier inputs.' }),
   );
 });
 

@@ -46,8 +46,9 @@ describe('a budget', () => {
     const budget = new Budget({ maxRequests: 4 });
     budget.onOver = sentence => told.push(sentence);
     for (let asked = 0; asked < 4; asked++) budget.admit(1, undefined);
-    for (let asked = 0; asked < 3; asked++) expect(() => budget.admit(1, undefined)).toThrow('as many requests');
-    expect(told).toEqual(['The agent made as many requests to its model as it may: 4.']);
+    for (let asked = 0; asked < 3; asked++)
+      expect(() => budget.admit(1, undefined)).toThrow('limit of 4 model requests');
+    expect(told).toEqual(['The agent reached its limit of 4 model requests.']);
     expect(budget.spent().requests).toBe(4);
   });
 
@@ -63,7 +64,7 @@ describe('a budget', () => {
     let open = 0;
     expect(() => {
       for (; open < 42; open++) budget.admit(900, undefined);
-    }).toThrow('as many tokens');
+    }).toThrow('limit of 1000 tokens');
     expect(open).toBe(4);
   });
 

@@ -1,22 +1,21 @@
 /**
  * Theory of operation of the process sandbox.
  *
- *   Proctor's launcher
- *     unshare        new user, mount, pid and IPC namespaces
- *       keeper       a shell that only waits; it holds no pipe
- *         shell      pid 1 of the pid namespace; reads commands from FD.commands
- *           bwrap    one per program of the job
- *             program
+ *   launcher
+ *     keeper       unshare creates user, mount, pid and IPC namespaces; then a shell that only waits and holds no pipe
+ *       shell      pid 1 of the pid namespace; runs the commands that arrive on FD.commands
+ *         bwrap    one per program of the job
+ *           program
  *
- * The launcher starts the holder (unshare, keeper, shell) ahead of time and moves it into control groups. The shell then
- * mounts the work folder, copies the files of the run into it and starts bubblewrap. Each process dies with its parent
- * (`PR_SET_PDEATHSIG`), and killing the shell kills its whole pid namespace.
+ * The launcher starts the holder (keeper and shell) ahead of time and moves it into control groups. The shell then mounts
+ * the work folder, copies the files of the run into it and starts bubblewrap. Keeper and shell die with their parents,
+ * and the death of the shell kills its whole pid namespace.
  *
- * The launcher and the shell talk over the descriptors below. Arguments of bubblewrap and the system call filter pass
- * through descriptors, because every user of the machine can read the command line of a process.
+ * The launcher and the shell communicate over the descriptors below. The arguments of bubblewrap and the system call
+ * filter also pass through descriptors, because every user of the machine can read a command line.
  */
 export const FD = {
-  /** Launcher to shell: a script, line by line. */
+  /** Launcher to shell: shell commands. */
   commands: 0,
   /** Shell to launcher: one line per command, such as `ready`, `failed` or `ended 0`. */
   answers: 1,
@@ -26,7 +25,7 @@ export const FD = {
   filter: 3,
   /** Bubblewrap to launcher: JSON lines about its child. The shell adds `{"over":true}`. */
   status: 4,
-  /** Program to launcher. Inside bubblewrap these two become 1 and 2. */
+  /** Program to launcher. They become 1 and 2 of bubblewrap. */
   stdout: 5,
   stderr: 6,
   /** Launcher to bubblewrap: its arguments, each ended by a zero byte. */
