@@ -35,7 +35,7 @@ export const VOLATILE: readonly Volatile[] = [
   },
   {
     what: 'temporary',
-    why: 'mktemp and similar tools create random names.',
+    why: 'Tools such as mktemp create random names.',
     pattern: /(?<=\/)tmp\.?[A-Za-z0-9_]{6,12}(?![0-9A-Za-z_])/g,
   },
   {

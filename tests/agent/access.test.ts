@@ -297,6 +297,6 @@ describe('a proxy of the caller', () => {
     expectKept(refused);
     const socks = await world.start('claude', 'x', [], { ...env, HTTPS_PROXY: 'socks5://127.0.0.1:1080' }).ended;
     expect(socks.code).toBe(2);
-    expect(socks.stdout + socks.stderr).toContain('HTTPS_PROXY must be the address of a proxy');
+    expect(socks.stdout + socks.stderr).toContain('HTTPS_PROXY must be a proxy URL');
   });
 });

@@ -11,14 +11,14 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
-/** Lays out a file of a caller. */
+/** Stages a file. */
 function staged(source: string, bytesMax: number) {
   const stage = makeStage(unique('x'));
   const copy = path.join(stage, 'work', 'input', 'a.txt');
   return { copy, stage: () => stageFile(source, stage, 'work/input/a.txt', 0o644, bytesMax) };
 }
 
-test('a file as large as it may be is laid out, and one byte more is refused', () => {
+test('stages a file of the maximum size, and refuses one byte more', () => {
   const source = path.join(temporaryFolder(), 'source');
   writeFileSync(source, 'abcd');
   const { copy, stage } = staged(source, 4);
@@ -29,7 +29,7 @@ test('a file as large as it may be is laid out, and one byte more is refused', (
   );
 });
 
-test('a file that holds more than it says, without an end, fills no disk', () => {
+test('does not fill the disk with an endless file', () => {
   const endless = '/proc/self/pagemap';
   expect(statSync(endless)).toMatchObject({ size: 0 });
   const { copy, stage } = staged(endless, 1_000_000);
