@@ -61,10 +61,7 @@ export async function commitsOf(
   }
 }
 
-/**
- * Counts unreachable commits. The agent's object folder starts empty or with known packs, so the agent made every other
- * commit in it.
- */
+/** Counts unreachable commits. All commits in the agent's object folder are new, except those of known packs. */
 async function abandonedIn(
   objects: string,
   held: readonly string[],
@@ -90,7 +87,6 @@ async function abandonedIn(
   return counted.code === 0 ? Number(counted.stdout.toString()) : null;
 }
 
-/** The tips that are readable commits. */
 async function commitsAmong(tips: readonly string[], asking: Asking): Promise<string[]> {
   if (tips.length === 0) return [];
   const input = tips.map(tip => `${tip}^{commit}\n`).join('');

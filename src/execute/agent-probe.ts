@@ -26,8 +26,7 @@ export interface Probed {
 }
 
 /**
- * Runs a program in a sandbox without network and user files. The result is cached until the machine reboots or the
- * program changes.
+ * Runs a program in a sandbox without network. The result is cached until the machine reboots or the program changes.
  */
 export async function probe(
   launcher: Launcher,

@@ -6,14 +6,12 @@ import { firstLineOf, isElf, isExecutable, isVisible, PATH_FOLDERS, packageOf } 
 /** An agent's program on this machine, and how the sandbox shows it. */
 export interface AgentProgram {
   readonly name: string;
-  /** Its path inside the sandbox. */
   readonly argv0: string;
   /** Its path on this machine. The hash of this file identifies the version. */
   readonly file: string;
   readonly mounts: readonly Mount[];
 }
 
-/** The PATH in the sandbox of an agent. */
 export const AGENT_PATH = ['/agent/bin', ...PATH_FOLDERS].join(':');
 
 /** Searches like a shell, but ignores relative folders. */
@@ -94,7 +92,6 @@ function platformPackagesOf(folder: string): string[] {
 
 const PACKAGE_NAME = /^(?:@[\w.-]+\/)?[\w-][\w.-]*$/;
 
-/** Resolves a dependency as Node does. */
 function resolved(dependency: string, from: string): string | undefined {
   for (let folder = from; folder !== path.dirname(folder); folder = path.dirname(folder)) {
     const place = path.join(folder, 'node_modules', dependency);
@@ -112,5 +109,4 @@ function placesIn(folder: string, name: string): string[] {
   ];
 }
 
-/** The target triple of this machine. */
 const TARGET = new RegExp(`^${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-.*linux`);

@@ -18,10 +18,7 @@ export interface Refs {
   readonly isCut: boolean;
 }
 
-/**
- * Reads all refs of an untrusted git folder without git and without following symlinks. Includes `HEAD` only if it is
- * not on the branch of the run.
- */
+/** Reads all refs of an untrusted git folder itself. Includes `HEAD` only if it is not on the branch of the run. */
 export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
   const raw = new Map<string, string>();
   const known = new Set([...refsBefore(clone), ...clone.protectedRefs]);
@@ -47,7 +44,6 @@ export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
 const REF_BYTES_MAX = 4_096;
 const PACKED_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The refs of the original clone. */
 function refsBefore({ branch, baseRef }: Clone): string[] {
   return [branch, ...(baseRef === 'HEAD' ? [] : [baseRef])].map(name => `refs/heads/${name}`);
 }
@@ -104,7 +100,6 @@ function isFolder(place: string): boolean {
   return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** The differences from the original refs. */
 export function refChanges(clone: Clone, now: ReadonlyMap<string, string | null>): RefChange[] {
   const own = `refs/heads/${clone.branch}`;
   const before = new Set(refsBefore(clone));

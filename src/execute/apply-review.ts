@@ -54,7 +54,6 @@ export async function reviewDiff(
   }
 }
 
-/** A folder with the touched files after the diff. */
 async function triedOn(paths: readonly string[], top: string, asking: Asking): Promise<string> {
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'proctor-apply-'));
   try {
@@ -76,7 +75,6 @@ function attributesFor(paths: readonly string[]): string[] {
   return foldersOf(paths).map(folder => (folder === '' ? '.gitattributes' : `${folder}/.gitattributes`));
 }
 
-/** All parent folders of some paths, including the top. */
 function foldersOf(paths: readonly string[]): string[] {
   const folders = new Set(['']);
   for (const at of paths) {

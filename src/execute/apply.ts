@@ -12,7 +12,6 @@ import { isGitName, pathText, placeIn } from './tree.ts';
 export interface Application {
   /** Paths of the diff are relative to the top of the repository, not to the folder. */
   readonly fromTop: boolean;
-  /** Only checks whether the diff applies. */
   readonly isTrial: boolean;
   /** The base commit of the diff, which the repository must contain. */
   readonly base?: string;
@@ -94,10 +93,7 @@ function forbidden(at: string): Fault {
   return notApplied(`${printable(at)} is not applied: ${PROCTORS}.`);
 }
 
-/**
- * Lines that make git read another file, possibly outside the tree. Content lines start with other characters, and
- * binary data contains no space.
- */
+/** Make git read another file, possibly outside the tree. They cannot occur in content or binary data. */
 const MOVES = ['\ncopy from ', '\nrename from ', '\nrename old '];
 
 /** A diff may accidentally apply to an unrelated repository. */
@@ -119,10 +115,7 @@ async function pathsIn(asking: Asking): Promise<string[]> {
     .flatMap(line => /^(?:-|\d+)\t(?:-|\d+)\t(.+)$/s.exec(line)?.[1] ?? []);
 }
 
-/**
- * A path must stay in the tree and out of `.git`. It must not pass through a symlink, unless the diff removes that
- * symlink, which git checks itself.
- */
+/** A path must stay in the tree and out of `.git`, and pass through no symlink that the diff does not remove. */
 function refuseWay(top: string, at: string, touched: ReadonlySet<string>): void {
   const shown = printable(pathText(at).path);
   const names = at.split('/');
@@ -164,7 +157,6 @@ async function refuseChanged(top: string, paths: ReadonlySet<string>): Promise<v
   );
 }
 
-/** Git reports the first file that does not match. */
 function doesNotFit(stderr: string): Fault {
   for (const [pattern, words] of MISFITS) {
     const [, file] = pattern.exec(stderr) ?? [];

@@ -2,10 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { Fault } from '../base/fault.ts';
 import { builtBeside } from './beside.ts';
 
-/**
- * Calls the function `answer` of a built module in a worker thread, one call at a time, so that this thread can handle
- * signals meanwhile.
- */
+/** Calls `answer` of a built module in a worker, one call at a time, so that this thread can handle signals. */
 export class CallThread {
   readonly #module: string;
   #worker: Worker | undefined;
@@ -21,7 +18,6 @@ export class CallThread {
     return answer;
   }
 
-  /** Terminates the worker, even during a call. */
   async close(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;

@@ -178,10 +178,7 @@ async function listening(place: ListenOptions): Promise<Server> {
   return server;
 }
 
-/**
- * A bash script that uses only builtins. Arguments: a port and a folder of this machine, and the read-only folders of
- * the work folder.
- */
+/** A bash script of builtins. Arguments: a port, a folder of this machine, and further read-only folders. */
 const TRIALS = `
 (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
 files=held

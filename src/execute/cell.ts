@@ -2,20 +2,14 @@ import type { Readable } from 'node:stream';
 import type { LeftRunning } from '../contracts/capture.ts';
 import type { Job, Leftovers } from './job.ts';
 
-/**
- * A sandbox that is ready to run one job. Every backend implements this interface, so supervision does not depend on
- * the backend.
- */
+/** A sandbox that is ready to run one job. Supervision does not depend on the backend. */
 export interface Cell {
   readonly leftovers: Leftovers;
   /** The path of the program's work folder on this machine. Valid until `close`. */
   readonly workFolder: string;
   /** The path of the program's home on this machine, if the job has one. */
   readonly homeFolder?: string;
-  /**
-   * Starts the programs of the job, one after another. If a program cannot start, `ended` says so; if the sandbox
-   * cannot start, it rejects with a Fault.
-   */
+  /** Starts the programs of the job. `ended` reports a program that cannot start, and rejects if the sandbox cannot. */
   start(): Started;
   /** The processes that a guarded program has started and that are still running. */
   running(): LeftRunning | undefined;
@@ -27,8 +21,7 @@ export interface Cell {
   /** Which of the sampled limits the run has exceeded. The kernel enforces the other limits by itself. */
   exceeded(): Promise<'cpu' | 'memory' | undefined>;
   /**
-   * Removes every process, mount and folder of the cell. Calls `first` after all processes have ended, while the files
-   * still exist.
+   * Removes all processes, mounts and folders. Calls `first` when all processes have ended and the files still exist.
    */
   close(first?: () => Promise<void>): Promise<void>;
 }

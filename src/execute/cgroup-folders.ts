@@ -12,7 +12,7 @@ export async function processesIn(folders: readonly string[]): Promise<number[]>
   return [...new Set(pids)].sort((a, b) => a - b);
 }
 
-/** Kills all processes in some groups. Resolves when none is left. */
+/** Resolves when no process is left. */
 export async function killIn(folders: readonly string[]): Promise<void> {
   for (let round = 0; round < KILL_ROUNDS; round++) {
     const pids = await processesIn(folders);
@@ -60,10 +60,7 @@ async function isPopulated(folders: readonly string[]): Promise<boolean> {
   return events.some(text => text !== undefined && fieldOf(text, 'populated') === 1);
 }
 
-/**
- * The text of a group file; undefined if the kernel does not have it. Synchronous, because the kernel answers in
- * microseconds.
- */
+/** The text of a group file, if the kernel has it. Synchronous, because the kernel answers in microseconds. */
 export async function readFileOf(folder: string, name: string): Promise<string | undefined> {
   try {
     return readFileSync(path.join(folder, name), 'utf8');
@@ -77,7 +74,6 @@ export async function writeFileOf(folder: string, name: string, text: string): P
   await writeFile(path.join(folder, name), text, { flag: constants.O_WRONLY | constants.O_TRUNC });
 }
 
-/** Returns true on success. */
 async function tryWrite(folder: string, name: string, text: string): Promise<boolean> {
   try {
     await writeFileOf(folder, name, text);

@@ -12,14 +12,13 @@ export interface Cgroup {
   /** Moves a process into the group, with its threads and future children. Takes up to 15 ms. */
   join(pid: number): Promise<void>;
   counters(): Promise<CgroupCounters>;
-  /** Whether the kernel limits the buffers of its TCP and UDP sockets. */
   countsSockets(): Promise<boolean>;
   /** Bytes in TCP and UDP buffers beyond the memory of the group: 0 if they count as memory, undefined if unknown. */
   socketBytes(): Promise<number | undefined>;
   processes(): Promise<number[]>;
-  /** Kills every process of the group. Resolves when none is left. */
+  /** Resolves when no process is left. */
   kill(): Promise<void>;
-  /** Removes the group, which must be empty. */
+  /** The group must be empty. */
   close(): Promise<void>;
 }
 
@@ -53,7 +52,6 @@ export interface GroupFolders {
   readonly unified?: string;
 }
 
-/** Creates a group below its parents. */
 export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, name: string): Promise<Cgroup> {
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(name) || `${PREFIX}${name}` === OWN_LEAF) {
     throw new Error('The name of a control group must consist of letters, digits, dots, dashes and underscores');

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** One hierarchy of control groups. */
 export interface CgroupMount {
   readonly folder: string;
   /** The group of this process: `folder` or a folder below it. */

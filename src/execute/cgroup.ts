@@ -9,7 +9,6 @@ import { ownName } from './processes.ts';
 
 export type { Cgroup } from './cgroup-group.ts';
 
-/** The control groups of this machine. */
 export interface Cgroups {
   readonly version: 'v1' | 'v2' | 'none';
   /** Why version 2 or all control groups are unavailable. */
@@ -18,7 +17,7 @@ export interface Cgroups {
   readonly dividesCpus: boolean;
   /** Whether the kernel limits the buffers of TCP and UDP sockets. */
   readonly countsSockets: boolean;
-  /** Creates a group named `proctor-<name>`. */
+  /** The name gets the prefix `proctor-`. */
   open(name: string): Promise<Cgroup>;
 }
 

@@ -96,10 +96,7 @@ export async function takeChanges(
 const textOf = (entry: { readonly path: string }): string => pathText(entry.path).path;
 const CONFIG_BYTES_MAX = 1024 * 1024;
 
-/**
- * The entries of the agent's index; undefined if it is unchanged, empty if it is unreadable. Git reads a copy, and only
- * for names.
- */
+/** The entries of the agent's index; undefined if unchanged, empty if unreadable. Git reads a copy, for names only. */
 async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, BaseEntry> | undefined> {
   const bytes = readRegular(path.join(gitDir, 'index'), INDEX_BYTES_MAX);
   if (!bytes) return new Map();

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { type Answer, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
-/** What a clone needs to know about the user's repository. */
 export interface Source {
   /** The folder with objects and branches. For a linked work tree, that of its main repository. */
   readonly gitDir: string;
@@ -24,7 +23,6 @@ export interface Source {
 
 /** What differs between a work tree and its commit. */
 export interface Uncommitted {
-  /** Tracked files that differ from HEAD. */
   readonly changed: number;
   readonly untracked: number;
 }
@@ -122,7 +120,6 @@ function hasText(file: string): boolean {
   }
 }
 
-/** Counts what an agent will not see. */
 export async function uncommittedIn(folder: string, { settings }: Source): Promise<Uncommitted> {
   const entries = await statusOf(folder, withoutFilters(settings));
   return {

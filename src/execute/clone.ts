@@ -22,7 +22,6 @@ export interface Clone {
   readonly baseSha: string;
   /** The user's current branch, or `HEAD` if it is detached. */
   readonly baseRef: string;
-  /** The branch of the run, which is checked out. */
   readonly branch: string;
   /** Full names of the user's branches, which the agent must not create or move. */
   readonly protectedRefs: readonly string[];
@@ -35,7 +34,6 @@ export interface Clone {
   /** What the sandbox must show read-only. */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   readonly staged: readonly string[];
-  /** Sentences for the user. */
   readonly notes: readonly string[];
 }
 
@@ -171,7 +169,6 @@ function branchFor(runId: string, current: string | undefined): string {
   return current === 'proctor' ? `proctor-${runId}` : `proctor/${runId}`;
 }
 
-/** Creates the git folder of a tree, without hooks and remotes. */
 function makeGitDir(
   tree: string,
   made: { format: 'sha1' | 'sha256'; branch: string; refs: readonly string[]; baseSha: string },
@@ -237,10 +234,7 @@ function makeTrusted(trusted: string, source: Source | undefined): void {
 const ATTRIBUTES_OFF =
   '* !text !eol !crlf !ident !filter !diff !merge !whitespace !working-tree-encoding !conflict-marker-size\n';
 
-/**
- * Checks out the files of the commit byte for byte, after `opened` has resolved. Builds the index meanwhile. Returns
- * the list of files.
- */
+/** Checks out the commit byte for byte, after `opened` has resolved. Returns the list of files. */
 async function checkOut(trusted: string, tree: string, head: string, opened: Promise<void>): Promise<Buffer> {
   const steps = [['read-tree', head], ['checkout-index', '--all', '--force', '--quiet'], listingOf(head)];
   const asking = { ...indexed(trusted, path.join(tree, '.git')), workTree: tree, cwd: tree };
@@ -250,7 +244,6 @@ async function checkOut(trusted: string, tree: string, head: string, opened: Pro
   return (answers.at(-1) as Answer).stdout;
 }
 
-/** Proctor's git folder with the index of another. */
 function indexed(trusted: string, gitDir: string): Asking {
   return { gitDir: trusted, env: { GIT_INDEX_FILE: path.join(gitDir, 'index') }, timeoutMs: CHECKOUT_MS };
 }

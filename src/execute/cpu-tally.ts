@@ -16,10 +16,7 @@ export class CpuTally {
   }
 }
 
-/**
- * The time of ended processes minus what live processes inherited. A lower bound, because a parent may have inherited
- * from other children too.
- */
+/** A lower bound of the time lost: a parent may also have inherited from other children. */
 function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes[]): number {
   const known = new Map(before.map(each => [each.pid, each]));
   const alive = new Map(now.map(each => [each.pid, each]));

@@ -4,10 +4,7 @@ import path from 'node:path';
 /** The folder of a stage that the sandbox shows, with the socket of the door. */
 export interface DoorFolder {
   readonly socket: string;
-  /**
-   * Where to listen. A socket address has at most 107 bytes, and Node silently truncates longer ones. Through the
-   * descriptor of the folder it is always short.
-   */
+  /** Where to listen: through the descriptor of the folder, because a socket address has at most 107 bytes. */
   readonly address: string;
   /** Call this after the server has closed, because it removes the socket by its address. */
   close(): void;

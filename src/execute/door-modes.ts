@@ -9,7 +9,6 @@ import { type Recorded, Recorder } from './recorder.ts';
 import { Replay } from './replay.ts';
 import { Upstream, UpstreamTrouble } from './upstream.ts';
 
-/** An accepted request. */
 interface Asking {
   readonly method: RecordedRequest['method'];
   readonly path: string;
@@ -26,7 +25,6 @@ export interface Answer {
   readonly body: AsyncIterable<Buffer> | Iterable<Buffer>;
   /** Why this is not an answer of the model. */
   readonly problem?: string;
-  /** How many secrets were masked so far. */
   readonly masked?: () => number;
   /** `keep` gets every piece before it is sent; `over` is called once at the end. */
   readonly keep?: (chunk: Buffer) => void;
@@ -108,14 +106,10 @@ async function* withoutKey(body: AsyncIterable<Buffer>, masker: Masker): AsyncGe
   if (rest.length > 0) yield rest;
 }
 
-/** Response headers that the agent sees. */
 const LIVE =
   /^(?:content-type|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:anthropic|openai|x-ratelimit)-.*)$/;
 
-/**
- * Response headers during recording: only those of a replay, so that the agent behaves the same. Retry headers affect
- * only timing.
- */
+/** Response headers during recording: the same as in a replay, so that the agent behaves the same. */
 const RECORDED = /^(?:content-type|retry-after(?:-ms)?)$/;
 
 /** Forwards requests to the model API and records the exchange. */

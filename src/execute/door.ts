@@ -59,7 +59,6 @@ export interface DoorStats extends GateStats {
   /** Body bytes from the agent and to it. */
   readonly bytesAsked: number;
   readonly bytesAnswered: number;
-  /** The first problem, as a sentence. */
   readonly problem: string | undefined;
 }
 
@@ -68,7 +67,6 @@ export interface Door {
   /** The socket path, or the port at 127.0.0.1. */
   readonly socket: string | undefined;
   readonly port: number | undefined;
-  /** The token that requests must carry. */
   readonly token: string;
   stats(): DoorStats;
   /** Calls back at the end of an answer in which the model called one of these tools. */

@@ -25,9 +25,7 @@ export class Doorkeeper {
   #bytesAnswered = 0;
   #problem: string | undefined;
   #answers = 0;
-  /** Called at the start and end of every request. */
   onCount: (() => void) | undefined;
-  /** Called for every piece of a successful answer. */
   onSpeech: ((speech: ModelSpeech) => void) | undefined;
   /** Tools with which a model asks the user, and the callback. */
   questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
@@ -63,7 +61,6 @@ export class Doorkeeper {
     void work.then(() => this.#underWay.delete(work));
   }
 
-  /** Resolves when no request is open. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -227,7 +224,6 @@ export class Doorkeeper {
 const FIRST_ERROR = 400;
 const METHODS: ReadonlySet<string> = new Set<RecordedRequest['method']>(['GET', 'HEAD', 'POST']);
 
-/** For the bodies of all open requests together. */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
 function digestOf(word: string): Buffer {

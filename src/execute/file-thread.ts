@@ -8,13 +8,9 @@ export interface WaitingFile {
   readonly bytes: number;
 }
 
-/**
- * Writes many small files into one folder from a worker thread, because creating a file takes the kernel longer than
- * producing its text.
- */
+/** Writes many small files in a worker thread, because creating a file takes longer than producing its text. */
 export class FileThread {
   readonly #worker: Worker;
-  /** Bytes not written yet. */
   #waiting = 0;
   #failure: Fault | undefined;
   #onSettled: (() => void) | undefined;

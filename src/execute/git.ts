@@ -32,7 +32,6 @@ export interface Answer {
   readonly stderr: string;
 }
 
-/** Runs git and returns its output and exit code. */
 export async function askGit(args: readonly string[], asking: Asking = {}): Promise<Answer> {
   const { input, bytesMax = BYTES_MAX } = asking;
   const child = startGit(args, asking);
@@ -57,10 +56,7 @@ export interface Gate {
   readonly opened: Promise<void>;
 }
 
-/**
- * Runs several git commands one after another in one shell. Starting a process takes longer than most commands, because
- * fork copies the page tables of the parent.
- */
+/** Runs several git commands in one shell, because starting a process takes longer than most commands. */
 export async function askGits(
   questions: readonly (readonly string[])[],
   asking: Asking = {},
@@ -178,7 +174,6 @@ function startShell(script: string, args: readonly string[], asking: Asking, isG
   });
 }
 
-/** How a git process ended. */
 export async function ended(child: ChildProcess): Promise<{ code: number; stderr: string }> {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -3,7 +3,6 @@ import { type Dispatcher, Pool } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
 import { codeOf } from '../base/fault.ts';
 
-/** One request and its limits. */
 export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +24,6 @@ export interface HttpAnswer {
   readonly status?: number;
   readonly statusText?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Decompressed. */
   readonly body: Buffer;
   /** The full length of the body, if known. */
   readonly bodyTotal: number | null;
@@ -66,12 +64,10 @@ export class HttpTarget {
     }
   }
 
-  /** Ends all open requests as cancelled. */
   cancel(): void {
     for (const listener of this.#open) listener.cancel();
   }
 
-  /** Closes all connections immediately. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
@@ -90,7 +86,6 @@ export class HttpTarget {
 
 const HEADER_BYTES_MAX = 64 * 1024;
 
-/** Collects one answer and enforces its limits. */
 class Listener implements Dispatcher.DispatchHandler {
   readonly #bytesMax: number;
   readonly #resolve: (answer: HttpAnswer) => void;
@@ -199,15 +194,11 @@ function redirectOf({ ended, status, headers }: HttpAnswer, origin: string, path
 
 const DECODERS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
-/** Almost every answer is uncompressed. */
 function isPlain({ headers, body }: HttpAnswer): boolean {
   return headers['content-encoding'] === undefined || body.length === 0;
 }
 
-/**
- * Decompresses an answer, which Proctor did not ask for. Limits the size, because a small body may expand to a large
- * one.
- */
+/** Decompresses an answer up to `bytesMax`, because a small body may expand to a large one. */
 async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity') return answer;

@@ -14,7 +14,7 @@ export interface Job {
    */
   readonly then?: readonly (readonly string[])[];
   readonly env: Readonly<Record<string, string>>;
-  /** A private folder with the files of the job: see workspace.ts. */
+  /** See workspace.ts. */
   readonly stage: string;
   /**
    * Read-only entries of the work folder (without a sandbox, they are writable). If `writeRoots` is empty, the program
@@ -36,15 +36,9 @@ export interface Job {
   readonly startIn?: string;
   /** The name of a file in the stage that the first program reads as standard input. */
   readonly stdin?: string;
-  /**
-   * Gives the program a writable folder `/agent/home`, which counts towards the size of the work folder. The caller
-   * sets `HOME`.
-   */
+  /** Gives the program a writable folder `/agent/home`, which counts as work folder. The caller sets `HOME`. */
   readonly home?: true;
-  /**
-   * Files and folders of this machine that are shown read-only below /agent. `reachable` makes sure that the sandbox
-   * can read them.
-   */
+  /** Shown read-only below /agent. `reachable` makes sure that the sandbox can read them. */
   readonly mounts?: readonly Mount[];
   /**
    * Child processes cannot impersonate the program. Its streams are sockets, which cannot be reopened through
@@ -73,7 +67,7 @@ export interface Mount {
   readonly target: string;
 }
 
-/** Limits of one program. `undefined` means no limit. */
+/** `undefined` means no limit. */
 export interface Limits {
   readonly timeoutMs: number;
   readonly idleMs?: number;

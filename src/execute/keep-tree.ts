@@ -40,7 +40,6 @@ export async function keepTree(
   renameSync(`${kept.facts}.tmp`, kept.facts);
 }
 
-/** What the launcher needs to save the work tree of an agent. */
 export interface KeepTree {
   /** Without the list of its files, which is long and can be read again. */
   readonly clone: Omit<Clone, 'baseFiles'>;

@@ -7,7 +7,6 @@ export interface Keeping {
   readonly headBytes: number;
   readonly tailBytes: number;
   readonly secrets: readonly string[];
-  /** Leaves well-known credential formats unmasked. */
   readonly keepCredentials?: boolean;
   /** A file that always contains the head received so far. */
   readonly file?: string;

@@ -15,21 +15,17 @@ export interface Launcher {
   open(job: Job): Promise<Prepared>;
   /** Ends the launcher. Returns true if it exited by itself and left nothing behind. */
   close(): Promise<boolean>;
-  /** The launcher has died or was closed. */
   isLost(): boolean;
   readonly pid: number;
 }
 
-/** A sandbox in which nothing runs yet. */
 export interface Prepared {
   readonly leftovers: Leftovers;
   readonly workFolder: string;
-  /** The path of the program's home on this machine, if it has one. */
   readonly homeFolder: string | undefined;
   /** Runs the program to its end. The next piece of output arrives after the promise of `show` has resolved. */
   start(show?: (stream: StreamName, bytes: Uint8Array) => void | Promise<void>): Promise<Capture>;
   stop(by: StoppedBy): void;
-  /** Removes the sandbox. */
   close(): Promise<void>;
 }
 

@@ -4,10 +4,7 @@ import type { LeftRunning } from '../contracts/capture.ts';
 import { textOf } from './proc-files.ts';
 import { childrenOf, descendantsOf, isAlive } from './processes.ts';
 
-/**
- * The processes that a program has started and that are still running. `init` is the first process of its pid
- * namespace.
- */
+/** The processes that a program has started. `init` is the first process of its pid namespace. */
 export function startedIn(init: number, isForwarded: boolean): LeftRunning {
   // The program is the first child of `init`. With a door, that is the forwarder, and the program is its only child.
   const [first] = childrenOf(init);

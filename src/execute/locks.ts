@@ -11,7 +11,7 @@ export interface Lock {
   close(): void;
 }
 
-/** Takes a lock of the current user on this machine. Returns undefined if another process holds it. */
+/** Returns undefined if another process holds the lock. */
 export function takeOwnLock(name: string): Lock | undefined {
   const folder = ownFolder('locks');
   try {
@@ -130,7 +130,6 @@ function isGone({ name, link: at }: Holder): boolean {
 
 const UNSEEN_MS_MAX = 60_000;
 
-/** The target of a symlink; undefined if it does not exist. */
 function textOf(file: string): string | undefined {
   try {
     return readlinkSync(file);
@@ -142,7 +141,6 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Creates a symlink. Returns false if it exists. */
 function link(text: string, file: string): boolean {
   try {
     symlinkSync(text, file);

@@ -14,7 +14,6 @@ export interface Machine {
   /** Programs that the process sandbox needs and that are not installed. */
   readonly missing: readonly string[];
   readonly isRoot: boolean;
-  /** Changes with every boot. */
   readonly bootId: string;
 }
 

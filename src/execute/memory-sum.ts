@@ -31,7 +31,6 @@ export function bytesOnTmpfs(folders: readonly string[]): number {
   });
 }
 
-/** The file system type of tmpfs. */
 const TMPFS = 0x01_02_19_94;
 
 /** VmPTE: page tables can be as large as the memory they map. */

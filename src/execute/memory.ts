@@ -4,10 +4,7 @@ import { isMineAlone } from '../base/owner.ts';
 import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 
-/**
- * A small on-disk cache for values that are slow to compute. Ignores a file that another user could have written, and
- * ignores write errors.
- */
+/** A small on-disk cache. Ignores write errors, and files that another user could have written. */
 export class Memory {
   readonly #file: string | undefined;
 

@@ -77,10 +77,7 @@ async function copied(source: string, stage: string, index: number): Promise<str
 const COPY_ENTRIES_MAX = 1_000_000;
 const COPY_BYTES_MAX = 8 * 1024 ** 3;
 
-/**
- * Checks the mounts, door, home and input of a job before anything is created. `isAnother`: the program runs as another
- * user.
- */
+/** Checks what a job needs besides its work folder. `isAnother`: the program runs as another user. */
 export function checkExtras(job: Job, isAnother: boolean): void {
   const { mounts = [], door, home, stdin, stage, network, writeRoots } = job;
   if (stdin !== undefined) checkStdin(stage, stdin);
@@ -98,7 +95,6 @@ export function checkExtras(job: Job, isAnother: boolean): void {
   }
 }
 
-/** The input must be a regular file directly in the stage. */
 export function checkStdin(stage: string, name: string): void {
   const isName = name !== '' && path.basename(name) === name && !['.', '..'].includes(name) && !name.includes('\0');
   if (!isName || !lstatSync(path.join(stage, name), { throwIfNoEntry: false })?.isFile())

@@ -13,10 +13,7 @@ export interface Pipe {
   readonly writeFd: number;
 }
 
-/**
- * Makes kernel pipes. What Node calls a pipe is a pair of sockets, which programs cannot reopen as /dev/stdout or
- * /dev/stderr, as many scripts do.
- */
+/** Makes kernel pipes. Node's pipes are sockets, which programs cannot reopen as /dev/stdout, as many scripts do. */
 export async function makePipes(count: number): Promise<Pipe[]> {
   const folder = mkdtempSync(stagePath('pipes-'));
   try {

@@ -18,7 +18,6 @@ export function processesIn(proc: string): number[] {
     .map(Number);
 }
 
-/** Undefined if the process has ended. */
 export function timesOf(proc: string, pid: number): ProcessTimes | undefined {
   const stat = textOf(path.join(proc, String(pid), 'stat'));
   if (stat === undefined) return undefined;
@@ -38,7 +37,6 @@ export function kilobytesIn(text: string, names: readonly string[]): number {
   return bytes;
 }
 
-/** Undefined if the file does not exist. */
 export function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

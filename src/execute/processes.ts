@@ -1,9 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/**
- * The start time of a process in ticks since boot; undefined if no process has that pid. Pid and start time together
- * identify a process.
- */
+/** The start time of a process in ticks since boot. Pid and start time together identify a process. */
 export function startTicksOf(pid: number): number | undefined {
   const ticks = statOf(pid)[19];
   return ticks === undefined ? undefined : Number(ticks);
@@ -20,7 +17,7 @@ function statOf(pid: number): string[] {
   }
 }
 
-/** Whether a process exists and is not a zombie. */
+/** False for a zombie. */
 export function isAlive(pid: number): boolean {
   const [state = 'X'] = statOf(pid);
   return !isOver(state);

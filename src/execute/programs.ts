@@ -22,12 +22,10 @@ export function findProgram(name: string): string | undefined {
   return PATH_FOLDERS.map(folder => path.join(folder, name)).find(isExecutable);
 }
 
-/** Whether a sandbox finds a program at this path. */
 export function isProgram(file: string): boolean {
   return isVisible(file) && isExecutable(file);
 }
 
-/** Whether a sandbox shows this path of the machine. */
 export function isVisible(file: string): boolean {
   return VISIBLE.some(folder => file.startsWith(folder));
 }

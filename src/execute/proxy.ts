@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { Fault } from '../base/fault.ts';
 import { urlSecrets } from '../base/secret-parts.ts';
 
-/** A proxy between Proctor and a model API. */
 export interface Proxy {
   /** An http or https URL, with user and password. */
   readonly url: string;
@@ -10,10 +9,7 @@ export interface Proxy {
   readonly secrets: readonly string[];
 }
 
-/**
- * The proxy that the environment sets for an address; undefined if none applies. Loopback addresses never use a proxy,
- * because it could not reach them.
- */
+/** The proxy for an address. Loopback addresses never use one, because a proxy could not reach them. */
 export function proxyFor(
   address: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -41,10 +37,7 @@ function isLoopback(hostname: string): boolean {
   return (isIP(host) === 4 && host.startsWith('127.')) || host === '::1' || /(?:^|\.)localhost$/.test(host);
 }
 
-/**
- * `example.com` and `.example.com` exempt the name and all subdomains; a port restricts an entry; `*` exempts
- * everything.
- */
+/** An entry exempts a name and its subdomains; a port restricts it; `*` exempts everything. */
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = hostname.toLowerCase();
   const at = port || (protocol === 'https:' ? '443' : '80');

@@ -9,7 +9,6 @@ import { isObject } from '../contracts/kind.ts';
 export class QuestionEar {
   readonly #tools: readonly string[];
   readonly #cutter = new LineCutter(EVENT_BYTES_MAX);
-  /** The name of the called tool. */
   heard: string | undefined;
 
   constructor(tools: readonly string[]) {

@@ -1,10 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/**
- * Whether a run can read a folder of git objects. As root, every run is a different user, who needs access to each
- * parent folder.
- */
+/** Whether a run can read a folder of git objects. As root, every run is a different user. */
 export function isForOthers(folder: string): boolean {
   if (process.geteuid?.() !== 0) return true;
   try {

@@ -5,13 +5,11 @@ import { Masker, type Masking } from '../base/masker.ts';
 import { maskedEvents } from './recorded-events.ts';
 import type { RecordedBody, RecordedRequest } from '../contracts/recording/index.ts';
 
-/** A body that is safe to record, and the number of masked secrets. */
 interface Kept {
   readonly body: RecordedBody;
   readonly masked: number;
 }
 
-/** A request as it is recorded and compared. */
 interface AskedRequest {
   readonly request: RecordedRequest;
   readonly masked: number;
@@ -36,10 +34,7 @@ function keptJson(bytes: Buffer, masking: Masking): Kept {
   return { body: { form: 'json', value: safe.value }, masked: masker.masked };
 }
 
-/**
- * Records bytes, as text if they are valid UTF-8. The end of an interrupted body may be the start of a secret, so it is
- * left out.
- */
+/** The end of an interrupted body may be the start of a secret, so it is left out. */
 export function keptBytes(bytes: Buffer, masking: Masking, isCut = false): Kept {
   if (bytes.length === 0) return { body: null, masked: 0 };
   const masker = new Masker(masking);
@@ -57,7 +52,6 @@ function isEvents(bytes: Buffer): boolean {
   return /^(?:event|data|id|retry|:)/.test(bytes.toString('latin1', 0, 8)) && isUtf8(bytes);
 }
 
-/** The bytes of a body that was recorded as text or base64. */
 export function bytesOf(body: RecordedBody): Buffer {
   if (body === null || typeof body.value !== 'string') return Buffer.alloc(0);
   return Buffer.from(body.value, body.form === 'base64' ? 'base64' : 'utf8');
@@ -70,10 +64,7 @@ function depthOf(value: unknown): number {
   return deepest + 1;
 }
 
-/**
- * A document may be 64 levels deep, with one value per 16 bytes of its maximum size. Denser or deeper bodies are
- * recorded as text.
- */
+/** Documents are limited to 64 levels and one value per 16 bytes, so deeper or denser bodies are recorded as text. */
 const DEPTH_MAX = 56;
 const VALUE_BYTES = 32;
 const VALUES_ALWAYS = 128;

@@ -15,7 +15,6 @@ import {
 } from '../contracts/recording/index.ts';
 import { isObject } from '../contracts/kind.ts';
 
-/** What is known about a recording before the first request. */
 export type RecordingHeader = Omit<Header, 'api'>;
 
 type Header = Omit<Recording, 'schema_version' | 'ended' | 'masked' | 'exchanges'>;
@@ -91,7 +90,6 @@ export class Recorder {
     this.#isCut = true;
   }
 
-  /** Converts the lines to the document. */
   finish(): Recorded {
     if (this.#failure) {
       closeSync(this.#fd);

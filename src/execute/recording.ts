@@ -10,10 +10,7 @@ import { isObject } from '../contracts/kind.ts';
 import { RECORDING_BYTES_MAX, type Recording, recording as contract } from '../contracts/recording/index.ts';
 import { readPart } from './recorder.ts';
 
-/**
- * Reads a recording for a replay and reports every problem before anything starts. If the recorder died, uses what it
- * wrote until then.
- */
+/** Reads a recording and reports every problem before anything starts. If the recorder died, uses what it wrote. */
 export function openRecording(file: string, family: Family): Recording {
   const refuse = (why: string): never => {
     throw new Fault('usage', `${printable(path.basename(file))} ${why}`);

@@ -4,7 +4,6 @@ import type { Exchange, RecordedRequest, Recording } from '../contracts/recordin
 import { firstDifference } from './difference.ts';
 import { settledBody, settledText } from './volatile.ts';
 
-/** The result of looking up a request in a recording. */
 export type Replayed =
   | { readonly kind: 'answered'; readonly exchange: Exchange }
   /** Which request differs from the recording, and where. */
@@ -42,12 +41,10 @@ export class Replay {
     return { kind: 'different', says: this.#difference };
   }
 
-  /** The first request that differs from the recording, and where. */
   get difference(): string | undefined {
     return this.#difference;
   }
 
-  /** The number of unused exchanges. */
   get left(): number {
     return this.#waiting.length;
   }

@@ -1,9 +1,6 @@
 import { firstLinesOf, textOf } from './proc-files.ts';
 
-/**
- * Bytes queued in the TCP and UDP sockets of a process's network namespace. Counts only the data, not the kernel's
- * overhead.
- */
+/** Bytes queued in the TCP and UDP sockets of a network namespace, without the kernel's overhead. */
 export function datagramAndStreamBytes(pid: number): number {
   let bytes = 0;
   for (const [summary, tables] of TABLES) {
@@ -34,10 +31,7 @@ const TABLES = [
   ],
 ] as const;
 
-/**
- * Whether the Unix sockets of a process's network namespace could hold more than this. The kernel reports only their
- * number, not their contents.
- */
+/** Whether the Unix sockets of a network namespace could hold more than this. The kernel reports only their number. */
 export function canUnixSocketsHold(pid: number, bytes: number): boolean {
   const used = Number(/^sockets: used (\d+)/.exec(textOf(`/proc/${pid}/net/sockstat`) ?? '')?.[1] ?? 0);
   // The default buffer size. The system call filter prevents larger buffers.

@@ -3,10 +3,7 @@ import { closeSync, fsyncSync, openSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/**
- * Resolves when every file of a folder is on the disk. One `sync` of the file system is faster than an fsync for each
- * of ten thousand files.
- */
+/** Syncs the whole file system, which is faster than an fsync for each of ten thousand files. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     await run('sync', ['-f', folder], { timeout: SYNC_MS });

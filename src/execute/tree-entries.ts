@@ -7,7 +7,6 @@ import type { BaseEntry, TreeLimits } from './tree-state.ts';
 
 /** The entries of a tree, sorted by how Proctor treats them. */
 export interface Entries {
-  /** Files and symlinks. */
   readonly files: readonly TreeEntry[];
   readonly ignoreFiles: readonly TreeEntry[];
   /** Folders with a `.git`. */
@@ -74,7 +73,6 @@ function isEntered({ path, kind }: TreeEntry): boolean {
   return nameOf(path) !== '.git' && !isUnsafe(path, kind);
 }
 
-/** Git does not accept such a name. */
 function isUnsafe(path: string, kind: TreeEntry['kind']): boolean {
   const name = nameOf(path);
   return (kind === 'link' && /^\.gitmodules$/i.test(name)) || (name !== '.git' && isGitName(name));

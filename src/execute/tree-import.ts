@@ -5,7 +5,6 @@ import { codeOf, Fault } from '../base/fault.ts';
 import { ended, git, gitFailed, startGit } from './git.ts';
 import { placeIn, type TreeEntry } from './tree.ts';
 
-/** The git mode of an entry. */
 export function modeOf({ kind, isExecutable }: TreeEntry): string {
   if (kind === 'link') return '120000';
   return isExecutable ? '100755' : '100644';
@@ -56,7 +55,6 @@ function opened(place: Buffer): number {
   }
 }
 
-/** The differences from the parent commit. */
 export interface Edits {
   readonly from?: string;
   readonly message: string;

@@ -13,7 +13,6 @@ export interface TreeState {
   readonly changed: readonly FileChange[];
   readonly ignored: readonly TreeEntry[];
   readonly nested: readonly string[];
-  /** All submodules of base. */
   readonly modules: ReadonlyMap<string, BaseEntry>;
   /** Submodules that are not empty folders any more. */
   readonly submodules: readonly string[];
@@ -44,7 +43,6 @@ export interface BaseEntry {
   readonly sha: string;
 }
 
-/** The git arguments that list all files of a commit. */
 export function listingOf(commit: string): string[] {
   return ['ls-tree', '-r', '-z', '--full-tree', commit];
 }

@@ -4,10 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { codeOf } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
 
-/**
- * An entry of a tree. File names are bytes and need not be valid text, so each character of a path stands for one byte
- * (U+0000 to U+00FF).
- */
+/** An entry of a tree. Names need not be valid text, so each character of a path is one byte (U+0000 to U+00FF). */
 export interface TreeEntry {
   readonly path: string;
   readonly kind: 'file' | 'link' | 'folder' | 'fifo' | 'socket' | 'device' | 'unreadable';

@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { codeOf, Fault } from '../base/fault.ts';
 
-/** A model API and its key. */
 export interface UpstreamOptions {
   /** An http or https URL. Request paths are appended to its path. */
   readonly url: string;
@@ -12,7 +11,6 @@ export interface UpstreamOptions {
   readonly keyHeader: 'x-api-key' | 'authorization';
   /** Further headers that only Proctor may set, such as an account ID. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The URL of a proxy, with user and password. */
   readonly proxy?: string;
 }
 

@@ -90,7 +90,6 @@ export function settledText(text: string): string {
   return VOLATILE.reduce((settled, { what, pattern }) => settled.replace(pattern, `<${what}>`), text);
 }
 
-/** Does the same for every text in a JSON value. */
 export function settled(value: unknown): unknown {
   if (typeof value === 'string') return settledText(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -42,10 +42,7 @@ export function makeStage(id: string): string {
 
 const STAGE_PREFIX = 'proctor-stage-';
 
-/**
- * The path of a temporary folder. It contains the name of this process, so a later cleanup knows whether its owner is
- * dead.
- */
+/** A temporary folder named after this process, so that a later cleanup knows whether its owner is dead. */
 export function stagePath(word: string): string {
   return path.join(path.resolve(tmpdir()), `${STAGE_PREFIX}${ownName()}-${word}`);
 }
@@ -71,7 +68,6 @@ function isUidOfRun(uid: number): boolean {
   return uid >= RUN_UIDS.first && uid < RUN_UIDS.first + RUN_UIDS.count;
 }
 
-/** Gives a stage to the user of the run. */
 export function giveStage(stage: string, uid: number): void {
   const pending = [Buffer.from(stage)];
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
@@ -102,7 +98,6 @@ export function removeStage(stage: string): void {
 
 const REMOVE_MS = 10_000;
 
-/** A user's file that was copied into a stage. */
 export interface StagedFile {
   readonly name: string;
   readonly sha256: ContentHash;

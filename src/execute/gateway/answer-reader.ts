@@ -10,7 +10,6 @@ import type { Gateway, Heard } from './gateway.ts';
 export class AnswerReader {
   readonly #gateway: Gateway;
   readonly #cutter: LineCutter | undefined;
-  /** The received part of a non-streamed answer. */
   #whole = Buffer.alloc(0);
   #bytes = 0;
   #heard: Heard = {};

@@ -2,7 +2,6 @@ import { AnswerReader } from './answer-reader.ts';
 import type { Admitted } from './budget.ts';
 import type { Gateway } from './gateway.ts';
 
-/** How a model request ended. */
 export interface AskEnd {
   /** The status of the model API; null if it did not answer. */
   readonly status: number | null;
@@ -27,7 +26,6 @@ export class Ask {
     this.#onEnd = onEnd;
   }
 
-  /** Called when the model API starts to answer. */
   answered(status: number, contentType: string | undefined): void {
     this.#status = status;
     this.#reader = new AnswerReader(this.#gateway, contentType);
@@ -38,10 +36,7 @@ export class Ask {
     this.#reader?.take(chunk);
   }
 
-  /**
-   * Called at the end of the exchange. If the agent hung up, this says nothing about the model: agents do so on
-   * purpose, also right after the last event.
-   */
+  /** If the agent hung up, the end says nothing about the model: agents often do so right after the last event. */
   over({ isWhole, isHungUp, says }: { isWhole: boolean; isHungUp: boolean; says: string | null }): void {
     const heard = this.#reader?.end() ?? {};
     // Errors cost nothing.

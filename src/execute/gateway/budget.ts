@@ -23,7 +23,6 @@ export interface Spent {
   readonly estimated: number;
 }
 
-/** An admitted request, until its answer ends. */
 export interface Admitted {
   /** Called once with the facts of the answer. */
   readonly settle: (answer: AnswerFacts) => void;
@@ -46,7 +45,6 @@ export class Budget {
   /** Tokens reserved for open requests, so that concurrent requests cannot exceed the limit together. */
   #pending = 0;
   #isUnpriced = false;
-  /** Why no further request is admitted. */
   #over: string | undefined;
   /** Called once, when the first request is refused. */
   onOver: ((sentence: string) => void) | undefined;

@@ -8,14 +8,10 @@ import { Tally, type Tallied } from './tally.ts';
 
 export interface GateOptions {
   readonly gateway: Gateway;
-  /**
-   * Bodies are checked only if the network is denied. With a network, an agent does not need its model to reach other
-   * servers.
-   */
+  /** With an open network, an agent does not need its model to reach other servers, so bodies are not checked. */
   readonly network: 'deny' | 'allow';
   readonly budget: BudgetLimits;
   readonly requestBytesMax: number;
-  /** Removes secrets from reported text. */
   readonly mask: (text: string) => string;
 }
 
@@ -27,7 +23,6 @@ export interface GateStats {
   readonly lastAsk: AskEnd | null;
 }
 
-/** A request that wants to leave. */
 export interface GateRequest {
   readonly method: string;
   readonly url: string;
@@ -35,7 +30,6 @@ export interface GateRequest {
   readonly body: Buffer;
 }
 
-/** A request that may leave. */
 interface Passed {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;

@@ -41,14 +41,12 @@ export interface BodyRules {
   readonly choice?: { readonly key: string; readonly types: ReadonlySet<string> };
   /** Changes the body and returns the paths of the changes. */
   readonly force?: (body: Members, endpoint: Endpoint) => readonly string[];
-  /** Models that search the network by themselves. */
   readonly refusedModels?: RegExp;
 }
 
 /** Filters a list of tools inside a tool. */
 export type ToolKeeper = (tools: readonly unknown[]) => unknown[];
 
-/** A JSON object. */
 export type Members = Record<string, unknown>;
 
 /** What an answer says about itself. Undefined if not reported. */
@@ -59,7 +57,6 @@ export interface Heard {
   readonly cached?: number | undefined;
   readonly cacheWrite?: number | undefined;
   readonly output?: number | undefined;
-  /** The last event has arrived. */
   readonly isDone?: boolean;
   /** The answer is an error, although it started successfully. */
   readonly isError?: boolean;

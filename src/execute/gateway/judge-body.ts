@@ -3,7 +3,6 @@ import { isObject } from '../../contracts/kind.ts';
 import type { BodyRules, Endpoint, Members } from './gateway.ts';
 import { Refused } from './refused.ts';
 
-/** A body that may leave. */
 export interface JudgedBody {
   /** The original bytes, or the serialized body if something was removed. */
   readonly bytes: Buffer;

@@ -13,7 +13,6 @@ type Refusal =
   | 'model'
   | 'budget';
 
-/** A request that must not leave. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly what: Refusal;

@@ -1,4 +1,3 @@
-/** Counted items, with the first 50 listed. */
 export interface Tallied {
   readonly total: number;
   readonly listed: readonly Counted[];

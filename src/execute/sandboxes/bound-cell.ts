@@ -22,7 +22,7 @@ import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
 import { layOutInput, layOutRoots, makeMountPoints, removeUnstaged } from './write-roots.ts';
 
-/** One job inside bubblewrap: starts its programs, watches them and ends them. */
+/** One job inside bubblewrap. */
 export class BoundCell implements Cell {
   readonly workFolder: string;
   readonly homeFolder?: string;
@@ -32,10 +32,7 @@ export class BoundCell implements Cell {
   readonly #watch: RunWatch;
   /** System calls that are refused because the memory they create cannot be counted. */
   readonly #uncounted: Bounded['uncounted'];
-  /**
-   * The pid of the first process of the program's pid namespace, as seen from this machine. Killing it kills the
-   * namespace.
-   */
+  /** The first process of the program's pid namespace, as a pid of this machine. Killing it kills the namespace. */
   #init: number | undefined;
   #hasEnded = false;
   #isMet = false;
@@ -194,10 +191,7 @@ export class BoundCell implements Cell {
     await this.#holder.close();
   }
 
-  /**
-   * Reads bubblewrap's reports about its child: that it started, and how it ended. The shell marks the end of the
-   * reports.
-   */
+  /** Reads what bubblewrap reports about its child. The shell marks the end of the reports. */
   async #listen(): Promise<number | undefined> {
     this.#status ??= lines(this.#holder.output(FD.status));
     let code: number | undefined;
@@ -210,10 +204,7 @@ export class BoundCell implements Cell {
     return code;
   }
 
-  /**
-   * Looks up the first process of the program. Bubblewrap reports its pid in the holder's namespace, but here it has
-   * another.
-   */
+  /** Looks up the first process of the program. Bubblewrap reports a pid of the holder's namespace. */
   #meet(): void {
     const { shell = 0 } = this.#holder;
     // A dead process of an earlier program may still wait to be reaped.
@@ -269,7 +260,6 @@ const ROUNDS_MAX = 1_000;
 /** Longer than the kernel needs to end the largest program. */
 const END_MS_MAX = 5_000;
 
-/** Writes a file that only the user of the run can read. */
 function kept(file: string, bytes: Uint8Array, uid: number | undefined): string {
   try {
     writeFileSync(file, bytes, { mode: 0o600, flag: 'wx' });

@@ -39,7 +39,6 @@ export class Holder {
     this.#joined = joined;
   }
 
-  /** Resolves when the holder is in its control groups. */
   async joined(): Promise<void> {
     try {
       await this.#joined;
@@ -98,7 +97,7 @@ export class Holder {
     return startTicksOf(this.pid) ?? 0;
   }
 
-  /** The path of a file in the holder's mount namespace, as seen from this machine. */
+  /** The path of a file in the holder's mount namespace, on this machine. */
   pathOf(file: string): string {
     return `/proc/${this.pid}/root${file}`;
   }
@@ -116,10 +115,7 @@ export class Holder {
     return this.#child.stdio[fd] as Readable;
   }
 
-  /**
-   * Mounts the file system for the work folder. A waiting holder already has one of the size used last, which is
-   * usually the right one.
-   */
+  /** Mounts the work folder. A waiting holder already has one of the size used last, which is usually right. */
   async mount(disk: Disk): Promise<void> {
     const said = await this.#mountsAs(disk, 'defaults');
     if (said === 'ready') return;

@@ -113,7 +113,6 @@ class BareCell implements Cell {
     for (const pid of processesMarked(this.#marker)) signal(pid, name);
   }
 
-  /** Kills what the program left running. */
   async #alone<End>(end: End): Promise<End> {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       if (!this.#isAnybodyLeft()) break;

@@ -98,7 +98,7 @@ export const DENIED = calls(`
   ustat 136/-  _sysctl 156/-
 `);
 
-/** Calls that depend on their arguments. seccomp.ts has a rule for each. */
+/** Calls with a rule in seccomp.ts, because they depend on their arguments. */
 export const JUDGED = {
   clone: [56, 220],
   clone3: [435, 435],

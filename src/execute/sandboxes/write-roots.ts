@@ -8,10 +8,7 @@ import { FD } from './descriptors.ts';
 import { DISK, type Holder } from './holder.ts';
 import { tmpBytesOf, writableIn } from './root.ts';
 
-/**
- * If nothing is writable, the sandbox shows the whole folder. So this removes the empty standard folders that the job
- * does not list.
- */
+/** If nothing is writable, the sandbox shows the whole folder, so empty standard folders are removed. */
 export function removeUnstaged({ stage, staged, writeRoots }: Job): void {
   if (writeRoots?.length !== 0) return;
   for (const name of ['input', 'output'].filter(each => !staged.includes(each))) {
