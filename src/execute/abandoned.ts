@@ -9,22 +9,22 @@ import { cgroupMounts } from './cgroup-mounts.ts';
 import { isAlive, isDead, NAME } from './processes.ts';
 import { isAbandoned, isStageOfOurs, removeStage, stagePath } from './workspace.ts';
 
-/** Takes away what was left by processes of ours that died before they could write down what they had made. */
+/** Removes what dead Proctor processes left behind and did not record in a journal. */
 export async function removeAbandoned(): Promise<void> {
   for (const { name } of await entriesOf(tmpdir())) {
     if (!isAbandoned(name)) continue;
     try {
       removeFound(path.join(tmpdir(), name));
     } catch {
-      // It is another user's, or somebody else has removed it. One that stays must not keep the others.
+      // It belongs to another user, or another process has removed it. The others must still be removed.
     }
   }
   await removeGroups();
 }
 
 /**
- * Removes a stage that was found among the temporary files of everybody. Root moves it first to where nobody else can
- * reach it, and looks at it there: what had the name of a stage may by now be a link, or another user's trap.
+ * Removes a stage from the shared temporary folder. Root first moves it to a private folder and checks it again there,
+ * because the name may meanwhile be a symlink or belong to another user.
  */
 function removeFound(stage: string): void {
   if (process.getuid?.() !== 0) return removeStage(stage);
@@ -36,28 +36,28 @@ function removeFound(stage: string): void {
     if (isStageOfOurs(moved)) removeStage(moved);
     else renameSync(moved, stage);
   } finally {
-    // Only if nothing is left in it.
+    // Fails if the stage could not be moved back, and so keeps it.
     rmdirSync(apart);
   }
 }
 
-/** The same, once a launcher that has just died is quite dead. */
+/** Waits until a launcher is dead, then removes what it left behind. */
 export async function removeAfter(launcher: number): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX && isAlive(launcher); round++) await wait(10);
   await removeAbandoned();
 }
 
-/** About two seconds. A process closes its line before it is dead. */
+/** About two seconds. A process closes its channel before it is dead. */
 const ROUNDS_MAX = 200;
 
-/** The control groups of dead launchers, and whoever is still in them. */
+/** Removes the control groups of dead launchers, and kills the processes in them. */
 async function removeGroups(): Promise<void> {
   const { v1, v2 } = await cgroupMounts();
   const tops = new Set([...Object.values(v1), ...(v2 ? [v2] : [])].map(({ folder }) => folder));
   for (const top of tops) await removeCgroups(await groupsBelow(top));
 }
 
-/** A launcher makes its groups below the one that it is in, which is not always the one that we are in. */
+/** A launcher creates its groups below its own, which may differ from the group of this process. */
 async function groupsBelow(top: string): Promise<string[]> {
   const found: string[] = [];
   const pending = [top];

@@ -10,17 +10,17 @@ import { namesIn } from './tree.ts';
 
 export interface Commits {
   readonly listed: readonly Commit[];
-  /** Null where not all of them can be read. */
+  /** Null if some are unreadable. */
   readonly total: number | null;
-  /** The branch of the run does not hold base any more, or nobody can tell whether it does. */
+  /** The branch of the run does not contain base any more, or this is unknown. */
   readonly rewritten: boolean;
-  /** How many commits lie in its objects that no ref reaches; null where not all objects can be read. */
+  /** The number of commits that no ref reaches; null if some objects are unreadable. */
   readonly abandoned: number | null;
 }
 
 /**
- * The commits that can be reached from some objects and not from base. Objects are copied out of the hostile git dir,
- * file by file, and packs are indexed anew, so that git reads nothing there that says where else to look.
+ * The commits that are reachable from `tips` but not from base. Copies the objects out of the hostile git folder and
+ * indexes packs again, so that git reads no file there that refers elsewhere.
  */
 export async function commitsOf(
   clone: Clone,
@@ -61,10 +61,7 @@ export async function commitsOf(
   }
 }
 
-/**
- * Counts commits that were made and that nothing holds any more. Its objects begin empty, or with what we gave it, so
- * every other commit among them was made by it.
- */
+/** Counts unreachable commits. All commits in the agent's object folder are new, except those of known packs. */
 async function abandonedIn(
   objects: string,
   held: readonly string[],
@@ -75,7 +72,7 @@ async function abandonedIn(
     ['cat-file', '--batch-all-objects', '--unordered', '--batch-check=%(objecttype) %(objectname)'],
     {
       ...asking,
-      // Its own objects alone, without those of the user.
+      // Only the agent's objects, not the user's.
       env: { GIT_OBJECT_DIRECTORY: objects },
     },
   );
@@ -90,7 +87,6 @@ async function abandonedIn(
   return counted.code === 0 ? Number(counted.stdout.toString()) : null;
 }
 
-/** Those that name a commit which can be read. */
 async function commitsAmong(tips: readonly string[], asking: Asking): Promise<string[]> {
   if (tips.length === 0) return [];
   const input = tips.map(tip => `${tip}^{commit}\n`).join('');
@@ -115,10 +111,10 @@ function readLog(log: Buffer): Commit[] {
     }));
 }
 
-/** Copies loose objects and packs, and nothing else. False where something was left out. */
+/** Copies loose objects and packs only. Returns false if something was left out. */
 async function copyObjects(clone: Clone, from: string, to: string): Promise<boolean> {
   mkdirSync(path.join(to, 'pack'), { recursive: true });
-  // Those that we gave it hold nothing that we do not have.
+  // Packs of the original clone contain nothing new.
   const given = new Set(namesOf(path.join(clone.tree, '.git', 'objects', 'pack')));
   const until = monotonicMs() + PACKS_MS;
   let bytes = 0;
@@ -142,10 +138,10 @@ async function copyObjects(clone: Clone, from: string, to: string): Promise<bool
 
 const OBJECT_BYTES_MAX = 512 * 1024 * 1024;
 const OBJECT_FILES_MAX = 100_000;
-/** For all packs together, however many there are. */
+/** For all packs together. */
 const PACKS_MS = 60_000;
 
-/** How many bytes were copied; undefined where it is no file, or one that is too large. */
+/** The number of bytes copied; undefined if it is not a regular file or is too large. */
 function copyRegular(from: string, to: string, bytesMax: number): number | undefined {
   const bytes = readRegular(from, bytesMax);
   if (!bytes) return undefined;
@@ -153,13 +149,13 @@ function copyRegular(from: string, to: string, bytesMax: number): number | undef
   return bytes.length;
 }
 
-/** A pack that cannot be indexed in time is not read. */
+/** A pack that cannot be indexed in time is ignored. */
 async function isIndexed({ trusted }: Clone, pack: string, leftMs: number): Promise<boolean> {
   if (leftMs <= 0) return false;
   return (await askGit(['index-pack', pack], { gitDir: trusted, timeoutMs: Math.ceil(leftMs) })).code === 0;
 }
 
-/** The names in a folder that is no link. */
+/** The names in a folder, unless it is a symlink. */
 function namesOf(folder: string): string[] {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return namesIn(folder, true) ?? [];

@@ -11,14 +11,14 @@ import { reachable } from './mounts.ts';
 import { HOME } from './sandboxes/root.ts';
 import { makeStage, removeStage } from './workspace.ts';
 
-/** What `--version` prints, at most four kilobytes of it. */
+/** The output of `--version`, at most 4 KiB. */
 export async function probeVersion(launcher: Launcher, program: AgentProgram, rememberIn?: string): Promise<string> {
   const { code, stdout } = await probe(launcher, program, ['--version'], rememberIn);
   if (code === 0) return stdout;
-  throw new Fault('agent_unusable', `${program.name} does not say its version: it did not end well in the sandbox.`);
+  throw new Fault('agent_unusable', `Cannot read the version of ${program.name}: it failed in the sandbox.`);
 }
 
-/** How a program ended that was tried: its code, or none if it could not be started or had to be ended. */
+/** The result of a probe. `code` is undefined if the program could not start or was killed. */
 export interface Probed {
   readonly code: number | undefined;
   readonly stdout: string;
@@ -26,8 +26,7 @@ export interface Probed {
 }
 
 /**
- * Tries a program inside a sandbox that has no network and nothing of the user's. The answer is the same for the same
- * program until the machine starts again, so it is remembered.
+ * Runs a program in a sandbox without network. The result is cached until the machine reboots or the program changes.
  */
 export async function probe(
   launcher: Launcher,
@@ -37,7 +36,7 @@ export async function probe(
 ): Promise<Probed> {
   if (rememberIn === undefined) return tried(launcher, program, args);
   const memory = new Memory(rememberIn, 'agent-probes.json');
-  // The job, too: another version of Proctor may have tried it in another sandbox.
+  // Includes the job, because another version of Proctor may use another sandbox.
   const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId(), JOB]);
   const known = probedIn(memory.recall(key));
   if (known) return known;
@@ -56,7 +55,7 @@ function probedIn(text: string | undefined): Probed | undefined {
   }
 }
 
-/** The hash of a program's file. Some have hundreds of megabytes, so it is remembered for as long as nobody touches the file. */
+/** The hash of a program file. Some have hundreds of megabytes, so the hash is cached until the file changes. */
 export async function digestOf({ name, file }: AgentProgram, rememberIn?: string): Promise<ContentHash> {
   const memory = new Memory(rememberIn, 'agent-digests.json');
   const key = identityOf(file);
@@ -66,11 +65,12 @@ export async function digestOf({ name, file }: AgentProgram, rememberIn?: string
   try {
     for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) hash.update(chunk as Buffer);
   } catch (cause) {
-    throw new Fault('agent_unusable', `The program of ${name} cannot be read.`, { cause });
+    throw new Fault('agent_unusable', `Cannot read the program of ${name}.`, { cause });
   }
   const digest: ContentHash = `sha256:${hash.digest('hex')}`;
-  // One that changed meanwhile is neither the old nor the new one.
-  if (identityOf(file) !== key) throw new Fault('agent_unusable', `The program of ${name} changed while it was read.`);
+  // The hash would belong to neither version.
+  if (identityOf(file) !== key)
+    throw new Fault('agent_unusable', `The program of ${name} changed while Proctor read it.`);
   memory.keep(key, digest);
   return digest;
 }
@@ -104,7 +104,7 @@ async function tried(launcher: Launcher, program: AgentProgram, args: readonly s
   }
 }
 
-/** Of this process; a stage has its name, too. */
+/** Makes stage names unique in this process. */
 let count = 0;
 
 const MB = 1024 * 1024;

@@ -3,20 +3,18 @@ import path from 'node:path';
 import type { Mount } from './job.ts';
 import { firstLineOf, isElf, isExecutable, isVisible, PATH_FOLDERS, packageOf } from './programs.ts';
 
-/** An agent's program of this machine, and how a sandbox gets it. */
+/** An agent's program on this machine, and how the sandbox shows it. */
 export interface AgentProgram {
   readonly name: string;
-  /** Where it lies inside. */
   readonly argv0: string;
-  /** Where it lies here: the file that stands for its version. */
+  /** Its path on this machine. The hash of this file identifies the version. */
   readonly file: string;
   readonly mounts: readonly Mount[];
 }
 
-/** Where programs are looked for in the sandbox of an agent. */
 export const AGENT_PATH = ['/agent/bin', ...PATH_FOLDERS].join(':');
 
-/** Looks for a program as a shell would, but never in a folder that depends on where we are. */
+/** Searches like a shell, but ignores relative folders. */
 export function findAgentProgram(name: string, searchPath: string): AgentProgram | undefined {
   const found = searchPath
     .split(':')
@@ -30,14 +28,14 @@ export function findAgentProgram(name: string, searchPath: string): AgentProgram
   return binary === undefined ? script(name, real) : native(name, binary);
 }
 
-/** A program that needs nothing but itself, or the folder that it was installed with. */
+/** A binary: alone, or with the folder in which it was installed. */
 function native(name: string, file: string): AgentProgram {
   const folder = installedWith(file, name);
   if (folder === undefined) return shown(name, file, file, `/agent/bin/${name}`);
   return shown(name, file, folder, '/agent/program');
 }
 
-/** Some have helpers of their own beside them: those are found by their place in the package. */
+/** Some binaries need helper files, which they find relative to the package folder. */
 function installedWith(file: string, name: string): string | undefined {
   const above = path.dirname(path.dirname(file));
   const inPackage = nodeModulesOf(file) === undefined ? file : packageOf(file);
@@ -45,7 +43,7 @@ function installedWith(file: string, name: string): string | undefined {
   return existsSync(path.join(above, `${name}-package.json`)) ? above : undefined;
 }
 
-/** A script runs as its first line says; one of a package finds there what it loads. */
+/** A script runs with the interpreter in its first line. A script of a package needs the package folder. */
 function script(name: string, file: string): AgentProgram {
   const modules = nodeModulesOf(file);
   const program =
@@ -56,19 +54,19 @@ function script(name: string, file: string): AgentProgram {
   return { ...program, mounts: [...program.mounts, { source: process.execPath, target: '/agent/bin/node' }] };
 }
 
-/** What a sandbox shows of the machine anyway is found there by its own path. */
+/** A program that every sandbox shows anyway keeps its path. */
 function shown(name: string, file: string, source: string, target: string): AgentProgram {
   if (isVisible(file)) return { name, argv0: file, file, mounts: [] };
   return { name, argv0: target + file.slice(source.length), file, mounts: [{ source, target }] };
 }
 
-/** The outermost folder of packages that a file lies in. */
+/** The outermost `node_modules` folder that contains a file. */
 function nodeModulesOf(file: string): string | undefined {
   const [before, ...rest] = file.split('/node_modules/');
   return rest.length === 0 ? undefined : `${before}/node_modules`;
 }
 
-/** The program for this machine that a script of a package would start, if its package says where that is. */
+/** The native binary that a script of an npm package would start, if the package declares it. */
 function binaryBehind(file: string, name: string): string | undefined {
   const own = packageOf(file);
   if (own === file || nodeModulesOf(file) === undefined) return undefined;
@@ -87,14 +85,13 @@ function platformPackagesOf(folder: string): string[] {
       dependency => PACKAGE_NAME.test(dependency) && dependency.endsWith(`-linux-${process.arch}`),
     );
   } catch {
-    // A package that says nothing of itself says nothing of others.
+    // Without a readable package.json, there are no platform packages.
     return [];
   }
 }
 
 const PACKAGE_NAME = /^(?:@[\w.-]+\/)?[\w-][\w.-]*$/;
 
-/** Where Node would find a package that another needs. */
 function resolved(dependency: string, from: string): string | undefined {
   for (let folder = from; folder !== path.dirname(folder); folder = path.dirname(folder)) {
     const place = path.join(folder, 'node_modules', dependency);
@@ -112,5 +109,4 @@ function placesIn(folder: string, name: string): string[] {
   ];
 }
 
-/** How compilers name this machine. */
 const TARGET = new RegExp(`^${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-.*linux`);

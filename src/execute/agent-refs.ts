@@ -5,24 +5,20 @@ import { readRegular } from '../base/regular.ts';
 import type { Clone } from './clone.ts';
 import { namesIn } from './tree.ts';
 
-/** What became of the `.git` of a tree. */
 export function gitFolderOf(top: string): 'kept' | 'gone' | 'replaced' {
   const stat = lstatSync(path.join(top, '.git'), { throwIfNoEntry: false });
   if (!stat) return 'gone';
   return stat.isDirectory() ? 'kept' : 'replaced';
 }
 
-/** The refs of a git dir: full name to object, or to null where it names none. */
+/** The refs of a git folder: full name to object ID, or null if it has none. */
 export interface Refs {
   readonly found: ReadonlyMap<string, string | null>;
-  /** There are more than are read. Those that were there before are read in any case. */
+  /** There are more than the limit. Refs that existed before are always included. */
   readonly isCut: boolean;
 }
 
-/**
- * All refs of a git dir that somebody else wrote, read by ourselves and without following a link. `HEAD` is among them
- * only where it is not on the branch of the run.
- */
+/** Reads all refs of an untrusted git folder itself. Includes `HEAD` only if it is not on the branch of the run. */
 export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
   const raw = new Map<string, string>();
   const known = new Set([...refsBefore(clone), ...clone.protectedRefs]);
@@ -48,7 +44,6 @@ export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
 const REF_BYTES_MAX = 4_096;
 const PACKED_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Those that the clone was made with. */
 function refsBefore({ branch, baseRef }: Clone): string[] {
   return [branch, ...(baseRef === 'HEAD' ? [] : [baseRef])].map(name => `refs/heads/${name}`);
 }
@@ -57,7 +52,7 @@ function textOf(file: string, bytesMax: number): string {
   return readRegular(file, bytesMax)?.toString() ?? '';
 }
 
-/** One ref may name another, and so on; not for ever. */
+/** Follows symbolic refs, at most five levels deep. */
 function resolved(raw: ReadonlyMap<string, string>, name: string): string | null {
   let text = raw.get(name)?.trim();
   for (let hops = 0; hops < 5 && text?.startsWith('ref: '); hops++) text = raw.get(text.slice('ref: '.length))?.trim();
@@ -65,8 +60,8 @@ function resolved(raw: ReadonlyMap<string, string>, name: string): string | null
 }
 
 /**
- * The names of refs that have a file of their own. Of more than can be read, only those that are known are looked for, and
- * undefined says that there are others: who hides a branch behind thousands does not hide it.
+ * The names of loose refs. Beyond the limit it yields only known names, and undefined for others, so that an agent
+ * cannot hide a branch among thousands of refs.
  */
 function* looseIn(gitDir: string, known: ReadonlySet<string>, refsMax: number): Generator<string | undefined> {
   const ways = new Set([...known].flatMap(foldersOf));
@@ -84,7 +79,7 @@ function* looseIn(gitDir: string, known: ReadonlySet<string>, refsMax: number): 
   }
 }
 
-/** Each further work tree of a repository has a HEAD of its own. */
+/** Each linked work tree of a repository has its own HEAD. */
 function headsOfOthers(gitDir: string): string[] {
   const folder = path.join(gitDir, 'worktrees');
   const names = isFolder(folder) ? (namesIn(folder, true) ?? []) : [];
@@ -105,7 +100,6 @@ function isFolder(place: string): boolean {
   return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** What is other than it was when the clone was made. */
 export function refChanges(clone: Clone, now: ReadonlyMap<string, string | null>): RefChange[] {
   const own = `refs/heads/${clone.branch}`;
   const before = new Set(refsBefore(clone));

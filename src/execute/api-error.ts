@@ -1,6 +1,6 @@
 import type { Api } from '../contracts/recording/index.ts';
 
-/** An error in the words of an API, so that an agent understands it. */
+/** An error in the format of an API, so that the agent understands it. */
 export function apiError(api: Api, status: number, message: string): string {
   const type = TYPES[status] ?? 'api_error';
   if (api === 'anthropic') return JSON.stringify({ type: 'error', error: { type, message } });

@@ -20,13 +20,13 @@ import { pathText, placeIn } from './tree.ts';
 import { isThere, linkIn, TEXT_BYTES_MAX } from './tree-review.ts';
 
 export interface Reviewed extends ReviewedPath {
-  /** Nobody can allow it. */
+  /** Cannot be allowed. */
   readonly isForbidden: boolean;
 }
 
 /**
- * What a diff would bring to a tree that runs there by itself. Git tries the diff on copies of the files, so that links, modes and
- * texts are judged as git leaves them, and not as a second reader of diffs understands them.
+ * Finds files of a diff that would run by themselves in the tree. Applies the diff to copies of the files, so that
+ * symlinks, modes and texts are judged exactly as git leaves them.
  */
 export async function reviewDiff(
   paths: readonly string[],
@@ -54,7 +54,6 @@ export async function reviewDiff(
   }
 }
 
-/** A folder with what the diff makes of the files that it touches. */
 async function triedOn(paths: readonly string[], top: string, asking: Asking): Promise<string> {
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'proctor-apply-'));
   try {
@@ -62,7 +61,7 @@ async function triedOn(paths: readonly string[], top: string, asking: Asking): P
     const env = { ...asking.env, GIT_CEILING_DIRECTORIES: path.dirname(folder) };
     const { code, stderr } = await askGit(['apply', '-'], { ...asking, cwd: folder, env });
     if (code === 0) return folder;
-    throw new Fault('not_applied', 'The diff could not be tried on copies of its files, so nothing was changed.', {
+    throw new Fault('not_applied', 'The diff does not apply to copies of its files, so nothing was changed.', {
       cause: stderr,
     });
   } catch (error) {
@@ -71,12 +70,11 @@ async function triedOn(paths: readonly string[], top: string, asking: Asking): P
   }
 }
 
-/** Attributes decide how git reads and writes a file. */
+/** Attributes affect how git reads and writes a file. */
 function attributesFor(paths: readonly string[]): string[] {
   return foldersOf(paths).map(folder => (folder === '' ? '.gitattributes' : `${folder}/.gitattributes`));
 }
 
-/** The folders on the way to some paths, the top among them. */
 function foldersOf(paths: readonly string[]): string[] {
   const folders = new Set(['']);
   for (const at of paths) {
@@ -94,7 +92,7 @@ function copyInto(folder: string, top: string, at: string): void {
   else symlinkSync(Buffer.from(linkIn(top, at) ?? '', 'latin1'), to);
 }
 
-/** No link is followed; what lies behind a file is not there. */
+/** Does not follow symlinks. Undefined if a parent is a file. */
 function entryAt(place: Buffer) {
   try {
     return lstatSync(place, { throwIfNoEntry: false });
@@ -107,11 +105,11 @@ function textIn(top: string, at: string): string | undefined {
   const place = placeIn(top, at);
   const stat = entryAt(place);
   if (!stat?.isFile()) return undefined;
-  // A text that is too large to be compared is none that can be read.
+  // Too large to compare.
   return stat.size > TEXT_BYTES_MAX ? '' : readFileSync(place).toString();
 }
 
-/** Links that are tracked, and those that lie beside or above what is touched. */
+/** Tracked symlinks, and symlinks in the parent folders of touched files. */
 async function linksIn(top: string, repository: string | undefined, paths: readonly string[]): Promise<string[]> {
   const near = foldersOf(paths).flatMap(folder => {
     const place = placeIn(top, folder);
@@ -130,7 +128,9 @@ async function linksIn(top: string, repository: string | undefined, paths: reado
   return [...new Set([...near, ...tracked])];
 }
 
-/** Files and folders of the tree that the user's git runs or obeys, by its settings or by links in its folder of hooks. */
+/**
+ * Files and folders of the tree that the user's git runs or reads, by configuration or by symlinks in its hooks folder.
+ */
 async function namedByGit(top: string, repository: string): Promise<string[]> {
   const asking: Asking = { cwd: repository, asUser: true };
   const common = await askGit(['rev-parse', '--path-format=absolute', '--git-common-dir'], asking);
@@ -139,7 +139,7 @@ async function namedByGit(top: string, repository: string): Promise<string[]> {
     ['config', '--show-scope', '-z', '--get-regexp', String.raw`^(core\.hookspath|include\.path|includeif\..*\.path)$`],
     asking,
   );
-  // Each is a scope, then a key, a line feed and a value. Those of the command are ours.
+  // Each entry is a scope, then a key, a line feed and a value. Proctor sets those of scope `command`.
   const words = stdout.toString().split('\0');
   const values = words.flatMap((word, index) => {
     const end = word.indexOf('\n');
@@ -163,13 +163,13 @@ function namesAt(folder: string): string[] {
   }
 }
 
-/** A place as a path in the tree, where its links end; none outside of it or in `.git`. */
+/** A path relative to the tree, with symlinks resolved. Empty if it is outside or in `.git`. */
 function belowTop(top: string, place: string): string[] {
   let real: string;
   try {
     real = realpathSync(place);
   } catch {
-    // It is not there yet, and may come with the diff.
+    // It does not exist yet. The diff may create it.
     real = place;
   }
   const below = path.relative(top, real);

@@ -2,10 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { Fault } from '../base/fault.ts';
 import { builtBeside } from './beside.ts';
 
-/**
- * Answers questions in a thread of its own, one after the other, so that this thread hears signals meanwhile. The module is
- * one that the build makes; its function `answer` does the work.
- */
+/** Calls `answer` of a built module in a worker, one call at a time, so that this thread can handle signals. */
 export class CallThread {
   readonly #module: string;
   #worker: Worker | undefined;
@@ -21,7 +18,6 @@ export class CallThread {
     return answer;
   }
 
-  /** Ends the thread, whatever it is doing. */
   async close(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;
@@ -35,7 +31,8 @@ export class CallThread {
     let stop: (() => void) | undefined;
     try {
       return await new Promise((resolve, reject) => {
-        const fail = (cause: unknown): void => reject(new Fault('thread_failed', 'A thread has ended.', { cause }));
+        const fail = (cause: unknown): void =>
+          reject(new Fault('thread_failed', 'A worker thread ended unexpectedly.', { cause }));
         stop = () => {
           reject(cancelled());
           void this.close();
@@ -52,12 +49,12 @@ export class CallThread {
     } finally {
       if (stop) signal?.removeEventListener('abort', stop);
       worker.removeAllListeners();
-      // It must not keep a process alive that has nothing else to do.
+      // An idle worker must not keep the process alive.
       worker.unref();
     }
   }
 
-  /** Started when the first question comes, and again after one that it did not survive. */
+  /** Starts the worker on the first call, and again after it has failed. */
   #worked(): Worker {
     this.#worker ??= new Worker(builtBeside('call-answerer.js'), {
       workerData: { module: builtBeside(this.#module) },

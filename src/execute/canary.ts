@@ -17,17 +17,14 @@ import { DOOR, rootFor } from './sandboxes/root.ts';
 import { filterFor } from './sandboxes/seccomp.ts';
 import { makeStage, removeStage } from './workspace.ts';
 
-/** What was tried inside a sandbox, and whether the sandbox held. */
+/** What Proctor tried inside a sandbox, and whether the sandbox prevented it. */
 export interface Observation {
   readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
   readonly held: boolean;
   readonly note: string;
 }
 
-/**
- * Tries from inside the same sandbox what the job's program must not be able to do. The answer holds for this sandbox
- * until the machine starts again, so it is remembered.
- */
+/** Tries to break out of a sandbox like that of the job. The result is cached until the machine reboots. */
 export async function observe(launcher: Launcher, job: Job, rememberIn?: string): Promise<readonly Observation[]> {
   const file = rememberIn && path.join(rememberIn, `canary-${digestOf(job).slice('sha256:'.length, 23)}.json`);
   const remembered = file === undefined ? undefined : rememberedIn(file, job);
@@ -36,13 +33,16 @@ export async function observe(launcher: Launcher, job: Job, rememberIn?: string)
   const broken = observations.filter(({ held }) => !held);
   if (broken.length > 0) {
     const names = broken.map(({ what }) => what.replace('_', ' ')).join(', ');
-    throw new Fault('sandbox_leaks', `The sandbox does not hold on this machine: ${names}. proctor doctor says more.`);
+    throw new Fault(
+      'sandbox_leaks',
+      `The sandbox does not isolate programs on this machine: ${names}. Run \`proctor doctor\`.`,
+    );
   }
   if (file !== undefined && rememberIn !== undefined) remember(rememberIn, file, observations);
   return observations;
 }
 
-/** A memory that somebody else could have written, or that tells of anything but a sandbox that held, is none. */
+/** Ignores a cache file that another user could have written, or that does not record a sandbox that held. */
 function rememberedIn(file: string, job: Job): Observation[] | undefined {
   const tried = triedIn(job);
   if (readRegular(file, MEMORY_BYTES_MAX, isMineAlone)?.toString() !== JSON.stringify(tried)) return undefined;
@@ -51,44 +51,43 @@ function rememberedIn(file: string, job: Job): Observation[] | undefined {
 
 const MEMORY_BYTES_MAX = 1_000;
 
-/** Only what held; what was tried is known. */
+/** Caches only success. */
 function remember(folder: string, file: string, observations: readonly Observation[]): void {
   try {
     makeFolders(folder);
     writeAtomic(file, JSON.stringify(observations.map(({ what }) => what)));
   } catch {
-    // The next run tries again. Whether there is a place for the evidence is judged where that is made.
+    // The next run tries again. Proctor checks elsewhere whether it can write evidence.
   }
 }
 
 type Tried = Observation['what'];
 
-/** A network that is open need not be tried. */
+/** An open network is not tested. */
 function triedIn({ network }: Job): readonly Tried[] {
   return [...(network === 'blocked' ? (['network'] as const) : []), 'file_system', 'environment', 'privileges'];
 }
 
 const NOTES: Readonly<Record<Observation['what'], string>> = {
   network: 'A connection to a server on this machine was refused.',
-  file_system: 'Writes outside the work folder failed, and folders of this machine are not there.',
-  environment: 'No process inside shows a variable of a process outside.',
-  privileges: 'No capability, no new privileges, a system call filter, not the root user.',
+  file_system: 'Writes outside the work folder failed, and folders of this machine are not visible.',
+  environment: 'No process inside shows an environment variable from outside.',
+  privileges: 'No capabilities, no new privileges, a system call filter, not root.',
 };
 
 function noteOf(what: Tried, { writeRoots }: Job): string {
   return what === 'file_system' && writeRoots && !writeRoots.includes('.') ? NOTE_OF_ROOTS : NOTES[what];
 }
 
-const NOTE_OF_ROOTS =
-  'Writes outside the places that may be written to failed, and folders of this machine are not there.';
+const NOTE_OF_ROOTS = 'Writes outside the writable paths failed, and folders of this machine are not visible.';
 
-/** Where the canary may write. One place is as good as another; that there are bounds at all makes the difference. */
+/** Where the canary may write. Only the kind of restriction matters, not the actual paths. */
 function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
   if (!writeRoots || writeRoots.length === 0) return { ...(writeRoots && { writeRoots }) };
   return { writeRoots: writeRoots.includes('.') ? ['.'] : ['roots/one'] };
 }
 
-/** A job in the same sandbox as another, in a stage of its own. What is shown in it there is something else, in the same way. */
+/** A job with the same kind of sandbox, but with its own stage and placeholder mounts. */
 function alikeIn(stage: string, job: Job): Job {
   const { then: _, stdin: __, startIn: ___, keepTree: ____, readOnly: _____, mounts, ...rest } = job;
   const shown = mounts && mounts.length > 0 ? [{ source: path.join(stage, 'opt'), target: SHOWN }] : [];
@@ -97,7 +96,7 @@ function alikeIn(stage: string, job: Job): Job {
 
 const SHOWN = '/agent/shown';
 
-/** Where the canary must not be able to write, besides what is so for everybody. */
+/** Further folders in which a write by the canary must fail. */
 function readOnlyIn({ writeRoots, home, mounts, door }: Job): string[] {
   return [
     ...(writeRoots && !writeRoots.includes('.') ? ['/work', '/work/input'] : []),
@@ -108,9 +107,9 @@ function readOnlyIn({ writeRoots, home, mounts, door }: Job): string[] {
   ];
 }
 
-/** All that makes two sandboxes the same, but for the files that lie in them. */
+/** A digest of everything that defines a sandbox, except the files inside. */
 function digestOf(job: Job): string {
-  // Which programs there are is in their names; what they load is looked up by the launcher alone.
+  // Program names suffice. Only the launcher looks up what they load.
   const { programs, ...rest } = job;
   const alike = { ...alikeIn('/stage', rest), env: {} };
   const { size, mtimeMs } = statSync('/usr/bin/bwrap');
@@ -128,7 +127,7 @@ function digestOf(job: Job): string {
 async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
   const bash = findProgram('bash');
   if (bash === undefined)
-    throw new Fault('canary_missing', 'The sandbox cannot be tried out here: bash is not installed.');
+    throw new Fault('canary_missing', 'Cannot test the sandbox: bash is not installed. Install bash.');
   const server = await listening({ port: 0, host: '127.0.0.1' });
   const id = `${job.id}-canary`;
   const stage = makeStage(id);
@@ -167,19 +166,19 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
   }
 }
 
-/** A server that answers nobody. */
+/** Starts a server that closes every connection. */
 async function listening(place: ListenOptions): Promise<Server> {
   const server = createServer(socket => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause =>
-      reject(new Fault('stage_failed', 'No server could be started to try the sandbox with.', { cause })),
+      reject(new Fault('stage_failed', 'Cannot start a local server to test the sandbox.', { cause })),
     );
     server.listen(place, resolve);
   });
   return server;
 }
 
-/** For bash, of which nothing but builtins is used. Arguments: a port of this machine, a folder of it, what is read-only of the work folder. */
+/** A bash script of builtins. Arguments: a port, a folder of this machine, and further read-only folders. */
 const TRIALS = `
 (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
 files=held

@@ -2,44 +2,43 @@ import type { Readable } from 'node:stream';
 import type { LeftRunning } from '../contracts/capture.ts';
 import type { Job, Leftovers } from './job.ts';
 
-/**
- * A place where one program can run: a sandbox, made and waiting. Every backend gives one; who supervises the program
- * does not know which.
- */
+/** A sandbox that is ready to run one job. Supervision does not depend on the backend. */
 export interface Cell {
   readonly leftovers: Leftovers;
-  /** Where this machine sees the work folder of the program, from the start to `close`. */
+  /** The path of the program's work folder on this machine. Valid until `close`. */
   readonly workFolder: string;
-  /** The same of its home, if the job has one. */
+  /** The path of the program's home on this machine, if the job has one. */
   readonly homeFolder?: string;
-  /** Starts the program, and those after it. A program that cannot be started is an end; a sandbox that cannot is a Fault. */
+  /** Starts the programs of the job. `ended` reports a program that cannot start, and rejects if the sandbox cannot. */
   start(): Started;
-  /** What the program has started and not ended yet, of programs that are guarded. */
+  /** The processes that a guarded program has started and that are still running. */
   running(): LeftRunning | undefined;
-  /** Asks every process of the program to end. None is started after it. */
+  /** Sends SIGTERM to every process of the program. No further program starts. */
   terminate(): void;
-  /** Ends every process of the program. Whether it worked is seen by `ended`. */
+  /** Sends SIGKILL to every process of the program. `ended` reports the result. */
   kill(): void;
   counters(): Promise<Counters>;
-  /** Which limit the run has exceeded, of those that only looking can tell. The kernel holds the others by itself. */
+  /** Which of the sampled limits the run has exceeded. The kernel enforces the other limits by itself. */
   exceeded(): Promise<'cpu' | 'memory' | undefined>;
-  /** Leaves no process, no mount and no folder of the cell behind. `first` comes when all is dead, and the files are there. */
+  /**
+   * Removes all processes, mounts and folders. Calls `first` when all processes have ended and the files still exist.
+   */
   close(first?: () => Promise<void>): Promise<void>;
 }
 
 export interface Started {
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when the program and everything it started is dead. */
+  /** Resolves when the program and everything it started has ended. */
   readonly ended: Promise<RawEnd>;
 }
 
-/** The end as the kernel or a wrapper reported it, and of which program of the job, if it has several. */
+/** The end as reported by the kernel or by bubblewrap. `command` is the index of the program. */
 export type RawEnd = ({ readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 }) & {
   readonly command?: number;
-  /** Processes that could not be ended. Undefined where one may hide. */
+  /** The number of processes that could not be killed. Undefined if a process may have escaped. */
   readonly survivors?: number;
-  /** What ran on. Undefined where nobody looked. */
+  /** Processes that outlived the program. Undefined if they were not examined. */
   readonly left?: LeftRunning;
 };
 
@@ -48,16 +47,14 @@ export interface Counters {
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
   readonly forksDenied?: number;
-  /** How often an agent reached for a network that it does not have. */
+  /** How often an agent tried to use the blocked network. */
   readonly networkAttempts?: number;
-  /** Summed from samples of /proc: what happened between two of them may be missing. */
+  /** The values are sums of /proc samples, so short-lived processes may be missing. */
   readonly isSampled?: true;
 }
 
-/** A kind of sandbox. */
 export interface Sandbox {
   open(job: Job): Promise<Cell>;
 }
 
-/** Of a machine that does not let us make one. */
-export const NOT_STARTING = 'The sandbox does not start on this machine. proctor doctor says why.';
+export const NOT_STARTING = 'The sandbox does not start on this machine. Run `proctor doctor`.';

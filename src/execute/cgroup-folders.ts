@@ -5,32 +5,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, Fault } from '../base/fault.ts';
 import { signal } from './processes.ts';
 
-/** Everybody in some groups. One process stands in the groups of several hierarchies at once. */
+/** The processes in some groups. A process may be in groups of several hierarchies. */
 export async function processesIn(folders: readonly string[]): Promise<number[]> {
   const lists = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.procs')));
   const pids = lists.flatMap(list => (list ?? '').split('\n').filter(Boolean).map(Number));
   return [...new Set(pids)].sort((a, b) => a - b);
 }
 
-/** Ends everybody in some groups, and comes back when nobody is left. */
+/** Resolves when no process is left. */
 export async function killIn(folders: readonly string[]): Promise<void> {
   for (let round = 0; round < KILL_ROUNDS; round++) {
     const pids = await processesIn(folders);
     if (pids.length === 0 && !(await isPopulated(folders))) return;
-    // The kernel's own kill misses nobody, not even who is just being born. The first world of groups does not have it.
+    // `cgroup.kill` misses no process, not even one that is just being created. Version 1 does not have it.
     const told = await Promise.all(folders.map(folder => tryWrite(folder, 'cgroup.kill', '1')));
     for (const pid of pids) signal(pid, 'SIGKILL');
-    // Whoever breeds faster than one pid after the other can be killed may have no more children. Not at once: such
-    // refusals count as those of the limit.
+    // If processes fork faster than Proctor kills them, forbid new ones. Not in the first round, because denied forks
+    // count as reaching the limit.
     if (round === 1 && !told.includes(true)) {
       await Promise.all(folders.map(folder => tryWrite(folder, 'pids.max', '0')));
     }
     await sleep(Math.min(2 ** round, WAIT_MS_MAX));
   }
-  throw new Fault('processes_left', 'Some processes of the run could not be ended.');
+  throw new Fault('processes_left', 'Some processes of the run could not be killed.');
 }
 
-/** Takes away empty groups. A process that has just died holds its group for some milliseconds more. */
+/** Removes empty groups. A group stays busy for some milliseconds after its last process has ended. */
 export async function removeFolders(folders: readonly string[]): Promise<void> {
   await Promise.all(folders.map(removeFolder));
 }
@@ -49,21 +49,18 @@ async function removeFolder(folder: string): Promise<void> {
   }
 }
 
-/** About three seconds and about one. */
+/** About three seconds to kill and one second to remove. */
 const KILL_ROUNDS = 64;
 const REMOVE_ATTEMPTS = 24;
 const WAIT_MS_MAX = 50;
 
-/** Only groups of the second world say it, and they count the groups below them in. */
+/** Only version 2 reports this. It includes the groups below. */
 async function isPopulated(folders: readonly string[]): Promise<boolean> {
   const events = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.events')));
   return events.some(text => text !== undefined && fieldOf(text, 'populated') === 1);
 }
 
-/**
- * The content of one of a group's files; undefined if the kernel does not have it. At once: the kernel answers in
- * microseconds, and a thread of the pool would take longer to be asked.
- */
+/** The text of a group file, if the kernel has it. Synchronous, because the kernel answers in microseconds. */
 export async function readFileOf(folder: string, name: string): Promise<string | undefined> {
   try {
     return readFileSync(path.join(folder, name), 'utf8');
@@ -72,12 +69,11 @@ export async function readFileOf(folder: string, name: string): Promise<string |
   }
 }
 
-/** Never makes a file: one that the kernel does not offer is an error, ENOENT. */
+/** Never creates a file. A missing file is an error (ENOENT). */
 export async function writeFileOf(folder: string, name: string, text: string): Promise<void> {
   await writeFile(path.join(folder, name), text, { flag: constants.O_WRONLY | constants.O_TRUNC });
 }
 
-/** Whether it worked. */
 async function tryWrite(folder: string, name: string, text: string): Promise<boolean> {
   try {
     await writeFileOf(folder, name, text);
@@ -87,7 +83,7 @@ async function tryWrite(folder: string, name: string, text: string): Promise<boo
   }
 }
 
-/** A number from a file of lines such as `oom_kill 3`. */
+/** Reads a number from lines such as `oom_kill 3`. */
 export function fieldOf(text: string, name: string): number | undefined {
   const line = text.split('\n').find(line => line.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));

@@ -3,60 +3,58 @@ import path from 'node:path';
 import { codeOf, Fault } from '../base/fault.ts';
 import { fieldOf, killIn, processesIn, readFileOf, removeFolders, writeFileOf } from './cgroup-folders.ts';
 
-/** A group of processes that the kernel bounds and counts together, whatever they do to leave each other. */
+/** A group of processes that the kernel limits and counts together. No process can leave it. */
 export interface Cgroup {
-  /** What a later process must clean up if this one cannot: see `removeCgroups`. */
+  /** The folders that another process must remove if this one cannot: see `removeCgroups`. */
   readonly folders: readonly string[];
-  /** Throws a Fault if the kernel did not take them. */
+  /** Throws a Fault if the kernel does not accept the limits. */
   limit(limits: CgroupLimits): Promise<void>;
-  /** Takes a process in, with all its threads and all its children to come. It may cost some 15 ms. */
+  /** Moves a process into the group, with its threads and future children. Takes up to 15 ms. */
   join(pid: number): Promise<void>;
   counters(): Promise<CgroupCounters>;
-  /** Whether the kernel bounds the buffers of its TCP and UDP sockets. */
   countsSockets(): Promise<boolean>;
-  /** What the buffers of its TCP and UDP sockets take besides its memory: 0 if they count as memory; undefined if unknown. */
+  /** Bytes in TCP and UDP buffers beyond the memory of the group: 0 if they count as memory, undefined if unknown. */
   socketBytes(): Promise<number | undefined>;
   processes(): Promise<number[]>;
-  /** Ends every process of the group, and comes back when none is left. */
+  /** Resolves when no process is left. */
   kill(): Promise<void>;
-  /** Takes the group away; it must be empty. */
+  /** The group must be empty. */
   close(): Promise<void>;
 }
 
 export interface CgroupLimits {
-  /** Of memory and swap together. */
+  /** Memory and swap together. */
   readonly memoryBytes?: number;
-  /** Of the buffers of TCP and UDP sockets, where the kernel counts them apart from memory. */
+  /** Buffers of TCP and UDP sockets, if the kernel counts them separately from memory. */
   readonly socketBytes?: number;
   readonly pids?: number;
-  /** How many processors it may use at once, on average over a tenth of a second. */
+  /** How many CPUs the group may use at once, on average over 100 ms. */
   readonly cpus?: number;
 }
 
 export interface CgroupCounters {
-  /** Processes that the kernel killed because the group was out of memory. */
+  /** Processes that the kernel killed because the group ran out of memory. */
   readonly oomKills: number;
   readonly memoryPeakBytes?: number;
   readonly cpuMs?: number;
   readonly forksDenied?: number;
 }
 
-/** Which folder answers for what. In the second world it is the same one everywhere. */
+/** The folder for each controller. Version 2 has one folder for all of them. */
 export interface GroupFolders {
   readonly memory: string;
   readonly pids: string;
-  /** Counts CPU time, where `unified` does not. */
+  /** Counts CPU time if `unified` does not. */
   readonly cpuacct?: string;
-  /** Divides the processors. A group of its own is made only when a share is asked for: each one costs time to join. */
+  /** Limits the use of CPUs. Its group is created only if needed, because joining each group takes time. */
   readonly cpu?: string;
-  /** A group of the second world, which can be killed as a whole. Machines of the first may offer it beside theirs. */
+  /** A version 2 group, which can be killed as a whole. Machines with version 1 may offer it too. */
   readonly unified?: string;
 }
 
-/** Makes a group below some parents. */
 export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, name: string): Promise<Cgroup> {
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(name) || `${PREFIX}${name}` === OWN_LEAF) {
-    throw new Error('The name of a control group is letters, digits, dots and dashes');
+    throw new Error('The name of a control group must consist of letters, digits, dots, dashes and underscores');
   }
   const child = (parent: string): string => path.join(parent, `${PREFIX}${name}`);
   const folders: GroupFolders = {
@@ -71,15 +69,15 @@ export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, nam
   const failed = made.find(result => result.status === 'rejected');
   if (failed === undefined) return group;
   await removeFolders(group.folders.filter((_, index) => made[index]?.status === 'fulfilled')).catch(() => undefined);
-  throw new Fault('cgroups_unavailable', 'A control group could not be made.', { cause: failed.reason });
+  throw new Fault('cgroups_unavailable', 'A control group could not be created.', { cause: failed.reason });
 }
 
 export const PREFIX = 'proctor-';
 
-/** Where this process goes when its own group must become a parent. */
+/** Where this process moves when its own group must become a parent. */
 export const OWN_LEAF = `${PREFIX}self`;
 
-/** The folder of an earlier group would bring its counters along, so it goes first. */
+/** Replaces the folder of an earlier group, whose counters would otherwise remain. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder);
@@ -111,7 +109,7 @@ export class Group implements Cgroup {
       if (cpus !== undefined) await this.#limitCpus(cpus);
       if (pids !== undefined) await take(this.#at.pids, 'pids.max', pids, 0);
     } catch (cause) {
-      throw new Fault('limits_not_enforced', 'The kernel did not take the limits of a control group.', { cause });
+      throw new Fault('limits_not_enforced', 'The kernel did not accept the limits of a control group.', { cause });
     }
   }
 
@@ -119,7 +117,7 @@ export class Group implements Cgroup {
     const folder = this.#at.memory;
     if (this.#version === 'v1') {
       await take(folder, 'memory.limit_in_bytes', bytes, PAGE_BYTES_MAX);
-      // The sum with swap may never be the smaller one, so it comes second. Kernels that do not count swap lack it.
+      // The limit with swap must not be smaller, so it is set second. Kernels that do not count swap do not have it.
       if ((await readFileOf(folder, MEMSW)) !== undefined) await take(folder, MEMSW, bytes, PAGE_BYTES_MAX);
       return;
     }
@@ -129,7 +127,7 @@ export class Group implements Cgroup {
 
   async #limitCpus(cpus: number): Promise<void> {
     const { cpu } = this.#at;
-    if (cpu === undefined) throw new Error('no controller divides the processors');
+    if (cpu === undefined) throw new Error('no controller limits CPUs');
     const quota = Math.round(cpus * CPU_PERIOD_US);
     if (this.#version === 'v2') {
       await writeFileOf(cpu, 'cpu.max', `${quota} ${CPU_PERIOD_US}`);
@@ -137,7 +135,7 @@ export class Group implements Cgroup {
       if (taken?.trim() !== `${quota} ${CPU_PERIOD_US}`) throw new Error(`cpu.max is ${taken}`);
       return;
     }
-    // Many machines have it in one place with what counts CPU time.
+    // On many machines this is the same folder as `cpuacct`.
     const isNew = !this.folders.includes(cpu);
     const inside = isNew ? await this.processes() : [];
     if (isNew) await makeFolder(cpu);
@@ -146,14 +144,14 @@ export class Group implements Cgroup {
     await take(cpu, 'cpu.cfs_quota_us', quota, 0);
     for (const pid of inside) {
       await writeFileOf(cpu, 'cgroup.procs', String(pid)).catch((error: unknown) => {
-        // Who has ended meanwhile needs no share.
+        // The process has ended meanwhile.
         if (codeOf(error) !== 'ESRCH') throw error;
       });
     }
   }
 
   async countsSockets(): Promise<boolean> {
-    // The second world counts them as memory.
+    // Version 2 counts them as memory.
     return this.#version === 'v2' || (await readFileOf(this.#at.memory, `${SOCKETS}.limit_in_bytes`)) !== undefined;
   }
 
@@ -168,7 +166,7 @@ export class Group implements Cgroup {
       await Promise.all(this.folders.map(folder => writeFileOf(folder, 'cgroup.procs', String(pid))));
     } catch (cause) {
       if (codeOf(cause) === 'ESRCH') {
-        throw new Fault('process_gone', 'The process ended before it could be bounded.', { cause });
+        throw new Fault('process_gone', 'The process ended before its limits were set.', { cause });
       }
       throw new Fault('limits_not_enforced', 'A process could not be moved into its control group.', { cause });
     }
@@ -184,7 +182,7 @@ export class Group implements Cgroup {
       this.#cpuMs(),
     ]);
     const oomKills = fieldOf(oom ?? '', 'oom_kill');
-    // To say "none" of what nobody counted would be to vouch for it.
+    // Reporting 0 for an unread counter would be a false claim.
     if (oomKills === undefined) {
       throw new Fault('counters_unreadable', 'The counters of a control group could not be read.');
     }
@@ -221,20 +219,20 @@ export class Group implements Cgroup {
   }
 }
 
-/** Named after TCP; UDP counts, too. */
+/** Named after TCP, but includes UDP. */
 const SOCKETS = 'memory.kmem.tcp';
 
 const CPU_PERIOD_US = 100_000;
 
 const MEMSW = 'memory.memsw.limit_in_bytes';
 
-/** The largest page of the machines that we know. */
+/** The largest page size of supported machines. */
 const PAGE_BYTES_MAX = 65_536;
 
-/** Writes a limit and looks whether it is there: some kernels and containers take the write and do nothing. */
+/** Writes a limit and reads it back, because some kernels and containers accept a write without effect. */
 async function take(folder: string, name: string, value: number, roundedMax: number): Promise<void> {
   await writeFileOf(folder, name, String(value));
   const taken = Number.parseInt((await readFileOf(folder, name)) ?? '', 10);
   const isTaken = taken === value || (taken < value && value - taken < roundedMax);
-  if (!isTaken) throw new Error(`${name} is ${taken} and not ${value}`);
+  if (!isTaken) throw new Error(`${name} is ${taken} instead of ${value}`);
 }

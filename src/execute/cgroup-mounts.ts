@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** One hierarchy of control groups. */
 export interface CgroupMount {
   readonly folder: string;
-  /** The group of this process, as a folder at or below `folder`. */
+  /** The group of this process: `folder` or a folder below it. */
   readonly own: string;
 }
 
-/** Where this machine keeps its control groups. A machine may have both worlds, each controller being in one of them. */
+/** The control groups of this machine. It may have both versions, with each controller in one of them. */
 export interface CgroupMounts {
   readonly v1: Readonly<Partial<Record<Controller, CgroupMount>>>;
   readonly v2?: CgroupMount;
@@ -22,7 +21,7 @@ export async function cgroupMounts(): Promise<CgroupMounts> {
   return parseMounts(mountinfo ?? '', own ?? '');
 }
 
-/** What the two files of the kernel say; there are none on other systems. */
+/** Parses /proc/self/mountinfo and /proc/self/cgroup, which are empty on other systems. */
 export function parseMounts(mountinfo: string, ownGroups: string): CgroupMounts {
   const v1: Partial<Record<Controller, CgroupMount>> = {};
   let v2: CgroupMount | undefined;
@@ -43,7 +42,7 @@ export function parseMounts(mountinfo: string, ownGroups: string): CgroupMounts 
 
 const CONTROLLERS: readonly Controller[] = ['memory', 'pids', 'cpuacct', 'cpu'];
 
-/** The path that /proc/self/cgroup gives for a controller; the unified hierarchy is the one without any. */
+/** The path in /proc/self/cgroup for a controller. The unified hierarchy has an empty name. */
 function ownPath(ownGroups: string, controller: string): string {
   for (const line of ownGroups.split('\n')) {
     const [, controllers = '', ...rest] = line.split(':');
@@ -52,7 +51,7 @@ function ownPath(ownGroups: string, controller: string): string {
   return '/';
 }
 
-/** Inside a container the mount may show only a part of the hierarchy, and the path may be told from another root. */
+/** In a container, the mount may show only a part of the hierarchy, and the path may be relative to another root. */
 function mountAt(folder: string, root: string, own: string): CgroupMount {
   const below = root !== '/' && (own === root || own.startsWith(`${root}/`)) ? own.slice(root.length) : own;
   const place = path.join(folder, below);
@@ -60,7 +59,7 @@ function mountAt(folder: string, root: string, own: string): CgroupMount {
   return { folder, own: isBelow && existsSync(place) ? place.replace(/(?<=.)\/$/, '') : folder };
 }
 
-/** Blanks in the names of mounts are written as octal numbers. */
+/** Spaces in mount paths are written as octal escapes. */
 function unescaped(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

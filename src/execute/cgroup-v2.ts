@@ -8,15 +8,15 @@ import type { CgroupMount } from './cgroup-mounts.ts';
 import { descendantsOf } from './processes.ts';
 
 /**
- * A folder of the unified hierarchy below which we may make groups with limits. Only groups without processes of their
- * own may have such children, and only the owner of a part of the tree may make them there.
+ * Finds a folder of the unified hierarchy below which Proctor may create groups with limits. The parent must contain no
+ * processes, and the user must own that part of the tree.
  */
 export async function findParent(
   mount: CgroupMount,
   isRoot: boolean,
 ): Promise<{ parent: string } | { reason: string }> {
   if (!hasBoth(await readFileOf(mount.folder, 'cgroup.controllers'))) {
-    return { reason: 'The unified hierarchy of control groups has no controllers for memory and processes here.' };
+    return { reason: 'The unified cgroup hierarchy has no memory and pids controllers.' };
   }
   if (isRoot) {
     const parent = path.join(mount.folder, 'proctor');
@@ -42,21 +42,21 @@ async function isMadeAtTop(top: string, parent: string): Promise<boolean> {
   }
 }
 
-/** Our own group and those around it, nearest first. */
+/** The group of this process and its ancestors, nearest first. */
 function upFrom({ folder, own }: CgroupMount): string[] {
   const folders: string[] = [];
   for (let at = own; at.length >= folder.length; at = path.dirname(at)) {
-    // Where an earlier call put us; the parent is the one it made ready.
+    // An earlier call moved this process here, after preparing the parent.
     if (path.basename(at) !== OWN_LEAF) folders.push(at);
     if (at === folder) break;
   }
   return folders;
 }
 
-/** Makes a group ready to be a parent. Says why not, in a sentence. */
+/** Prepares a group to be a parent. Returns the reason if that fails. */
 async function prepare(folder: string): Promise<string | undefined> {
   if (!hasBoth(await readFileOf(folder, 'cgroup.controllers')))
-    return 'Control groups with limits were not delegated to this user.';
+    return 'This user has no delegated control groups with memory and pids controllers.';
   try {
     for (const name of ['.', 'cgroup.procs', 'cgroup.subtree_control']) {
       await access(path.join(folder, name), constants.W_OK);
@@ -68,12 +68,12 @@ async function prepare(folder: string): Promise<string | undefined> {
     await enableCpu(folder);
     return undefined;
   }
-  // Only the root of the hierarchy has no type, and only it may hold processes and parents at once.
+  // Only the root of the hierarchy has no type, and only it may have both processes and child groups with limits.
   const isTop = (await readFileOf(folder, 'cgroup.type')) === undefined;
   const inside = isTop ? [] : await processesIn([folder]);
   const ours = new Set([process.pid, ...descendantsOf(process.pid)]);
   if (!inside.every(pid => ours.has(pid))) {
-    return 'The control group of this process holds processes of others, so it cannot be divided.';
+    return 'The control group of this process contains unrelated processes, so it cannot have child groups with limits.';
   }
   try {
     if (inside.length > 0) await moveTo(path.join(folder, OWN_LEAF), inside);
@@ -81,7 +81,7 @@ async function prepare(folder: string): Promise<string | undefined> {
     return undefined;
   } catch {
     await moveBack(folder, inside);
-    return 'The kernel does not let this process divide its control group.';
+    return 'The kernel does not let this process create child groups with limits.';
   }
 }
 
@@ -106,7 +106,7 @@ async function enable(folder: string): Promise<void> {
   await enableCpu(folder);
 }
 
-/** Only `--cpus` needs it, so a machine that does not offer it loses nothing else. */
+/** Only `--cpus` needs this controller, so its absence affects nothing else. */
 async function enableCpu(folder: string): Promise<void> {
   const [offered = '', enabled = ''] = await Promise.all(
     ['cgroup.controllers', 'cgroup.subtree_control'].map(name => readFileOf(folder, name)),
@@ -124,4 +124,4 @@ function ignoreExisting(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw error;
 }
 
-const NOT_OURS = 'This user may not make control groups.';
+const NOT_OURS = 'This user may not create control groups.';

@@ -9,20 +9,19 @@ import { ownName } from './processes.ts';
 
 export type { Cgroup } from './cgroup-group.ts';
 
-/** What bounds and counts processes on this machine. */
 export interface Cgroups {
   readonly version: 'v1' | 'v2' | 'none';
-  /** Why not better, in a sentence. */
+  /** Why version 2 or all control groups are unavailable. */
   readonly reason?: string;
-  /** Whether a share of the processors can be given. */
+  /** Whether a group can be limited to a share of the CPUs. */
   readonly dividesCpus: boolean;
-  /** Whether the kernel bounds the buffers of TCP and UDP sockets. */
+  /** Whether the kernel limits the buffers of TCP and UDP sockets. */
   readonly countsSockets: boolean;
-  /** A new group, `proctor-<name>`. */
+  /** The name gets the prefix `proctor-`. */
   open(name: string): Promise<Cgroup>;
 }
 
-/** Tries what this machine lets us do: nothing is believed that was not done once, in a group made for it. */
+/** Finds out what this machine allows by trying it in a probe group. */
 export async function findCgroups(options: { readonly mounts?: CgroupMounts } = {}): Promise<Cgroups> {
   const mounts = options.mounts ?? (await cgroupMounts());
   const second = await tryV2(mounts);
@@ -35,7 +34,7 @@ export async function findCgroups(options: { readonly mounts?: CgroupMounts } = 
     const { parents, ...can } = first;
     return { version: 'v1', reason: second.reason, ...can, open: name => makeGroup('v1', parents, name) };
   }
-  // The world that the machine lives in is the one whose reason helps.
+  // The reason for the version that the machine actually uses.
   const { reason } = mounts.v1.memory ? first : second;
   return {
     version: 'none',
@@ -47,13 +46,13 @@ export async function findCgroups(options: { readonly mounts?: CgroupMounts } = 
 }
 
 /**
- * Ends what is left in groups of a process that is no more, and takes them away. The list comes from a file, so only
- * groups are touched that are ours by name; and never one that we are in.
+ * Kills what is left in the groups of a dead process and removes them. The list comes from a file, so only groups with
+ * Proctor's prefix are touched, and never one that contains this process.
  */
 export async function removeCgroups(folders: readonly string[]): Promise<void> {
   const ours: string[] = [];
   for (const folder of folders) if (await isOurs(folder)) ours.push(folder);
-  // One hierarchy may still be able to do what another cannot.
+  // Another hierarchy may still succeed.
   await killIn(ours).catch(() => undefined);
   await Promise.allSettled(ours.map(folder => removeFolders([folder])));
 }
@@ -68,7 +67,7 @@ async function isOurs(folder: string): Promise<boolean> {
   }
 }
 
-/** As the kernel numbers file systems: control groups of the first and of the second world. */
+/** File system types of control groups, version 1 and 2. */
 const CGROUP_TYPES: ReadonlySet<number> = new Set([0x27_e0_eb, 0x63_67_72_70]);
 
 type Tried =
@@ -76,7 +75,7 @@ type Tried =
   | { readonly reason: string };
 
 async function tryV2({ v2 }: CgroupMounts): Promise<Tried> {
-  if (v2 === undefined) return { reason: 'There is no unified hierarchy of control groups here.' };
+  if (v2 === undefined) return { reason: 'This machine has no unified cgroup hierarchy.' };
   const found = await findParent(v2, process.geteuid?.() === 0);
   if ('reason' in found) return found;
   const { parent } = found;
@@ -84,9 +83,10 @@ async function tryV2({ v2 }: CgroupMounts): Promise<Tried> {
 }
 
 async function tryV1({ v1, v2 }: CgroupMounts): Promise<Tried> {
-  if (!v1.memory || !v1.pids) return { reason: 'There are no control groups for memory and processes here.' };
+  if (!v1.memory || !v1.pids) return { reason: 'This machine has no control groups for memory and processes.' };
   const unified = v2 && (await canMake(v2.own)) ? v2.own : undefined;
-  if (!v1.cpuacct && unified === undefined) return { reason: 'There are no control groups that count CPU time here.' };
+  if (!v1.cpuacct && unified === undefined)
+    return { reason: 'This machine has no control groups that count CPU time.' };
   return tryOut('v1', {
     memory: v1.memory.own,
     pids: v1.pids.own,
@@ -115,10 +115,12 @@ async function tryOut(version: 'v1' | 'v2', parents: GroupFolders): Promise<Trie
   }
 }
 
-/** The smallest share that a run can ask for. */
+/** The smallest share of a CPU that a run can request. */
 const CPUS_MIN = 0.01;
 
-/** Whether the unified hierarchy, though without limits, lets us make groups: they die as a whole and count CPU time. */
+/**
+ * Whether the unified hierarchy, even without limits, allows groups. They can be killed as a whole and count CPU time.
+ */
 async function canMake(parent: string): Promise<boolean> {
   try {
     await (await makeGroup('v2', { memory: parent, pids: parent }, probeName())).close();
@@ -134,6 +136,6 @@ const probeName = (): string => `probe-${ownName()}-${++probes}`;
 
 function reasonOf(error: unknown): string {
   const code = codeOf((error as { cause?: unknown }).cause);
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'This user may not make control groups.';
-  return error instanceof Fault ? error.message : 'Control groups could not be tried out.';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'This user may not create control groups.';
+  return error instanceof Fault ? error.message : 'Control groups could not be tested.';
 }

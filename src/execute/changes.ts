@@ -29,10 +29,10 @@ export const CHANGE_LIMITS: ChangeLimits = {
 };
 
 /**
- * Finds out what an agent has done to its tree, and writes the diff to `out`. Only when everything of the agent is dead.
+ * Finds out what an agent did to its tree, and writes the diff to `out`. All processes of the agent must have ended.
  *
- * The tree and its `.git` were written by somebody who may wish us ill. Git is therefore never shown either: we read the
- * tree ourselves and hand its bytes to a git dir of our own.
+ * The tree and its `.git` may be hostile, so git never reads them. Proctor reads the tree itself and imports the bytes
+ * into its own git folder.
  */
 export async function takeChanges(
   clone: Clone,
@@ -96,10 +96,7 @@ export async function takeChanges(
 const textOf = (entry: { readonly path: string }): string => pathText(entry.path).path;
 const CONFIG_BYTES_MAX = 1024 * 1024;
 
-/**
- * What the agent has told its git to track; undefined where it is what it was given. A copy is read, and only for names;
- * empty where it cannot be.
- */
+/** The entries of the agent's index; undefined if unchanged, empty if unreadable. Git reads a copy, for names only. */
 async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, BaseEntry> | undefined> {
   const bytes = readRegular(path.join(gitDir, 'index'), INDEX_BYTES_MAX);
   if (!bytes) return new Map();
@@ -118,7 +115,7 @@ async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, B
 const INDEX_BYTES_MAX = 64 * 1024 * 1024;
 const INDEX_MS = 30_000;
 
-/** Also settings that would count beside the file that we wrote. */
+/** Whether the agent changed the configuration, or added a file that acts as one. */
 function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: Clone): boolean {
   if (config?.toString() !== configFor(format)) return true;
   return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(name =>
@@ -126,7 +123,7 @@ function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: C
   );
 }
 
-/** Where nobody can say, since something else than a folder is on the way, something is. No link is followed. */
+/** Does not follow symlinks. Returns true if it is unknown, because something other than a folder is in the way. */
 function isThere(file: string): boolean {
   try {
     const above = lstatSync(path.dirname(file), { throwIfNoEntry: false });
@@ -137,19 +134,19 @@ function isThere(file: string): boolean {
   }
 }
 
-/** Rights that were taken away from us in a tree of ours are taken back. */
+/** Restores permissions that the agent removed. */
 function openFolders(gitDir: string): void {
   for (const name of ['', 'info', 'objects', 'hooks', 'refs']) {
     const folder = path.join(gitDir, name);
     try {
       if (lstatSync(folder).isDirectory()) chmodSync(folder, 0o700);
     } catch {
-      // Not there, or no folder is on the way: whoever looks for it finds that out.
+      // Missing, or not below a folder. The caller finds that out itself.
     }
   }
 }
 
-/** Our clone has no hook, so all there are were made. */
+/** All hooks are new, because the clone had none. */
 async function hooksOf(
   gitDir: string,
   config: Buffer | undefined,
@@ -160,7 +157,7 @@ async function hooksOf(
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   const names = stat?.isDirectory() ? (namesIn(folder, true) ?? []).filter(name => !name.endsWith('.sample')) : [];
   const made = stat && !stat.isDirectory() ? ['.git/hooks'] : names.map(name => `.git/hooks/${pathText(name).path}`);
-  // As we wrote it, it names no other folder.
+  // The original configuration names no other folder.
   if (!config || config.toString() === configFor(format)) return made.slice(0, HOOKS_MAX);
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-all', 'core.hooksPath'];
   const { stdout } = await askGit(args, { input: config });
@@ -182,7 +179,7 @@ function submodulesOf(
 ): Changes['submodules'] {
   const pointed = [...index].filter(isModule);
   const moved = pointed.filter(([at, { sha }]) => base.get(at)?.sha !== sha);
-  // An index that cannot be read says nothing of any.
+  // An unreadable index says nothing about submodules.
   const gone = [...base.keys()].filter(at => index.size > 0 && !index.has(at));
   const paths = [...new Set([...moved.map(([at]) => at), ...gone, ...filled])].slice(0, HOOKS_MAX);
   return paths.map(at => ({
@@ -195,10 +192,10 @@ function submodulesOf(
 function notesOf(gitFolder: Changes['gitFolder'], commits: number | null, abandoned: number | null): string[] {
   return [
     ...(gitFolder === 'gone' ? ['The agent removed .git.'] : []),
-    ...(gitFolder === 'replaced' ? ['The agent put something else in the place of .git.'] : []),
+    ...(gitFolder === 'replaced' ? ['The agent replaced .git.'] : []),
     ...(abandoned
-      ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref holds.`]
+      ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref reaches.`]
       : []),
-    ...(commits === null ? ['Not all commits of the agent could be read.'] : []),
+    ...(commits === null ? ['Some commits of the agent are unreadable.'] : []),
   ];
 }

@@ -5,7 +5,7 @@ import { nameOf, placeIn, type TreeEntry, walk } from './tree.ts';
 const COPY_ENTRIES_MAX = 100_000;
 const COPY_BYTES_MAX = 1024 ** 3;
 
-/** Copies what an agent can work with: files, folders and links. Returns the files and links. */
+/** Copies files, folders and symlinks. Returns the files and symlinks. */
 export async function copyFolder(folder: string, tree: string): Promise<{ entries: TreeEntry[]; notes: string[] }> {
   const entries: TreeEntry[] = [];
   const skipped = { special: 0, unreadable: 0, repositories: 0 };
@@ -27,7 +27,7 @@ export async function copyFolder(folder: string, tree: string): Promise<{ entrie
   return { entries, notes: notesOf(skipped) };
 }
 
-/** Evidence of runs, and what would make a repository of a part of the copy. */
+/** Evidence of runs, and nested repositories. */
 const OURS: ReadonlySet<string> = new Set(['.git', '.proctor']);
 
 function isEntered({ path }: TreeEntry): boolean {
@@ -37,7 +37,7 @@ function isEntered({ path }: TreeEntry): boolean {
 function tooLarge(): Fault {
   return new Fault(
     'usage',
-    `The folder to work in is no repository, and too large to be copied: at most ${COPY_ENTRIES_MAX} entries and ${COPY_BYTES_MAX / 1024 ** 2} MiB are.`,
+    `The folder is not a repository and is too large to copy. The limits are ${COPY_ENTRIES_MAX} entries and ${COPY_BYTES_MAX / 1024 ** 2} MiB.`,
   );
 }
 
@@ -56,15 +56,15 @@ function copyEntry(folder: string, tree: string, entry: TreeEntry): boolean {
   }
 }
 
-/** It may have grown since it was seen. */
+/** The file may have grown since it was listed. */
 function asCopied(tree: string, entry: TreeEntry): TreeEntry {
   return { ...entry, bytes: lstatSync(placeIn(tree, entry.path)).size };
 }
 
 function notesOf({ special, unreadable, repositories }: Record<'special' | 'unreadable' | 'repositories', number>) {
   return [
-    ...(special > 0 ? [`Left out of the copy, since they are no files: ${special} sockets, devices or the like.`] : []),
-    ...(unreadable > 0 ? [`Left out of the copy, since they cannot be read: ${unreadable} entries.`] : []),
-    ...(repositories > 0 ? [`Left out of the copy: the .git of ${repositories} repositories in the folder.`] : []),
+    ...(special > 0 ? [`The copy leaves out ${special} sockets, devices and other special files.`] : []),
+    ...(unreadable > 0 ? [`The copy leaves out ${unreadable} unreadable entries.`] : []),
+    ...(repositories > 0 ? [`The copy leaves out the .git of ${repositories} nested repositories.`] : []),
   ];
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { askGit } from './git.ts';
 
-/** Copies the history of a commit into another git dir, as one pack. */
+/** Copies the history of a commit into another git folder, as one pack. */
 export async function packed(
   source: { readonly gitDir: string; readonly head: string; readonly isShallow: boolean },
   gitDir: string,
@@ -19,13 +19,9 @@ export async function packed(
     },
   );
   if (code !== 0) {
-    throw new Fault(
-      'usage',
-      'Not all files and commits of the repository are on this machine, so it cannot be copied.',
-      {
-        cause: stderr,
-      },
-    );
+    throw new Fault('usage', 'The repository cannot be copied, because some of its objects are not on this machine.', {
+      cause: stderr,
+    });
   }
   const shallow = path.join(source.gitDir, 'shallow');
   if (source.isShallow && existsSync(shallow)) copyFileSync(shallow, path.join(gitDir, 'shallow'));

@@ -3,33 +3,31 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { type Answer, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
-/** The user's repository, as far as a clone needs to know it. */
 export interface Source {
-  /** The folder of its objects and branches; of a linked work tree, that of the repository it belongs to. */
+  /** The folder with objects and branches. For a linked work tree, that of its main repository. */
   readonly gitDir: string;
   readonly objects: string;
   readonly head: string;
-  /** The branch it is on; undefined where HEAD is detached. */
+  /** The current branch; undefined if HEAD is detached. */
   readonly branch: string | undefined;
   readonly branches: readonly string[];
-  /** Where the folder lies below the top of the work tree; `.` for the top. */
+  /** The path of the folder relative to the top of the work tree; `.` for the top. */
   readonly below: string;
   readonly format: 'sha1' | 'sha256';
   readonly isShallow: boolean;
-  /** Some of its objects lie in another repository, or on a server. */
+  /** Some objects are in another repository or on a server. */
   readonly isScattered: boolean;
-  /** The names of settings that decide how it may be read. */
+  /** Names of settings that affect how the repository is read. */
   readonly settings: readonly string[];
 }
 
-/** What of a work tree is not in the commit it is at. */
+/** What differs between a work tree and its commit. */
 export interface Uncommitted {
-  /** Tracked files that differ from HEAD. */
   readonly changed: number;
   readonly untracked: number;
 }
 
-/** The repository that a folder lies in; undefined where there is none. Refuses what nobody can work on. */
+/** The repository that contains a folder; undefined if there is none. Throws if an agent cannot work on it. */
 export async function sourceAt(folder: string): Promise<Source | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
@@ -42,15 +40,15 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
   }
   const [isBare, isInside, isShallow, format, up = '', ...rest] = lineOf(found.stdout).split('\n');
   if (isBare === 'true') throw new Fault('usage', 'The folder to work in is a bare repository, without files.');
-  if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is a part of .git, not of the work tree.');
+  if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is inside .git, not in the work tree.');
   const head = rest.at(-1);
   if (found.code !== 0 || head === undefined) {
     const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;
     throw new Fault(
       'usage',
       isBorn
-        ? 'The repository is damaged: the commit it is at cannot be read.'
-        : 'The repository has no commit yet. Commit something first.',
+        ? 'The repository is damaged: its current commit cannot be read.'
+        : 'The repository has no commits yet. Commit something first.',
     );
   }
   if (refs.code !== 0) throw gitFailed(BRANCHES, refs.stderr);
@@ -74,7 +72,7 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
   };
 }
 
-/** One line each, but for the folder: its name may hold what ends a line. So it is the last but one. */
+/** Each fact is one line, except the folder, whose name may contain line feeds. So it is second to last. */
 const FACTS = [
   'rev-parse',
   '--is-bare-repository',
@@ -89,20 +87,20 @@ const FACTS = [
   'HEAD^{commit}',
 ];
 
-/** Asked where HEAD is on none of the branches that were listed: it may be detached, or there are too many. */
+/** Used if HEAD is not among the listed branches: it is detached, or there are more than 10,000 branches. */
 async function branchAt(folder: string): Promise<string | undefined> {
   const { code, stdout } = await askGit(['symbolic-ref', '--quiet', 'HEAD'], { cwd: folder, asUser: true });
   return code === 0 ? /^refs\/heads\/(.+)$/.exec(lineOf(stdout))?.[1] : undefined;
 }
 
-/** The path of a folder below one that lies so many above it. */
+/** The last `count` components of a path. */
 function lastFolders(folder: string, count: number): string {
   return count === 0 ? '.' : realpathSync(folder).split('/').slice(-count).join('/');
 }
 
 const BRANCHES = ['for-each-ref', '--format=%(HEAD)%(refname)', '--count=10000', 'refs/heads'];
 
-/** Without the one line feed that git ends an answer with. */
+/** Removes the final line feed of git's output. */
 function lineOf(answer: Buffer): string {
   return answer.toString().replace(/\n$/, '');
 }
@@ -122,7 +120,6 @@ function hasText(file: string): boolean {
   }
 }
 
-/** Counts what an agent will not see. */
 export async function uncommittedIn(folder: string, { settings }: Source): Promise<Uncommitted> {
   const entries = await statusOf(folder, withoutFilters(settings));
   return {
@@ -131,9 +128,9 @@ export async function uncommittedIn(folder: string, { settings }: Source): Promi
   };
 }
 
-/** Tracked files that differ from HEAD, as bytes from the top of the repository. */
+/** Tracked files that differ from HEAD, as bytes relative to the top of the repository. */
 export async function changedPaths(folder: string): Promise<string[]> {
-  // Before the path: eight words of an entry, ten of one in conflict.
+  // The path follows eight fields, or ten for a conflict.
   return (await statusOf(folder, await filtersOff(folder))).filter(isTracked).map(entry =>
     entry
       .split(' ')
@@ -146,7 +143,7 @@ function isTracked(entry: string): boolean {
   return /^[12u] /.test(entry);
 }
 
-/** Looks at the user's work tree without running what its settings ask for, and without writing to its index. */
+/** Reads the status without running configured filters and without writing to the index. */
 async function statusOf(folder: string, settings: readonly Setting[]): Promise<string[]> {
   const args = [
     'status',
@@ -159,18 +156,18 @@ async function statusOf(folder: string, settings: readonly Setting[]): Promise<s
   return (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
 }
 
-/** The top of the work tree that a folder lies in; undefined where it lies in none. */
+/** The top of the work tree that contains a folder; undefined if there is none. */
 export async function topOf(folder: string): Promise<string | undefined> {
   const { code, stdout } = await askGit(['rev-parse', '--show-toplevel'], { cwd: folder, asUser: true });
   return code === 0 ? lineOf(stdout) : undefined;
 }
 
-/** Settings that leave no filter anything to run, whatever attributes name it. */
+/** Settings that disable every configured filter. */
 export async function filtersOff(folder: string): Promise<Setting[]> {
   return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
 }
 
-/** The names of the settings of filters, and of those by which objects may lie elsewhere. */
+/** Settings of filters, and settings that tell whether objects are elsewhere. */
 const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
 
 function namesIn({ stdout }: Answer): string[] {

@@ -11,60 +11,58 @@ import { commitOf } from './tree-import.ts';
 import { listingOf } from './tree-state.ts';
 import { isForOthers } from './readable.ts';
 
-/** The tree that an agent gets for itself, and what we know of it that nothing inside can change. */
+/** The private work tree of an agent, with facts that the agent cannot change. */
 export interface Clone {
   readonly kind: 'clone' | 'copy';
-  /** Where it was laid out. A writable one is seen by the agent on the disk of its sandbox, as a copy of this. */
+  /** Where the tree was created. For a writable tree, the agent sees a copy of it on the disk of its sandbox. */
   readonly tree: string;
-  /** A git dir of ours that knows base. Nothing of the sandbox is ever in it but what we put there. */
+  /** Proctor's own git folder, which contains base. Nothing from the sandbox gets into it except through Proctor. */
   readonly trusted: string;
   readonly format: 'sha1' | 'sha256';
   readonly baseSha: string;
-  /** The branch the user is on; `HEAD` where it is none. */
+  /** The user's current branch, or `HEAD` if it is detached. */
   readonly baseRef: string;
-  /** The branch of the run, which is checked out. */
   readonly branch: string;
-  /** Full names of the user's branches, which are not the agent's to move or make. */
+  /** Full names of the user's branches, which the agent must not create or move. */
   readonly protectedRefs: readonly string[];
-  /** The folder to start in, below the top; `.` for the top. */
+  /** The folder to start in, relative to the top; `.` for the top. */
   readonly startIn: string;
-  /** All files of base, as git lists them. */
+  /** All files of base, as printed by `git ls-tree`. */
   readonly baseFiles: Buffer;
-  /** Of the index as it was laid out. */
+  /** The hash of the original index. */
   readonly indexSha256: ContentHash | undefined;
-  /** What the sandbox must show, read-only. */
+  /** What the sandbox must show read-only. */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   readonly staged: readonly string[];
-  /** What the user should know: sentences. */
   readonly notes: readonly string[];
 }
 
 export interface CloneOptions {
   readonly runId: string;
-  /** Changes that are not committed are left where they are, and the agent does not see them. */
+  /** Ignores uncommitted changes, which the agent does not see. */
   readonly allowDirty: boolean;
-  /** The agent may change nothing, so the tree is mounted from the stage as it is. */
+  /** The agent may change nothing, so the sandbox mounts the tree directly from the stage. */
   readonly readOnly: boolean;
-  /** Nothing of the user's repository is mounted: its history is copied. */
+  /** Copies the history instead of mounting objects of the user's repository. */
   readonly selfContained?: boolean;
 }
 
 /**
- * Gives an agent a tree of its own: a clone of the repository that a folder lies in, or a copy of the folder with a
- * repository made in it. Nothing the user has configured runs, and nothing in it tells of this machine.
+ * Creates a private work tree for an agent: a clone of the repository that contains the folder, or a copy of the folder
+ * with a new repository. Runs nothing that the user has configured, and reveals nothing about this machine.
  */
 export async function cloneFor(folder: string, stage: string, options: CloneOptions): Promise<Clone> {
   const tree = path.join(stage, options.readOnly ? 'work' : 'roots');
   const trusted = path.join(stage, 'trusted.git');
   const source = await sourceAt(folder);
   try {
-    // Made for programs that have no tree of their own.
+    // Standard folders of a stage, which do not belong to the tree.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
     makeTrusted(trusted, source);
     const made = source
       ? await cloned(source, folder, tree, trusted, options)
       : await copied(folder, tree, trusted, options);
-    // Not by name: what is mounted by its own name is followed, where it is a link.
+    // Empty: mounting entries one by one would follow symlinks.
     return { ...made, tree, trusted, indexSha256: fileHash(path.join(tree, '.git', 'index')), staged: [] };
   } catch (cause) {
     if (cause instanceof Fault && cause.code !== 'git_failed') throw cause;
@@ -72,7 +70,7 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
   }
 }
 
-/** Refuses a folder that could not be cloned, before anything is made. */
+/** Throws if the folder cannot be cloned, before anything is created. */
 export async function checkSource(folder: string, allowDirty: boolean): Promise<void> {
   const source = await sourceAt(folder);
   if (source && !allowDirty) refuseDirty(await uncommittedIn(folder, source));
@@ -82,7 +80,7 @@ function removeEmpty(folder: string): void {
   if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
-/** Where the user's objects are seen inside. */
+/** Where the sandbox shows the user's git objects. */
 const OBJECTS_INSIDE = '/agent/objects';
 
 type Made = Omit<Clone, 'tree' | 'trusted' | 'staged' | 'indexSha256'>;
@@ -123,23 +121,19 @@ async function cloned(
 
 function refuseDirty({ changed }: Uncommitted): void {
   if (changed === 0) return;
-  const them = changed === 1 ? '1 file has' : `${changed} files have`;
+  const them = changed === 1 ? '1 file' : `${changed} files`;
   throw new Fault(
     'usage',
-    `The work tree has changes that are not committed: ${them} to be committed or stashed first. With --allow-dirty the agent works on the last commit, and does not see them.`,
+    `The work tree has uncommitted changes in ${them}. Commit or stash them first, or use --allow-dirty to let the agent work on the last commit without them.`,
   );
 }
 
 function notesOf({ changed, untracked }: Uncommitted): string[] {
   return [
-    ...(changed > 0 ? [`The agent does not see ${many(changed, 'change')} that ${are(changed)} not committed.`] : []),
-    ...(untracked > 0
-      ? [`The agent does not see ${many(untracked, 'entry', 'entries')} that git does not track.`]
-      : []),
+    ...(changed > 0 ? [`The agent does not see ${many(changed, 'uncommitted change')}.`] : []),
+    ...(untracked > 0 ? [`The agent does not see ${many(untracked, 'untracked entry', 'untracked entries')}.`] : []),
   ];
 }
-
-const are = (count: number): string => (count === 1 ? 'is' : 'are');
 
 function many(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;
@@ -170,12 +164,11 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
 
 const BASE_BRANCH = 'main';
 
-/** A branch of the user's called `proctor` leaves no room for others below that name. */
+/** A branch named `proctor` rules out branch names below `proctor/`. */
 function branchFor(runId: string, current: string | undefined): string {
   return current === 'proctor' ? `proctor-${runId}` : `proctor/${runId}`;
 }
 
-/** The git dir of a tree: with a branch of its own, but no hook and no remote. */
 function makeGitDir(
   tree: string,
   made: { format: 'sha1' | 'sha256'; branch: string; refs: readonly string[]; baseSha: string },
@@ -183,12 +176,12 @@ function makeGitDir(
   const gitDir = path.join(tree, '.git');
   const { format, branch, refs, baseSha } = made;
   writeGitDir(gitDir, branch, configFor(format));
-  // By hand: git would look for the commit, and its objects are not here yet.
+  // Written directly, because git would look for the commit, whose objects do not exist yet.
   writeFileSync(path.join(gitDir, 'packed-refs'), packedRefs(refs, baseSha));
   return gitDir;
 }
 
-/** The least that git takes for a git dir. It would make no other, and takes as long as for all that we ask of it. */
+/** Writes a minimal git folder. `git init` would take as long as all other git commands together. */
 function writeGitDir(gitDir: string, branch: string, config: string): void {
   for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
     mkdirSync(path.join(gitDir, folder), { recursive: true });
@@ -205,7 +198,7 @@ function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** The settings that every clone has: commits work, and nothing is collected that we want to see afterwards. */
+/** The configuration of every clone: commits work, and git removes no object that Proctor needs later. */
 export function configFor(format: 'sha1' | 'sha256'): string {
   return [
     ...coreFor(format, false),
@@ -230,7 +223,7 @@ function coreFor(format: 'sha1' | 'sha256', isBare: boolean): string[] {
   ];
 }
 
-/** A bare git dir that reads the objects of the user, and in which no attribute of any tree means anything. */
+/** Creates a bare git folder that reads the user's objects and ignores all attributes. */
 function makeTrusted(trusted: string, source: Source | undefined): void {
   writeGitDir(trusted, BASE_BRANCH, `${coreFor(source?.format ?? 'sha1', true).join('\n')}\n`);
   mkdirSync(path.join(trusted, 'info'));
@@ -241,10 +234,7 @@ function makeTrusted(trusted: string, source: Source | undefined): void {
 const ATTRIBUTES_OFF =
   '* !text !eol !crlf !ident !filter !diff !merge !whitespace !working-tree-encoding !conflict-marker-size\n';
 
-/**
- * Lays out the files as they are in the commit, byte for byte, once they may be; returns what there is. The index is made
- * meanwhile.
- */
+/** Checks out the commit byte for byte, after `opened` has resolved. Returns the list of files. */
 async function checkOut(trusted: string, tree: string, head: string, opened: Promise<void>): Promise<Buffer> {
   const steps = [['read-tree', head], ['checkout-index', '--all', '--force', '--quiet'], listingOf(head)];
   const asking = { ...indexed(trusted, path.join(tree, '.git')), workTree: tree, cwd: tree };
@@ -254,18 +244,17 @@ async function checkOut(trusted: string, tree: string, head: string, opened: Pro
   return (answers.at(-1) as Answer).stdout;
 }
 
-/** Our git dir, with the index of another. */
 function indexed(trusted: string, gitDir: string): Asking {
   return { gitDir: trusted, env: { GIT_INDEX_FILE: path.join(gitDir, 'index') }, timeoutMs: CHECKOUT_MS };
 }
 
 const CHECKOUT_MS = 600_000;
 
-/** Where nothing of the folder is committed, it is not in the clone. */
+/** Creates the start folder, which is missing from the clone if it has no committed files. */
 function startFolder(tree: string, below: string): void {
   try {
     mkdirSync(path.join(tree, below), { recursive: true });
   } catch (cause) {
-    throw new Fault('usage', 'The folder to work in is no folder in the last commit.', { cause });
+    throw new Fault('usage', 'The folder to work in is not a folder in the last commit.', { cause });
   }
 }

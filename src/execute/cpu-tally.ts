@@ -1,22 +1,14 @@
-/** The processor time of one process, in ticks. A pid is used again, so its start belongs to its name. */
-export interface ProcessTimes {
-  readonly pid: number;
-  readonly parent: number;
-  readonly startTicks: number;
-  readonly ownTicks: number;
-  /** Of its dead children that it has waited for, and of theirs. */
-  readonly childTicks: number;
-}
+import type { ProcessTimes } from './proc-files.ts';
 
 /**
- * The processor time of a group of processes, from samples of who is alive. A parent inherits the time of a child that it
- * waits for. A child that nobody waits for takes its time along, so what was last seen of it is added here.
+ * The CPU time of a group of processes, from samples of live processes. A parent inherits the time of children that it
+ * waits for. The time of other children is lost when they end, so their last sample is added here.
  */
 export class CpuTally {
   #last: readonly ProcessTimes[] = [];
   #lostTicks = 0;
 
-  /** All ticks so far. A process that begins and dies unwaited between two samples is missing: the kernel forgets it. */
+  /** All ticks so far. A process that starts and ends between two samples, and that no parent waits for, is missing. */
   add(now: readonly ProcessTimes[]): number {
     this.#lostTicks += lostBetween(this.#last, now);
     this.#last = now;
@@ -24,7 +16,7 @@ export class CpuTally {
   }
 }
 
-/** What the dead had used, less what those alive have inherited. Never too much: an heir may have had other children, too. */
+/** A lower bound of the time lost: a parent may also have inherited from other children. */
 function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes[]): number {
   const known = new Map(before.map(each => [each.pid, each]));
   const alive = new Map(now.map(each => [each.pid, each]));
@@ -46,7 +38,7 @@ function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes
     lost += Math.max(0, due - gained);
     inherited += Math.max(0, gained - due);
   }
-  // Whose parent died as well was waited for by that parent, or by the first process of the namespace.
+  // If the parent has ended too, that parent or pid 1 has waited for the process.
   return lost + Math.max(0, orphaned - inherited);
 }
 

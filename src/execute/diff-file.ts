@@ -4,7 +4,7 @@ import { OWN_FILE } from '../base/private.ts';
 import type { WorkspaceDiff } from '../contracts/agent-step/changes.ts';
 import { ended, gitFailed, startGit } from './git.ts';
 
-/** What git is asked for a diff that says everything, and that anybody can apply. */
+/** The git arguments for a complete diff that every git can apply. */
 const DIFF = [
   'diff-tree',
   '--patch',
@@ -19,8 +19,8 @@ const DIFF = [
 ];
 
 /**
- * Writes the diff between two commits into a file, of which no more is kept than may be, and that up to the end of a
- * file in it. `missed` is what should have been in it and was not taken.
+ * Writes the diff between two commits to a file. A diff of more than `bytesMax` bytes is cut at a file boundary.
+ * `missed` is what exceeded another limit and is not in the commits.
  */
 export async function writeDiff(
   gitDir: string,
@@ -35,7 +35,7 @@ export async function writeDiff(
     if (why === undefined) return { ...hashed(fd, bytes), cut: null };
     const kept = bytes > bytesMax || isSlow ? boundary : bytes;
     const bytesTotal = bytes + (missed?.bytes ?? 0);
-    const mark = Buffer.from(`# This diff is not whole: it was cut after ${kept} bytes.\n`);
+    const mark = Buffer.from(`# This diff is incomplete: it was cut after ${kept} bytes.\n`);
     ftruncateSync(fd, kept);
     writeSync(fd, mark, 0, mark.length, kept);
     return { ...hashed(fd, kept + mark.length), cut: { bytesTotal, why } };
@@ -46,7 +46,7 @@ export async function writeDiff(
 
 const NOTHING = { bytes: 0, boundary: 0, isSlow: false };
 
-/** Takes what git says, counts all of it, and notes where the last file begins that may be kept. */
+/** Streams the diff to the file, counts its bytes, and finds the last file boundary within the limit. */
 async function streamed(gitDir: string, commits: readonly string[], fd: number, bytesMax: number) {
   const child = startGit([...DIFF, ...commits], { gitDir, timeoutMs: DIFF_MS });
   const end = ended(child);
@@ -70,7 +70,7 @@ async function streamed(gitDir: string, commits: readonly string[], fd: number, 
   return { bytes, boundary, isSlow };
 }
 
-/** Every line of content begins with another character, and binary data holds no space. */
+/** Cannot occur inside a diff: content lines start with another character, and binary data contains no space. */
 const HEAD = Buffer.from('\ndiff --git ');
 const DIFF_MS = 120_000;
 

@@ -2,14 +2,14 @@ import { canonicalize } from '../base/canonical.ts';
 import { placeOf } from '../base/place.ts';
 import { printable } from '../base/printable.ts';
 
-/** Where two values first differ, in the order in which they are written, and what stands there. */
+/** The first difference between two values, in document order. */
 export interface Difference {
   readonly path: string;
   readonly recorded: string;
   readonly asked: string;
 }
 
-/** Undefined if they are the same. A key that only one has differs there. */
+/** Undefined if the values are equal. A missing key counts as a difference. */
 export function firstDifference(recorded: unknown, asked: unknown, path = ''): Difference | undefined {
   if (isBranch(recorded) && isBranch(asked) && Array.isArray(recorded) === Array.isArray(asked)) {
     const isList = Array.isArray(recorded);
@@ -27,7 +27,7 @@ function isBranch(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Those of the recording first, then those that are new. */
+/** Keys of the recording first, then new keys. */
 function keysOf(recorded: object, asked: object, isList: boolean): string[] {
   const keys = [...new Set([...Object.keys(recorded), ...Object.keys(asked)])];
   return isList ? keys.sort((a, b) => Number(a) - Number(b)) : keys;
@@ -37,7 +37,7 @@ function own(value: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Of long texts, what is around the place where they part. */
+/** For long texts, an excerpt around the first difference. */
 function shownBoth(recorded: unknown, asked: unknown): Omit<Difference, 'path'> {
   if (typeof recorded !== 'string' || typeof asked !== 'string')
     return { recorded: shown(recorded), asked: shown(asked) };

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { DoorCount } from '../contracts/agent-step/model-access.ts';
 import type { DoorStats } from './door.ts';
 
-/** A small file that always holds the last count. It survives the death of this process, and hardly grows. */
+/** A small file that always contains the last count, for recovery after a crash. */
 export class DoorCounter {
   #fd: number | undefined;
   #bytes = 0;
@@ -11,11 +11,11 @@ export class DoorCounter {
     try {
       this.#fd = openSync(file, 'wx', 0o600);
     } catch {
-      // Without a count, a recovery says that it is unknown.
+      // Without the file, recovery reports the count as unknown.
     }
   }
 
-  /** Each count is at least as long as the one before, so that it covers it. */
+  /** Pads each count to the length of the previous one, which it overwrites. */
   write(stats: DoorStats, difference: string | undefined): void {
     if (this.#fd === undefined) return;
     const text = JSON.stringify({ ...countOf(stats), difference: difference ?? null });
@@ -35,7 +35,7 @@ export class DoorCounter {
   }
 }
 
-/** What went through a door, as the outcome of a run tells it. */
+/** The counts of a door for the outcome of a run. */
 export function countOf({ requests, failures, spent, lastAsk, refused, stripped }: DoorStats): DoorCount {
   return {
     requests,

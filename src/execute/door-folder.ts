@@ -1,22 +1,19 @@
 import { chmodSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 
-/** The folder of a stage that is shown inside, and the socket in it at which somebody listens. */
+/** The folder of a stage that the sandbox shows, with the socket of the door. */
 export interface DoorFolder {
   readonly socket: string;
-  /**
-   * Where to listen. The kernel takes 107 bytes for the address of a socket, and Node cuts what is longer without a word; by
-   * the number of the open folder it is always short.
-   */
+  /** Where to listen: through the descriptor of the folder, because a socket address has at most 107 bytes. */
   readonly address: string;
-  /** After whoever listens has ended, who takes the socket away by its address. */
+  /** Call this after the server has closed, because it removes the socket by its address. */
   close(): void;
 }
 
 export function openDoorFolder(stage: string): DoorFolder {
   const folder = path.join(stage, 'door');
   mkdirSync(folder, { recursive: true });
-  // Whatever the mask of new files is.
+  // Independent of the umask.
   chmodSync(folder, 0o755);
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
   return {

@@ -9,31 +9,29 @@ import { type Recorded, Recorder } from './recorder.ts';
 import { Replay } from './replay.ts';
 import { Upstream, UpstreamTrouble } from './upstream.ts';
 
-/** A request that was let in. */
 interface Asking {
   readonly method: RecordedRequest['method'];
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The agent has hung up. */
+  /** Aborts when the agent hangs up. */
   readonly signal: AbortSignal;
 }
 
-/** What is answered, as it comes. */
+/** An answer that streams its body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Buffer> | Iterable<Buffer>;
-  /** Where it is no answer of the model: why not. */
+  /** Why this is not an answer of the model. */
   readonly problem?: string;
-  /** How often something was masked in it until now. */
   readonly masked?: () => number;
-  /** Told of every piece before it is sent, and once of the end. */
+  /** `keep` gets every piece before it is sent; `over` is called once at the end. */
   readonly keep?: (chunk: Buffer) => void;
   readonly over?: (isWhole: boolean) => void;
 }
 
-/** Who answers behind a door. */
+/** The source of answers behind a door. */
 export interface Answerer {
   /** Undefined if the agent hung up before there was an answer. */
   answer(asking: Asking): Promise<Answer | undefined>;
@@ -52,13 +50,13 @@ export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, masking
   return new Taped(new Live(upstream, api, RECORDED, key), recorder, masking);
 }
 
-/** An error of ours, in the words of the API. */
+/** An error of Proctor, in the format of the API. */
 export function failed(api: Api, status: number, problem: string): Answer {
   const headers = { 'content-type': 'application/json', ...(status < 500 && { 'x-should-retry': 'false' }) };
   return { status, headers, body: [Buffer.from(apiError(api, status, problem))], problem };
 }
 
-/** The model itself. */
+/** Forwards requests to the model API. */
 class Live implements Answerer {
   readonly difference = undefined;
   readonly unasked = 0;
@@ -101,28 +99,27 @@ class Live implements Answerer {
   }
 }
 
-/** Some servers say in their answers who asked. Whoever is inside must not learn the key from them. */
+/** Some servers echo credentials in their answers. The agent must not see the key. */
 async function* withoutKey(body: AsyncIterable<Buffer>, masker: Masker): AsyncGenerator<Buffer> {
   for await (const chunk of body) yield* masker.pieces(chunk);
   const rest = masker.end();
   if (rest.length > 0) yield rest;
 }
 
-/** Headers of an answer that an agent gets to see. */
 const LIVE =
   /^(?:content-type|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:anthropic|openai|x-ratelimit)-.*)$/;
 
-/** While it is recorded, those alone that a replay gives, too, so that the agent does the same; a pause changes nothing but the time. */
+/** Response headers during recording: the same as in a replay, so that the agent behaves the same. */
 const RECORDED = /^(?:content-type|retry-after(?:-ms)?)$/;
 
-/** The model, and everything that is said is kept. */
+/** Forwards requests to the model API and records the exchange. */
 class Taped implements Answerer {
   readonly difference = undefined;
   readonly unasked = 0;
   readonly #live: Live;
   readonly #recorder: Recorder;
   readonly #masking: Masking;
-  /** Bytes of answers that are under way. */
+  /** Bytes of unfinished answers. */
   #heldBytes = 0;
 
   constructor(live: Live, recorder: Recorder, masking: Masking) {
@@ -172,7 +169,7 @@ function typeOf(header: string | undefined): string | null {
   return header !== undefined && /^[ -~]{1,200}$/.test(header) ? header : null;
 }
 
-/** A recording. */
+/** Answers from a recording. */
 class Replayer implements Answerer {
   readonly #replay: Replay;
   readonly #api: Api;
@@ -194,11 +191,11 @@ class Replayer implements Answerer {
 
   async answer({ method, path, body, signal }: Asking): Promise<Answer | undefined> {
     const replayed = this.#replay.ask(asked(method, path, body, this.#masking).request);
-    // No agent asks again after a 400.
+    // Agents do not retry after a 400.
     if (replayed.kind === 'different') return failed(this.#api, 400, `${replayed.says}.`);
     const { response } = replayed.exchange;
     if (response === null) {
-      // Nobody answered when it was recorded, and the agent hung up.
+      // During recording the agent hung up without an answer.
       if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
       return undefined;
     }
@@ -206,12 +203,10 @@ class Replayer implements Answerer {
     return { status: response.status, headers, body: pieces(bytesOf(response.body), response.complete) };
   }
 
-  async close(): Promise<undefined> {
-    // A recording needs no end.
-  }
+  async close(): Promise<undefined> {}
 }
 
 function* pieces(bytes: Buffer, isComplete: boolean): Generator<Buffer> {
   if (bytes.length > 0) yield bytes;
-  if (!isComplete) throw new UpstreamTrouble('The answer broke off when it was recorded.');
+  if (!isComplete) throw new UpstreamTrouble('The recorded answer is incomplete.');
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
-import { Masker, maskingOf } from '../base/masker.ts';
+import { Masker, type Masking, maskingOf } from '../base/masker.ts';
 import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
@@ -17,16 +17,16 @@ import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
 
 export interface DoorOptions {
-  /** `socket`: in the folder `door` of this stage; `tcp`: at 127.0.0.1, for a run that shares our network. */
+  /** `socket`: in the folder `door` of this stage. `tcp`: at 127.0.0.1, for a run without a sandbox network. */
   readonly at: { readonly kind: 'socket'; readonly stage: string } | { readonly kind: 'tcp' };
   readonly api: Api;
   readonly mode: DoorMode;
-  /** Where it is denied, nothing goes out that would make the provider reach for the network. */
+  /** If denied, Proctor refuses requests that would make the provider use the network. */
   readonly network: 'deny' | 'allow';
   readonly budget?: BudgetLimits;
-  /** Secrets of the run. They, the key and the token are masked in everything that is recorded or told. */
+  /** Secrets of the run. Proctor masks them, the key and the token in everything it records or reports. */
   readonly secrets: readonly string[];
-  /** Well-known credentials are recorded as they are said. */
+  /** Leaves well-known credential formats unmasked. */
   readonly keepCredentials?: boolean;
   readonly limits?: Partial<DoorLimits>;
 }
@@ -46,7 +46,7 @@ export interface DoorLimits extends UpstreamLimits {
   readonly answerBytesMax: number;
   readonly requestsAtOnce: number;
   readonly connectionsMax: number;
-  /** How long the head of a request may take, and all of it. */
+  /** The time limits for the header of a request and for all of it. */
   readonly requestHeadMs: number;
   readonly requestMs: number;
   readonly recordingBytesMax: number;
@@ -54,36 +54,34 @@ export interface DoorLimits extends UpstreamLimits {
 
 export interface DoorStats extends GateStats {
   readonly requests: number;
-  /** Requests that did not get a whole and good answer of the model. */
+  /** Requests without a complete, successful answer of the model. */
   readonly failures: number;
-  /** Of bodies, from the agent and to it. */
+  /** Body bytes from the agent and to it. */
   readonly bytesAsked: number;
   readonly bytesAnswered: number;
-  /** The first thing that went wrong, in a sentence. */
   readonly problem: string | undefined;
 }
 
-/** The only way from an agent to its model. */
+/** The only connection from an agent to its model: a local server that checks, forwards and counts requests. */
 export interface Door {
-  /** The socket, or the port at 127.0.0.1. */
+  /** The socket path, or the port at 127.0.0.1. */
   readonly socket: string | undefined;
   readonly port: number | undefined;
-  /** The word that opens it. */
   readonly token: string;
   stats(): DoorStats;
-  /** Calls back when the model has called one of these tools, at the end of its answer. */
+  /** Calls back at the end of an answer in which the model called one of these tools. */
   onQuestion(tools: readonly string[], tell: (tool: string) => void): void;
-  /** Calls back once, when the first request is refused because the budget is used up. */
+  /** Calls back once, when the first request exceeds the budget. */
   onOver(tell: (sentence: string) => void): void;
-  /** Keeps the count of requests in a file of its own from now on, for a recovery after a crash. */
+  /** Writes the request counts to a file from now on, for recovery after a crash. */
   countIn(file: string): void;
-  /** Tells of every piece of an answer that is no error, from now on. */
+  /** Calls back for every piece of a successful answer from now on. */
   onSpeech(told: (speech: ModelSpeech) => void): void;
-  /** Replaying: the first request that was not as recorded, and in what. */
+  /** In a replay: the first request that differs from the recording, and where. */
   readonly difference: string | undefined;
-  /** Replaying: how many recorded requests nobody has made. */
+  /** In a replay: the number of recorded requests that the agent did not make. */
   readonly unasked: number;
-  /** Ends everything that is under way. Recording: writes the recording, and says what is in it. */
+  /** Ends all open requests. When recording, writes the recording and returns a summary. */
   close(): Promise<Recorded | undefined>;
 }
 
@@ -101,38 +99,21 @@ const LIMITS: DoorLimits = {
 };
 
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const { at, api, mode, secrets, keepCredentials, limits } = options;
+  const { at, api, mode } = options;
   const folder = at.kind === 'socket' ? openDoorFolder(at.stage) : undefined;
   const token = newToken();
-  const bounds = { ...LIMITS, ...limits };
-  const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
-  const masking = maskingOf([token, ...(key === undefined ? [] : [key]), ...secrets], keepCredentials);
-  const answerer = answererOf(mode, api, bounds, masking);
+  const limits = { ...LIMITS, ...options.limits };
+  const masking = maskingFor(token, options);
+  const answerer = answererOf(mode, api, limits, masking);
   const gate = new Gate({
     gateway: GATEWAYS[api],
     network: options.network,
     budget: options.budget ?? {},
-    requestBytesMax: bounds.requestBytesMax,
+    requestBytesMax: limits.requestBytesMax,
     mask: text => new Masker(masking).whole(Buffer.from(text)).toString(),
   });
-  const keeper = new Doorkeeper(token, api, bounds, gate, answerer);
-  const server = createServer({
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: bounds.requestHeadMs,
-    requestTimeout: bounds.requestMs,
-    connectionsCheckingInterval: Math.min(CHECKING_MS, bounds.requestHeadMs),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-  });
-  server.maxHeadersCount = HEADERS_MAX;
-  server.maxConnections = bounds.connectionsMax;
-  server.on('request', (request, response) => keeper.receive(request, response));
-  for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
-  // Those that asked for a tunnel are not the server's any more, and would keep it from closing.
-  const connections = new Set<Duplex>();
-  server.on('connection', connection => {
-    connections.add(connection);
-    connection.on('close', () => connections.delete(connection));
-  });
+  const keeper = new Doorkeeper(token, api, limits, gate, answerer);
+  const { server, connections } = serverFor(keeper, limits);
   try {
     await listening(server, folder?.address);
   } catch (error) {
@@ -140,6 +121,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     await answerer.close();
     throw error;
   }
+  let counter: DoorCounter | undefined;
+  let closing: Promise<Recorded | undefined> | undefined;
   const close = async (): Promise<Recorded | undefined> => {
     const closed = new Promise<void>(resolve => server.close(() => resolve()));
     for (const connection of connections) connection.destroy();
@@ -149,28 +132,20 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     counter?.close();
     return answerer.close();
   };
-  let counter: DoorCounter | undefined;
-  let closing: Promise<Recorded | undefined> | undefined;
   return {
     socket: folder?.socket,
     port: folder === undefined ? (server.address() as AddressInfo).port : undefined,
     token,
     stats: () => keeper.stats(),
-    onQuestion(tools, tell) {
-      keeper.questions = { tools, tell };
-    },
-    onOver(tell) {
-      gate.onOver = tell;
-    },
+    onQuestion: (tools, tell) => void (keeper.questions = { tools, tell }),
+    onOver: tell => void (gate.onOver = tell),
     countIn(file) {
       const counting = new DoorCounter(file);
       counter = counting;
       keeper.onCount = () => counting.write(keeper.stats(), answerer.difference);
       keeper.onCount();
     },
-    onSpeech(told) {
-      keeper.onSpeech = told;
-    },
+    onSpeech: told => void (keeper.onSpeech = told),
     get difference() {
       return answerer.difference;
     },
@@ -179,6 +154,32 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     },
     close: () => (closing ??= close()),
   };
+}
+
+function maskingFor(token: string, { mode, secrets, keepCredentials }: DoorOptions): Masking {
+  const key = mode.kind === 'replay' ? undefined : mode.upstream.key;
+  return maskingOf([token, ...(key === undefined ? [] : [key]), ...secrets], keepCredentials);
+}
+
+function serverFor(keeper: Doorkeeper, limits: DoorLimits): { server: Server; connections: ReadonlySet<Duplex> } {
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: limits.requestHeadMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(CHECKING_MS, limits.requestHeadMs),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.maxConnections = limits.connectionsMax;
+  server.on('request', (request, response) => keeper.receive(request, response));
+  for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
+  // The server does not track connections that asked for a tunnel, but they would keep it from closing.
+  const connections = new Set<Duplex>();
+  server.on('connection', connection => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+  });
+  return { server, connections };
 }
 
 function refuseTunnel(_request: IncomingMessage, connection: Duplex): void {
@@ -194,12 +195,12 @@ const CHECKING_MS = 1_000;
 
 function listening(server: Server, socket: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Later ones are connections that the machine has no room for; whoever made them is told by the kernel.
+    // Later errors are failed connections, which the kernel reports to the client.
     server.on('error', cause =>
       reject(new Fault('door_failed', 'The door to the model API could not be opened.', { cause })),
     );
     if (socket === undefined) server.listen(0, '127.0.0.1', resolve);
-    // The program is another user. Who may come as far as the folder is decided by the stage around it.
+    // The program may run as another user. The stage controls access to the folder.
     else server.listen({ path: socket, readableAll: true, writableAll: true }, resolve);
   });
 }

@@ -10,7 +10,7 @@ import { Refused } from './gateway/refused.ts';
 import { QuestionEar } from './question-ear.ts';
 import { troubleOf, UpstreamTrouble } from './upstream.ts';
 
-/** Lets requests in that may be, and brings answers back. Whoever asks may be hostile: it never throws. */
+/** Checks requests, forwards them and returns the answers. It never throws, because requests may be hostile. */
 export class Doorkeeper {
   readonly #token: Buffer;
   readonly #api: Api;
@@ -25,11 +25,9 @@ export class Doorkeeper {
   #bytesAnswered = 0;
   #problem: string | undefined;
   #answers = 0;
-  /** Told of every request, and of the end of each. */
   onCount: (() => void) | undefined;
-  /** Told of every piece of an answer of the model that is no error. */
   onSpeech: ((speech: ModelSpeech) => void) | undefined;
-  /** Tools by which a model asks the user, and who is told when it does. */
+  /** Tools with which a model asks the user, and the callback. */
   questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
 
   constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
@@ -63,7 +61,6 @@ export class Doorkeeper {
     void work.then(() => this.#underWay.delete(work));
   }
 
-  /** Until nothing is under way. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -73,7 +70,7 @@ export class Doorkeeper {
     response.on('close', () => hungUp.abort());
     const refused = this.#refusalOf(request);
     if (refused) {
-      // What else it has to say is not read.
+      // The rest of the request is not read.
       response.setHeader('connection', 'close');
       await this.#refuse(refused, request, response, hungUp.signal);
       return;
@@ -88,7 +85,7 @@ export class Doorkeeper {
     }
   }
 
-  /** What of a request may go out, goes out; and the answer comes back. */
+  /** Forwards the permitted part of a request and sends the answer back. */
   async #handOn(request: IncomingMessage, body: Buffer, response: ServerResponse, signal: AbortSignal): Promise<void> {
     const { url = '', headers } = request;
     const method = request.method as RecordedRequest['method'];
@@ -126,18 +123,12 @@ export class Doorkeeper {
 
   #refusalOf({ method = '', url = '', headers }: IncomingMessage): Refused | undefined {
     if (!this.#isKnown(headers))
-      return new Refused('token', 'request', 'A request came without the token of the door', 401);
+      return new Refused('token', 'request', 'A request did not carry the token of this run', 401);
     if (this.#underWay.size >= this.#limits.requestsAtOnce)
-      return new Refused('load', 'request', 'Too many requests came at once', 503);
-    if (!isPlainPath(url))
-      return new Refused('endpoint', 'request', 'A request had a path that the door does not let through');
+      return new Refused('load', 'request', 'Too many requests at once', 503);
+    if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request had a path that is not allowed');
     if (!METHODS.has(method))
-      return new Refused(
-        'endpoint',
-        whereOf({ method, url }),
-        'A request had a method that the door does not know',
-        405,
-      );
+      return new Refused('endpoint', whereOf({ method, url }), 'A request had a method that is not allowed', 405);
     if (Number(headers['content-length'] ?? 0) > this.#limits.requestBytesMax) return this.#tooLarge();
     return undefined;
   }
@@ -152,13 +143,13 @@ export class Doorkeeper {
     return words.map(word => timingSafeEqual(digestOf(word), this.#token)).includes(true);
   }
 
-  /** The body of a request; or what is said of one that is too large, or nothing if it never came whole. */
+  /** The body of a request, a refusal if it is too large, or undefined if it is incomplete. */
   async #bodyOf(request: IncomingMessage): Promise<Buffer | Refused | undefined> {
     const chunks: Buffer[] = [];
     let length = 0;
     let refusal: Refused | undefined;
     try {
-      // Leaving the loop must not end the connection, on which the refusal goes back.
+      // Leaving the loop must not close the connection, which still carries the refusal.
       for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         chunks.push(chunk);
         length += chunk.length;
@@ -166,7 +157,7 @@ export class Doorkeeper {
         this.#bytesAsked += chunk.length;
         if (length > this.#limits.requestBytesMax) refusal = this.#tooLarge();
         else if (this.#heldBytes > HELD_BYTES_MAX)
-          refusal = new Refused('load', 'request', 'Too much was asked at once', 503);
+          refusal = new Refused('load', 'request', 'The open requests are too large together', 503);
         if (refusal) break;
       }
     } catch {
@@ -210,10 +201,10 @@ export class Doorkeeper {
       answer.over?.(isWhole);
       ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
-    // An answer that the agent hung up on counts: agents do that right after the last event.
+    // An answer counts even if the agent hung up: agents do that right after the last event.
     if (isAnswer && bytes > 0 && (isWhole || hungUp.aborted)) this.#answers++;
     if (isWhole) response.end();
-    // What was written before it broke off still goes out.
+    // Flushes what was written before the failure.
     else response.socket?.destroySoon();
     if (ear?.heard !== undefined) this.questions?.tell(ear.heard);
     if (!isWhole || answer.problem !== undefined || answer.status >= FIRST_ERROR) this.#fail();
@@ -233,14 +224,13 @@ export class Doorkeeper {
 const FIRST_ERROR = 400;
 const METHODS: ReadonlySet<string> = new Set<RecordedRequest['method']>(['GET', 'HEAD', 'POST']);
 
-/** Bodies of requests that are under way, all together. */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
 function digestOf(word: string): Buffer {
   return createHash('sha256').update(word).digest();
 }
 
-/** One that stays below the address of the API whoever reads it: no way up, nothing empty, and no other host. */
+/** Whether a URL stays below the address of the API for every parser: no `..`, no empty segment, no other host. */
 function isPlainPath(url: string): boolean {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   return PATH.test(path) && !CLIMBS.test(path) && QUERY.test(query) && url.length <= URL_UNITS_MAX;
@@ -251,7 +241,7 @@ const QUERY = /^[!"$-~]*$/;
 const CLIMBS = /\/(?:\.|%2e){1,2}(?:\/|$)|%(?:2f|5c|00)/i;
 const URL_UNITS_MAX = 8_192;
 
-/** Until more can be written, or nobody listens any more. */
+/** Resolves when more can be written, or when the connection has closed. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {

@@ -8,13 +8,9 @@ export interface WaitingFile {
   readonly bytes: number;
 }
 
-/**
- * Writes many small files of one folder in a thread of their own: the kernel takes longer to make a file than we take to
- * decide what stands in it.
- */
+/** Writes many small files in a worker thread, because creating a file takes longer than producing its text. */
 export class FileThread {
   readonly #worker: Worker;
-  /** Bytes that are not written yet. */
   #waiting = 0;
   #failure: Fault | undefined;
   #onSettled: (() => void) | undefined;
@@ -24,7 +20,7 @@ export class FileThread {
       workerData: { folder },
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 32 },
     });
-    // It must not keep a process alive that has nothing else to do.
+    // An idle worker must not keep the process alive.
     this.#worker.unref();
     this.#worker.on('message', ({ written, failure }: { written: number; failure?: string }) => {
       if (failure !== undefined) this.#fail(new Error(failure));
@@ -32,10 +28,10 @@ export class FileThread {
       if (this.#waiting === 0) this.#onSettled?.();
     });
     this.#worker.on('error', error => this.#lose(error));
-    this.#worker.on('exit', () => this.#lose(new Error('the thread has ended')));
+    this.#worker.on('exit', () => this.#lose(new Error('the worker thread has ended')));
   }
 
-  /** Whether it takes the files. Where too many wait already it does not, and the caller writes them himself. */
+  /** Queues files. Returns false if more than 8 MiB are queued; the caller then writes them itself. */
   take(files: readonly WaitingFile[]): boolean {
     if (this.#failure) throw this.#failure;
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -45,7 +41,7 @@ export class FileThread {
     return true;
   }
 
-  /** Comes back when nothing waits any more, and the thread is gone. */
+  /** Resolves when all files are written and the worker has ended. */
   async close(): Promise<void> {
     this.#worker.ref();
     if (this.#waiting > 0) await new Promise<void>(resolve => (this.#onSettled = resolve));

@@ -1,4 +1,4 @@
-/** The thread of `FileThread`: writes what it is given, in the order in which it comes. */
+/** The worker of `FileThread`. Writes files in the order received. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { causeText } from '../base/fault.ts';
 import { replaceFile } from '../base/replace.ts';

@@ -1,7 +1,7 @@
 /**
- * Runs inside a sandbox in front of an agent: `SOCKET PORT -- PROGRAM ARGS…`. It listens where the agent looks for its
- * model, carries every connection to the socket behind the door, and ends as the agent ends. It says nothing itself: all
- * streams are the agent's alone. Every run waits for it to start, so it loads next to nothing.
+ * Runs inside a sandbox in front of an agent: `SOCKET PORT -- PROGRAM ARGS…`. It listens on the port that the agent
+ * uses for its model, forwards every connection to the socket of the door, and exits with the agent's exit code. It
+ * prints nothing, because all streams belong to the agent. Every run waits for it to start, so it loads very little.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 const [socketPath = '', port = '', , program = '', ...args] = process.argv.slice(2);
 
-/** An agent has a few at a time. Who comes when there are more is turned away. */
+/** An agent has a few connections at a time. Further ones are refused. */
 const CONNECTIONS_MAX = 256;
 
 const server = createServer({ allowHalfOpen: true }, inside => {
@@ -18,14 +18,14 @@ const server = createServer({ allowHalfOpen: true }, inside => {
   join(outside, inside);
 });
 server.maxConnections = CONNECTIONS_MAX;
-// Only the agent keeps this process alive; connections that are open when it ends are nobody's any more.
+// Only the agent keeps this process alive. Open connections do not.
 server.unref();
 server.once('error', () => end(NOT_RUNNABLE));
 server.listen(Number(port), '127.0.0.1', start);
-// Without a listener, this signal makes Node open a debugger to every process of the agent.
+// Without a listener, SIGUSR1 makes Node open a debugger port to every process of the agent.
 process.on('SIGUSR1', () => undefined);
 
-/** What one end says the other hears, and when it has said all. If one breaks, both do. */
+/** Forwards data and its end from one socket to the other. An error on one closes both. */
 function join(from: Socket, to: Socket): void {
   from.unref();
   from.pipe(to);
@@ -46,18 +46,18 @@ function start(): void {
 }
 
 /**
- * Leaves the streams to the agent. Node makes a stream non-blocking when it opens it as its own, and `pipe` asks for
- * process.stdout. A stream that is shared would be non-blocking for the agent, too: a large write would fail with EAGAIN.
+ * Releases the streams to the agent. Node makes a stream non-blocking when it opens it, and a shared stream would then
+ * be non-blocking for the agent too: a large write would fail with EAGAIN.
  */
 function letGo(): void {
   for (const fd of [0, 1, 2]) {
     closeSync(fd);
-    // The kernel gives the lowest free number.
+    // The kernel assigns the lowest free descriptor.
     openSync('/dev/null', 'r+');
   }
 }
 
-/** As a shell says it. */
+/** Uses the exit codes of a shell. */
 function failed(error: unknown): void {
   const { code } = error as { code?: string };
   end(code === 'ENOENT' || code === 'ENOTDIR' ? NOT_FOUND : NOT_RUNNABLE);

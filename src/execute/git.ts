@@ -2,19 +2,21 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
+import { quoted } from '../base/shell.ts';
 import { signal } from './processes.ts';
 import { PATH_FOLDERS } from './programs.ts';
-import { quoted } from './sandboxes/holder.ts';
 
-/** How git is asked. Nothing of the environment reaches it but what stands here. */
+/** How to run git. It gets no environment except what is set here. */
 export interface Asking {
   readonly gitDir?: string;
   readonly workTree?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Further settings, which win over those of any file. */
+  /** Further settings, which override those of any file. */
   readonly settings?: readonly Setting[];
-  /** The settings of the user count too, as far as they run nothing; else only those of the git dir. */
+  /**
+   * Applies the user's settings too, unless they run something. Otherwise only the settings of the git folder apply.
+   */
   readonly asUser?: true;
   readonly input?: string | Uint8Array;
   readonly timeoutMs?: number;
@@ -26,11 +28,10 @@ export type Setting = readonly [key: string, value: string];
 export interface Answer {
   readonly code: number;
   readonly stdout: Buffer;
-  /** The beginning of what it complained of. */
+  /** The first 8,192 characters of its error output. */
   readonly stderr: string;
 }
 
-/** Asks git and waits for its answer, whatever its exit code. */
 export async function askGit(args: readonly string[], asking: Asking = {}): Promise<Answer> {
   const { input, bytesMax = BYTES_MAX } = asking;
   const child = startGit(args, asking);
@@ -41,7 +42,7 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
     if (bytes > bytesMax) child.kill('SIGKILL');
     else chunks.push(chunk);
   });
-  // It may have its answer before it has read everything.
+  // Git may exit before it has read all input.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   const { code, stderr } = await ended(child);
@@ -49,23 +50,20 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
   return { code, stdout: Buffer.concat(chunks), stderr };
 }
 
-/** Where a series waits: a question is asked only when somebody says so, and else neither it nor those after it. */
+/** Pauses a series before one command until `opened` resolves. If it rejects, that command and the rest do not run. */
 export interface Gate {
   readonly before: number;
   readonly opened: Promise<void>;
 }
 
-/**
- * Asks several questions alike, one after the other, by one process. To start one takes longer than most answers: whoever
- * forks copies the map of all its memory.
- */
+/** Runs several git commands in one shell, because starting a process takes longer than most commands. */
 export async function askGits(
   questions: readonly (readonly string[])[],
   asking: Asking = {},
   gate?: Gate,
 ): Promise<Answer[]> {
   const { bytesMax = BYTES_MAX, timeoutMs = TIMEOUT_MS } = asking;
-  // Nobody can have it in an answer.
+  // A random marker that no output contains.
   const mark = newToken();
   const steps = questions.map((args, index) =>
     [
@@ -94,7 +92,7 @@ export async function askGits(
   );
   if (!opened) child.stdin?.end();
   try {
-    // It has ended in any case when this returns, and writes nowhere any more.
+    // Waits for both, so that git has ended and writes nothing after this returns.
     const [end, open] = await Promise.allSettled([ended(child), opened]);
     if (open.status === 'rejected') throw open.reason;
     if (end.status === 'rejected') throw end.reason;
@@ -105,7 +103,7 @@ export async function askGits(
   }
 }
 
-/** Those that it did not come to have the code of the whole. */
+/** Splits the output at the markers. Commands that did not run get the exit code of the shell. */
 function answersIn(
   said: Buffer,
   mark: string,
@@ -126,10 +124,10 @@ function answersIn(
 }
 
 function tooMuch(): Fault {
-  return new Fault('git_failed', 'Git had more to say about the work tree than can be read.');
+  return new Fault('git_failed', 'The output of git is too large to read.');
 }
 
-/** What git says where it can be trusted to have an answer. */
+/** Runs git and throws a Fault if it fails. */
 export async function git(args: readonly string[], asking: Asking = {}): Promise<Buffer> {
   const { code, stdout, stderr } = await askGit(args, asking);
   if (code !== 0) throw gitFailed(args, stderr);
@@ -137,18 +135,18 @@ export async function git(args: readonly string[], asking: Asking = {}): Promise
 }
 
 export function gitFailed(args: readonly string[], stderr: string): Fault {
-  return new Fault('git_failed', 'Git could not do what was asked of it.', { cause: `git ${args[0]}: ${stderr}` });
+  return new Fault('git_failed', 'Git failed.', { cause: `git ${args[0]}: ${stderr}` });
 }
 
 /**
- * Starts git so that a repository can make it run nothing, ask nobody and take no more memory than is good. A shell
- * sets the bound of memory, since node cannot.
+ * Starts git so that a repository cannot make it run programs, ask questions or use more than 4 GiB of memory. A shell
+ * sets the memory limit, because Node cannot.
  */
 export function startGit(args: readonly string[], asking: Asking): ChildProcess {
   return startShell(`${MEMORY_BOUND}; exec git "$@"`, args, asking, false);
 }
 
-/** `isGroup`: whoever ends it must end those that it has started, too. */
+/** `isGroup`: starts a new process group, so that the caller can kill all its processes. */
 function startShell(script: string, args: readonly string[], asking: Asking, isGroup: boolean): ChildProcess {
   const { gitDir, workTree, cwd = '/', settings = [], asUser, timeoutMs = TIMEOUT_MS } = asking;
   const all = [...SAFE, ...(asUser ? [] : RAW), ...settings];
@@ -157,7 +155,7 @@ function startShell(script: string, args: readonly string[], asking: Asking, isG
     detached: isGroup,
     env: {
       ...ENV,
-      // Not as arguments, where a key may hold no equals sign.
+      // Not as arguments, where a key must not contain an equals sign.
       GIT_CONFIG_COUNT: String(all.length),
       ...Object.fromEntries(
         all.flatMap(([key, value], index) => [
@@ -176,7 +174,6 @@ function startShell(script: string, args: readonly string[], asking: Asking, isG
   });
 }
 
-/** How a git that was started has ended. */
 export async function ended(child: ChildProcess): Promise<{ code: number; stderr: string }> {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -194,23 +191,23 @@ export async function ended(child: ChildProcess): Promise<{ code: number; stderr
 const NOT_FOUND = 127;
 const KILLED = 137;
 
-/** A system without this bound has to do without it. */
+/** Ignored on systems that do not support it. */
 const MEMORY_BOUND = `ulimit -v ${4 * 1024 * 1024} 2>/dev/null`;
 
 const SAFE: readonly Setting[] = [
-  // As root, neither the user's repository nor the stage of a run are our own.
+  // As root, the user's repository and the stage of a run belong to other users.
   ['safe.directory', '*'],
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
   ['core.pager', 'cat'],
   ['core.untrackedCache', 'false'],
-  // Also what git would fetch by itself, where not all objects are here.
+  // Also prevents lazy fetches in a partial clone.
   ['protocol.allow', 'never'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
 ];
 
-/** Bytes are what they are: no line endings, no encodings, no attributes or ignore files from elsewhere. */
+/** Treats files as bytes: no line ending conversion, no attributes and no ignore files from elsewhere. */
 const RAW: readonly Setting[] = [
   ['core.autocrlf', 'false'],
   ['core.attributesFile', '/dev/null'],

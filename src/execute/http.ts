@@ -3,37 +3,35 @@ import { type Dispatcher, Pool } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
 import { codeOf } from '../base/fault.ts';
 
-/** One request, and how long and how large its answer may be. */
 export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** From the first step of connecting to the last byte of the answer. */
+  /** From connecting to the last byte of the answer. */
   readonly deadlineMs: number;
-  /** How long nothing may be heard of it. */
+  /** The longest time without any data. */
   readonly idleMs: number;
   readonly bodyBytesMax: number;
-  /** How often a redirect to the same origin may be followed, with the same method and body. */
+  /** How many redirects to the same origin to follow, with the same method and body. */
   readonly redirectsMax: number;
 }
 
-/** What came of one request. Everything that was received is kept up to the bound, however it ended. */
+/** The result of one request. It includes everything that was received, up to the limit. */
 export interface HttpAnswer {
-  /** `complete` whatever the status; `too_large` is cut at the bound; `broken` is the network's doing. */
+  /** `complete` with any status; `too_large` if cut at the limit; `broken` for a network error. */
   readonly ended: 'complete' | 'timeout' | 'idle' | 'too_large' | 'broken' | 'cancelled';
   readonly latencyMs: number;
   readonly status?: number;
   readonly statusText?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Decoded, where it was compressed. */
   readonly body: Buffer;
-  /** The bytes there were, as far as that is known. */
+  /** The full length of the body, if known. */
   readonly bodyTotal: number | null;
-  /** The word of the system or of the client for what broke. */
+  /** The error code of the system or of undici. */
   readonly errorName?: string;
 }
 
-/** Asks one agent. It keeps connections open between requests, and never sends a request twice by itself. */
+/** Sends requests to one agent. Keeps connections open and never repeats a request. */
 export class HttpTarget {
   readonly #pool: Pool;
   readonly #origin: string;
@@ -44,7 +42,7 @@ export class HttpTarget {
     this.#pool = new Pool(origin, {
       connections,
       pipelining: 1,
-      // Every request has bounds of its own, from connecting on.
+      // Each request has its own limits, including connecting.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: 0 },
@@ -66,12 +64,10 @@ export class HttpTarget {
     }
   }
 
-  /** Ends every request that is under way, as cancelled. */
   cancel(): void {
     for (const listener of this.#open) listener.cancel();
   }
 
-  /** Breaks what is still open; nobody waits for it. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
@@ -90,7 +86,6 @@ export class HttpTarget {
 
 const HEADER_BYTES_MAX = 64 * 1024;
 
-/** Gathers one answer, and ends it at its bounds. */
 class Listener implements Dispatcher.DispatchHandler {
   readonly #bytesMax: number;
   readonly #resolve: (answer: HttpAnswer) => void;
@@ -112,7 +107,7 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#bytesMax = bodyBytesMax;
     this.#resolve = resolve;
     this.#deadline = setTimeout(() => this.#stop('timeout'), Math.max(0, deadlineMs));
-    // Whoever may be silent for as long as it may take needs no second clock.
+    // An idle limit of at least the deadline has no effect.
     this.#idle = idleMs < deadlineMs ? setTimeout(() => this.#stop('idle'), idleMs) : undefined;
   }
 
@@ -187,7 +182,7 @@ function nameOf(error: Error): string {
   return typeof code === 'string' ? code : codeOf(error) || error.name;
 }
 
-/** Where an answer sends the same request, if it is to the same origin and asks for no other method. */
+/** The path of a redirect that keeps origin and method. */
 function redirectOf({ ended, status, headers }: HttpAnswer, origin: string, path: string): string | undefined {
   const { location } = headers;
   if (ended !== 'complete' || (status !== 307 && status !== 308) || location === undefined) return undefined;
@@ -199,19 +194,18 @@ function redirectOf({ ended, status, headers }: HttpAnswer, origin: string, path
 
 const DECODERS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
-/** Almost every answer comes as it is. */
 function isPlain({ headers, body }: HttpAnswer): boolean {
   return headers['content-encoding'] === undefined || body.length === 0;
 }
 
-/** Undoes the compression that an agent chose although none was asked for; a small body may be a large one in disguise. */
+/** Decompresses an answer up to `bytesMax`, because a small body may expand to a large one. */
 async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity') return answer;
   if (!Object.hasOwn(DECODERS, encoding)) {
     return answer.ended === 'complete' ? { ...answer, ended: 'broken', errorName: 'UNKNOWN_CONTENT_ENCODING' } : answer;
   }
-  // A stream must end as its format asks, with its checksum. What was decoded before is kept either way.
+  // The stream must end properly, with its checksum. What was decoded before an error is kept.
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const chunks: Buffer[] = [];
   let length = 0;

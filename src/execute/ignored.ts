@@ -5,8 +5,8 @@ import { placeIn, type TreeEntry } from './tree.ts';
 import { contentOf } from './tree-import.ts';
 
 /**
- * Which of these paths the .gitignore files of a tree hide. Git is asked about a folder of ours that has nothing but
- * copies of those files. Where it does not answer in time, nothing is hidden.
+ * Finds the paths that .gitignore files of the tree hide. Git runs in a folder that contains only copies of those
+ * files. If it does not answer in time, nothing counts as ignored.
  */
 export async function ignoredAmong(
   gitDir: string,
@@ -25,11 +25,11 @@ export async function ignoredAmong(
       gitDir,
       workTree: folder,
       cwd: folder,
-      // So that a name which begins with a colon is a name.
+      // The prefix makes git treat a leading colon as part of the name.
       input: Buffer.from(candidates.map(entry => `${HERE}${entry.path}\0`).join(''), 'latin1'),
       timeoutMs: IGNORE_MS,
     });
-    // 1 is: none of them.
+    // Exit code 1 means that none is ignored.
     if (code !== 0) return new Set();
     const found = stdout.toString('latin1').split('\0').slice(0, -1);
     return new Set(found.map(entry => entry.slice(HERE.length)));
@@ -38,14 +38,14 @@ export async function ignoredAmong(
   }
 }
 
-/** One that lies too deep for a folder of ours hides nothing. */
+/** Copies an ignore file. One whose path is too long hides nothing. */
 function layOut(folder: string, top: string, file: TreeEntry): void {
   try {
     const bytes = Buffer.concat(Array.from(contentOf(top, file), chunk => Buffer.from(chunk)));
     mkdirSync(placeIn(folder, path.posix.dirname(file.path)), { recursive: true });
     writeFileSync(placeIn(folder, file.path), bytes);
   } catch {
-    // What it would hide is seen.
+    // The files that it would hide stay visible.
   }
 }
 

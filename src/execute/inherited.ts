@@ -1,9 +1,9 @@
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Closes every file that whoever started this process left open in it. Node itself marks its own files, and the first
- * few that it inherits, as not to be handed on; any other would be there in each program that is started, and an open
- * folder of the machine is a way out of any sandbox.
+ * Closes every file that this process inherited. Node sets close-on-exec only on its own files and on the first few
+ * inherited ones. Child processes would inherit the others, and an open folder of this machine is a way out of any
+ * sandbox.
  */
 export function closeInherited(): void {
   for (const name of openFiles()) {
@@ -25,7 +25,7 @@ function isHandedOn(fd: string): boolean {
     const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // Closed by now: it was the one that we read the list through.
+    // Already closed: it was the descriptor of the listing itself.
     return false;
   }
 }

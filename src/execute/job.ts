@@ -1,107 +1,99 @@
-import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
-import type { Clone } from './clone.ts';
+import type { KeepTree } from './keep-tree.ts';
 
-/** One program to run, with everything that bounds it. It crosses to the launcher as a message, so it is plain data. */
+/** One program to run, with all its limits. It is sent to the launcher as a message, so it is plain data. */
 export interface Job {
-  /** Names what belongs to it on this machine; the id of the run. */
+  /** The run ID. It names the files, groups and processes of the job on this machine. */
   readonly id: string;
   readonly backend: 'none' | 'process';
-  /** The program as it is found inside the sandbox, and its arguments. */
+  /** The program by its path inside the sandbox, and its arguments. */
   readonly argv: readonly string[];
   /**
-   * Further programs, each started when the one before it has ended with 0 and everything of it is dead. All of them share
-   * the work folder, the bounds and the streams. One that is named by a path lies in the stage, not among what another made.
+   * Further programs. Each starts after the previous one has exited with 0 and all its processes have ended. They share
+   * the work folder, limits and streams. A program named by a path must be in the stage, not among the output of an
+   * earlier one.
    */
   readonly then?: readonly (readonly string[])[];
   readonly env: Readonly<Record<string, string>>;
-  /** A private folder of this machine, in which the job was laid out: see workspace.ts. */
+  /** See workspace.ts. */
   readonly stage: string;
   /**
-   * What the program finds in its work folder, and cannot change where there is a sandbox. Where `writeRoots` is empty
-   * it finds all that lies in `work/` of the stage, named here or not.
+   * Read-only entries of the work folder (without a sandbox, they are writable). If `writeRoots` is empty, the program
+   * sees everything in `work/` of the stage, listed here or not.
    */
   readonly staged: readonly string[];
   /**
-   * The only places in the work folder where the program may write, `.` for everywhere in it; undefined for a folder
-   * `output` in a work folder that is writable itself. They lie below `output/` of the cell's work folder, with what the
-   * stage has below `roots/` in them. None is, or holds, a staged name; one may lie in a staged folder.
+   * The only paths in the work folder that the program may write to; `.` means all of it. If undefined, the work folder
+   * is writable and has a folder `output`. The roots are in `output/` of the cell's work folder and start with the
+   * contents of `roots/` in the stage. A root may be inside a staged folder, but must neither be a staged entry nor
+   * contain one.
    */
   readonly writeRoots?: readonly string[];
-  /** Files and folders below the work folder that stay read-only where the rest of it may be written. None is a link. */
+  /** Files and folders of a writable work folder that stay read-only. None is a symlink. */
   readonly readOnly?: readonly string[];
-  /** The only programs that exist inside, by bare name; undefined for all that the machine has. */
+  /** The only programs that exist inside, by bare name. If undefined, all programs of the machine exist. */
   readonly programs?: readonly string[];
-  /** The folder below the work folder in which the program starts; the work folder itself, if not said. */
+  /** The folder in which the program starts, relative to the work folder. Defaults to the work folder. */
   readonly startIn?: string;
-  /** A file of the stage, by name, that the first program reads as its standard input; undefined for none. */
+  /** The name of a file in the stage that the first program reads as standard input. */
   readonly stdin?: string;
-  /** A writable folder of its own, `/agent/home`, which counts with the work folder. Its variable is the caller's to set. */
+  /** Gives the program a writable folder `/agent/home`, which counts as work folder. The caller sets `HOME`. */
   readonly home?: true;
-  /** Files and folders of this machine, shown read-only below /agent. `reachable` makes them such that the sandbox gets there. */
+  /** Shown read-only below /agent. `reachable` makes sure that the sandbox can read them. */
   readonly mounts?: readonly Mount[];
   /**
-   * Programs that it starts cannot speak for it. Its streams are sockets, which /proc/PID/fd does not open again, and /proc is
-   * read-only, so that its memory cannot be written to.
+   * Child processes cannot impersonate the program. Its streams are sockets, which cannot be reopened through
+   * /proc/PID/fd, and /proc is read-only, so they cannot write to its memory.
    */
   readonly guarded?: true;
-  /** The folder `door` of the stage, in which somebody listens at `model.sock`, is shown as `/agent/door`. The only way out. */
+  /** Shows the folder `door` of the stage, with the socket `model.sock`, as `/agent/door`. It is the only way out. */
   readonly door?: true;
   readonly network: 'blocked' | 'open';
   readonly limits: Limits;
-  /** Masked wherever the program says them. */
+  /** Masked in all output. */
   readonly secrets: readonly string[];
-  /** Well-known credentials are not masked. */
+  /** Leaves well-known credential formats unmasked. */
   readonly keepCredentials?: true;
-  /** Where the head of each stream is kept while the program lives, for a recovery after a crash. */
+  /** Where the head of each stream is saved while the program runs, for recovery after a crash. */
   readonly keepIn?: string;
-  /** The streams are sent on as they come. */
+  /** Forwards output as it arrives. */
   readonly live: boolean;
-  /** What the launcher saves of an agent's work tree if its owner dies. */
+  /** How the launcher saves an agent's work tree if Proctor dies. */
   readonly keepTree?: KeepTree;
-}
-
-export interface KeepTree {
-  /** Without the list of its files, which is long and can be asked for again. */
-  readonly clone: Omit<Clone, 'baseFiles'>;
-  readonly isReadOnly: boolean;
-  readonly policy: EffectivePolicy;
-  /** Where the facts go, and the diff. Their folder is there once the run has begun. */
-  readonly facts: string;
-  readonly diff: string;
-  readonly factsBytesMax: number;
 }
 
 export interface Mount {
   readonly source: string;
-  /** Below /agent, and neither in another nor around it. */
+  /** A path below /agent. It neither contains another target nor is inside one. */
   readonly target: string;
 }
 
-/** Bounds of one program. `undefined` is no bound of ours. */
+/** `undefined` means no limit. */
 export interface Limits {
   readonly timeoutMs: number;
   readonly idleMs?: number;
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
-  /** How many processors it may use at once. Refused where no control group can hold it to that. */
+  /** The number of CPUs that it may use at once. Requires control groups. */
   readonly cpus?: number;
   readonly pids?: number;
   readonly openFiles: number;
-  /** What the work folder may hold. */
+  /** The size of the work folder. */
   readonly workBytes: number;
   readonly workEntries: number;
-  /** What is kept of each stream: its beginning and, where there is more, its end. */
-  readonly keep: Readonly<Record<'stdout' | 'stderr', { readonly headBytes: number; readonly tailBytes: number }>>;
-  /** Between the signal that asks and the one that does not. */
+  /** How much of each stream is kept: its head and, if it is longer, its tail. */
+  readonly keep: Readonly<Record<StreamName, { readonly headBytes: number; readonly tailBytes: number }>>;
+  /** The time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
 }
+
+export type StreamName = 'stdout' | 'stderr';
 
 /** What a dead launcher may leave behind on the machine. */
 export interface Leftovers {
   readonly stage: string;
   readonly cgroups: readonly string[];
-  /** Processes, with the time they began in ticks since boot: a pid alone may have found a new owner. */
+  /** Processes with their start times in ticks since boot, because the kernel reuses pids. */
   readonly processes: readonly { readonly pid: number; readonly startTicks: number }[];
-  /** A variable in the environment of every process of a bare run. */
+  /** A variable in the environment of every process of an unsandboxed run. */
   readonly marker?: string;
 }

@@ -4,25 +4,29 @@ import { readChunk } from '../base/chunk.ts';
 import { Masker, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
+import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import { violationsIn } from '../policy/agent-violations.ts';
 import { takeChanges } from './changes.ts';
 import type { Clone } from './clone.ts';
 import { git } from './git.ts';
-import type { Job } from './job.ts';
 import { listingOf } from './tree-state.ts';
 
 /**
- * Saves what an agent did to its work tree whose owner has died, so that a recovery can tell. The tree lies on the disk of
- * its sandbox and goes with it. The facts appear last: where they are, the diff is whole.
+ * Saves what an agent did to its work tree after Proctor has died, for recovery. The tree is on the disk of the sandbox
+ * and disappears with it. The facts are written last, so their presence means that the diff is complete.
  *
- * A program of its own, because the launcher starts for every run and hardly ever needs this.
+ * A separate bundle, because the launcher starts for every run and rarely needs it.
  */
-export async function keepTree(job: Job, stage: string, workFolder: string): Promise<void> {
-  const { keepTree: kept } = job;
-  if (!kept || !existsSync(path.dirname(kept.facts))) return;
+export async function keepTree(
+  kept: KeepTree,
+  secrets: readonly string[],
+  stage: string,
+  workFolder: string,
+): Promise<void> {
+  if (!existsSync(path.dirname(kept.facts))) return;
   const clone = await cloneIn(stage, kept.clone, kept.isReadOnly);
   const workTree = kept.isReadOnly ? clone.tree : path.join(workFolder, 'output');
-  const needles = needlesOf(job.secrets);
+  const needles = needlesOf(secrets);
   const changes = await takeChanges(clone, workTree, kept.diff);
   const mask = (text: string): string => new Masker(needles).whole(Buffer.from(text)).toString();
   const breaches = violationsIn(changes, kept.policy).map(({ message, path: at, ...violation }) =>
@@ -36,10 +40,21 @@ export async function keepTree(job: Job, stage: string, workFolder: string): Pro
   renameSync(`${kept.facts}.tmp`, kept.facts);
 }
 
-/** The clone in its stage, which has another name by now. */
+export interface KeepTree {
+  /** Without the list of its files, which is long and can be read again. */
+  readonly clone: Omit<Clone, 'baseFiles'>;
+  readonly isReadOnly: boolean;
+  readonly policy: EffectivePolicy;
+  /** Target files for the facts and the diff. Their folder exists once the run has started. */
+  readonly facts: string;
+  readonly diff: string;
+  readonly factsBytesMax: number;
+}
+
+/** The clone with the new path of its stage, which has been renamed. */
 async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnly: boolean): Promise<Clone> {
   const trusted = path.join(stage, path.basename(clone.trusted));
-  // The owner may have died while it took the changes itself; git adds to no reference that holds another commit.
+  // Proctor may have died while taking the changes. Git does not overwrite a ref with another commit.
   rmSync(path.join(trusted, 'refs', 'proctor'), { recursive: true, force: true });
   return {
     ...clone,
@@ -49,7 +64,7 @@ async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnl
   };
 }
 
-/** Names of files and branches are the agent's to choose, and may spell a secret. */
+/** The agent chooses names of files and branches, so they may contain a secret. */
 function maskedChanges(changes: Changes, mask: (text: string) => string): Changes {
   const named = <Item extends { readonly path: string }>(item: Item): Item => ({ ...item, path: mask(item.path) });
   const { ignored, commits } = changes;

@@ -7,20 +7,19 @@ export interface Keeping {
   readonly headBytes: number;
   readonly tailBytes: number;
   readonly secrets: readonly string[];
-  /** Well-known credentials are kept as they are. */
   readonly keepCredentials?: boolean;
-  /** A file that always holds the head so far. */
+  /** A file that always contains the head received so far. */
   readonly file?: string;
 }
 
-/** Takes a stream of any length in flat memory: masks, counts and hashes all of it, and keeps its two ends. */
+/** Masks, counts and hashes a stream of any length in constant memory, and keeps its head and tail. */
 export class StreamKeeper {
   readonly #keeping: Keeping;
   readonly #masker: Masker;
   readonly #hash = createHash('sha256');
   readonly #head: Buffer[] = [];
   #headLength = 0;
-  /** At most twice the tail, so that it is seldom moved. */
+  /** Up to twice the size of the tail, to avoid frequent copies. */
   #tail: Buffer = Buffer.alloc(0);
   #bytesTotal = 0;
   #fd: number | undefined;
@@ -31,7 +30,7 @@ export class StreamKeeper {
     this.#masker = new Masker(maskingOf(keeping.secrets, keeping.keepCredentials));
   }
 
-  /** Returns what may be shown of it: a part that could be the beginning of a secret is held back. */
+  /** Returns the masked bytes that are safe to show. Holds back a suffix that could be the start of a secret. */
   take(chunk: Buffer): Buffer {
     return this.#keep(this.#masker.take(chunk));
   }
@@ -71,7 +70,7 @@ export class StreamKeeper {
       this.#fd ??= openSync(file, 'wx', 0o600);
       writeSync(this.#fd, bytes);
     } catch {
-      // Only a recovery would have read it; the run itself goes on with what is in memory. A later part is no head.
+      // Only recovery reads this file, so the run continues. After a gap, later bytes would not be part of the head.
       this.#isFileLost = true;
     }
   }

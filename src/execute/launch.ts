@@ -4,33 +4,28 @@ import { Fault } from '../base/fault.ts';
 import type { Capture } from '../contracts/capture.ts';
 import type { StoppedBy } from '../contracts/ending.ts';
 import { builtBeside } from './beside.ts';
-import type { Job, Leftovers } from './job.ts';
+import type { Job, Leftovers, StreamName } from './job.ts';
 import type { Machine } from './machine.ts';
 import type { Answer, Ask } from './messages.ts';
-import type { StreamName } from './supervise.ts';
 
-/** Starts programs through a process of its own. One is enough for any number of runs. */
+/** Starts programs through a separate launcher process. One launcher serves any number of runs. */
 export interface Launcher {
   machine(): Promise<Machine>;
-  /** Makes a sandbox for a job and waits in front of it. */
+  /** Creates the sandbox of a job without starting its program. */
   open(job: Job): Promise<Prepared>;
-  /** Ends it. Whether it ended by itself, and so has left nothing behind. */
+  /** Ends the launcher. Returns true if it exited by itself and left nothing behind. */
   close(): Promise<boolean>;
-  /** It has died, or was closed. */
   isLost(): boolean;
   readonly pid: number;
 }
 
-/** A sandbox in which nothing runs yet. */
 export interface Prepared {
   readonly leftovers: Leftovers;
   readonly workFolder: string;
-  /** Where this machine sees the home of the program, if it has one. */
   readonly homeFolder: string | undefined;
-  /** Runs the program to its end. The next piece comes when the promise of the last is kept. */
+  /** Runs the program to its end. The next piece of output arrives after the promise of `show` has resolved. */
   start(show?: (stream: StreamName, bytes: Uint8Array) => void | Promise<void>): Promise<Capture>;
   stop(by: StoppedBy): void;
-  /** Takes everything of the sandbox away. */
   close(): Promise<void>;
 }
 
@@ -46,7 +41,7 @@ export function openLauncher(): Launcher {
   let machine: Promise<Machine> | undefined;
   return {
     pid: child.pid ?? 0,
-    // It is the same for as long as the launcher lives.
+    // The answer never changes while the launcher runs.
     machine: () => (machine ??= line.ask({ ask: 'machine', no: line.next() }, 'machine').then(said => said.machine)),
     async open(job) {
       const no = line.next();
@@ -66,7 +61,7 @@ export function openLauncher(): Launcher {
         },
         stop: by => line.tell({ ask: 'stop', no, by }),
         close() {
-          // Once: of a run that is closed the launcher knows nothing any more, and would never answer.
+          // Only once: the launcher forgets a closed run and would not answer again.
           closing ??= line.ask({ ask: 'close', no }, 'closed').then(() => undefined);
           return closing;
         },
@@ -77,7 +72,7 @@ export function openLauncher(): Launcher {
   };
 }
 
-/** Questions to the launcher and its answers. */
+/** Sends requests to the launcher and matches its answers to them. */
 class Line {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<string, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>();
@@ -89,10 +84,10 @@ class Line {
     this.#child = child;
     child.on('message', (answer: Answer) => this.#take(answer));
     child.once('exit', () => this.#lose());
-    // Nobody waits for the exit of a process that is not held; what closes its line is heard by who waits for an answer.
+    // An unreferenced child may not emit `exit`. The closed channel still tells pending requests that it is gone.
     child.once('disconnect', () => this.#lose());
     child.once('error', cause => this.#lose(cause));
-    // Only a question that waits for its answer keeps this process alive.
+    // Only a pending request keeps this process alive.
     child.unref();
     child.channel?.unref();
   }
@@ -132,7 +127,7 @@ class Line {
     this.#shows.delete(no);
   }
 
-  /** Whether it ended by itself, and so has left nothing. */
+  /** Returns true if the launcher exited by itself and left nothing behind. */
   async close(): Promise<boolean> {
     if (this.#isLost) return false;
     const gone = new Promise<boolean>(resolve => this.#child.once('exit', (_, signal) => resolve(signal === null)));
@@ -177,5 +172,5 @@ class Line {
 }
 
 function lost(cause?: Error): Fault {
-  return new Fault('launcher_lost', 'The process that starts programs has died.', { cause });
+  return new Fault('launcher_lost', 'The launcher process died. Try again.', { cause });
 }

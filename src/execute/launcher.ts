@@ -1,7 +1,7 @@
 /**
- * The launcher: a small process that starts all programs, so that the one that holds the data does not have to. Forking
- * takes time in proportion to the memory of who forks. It also outlives its owner by just as long as it takes to end
- * everything that it started, and to save what an agent did to its work tree.
+ * The launcher: a small process that starts all programs. Fork time grows with the memory of the parent, so Proctor
+ * does not fork itself. When Proctor dies, the launcher kills everything it started and saves the work tree of an
+ * agent, then exits.
  */
 import { renameSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,6 +18,7 @@ import { lookAt } from './machine.ts';
 import type { Answer, Ask } from './messages.ts';
 import { none } from './sandboxes/none.ts';
 import { processSandbox } from './sandboxes/process.ts';
+import { hasSystemCallFilter } from './sandboxes/seccomp.ts';
 import { type Show, supervise, type Watched } from './supervise.ts';
 import { removeStage, stagePath } from './workspace.ts';
 
@@ -26,29 +27,29 @@ interface Run {
   readonly openedAtMs: number;
   readonly cell: Cell;
   watched?: Watched;
-  /** Lets the live stream go on. */
+  /** Lets the live stream continue. */
   taken?: () => void;
 }
 
 closeInherited();
 
 const runs = new Map<number, Promise<Run>>();
-/** From the second run on there is likely to be a third, and its sandbox is made while nobody waits for one. */
+/** After a second run a third is likely, so the launcher prepares its sandbox in advance. */
 let hasSeries = false;
-/** Some run has a work tree to be saved. */
+/** A run has a work tree to save. */
 let hasTree = false;
 const cgroups = findCgroups();
 const bound = cgroups.then(processSandbox);
 
 const say = (answer: Answer): void => {
-  // A piece that nobody waits for any more is no loss.
+  // Proctor may be gone. Then the piece is not needed.
   process.send?.(answer, undefined, undefined, () => undefined);
 };
 
 async function answer(message: Ask): Promise<void> {
   const { no } = message;
   if (message.ask === 'machine') {
-    say({ say: 'machine', no, machine: lookAt(await cgroups) });
+    say({ say: 'machine', no, machine: lookAt(await cgroups, hasSystemCallFilter()) });
     return;
   }
   if (message.ask === 'open') {
@@ -56,7 +57,7 @@ async function answer(message: Ask): Promise<void> {
     hasSeries ||= runs.size > 0 || no > 2;
     hasTree ||= message.job.keepTree !== undefined;
     runs.set(no, opening);
-    // Nobody closes what was never opened.
+    // A run that failed to open is never closed.
     opening.catch(() => runs.delete(no));
     const { leftovers, workFolder, homeFolder } = (await opening).cell;
     say({ say: 'opened', no, leftovers, workFolder, homeFolder });
@@ -79,7 +80,7 @@ async function answer(message: Ask): Promise<void> {
   } else {
     await close(no);
     say({ say: 'closed', no });
-    // Not at once: the run is still being written down, and needs the machine more.
+    // Later, because Proctor is still writing the evidence of the run and needs the CPU.
     if (hasSeries) setTimeout(() => void warm(), REST_MS).unref();
   }
 }
@@ -87,23 +88,22 @@ async function answer(message: Ask): Promise<void> {
 async function open(job: Job): Promise<Run> {
   const openedAtMs = systemClock.now();
   if ([job.argv, ...(job.then ?? []), ...Object.entries(job.env)].flat().some(word => word.includes('\0'))) {
-    throw new Fault('zero_byte', 'An argument or a variable holds a zero byte, which no program can be given.');
+    throw new Fault('zero_byte', 'An argument or variable contains a zero byte, which no program can receive.');
   }
   const sandbox = job.backend === 'none' ? none : await bound;
   const opening = sandbox.open(job);
   try {
     return { job, openedAtMs, cell: await Promise.race([opening, tooLong()]) };
   } catch (error) {
-    // Should it come after all, nobody is there to use it.
+    // Closes the sandbox if it opens after all.
     void opening.then(cell => cell.close()).catch(() => undefined);
     throw error;
   }
 }
 
-/** A sandbox that is not there by now will not come. */
 async function tooLong(): Promise<never> {
   await wait(OPEN_MS_MAX, undefined, { ref: false });
-  throw new Fault('sandbox_unavailable', 'The sandbox took too long to start.');
+  throw new Fault('sandbox_unavailable', 'The sandbox did not start within 60 seconds.');
 }
 
 const OPEN_MS_MAX = 60_000;
@@ -118,7 +118,7 @@ async function close(no: number, isOrphan = false): Promise<void> {
   removeStage(stage);
 }
 
-/** Gives a stage the launcher's own name, so that a cleanup does not take it for abandoned. */
+/** Renames a stage after the launcher, so that a cleanup does not treat it as abandoned. */
 function renamed({ id, stage }: Job): string {
   const own = stagePath(id);
   try {
@@ -129,14 +129,14 @@ function renamed({ id, stage }: Job): string {
   }
 }
 
-/** Saves the work tree of an agent whose owner died. Where that fails, a recovery says that it is unknown. */
+/** Saves the work tree of an agent after Proctor has died. If this fails, recovery reports the changes as unknown. */
 async function saveTree({ job, cell }: Run, stage: string): Promise<void> {
   if (!job.keepTree) return;
   try {
     const { keepTree } = (await import(pathToFileURL(builtBeside('keep-tree.js')).href)) as Keeper;
-    await keepTree(job, stage, cell.workFolder);
+    await keepTree(job.keepTree, job.secrets, stage, cell.workFolder);
   } catch {
-    // A full disk, or a tree that cannot be read.
+    // The disk is full, or the tree is unreadable.
   }
 }
 
@@ -144,7 +144,7 @@ interface Keeper {
   readonly keepTree: typeof keep;
 }
 
-/** Pieces of both streams go one after the other, since only one can be waited for. */
+/** Sends the pieces of both streams one after another, because `more` acknowledges only one piece. */
 function oneByOne(show: Show): Show {
   let last = Promise.resolve();
   return (stream, bytes) => {
@@ -166,7 +166,7 @@ process.on('message', (message: Ask) => {
   });
 });
 
-// The owner is gone, by its own will or not: whatever still runs has nobody to run for.
+// Proctor has exited or died, so nothing needs to run any more.
 function end(): void {
   const closing = [...runs.keys()].map(async no => {
     runs.get(no)?.then(
@@ -176,7 +176,7 @@ function end(): void {
     await close(no, true);
   });
   void Promise.allSettled(closing).then(async () => (await bound).close());
-  // Everything that we started dies with us, should anything still keep us.
+  // If something still keeps this process alive, everything it started dies with it.
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), hasTree ? SAVE_MS : END_MS).unref();
 }
 
@@ -187,10 +187,10 @@ const REST_MS = 30;
 
 process.on('disconnect', end);
 
-// Signals from a terminal are for the owner, who will tell us.
+// Proctor handles terminal signals and tells the launcher to stop.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
 
-// It may have gone while this file was being loaded, and nobody will say so again.
+// Proctor may have exited while this file was loading. Then there is no further event.
 if (process.connected) void warm();
 else end();
 

@@ -4,15 +4,15 @@ import type { LeftRunning } from '../contracts/capture.ts';
 import { textOf } from './proc-files.ts';
 import { childrenOf, descendantsOf, isAlive } from './processes.ts';
 
-/** What a program has started and not ended yet, given the first process of its namespace. */
+/** The processes that a program has started. `init` is the first process of its pid namespace. */
 export function startedIn(init: number, isForwarded: boolean): LeftRunning {
-  // The program is the first that its namespace ever had. Behind a door, it is the only one that the forwarder has.
+  // The program is the first child of `init`. With a door, that is the forwarder, and the program is its only child.
   const [first] = childrenOf(init);
   const program = first !== undefined && isForwarded ? childrenOf(first)[0] : undefined;
   return programsOf(descendantsOf(init).filter(pid => pid !== first && pid !== program));
 }
 
-/** What some processes run. Their names are for others to mask: a program chooses its own. */
+/** Names what processes run. The caller masks the names, because a program chooses its own. */
 export function programsOf(pids: readonly number[]): LeftRunning {
   const alive = pids.filter(isAlive);
   const names = new Set<string>();
@@ -23,7 +23,7 @@ export function programsOf(pids: readonly number[]): LeftRunning {
   return { processes: alive.length, programs: [...names].sort() };
 }
 
-/** The file that it runs. Only the name that a process gives itself is known of one that we may not look at. */
+/** The executable file. Falls back to the name that the process gave itself if the file is not readable. */
 function programOf(pid: number): string {
   const name = fileOf(pid) ?? textOf(`/proc/${pid}/comm`)?.trim();
   return name?.toWellFormed().slice(0, NAME_UNITS_MAX) || 'unknown';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** The lines of a stream, as they come. A line that is longer than a message of ours can be ends it. */
+/** Yields the lines of a stream as they arrive. Stops at a line of more than 64 KiB. */
 export async function* lines(stream: Readable): AsyncGenerator<string> {
   let held = '';
   stream.setEncoding('utf8');
@@ -18,7 +18,7 @@ export async function* lines(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-/** The next line of a stream; undefined if it ends before one is whole. What follows must come only when it is asked for. */
+/** The next line; undefined if the stream ends first. Discards what follows the line in the same read. */
 export async function firstLine(stream: Readable): Promise<string | undefined> {
   for await (const line of lines(stream)) return line;
   return undefined;
@@ -26,7 +26,6 @@ export async function firstLine(stream: Readable): Promise<string | undefined> {
 
 const LINE_MAX = 64 * 1024;
 
-/** Waits until there is more, or the end. */
 function readable(stream: Readable): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
@@ -39,7 +38,6 @@ function readable(stream: Readable): Promise<void> {
 
 const EVENTS = ['readable', 'end', 'close', 'error'] as const;
 
-/** What a stream has said so far. */
 export function saidBy(stream: Readable): string {
   stream.setEncoding('utf8');
   return String(stream.read() ?? '');

@@ -7,12 +7,11 @@ import { ownFolder } from '../base/own-folder.ts';
 import { bootId } from './machine.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 
-/** What only one process has at a time. */
 export interface Lock {
   close(): void;
 }
 
-/** Takes a lock of this user on this machine, or returns undefined if another process holds it. */
+/** Returns undefined if another process holds the lock. */
 export function takeOwnLock(name: string): Lock | undefined {
   const folder = ownFolder('locks');
   try {
@@ -24,32 +23,32 @@ export function takeOwnLock(name: string): Lock | undefined {
 }
 
 /**
- * Takes the lock of that name in a folder, or returns undefined if another process holds it. Whoever cannot write to the
- * folder cannot take its locks. A lock whose holder died is free.
+ * Takes the named lock in a folder. Returns undefined if another process holds it. Requires write access to the folder.
+ * A lock whose holder died is free.
  *
- * A lock is a symbolic link whose text names its holder; it leads nowhere. Making a link fails if there is one, so one
- * process gets it. The name of a dead holder never comes back, so the right to succeed it is a link, too, by that name:
- * of several that find it dead, one makes that link, and its renaming gives the lock a new holder at once.
+ * A lock is a dangling symlink whose target names its holder. Creating it fails if it exists, so only one process
+ * succeeds. Process names are never reused. To take over from a dead holder, a process first creates a second symlink
+ * named after that holder, which again only one process can do, and then renames it over the lock.
  */
 export function takeLock(folder: string, name: string): Lock | undefined {
   const lock = path.join(folder, name);
   const me = newHolder();
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const holder = holderAt(lock, lock);
-    // Most often it is free, or its holder lives. Only the dead have heirs.
+    // Most locks are free or held by a live process. Only a dead holder has successors.
     if (holder && !isGone(holder)) return undefined;
     const line = holder ? lineOf(lock) : [];
     const last = line.at(-1);
     if (last && last.name !== holder?.name && !isGone(last)) return undefined;
     if (last ? succeed(lock, line, me) : link(me, lock)) return { close: () => release(lock, me) };
   }
-  // Others were faster each time.
+  // Other processes won every round.
   return undefined;
 }
 
 const ROUNDS_MAX = 100;
 
-/** One who holds a lock or has the right to it, and the link that says so. */
+/** A process that holds a lock or may take it over, and the symlink that says so. */
 interface Holder {
   readonly name: string;
   readonly link: string;
@@ -63,7 +62,7 @@ const ME = ownName();
 const BOOT = bootId().slice(0, 8);
 const HOLDER = new RegExp(String.raw`^(${NAME.source})\.(\w{1,8})\.[0-9a-f]{16}$`);
 
-/** The holder of a lock, then the heirs: each died before it could make the lock its own, but perhaps for the last. */
+/** The holder of a lock and its successors. Each of them died before it could take over, except possibly the last. */
 function lineOf(lock: string): Holder[] {
   const line: Holder[] = [];
   for (let at = lock; line.length < HEIRS_MAX; ) {
@@ -75,7 +74,7 @@ function lineOf(lock: string): Holder[] {
   throw foreign(lock);
 }
 
-/** Who has a link; undefined if there is none. */
+/** The process named by a symlink; undefined if it does not exist. */
 function holderAt(lock: string, at: string): Holder | undefined {
   const name = textOf(at);
   if (name === undefined) return undefined;
@@ -84,18 +83,21 @@ function holderAt(lock: string, at: string): Holder | undefined {
 }
 
 function foreign(lock: string): Fault {
-  return new Fault('foreign_lock', `Proctor did not make ${path.basename(lock)}. Remove it, if no run is under way.`);
+  return new Fault(
+    'foreign_lock',
+    `Proctor did not create ${path.basename(lock)}. Remove it if no run is in progress.`,
+  );
 }
 
 const HEIRS_MAX = 1_000;
 const heirLink = (lock: string, holder: string): string => `${lock}.${holder}`;
 
-/** Becomes the holder after the last of a line, who is dead. False if another was faster. */
+/** Takes over from the last process of the line, which is dead. Returns false if another process was faster. */
 function succeed(lock: string, line: readonly Holder[], me: string): boolean {
   const right = heirLink(lock, line.at(-1)?.name ?? '');
   if (!link(me, right)) return false;
   try {
-    // The right that we found free may be one that was used and removed. Then the lock has moved on, and not to us.
+    // The successor symlink may have been used and removed meanwhile. Then another process holds the lock.
     if (lineOf(lock).at(-1)?.name === me) {
       renameSync(right, lock);
       for (const { link: used } of line.slice(1)) remove(used);
@@ -110,13 +112,13 @@ function succeed(lock: string, line: readonly Holder[], me: string): boolean {
 }
 
 function release(lock: string, me: string): void {
-  // Not that of another, who thought us gone.
+  // Another process may have taken over.
   if (textOf(lock) === me) remove(lock);
 }
 
 /**
- * Whether a holder is dead. Of one on another machine, before the last start of this one, or in another container nobody
- * can tell; it counts as dead after a time in which everything that needs a lock shared so far is done.
+ * Whether a holder is dead. For a holder on another machine, in another container or before the last boot, this is
+ * unknown; Proctor treats it as dead after a minute, which is longer than any shared lock is held.
  */
 function isGone({ name, link: at }: Holder): boolean {
   const [, process = '', boot] = HOLDER.exec(name) ?? [];
@@ -128,19 +130,17 @@ function isGone({ name, link: at }: Holder): boolean {
 
 const UNSEEN_MS_MAX = 60_000;
 
-/** The text of a link; undefined if there is none. */
 function textOf(file: string): string | undefined {
   try {
     return readlinkSync(file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    // Something that is no link.
+    // Not a symlink.
     if (codeOf(error) === 'EINVAL') return '';
     throw error;
   }
 }
 
-/** Makes a link; false if there is one already. */
 function link(text: string, file: string): boolean {
   try {
     symlinkSync(text, file);
@@ -155,6 +155,6 @@ function remove(file: string): void {
   try {
     unlinkSync(file);
   } catch {
-    // Another has removed it, or it stays until this process ends.
+    // Another process has removed it, or it stays until this process ends.
   }
 }

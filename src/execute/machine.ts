@@ -1,39 +1,41 @@
 import { readFileSync } from 'node:fs';
 import { findProgram, isProgram } from './programs.ts';
-import type { Cgroups } from './cgroup.ts';
-import { seccompFilter } from './sandboxes/seccomp.ts';
 
-/** What this machine offers, as far as looking can tell. Whether a sandbox really works is only known by running one. */
+/** What this machine offers. Only running a sandbox shows whether it really works. */
 export interface Machine {
   readonly cgroups: 'v1' | 'v2' | 'none';
-  /** Why the control groups are not better. */
+  /** Why control groups are unavailable or only v1. */
   readonly cgroupsReason?: string;
-  /** Whether control groups can give a run a share of the processors. */
+  /** Whether control groups can limit a run to a share of the CPUs. */
   readonly dividesCpus: boolean;
-  /** Whether control groups bound the buffers of TCP and UDP sockets. */
+  /** Whether control groups limit the buffers of TCP and UDP sockets. */
   readonly countsSockets: boolean;
   readonly seccomp: boolean;
-  /** Programs that the process sandbox is made of and that are not installed. */
+  /** Programs that the process sandbox needs and that are not installed. */
   readonly missing: readonly string[];
   readonly isRoot: boolean;
-  /** Another one after every start of the machine. */
   readonly bootId: string;
 }
 
-export function lookAt({ version, reason, dividesCpus, countsSockets }: Cgroups): Machine {
+interface ControlGroups extends Pick<Machine, 'dividesCpus' | 'countsSockets'> {
+  readonly version: Machine['cgroups'];
+  readonly reason?: string;
+}
+
+export function lookAt({ version, reason, dividesCpus, countsSockets }: ControlGroups, seccomp: boolean): Machine {
   return {
     cgroups: version,
     ...(reason !== undefined && { cgroupsReason: reason }),
     dividesCpus,
     countsSockets,
-    seccomp: seccompFilter(process.arch, { unixSockets: false, network: false }) !== undefined,
+    seccomp,
     missing: process.platform === 'linux' ? PARTS.filter(file => !isProgram(file)) : PARTS,
     isRoot: process.getuid?.() === 0,
     bootId: bootId(),
   };
 }
 
-/** bubblewrap, and what else makes the process sandbox. */
+/** What the process sandbox is built from. */
 const PARTS: readonly string[] = [
   '/usr/bin/bwrap',
   '/usr/bin/unshare',
@@ -50,7 +52,7 @@ export function bootId(): string {
   }
 }
 
-/** The interpreters that a script may ask for, and where a sandbox finds each. */
+/** The interpreters that a script may use, with the path at which a sandbox finds each. */
 export function interpreters(): { readonly name: string; readonly path: string | undefined }[] {
   return ['python3', 'node', 'bash', 'sh', 'perl', 'ruby'].map(name => ({ name, path: findProgram(name) }));
 }

@@ -3,19 +3,19 @@ import path from 'node:path';
 import { kilobytesIn, textOf } from './proc-files.ts';
 
 /**
- * The memory of some processes and file systems together. The cheap sum counts pages twice that processes share. Only if
- * that sum is too much does it ask the kernel to divide them, which takes a walk over all pages.
+ * The memory of processes and file systems together. The cheap sum counts shared pages several times. Only if it
+ * exceeds the limit, Proctor asks the kernel for proportional shares, which walks all pages.
  */
 export function memoryOf(proc: string, pids: readonly number[], besides: number, limitBytes: number): number {
   const cheap = besides + sum(pids, pid => kilobytesIn(read(proc, pid, 'status'), CHEAP));
   if (cheap <= limitBytes) return cheap;
   const shared = besides + sum(pids, pid => privateOf(proc, pid) + kilobytesIn(read(proc, pid, ROLLUP), ['Pss_Shmem']));
   if (shared <= limitBytes) return shared;
-  // A mapped file of a file system in memory is counted with that file system already.
+  // Mapped files of a tmpfs are already counted with that file system.
   return besides + sum(pids, pid => privateOf(proc, pid) + unnamedOf(read(proc, pid, 'smaps')));
 }
 
-/** The bytes in use on file systems in memory. Two paths may lead to the same one. */
+/** Bytes in use on tmpfs file systems. Two paths may be on the same one. */
 export function bytesOnTmpfs(folders: readonly string[]): number {
   const seen = new Set<number>();
   return sum(folders, folder => {
@@ -31,10 +31,9 @@ export function bytesOnTmpfs(folders: readonly string[]): number {
   });
 }
 
-/** As the kernel numbers file systems. */
 const TMPFS = 0x01_02_19_94;
 
-/** VmPTE: the tables that map memory can be as large as what they map. */
+/** VmPTE: page tables can be as large as the memory they map. */
 const CHEAP = ['RssAnon', 'RssShmem', 'VmSwap', 'VmPTE'];
 
 const ROLLUP = 'smaps_rollup';
@@ -45,7 +44,7 @@ function privateOf(proc: string, pid: number): number {
   );
 }
 
-/** Shared memory that no file system shows: shared between a process and its children, or of System V. */
+/** Shared memory that is in no file system: anonymous shared mappings, System V and memfd. */
 function unnamedOf(smaps: string): number {
   const mappings = smaps.split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/);
   return sum(mappings, mapping => (UNNAMED.test(mapping) ? kilobytesIn(mapping, ['Pss']) : 0));

@@ -4,14 +4,11 @@ import { isMineAlone } from '../base/owner.ts';
 import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 
-/**
- * A file of a few things that took long to find out. One that somebody else could have written is none, and one that
- * cannot be written is no harm: then they are found out again.
- */
+/** A small on-disk cache. Ignores write errors, and files that another user could have written. */
 export class Memory {
   readonly #file: string | undefined;
 
-  /** Without a folder it remembers nothing. */
+  /** Without a folder, nothing is cached. */
   constructor(folder: string | undefined, name: string) {
     this.#file = folder === undefined ? undefined : path.join(folder, name);
   }
@@ -22,13 +19,13 @@ export class Memory {
 
   keep(key: string, value: string): void {
     if (this.#file === undefined || value.length > VALUE_CHARS_MAX) return;
-    // What was kept last is what is asked for next.
+    // Most recent first.
     const all = [[key, value] as const, ...this.#all().filter(([known]) => known !== key)].slice(0, ENTRIES_MAX);
     try {
       makeFolders(path.dirname(this.#file));
       writeAtomic(this.#file, JSON.stringify(all));
     } catch {
-      // The next run finds it out again.
+      // The next run computes it again.
     }
   }
 

@@ -1,20 +1,18 @@
 import type { Capture } from '../contracts/capture.ts';
 import type { StoppedBy } from '../contracts/ending.ts';
-import type { Job, Leftovers } from './job.ts';
+import type { Job, Leftovers, StreamName } from './job.ts';
 import type { Machine } from './machine.ts';
-import type { StreamName } from './supervise.ts';
 
-/** What is asked of the launcher. Every question has a number, which its answers carry. */
+/** Requests to the launcher. Answers carry the number of their request. */
 export type Ask =
   | { readonly ask: 'machine'; readonly no: number }
   | { readonly ask: 'open'; readonly no: number; readonly job: Job }
   | { readonly ask: 'start'; readonly no: number }
   | { readonly ask: 'stop'; readonly no: number; readonly by: StoppedBy }
   | { readonly ask: 'close'; readonly no: number }
-  /** A piece of a live stream was taken; the next may come. */
+  /** The reader took a piece of a live stream, so the launcher may send the next. */
   | { readonly ask: 'more'; readonly no: number };
 
-/** What the launcher answers. */
 export type Answer =
   | { readonly say: 'machine'; readonly no: number; readonly machine: Machine }
   | {

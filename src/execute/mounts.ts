@@ -7,8 +7,8 @@ import { DOOR, HOME } from './sandboxes/root.ts';
 import { uidFor } from './sandboxes/users.ts';
 
 /**
- * The same mounts, such that the sandbox can get to every source: as root its user is another, for whom a home of
- * somebody is closed. What it cannot reach is copied into the stage, which will be its own.
+ * Makes every mount source readable for the sandbox. As root, the run is another user, who cannot read a private home.
+ * Sources that it cannot read are copied into the stage.
  */
 export async function reachable(mounts: readonly Mount[], stage: string): Promise<Mount[]> {
   const isAnother = uidFor(0) !== undefined;
@@ -21,8 +21,8 @@ export async function reachable(mounts: readonly Mount[], stage: string): Promis
 }
 
 /**
- * Whether everybody can get there and read it. Of a folder, its own entries stand for all that is in them, but for hidden
- * ones: in a folder of packages those are caches of other programs, and for one of them all packages would be copied.
+ * Whether every user can reach and read the source. For a folder, only its direct entries are checked. Hidden entries
+ * are ignored: in node_modules they are caches, and one of them would cause a copy of all packages.
  */
 function isOpen(source: string): boolean {
   for (let folder = path.dirname(source); ; folder = path.dirname(folder)) {
@@ -48,7 +48,7 @@ function isOpenItself(stat: Stats): boolean {
 const OTHERS = { read: 0o004, enter: 0o001 } as const;
 const OWNER_RUNS = 0o100;
 
-/** Never by a link: the stage changes owner, and with it everything that lies in it. */
+/** Never a hard link: the stage changes its owner, including everything in it. */
 async function copied(source: string, stage: string, index: number): Promise<string> {
   const target = path.join(stage, 'mounts', String(index));
   let entries = 0;
@@ -58,13 +58,13 @@ async function copied(source: string, stage: string, index: number): Promise<str
     await cp(source, target, {
       recursive: true,
       verbatimSymlinks: true,
-      // Where the disk can, the copy shares its blocks with the original.
+      // Shares blocks with the original if the file system supports it.
       mode: constants.COPYFILE_FICLONE,
       filter: file => {
         const stat = lstatSync(file);
         entries++;
         bytes += stat.isFile() ? stat.size : 0;
-        if (entries > COPY_ENTRIES_MAX || bytes > COPY_BYTES_MAX) throw new Error('too much to be copied');
+        if (entries > COPY_ENTRIES_MAX || bytes > COPY_BYTES_MAX) throw new Error('too large to copy');
         return stat.isFile() || stat.isDirectory() || stat.isSymbolicLink();
       },
     });
@@ -77,30 +77,28 @@ async function copied(source: string, stage: string, index: number): Promise<str
 const COPY_ENTRIES_MAX = 1_000_000;
 const COPY_BYTES_MAX = 8 * 1024 ** 3;
 
-/** Doubts what a job asks for besides its work folder, before anything is made. `isAnother`: the program is another user. */
+/** Checks what a job needs besides its work folder. `isAnother`: the program runs as another user. */
 export function checkExtras(job: Job, isAnother: boolean): void {
   const { mounts = [], door, home, stdin, stage, network, writeRoots } = job;
   if (stdin !== undefined) checkStdin(stage, stdin);
-  if (home && !writeRoots)
-    throw new Fault('stage_failed', 'The process sandbox gives a home only to a program with places to write to.');
-  // Sockets without a file belong to the network, which then is that of the machine.
+  if (home && !writeRoots) throw new Fault('stage_failed', 'In the process sandbox, a home requires write roots.');
+  // Abstract Unix sockets belong to the network namespace, which would then be that of the machine.
   if (door && network === 'open')
-    throw new Fault('not_enforceable', 'The process sandbox has no door where the network is open.');
+    throw new Fault('not_enforceable', 'In the process sandbox, a door requires a blocked network.');
   if (door && !statSync(path.join(stage, 'door', 'model.sock'), { throwIfNoEntry: false })?.isSocket())
-    throw new Fault('stage_failed', 'Nobody listens behind the door of the sandbox.');
+    throw new Fault('stage_failed', 'The door of the sandbox has no server.');
   for (const mount of mounts) checkTarget(mount.target, mounts);
   for (const mount of mounts) {
     const source = realOf(mount);
     if (isAnother && !source.startsWith(`${realpathSync(stage)}/`) && !isOpen(source))
-      throw new Fault('mount_failed', `${path.basename(mount.target)} cannot be reached from the sandbox.`);
+      throw new Fault('mount_failed', `The sandbox cannot read ${path.basename(mount.target)}.`);
   }
 }
 
-/** The input of a program is a file that lies in the stage itself. */
 export function checkStdin(stage: string, name: string): void {
   const isName = name !== '' && path.basename(name) === name && !['.', '..'].includes(name) && !name.includes('\0');
   if (!isName || !lstatSync(path.join(stage, name), { throwIfNoEntry: false })?.isFile())
-    throw new Fault('stage_failed', 'The input of the program is no file of its stage.');
+    throw new Fault('stage_failed', 'The input of the program is not a file in its stage.');
 }
 
 function checkTarget(target: string, mounts: readonly Mount[]): void {
@@ -110,14 +108,14 @@ function checkTarget(target: string, mounts: readonly Mount[]): void {
   const others = [HOME, DOOR, ...mounts.map(other => other.target)];
   const isAlone = others.filter(other => isIn(target, other) || isIn(other, target)).length === 1;
   if (!isBelow || !isAlone)
-    throw new Fault('mount_failed', 'A mount of the sandbox has no place of its own below /agent.');
+    throw new Fault('mount_failed', 'Mounts of the sandbox must be below /agent and must not overlap.');
 }
 
 function isIn(file: string, folder: string): boolean {
   return `${file}/`.startsWith(`${folder}/`);
 }
 
-/** What a source is when all links are followed, if it is there for us. */
+/** The real path of a source, if it is readable. */
 function realOf({ source, target }: Mount): string {
   try {
     if (!path.isAbsolute(source)) throw new Error('not absolute');
@@ -125,6 +123,10 @@ function realOf({ source, target }: Mount): string {
     accessSync(real, constants.R_OK);
     return real;
   } catch (cause) {
-    throw new Fault('mount_failed', `${path.basename(target)} is not there to be shown in the sandbox.`, { cause });
+    throw new Fault(
+      'mount_failed',
+      `${path.basename(target)} does not exist or is not readable, so the sandbox cannot show it.`,
+      { cause },
+    );
   }
 }

@@ -1,17 +1,17 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /**
- * Counts how often programs of a sandbox reached for the network, which has no route there. The kernel counts this for each
- * network namespace, and nothing inside can reset it. An open counter file keeps its namespace, so it can be read when
- * every process is dead.
+ * Counts the packets and connections of a sandbox without a route. The kernel counts them per network namespace, and
+ * the sandbox cannot reset the counter. An open counter file keeps the namespace alive, so Proctor can read it after
+ * every process has ended.
  */
 export class NetworkReach {
   #files: readonly CounterFile[] = [];
-  /** Of programs before the one that runs now. */
+  /** Attempts of earlier programs of the job. */
   #before = 0;
   #isKnown = false;
 
-  /** `init` is the first process of a network namespace of its own, as this machine numbers it. */
+  /** `init` is the pid of the first process in the network namespace, as seen from this machine. */
   open(init: number): void {
     const count = this.attempts();
     this.close();
@@ -21,7 +21,7 @@ export class NetworkReach {
     this.#files = files.flatMap(({ pattern, fd }) => (fd === undefined ? [] : [{ pattern, fd }]));
   }
 
-  /** Packets and connections that found no route. Undefined where the kernel did not tell. */
+  /** Undefined if the kernel does not report the counter. */
   attempts(): number | undefined {
     if (!this.#isKnown) return undefined;
     let count = this.#before;
@@ -47,7 +47,7 @@ interface CounterFile {
 
 /** A machine without IPv6 has no second file. */
 const FILES = [
-  // The names stand in one line, the numbers in the next.
+  // One line has the names, the next the numbers.
   { name: 'snmp', pattern: /^Ip: (?<names>.*)\nIp: (?<numbers>.*)$/m },
   { name: 'snmp6', pattern: /^(?<names>Ip6OutNoRoutes)\s+(?<numbers>\d+)$/m },
 ] as const;
@@ -73,5 +73,5 @@ function countIn({ fd, pattern }: CounterFile): number | undefined {
   }
 }
 
-/** Several times what the kernel writes. */
+/** Several times the size of these files. */
 const FILE_BYTES_MAX = 64 * 1024;

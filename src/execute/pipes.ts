@@ -7,38 +7,35 @@ import { promisify } from 'node:util';
 import { Fault } from '../base/fault.ts';
 import { stagePath } from './workspace.ts';
 
-/** The way out for what a program says: an end to read from, and one to hand to the program. */
+/** A stream of a program: Proctor reads from one end, the program writes to the other. */
 export interface Pipe {
   readonly reader: Readable;
   readonly writeFd: number;
 }
 
-/**
- * Pipes of the kernel. What Node calls a pipe is a pair of sockets, which a program cannot open again by the names
- * /dev/stdout and /dev/stderr, as many scripts do.
- */
+/** Makes kernel pipes. Node's pipes are sockets, which programs cannot reopen as /dev/stdout, as many scripts do. */
 export async function makePipes(count: number): Promise<Pipe[]> {
   const folder = mkdtempSync(stagePath('pipes-'));
   try {
     const names = Array.from({ length: count }, (_, index) => path.join(folder, String(index)));
-    // Anybody may open it who already holds it; nobody else can get there.
+    // The program may run as another user. The private folder keeps everybody else out.
     await promisify(execFile)('/usr/bin/mkfifo', ['-m', '666', ...names], { env: {}, timeout: 10_000 });
     return names.map(open);
   } catch (cause) {
-    throw new Fault('pipes_failed', 'The streams of the program could not be made.', { cause });
+    throw new Fault('pipes_failed', 'The streams of the program could not be created.', { cause });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The reading end first, without waiting for a writer; the writing end is then there at once. */
+/** Opens the reading end without waiting for a writer. Opening the writing end then succeeds at once. */
 function open(name: string): Pipe {
   const fd = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
   const writeFd = openSync(name, constants.O_WRONLY);
   return { reader: new Socket({ fd, readable: true, writable: false }), writeFd };
 }
 
-/** The program has its ends now; as long as we had them too, no stream would ever end. */
+/** Closes the writing ends after the program has inherited them. Otherwise the streams would never end. */
 export function handOver(pipes: readonly Pipe[]): void {
   for (const { writeFd } of pipes) closeSync(writeFd);
 }

@@ -1,25 +1,33 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import path from 'node:path';
-import type { ProcessTimes } from './cpu-tally.ts';
 
-/** Every process that a mounted /proc shows, in the numbers of its own pid namespace. */
+/** The CPU time of one process, in ticks. The kernel reuses pids; a pid and a start time identify a process. */
+export interface ProcessTimes {
+  readonly pid: number;
+  readonly parent: number;
+  readonly startTicks: number;
+  readonly ownTicks: number;
+  /** Of terminated children that it has waited for, including their children. */
+  readonly childTicks: number;
+}
+
+/** All processes in a mounted /proc, numbered by its pid namespace. */
 export function processesIn(proc: string): number[] {
   return readdirSync(proc)
     .filter(name => /^\d+$/.test(name))
     .map(Number);
 }
 
-/** Undefined for a process that has ended meanwhile. */
 export function timesOf(proc: string, pid: number): ProcessTimes | undefined {
   const stat = textOf(path.join(proc, String(pid), 'stat'));
   if (stat === undefined) return undefined;
-  // The name in parentheses may contain anything, also parentheses.
+  // The name is in parentheses and may itself contain parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const at = (index: number): number => Number(fields[index] ?? 0);
   return { pid, parent: at(1), startTicks: at(19), ownTicks: at(11) + at(12), childTicks: at(13) + at(14) };
 }
 
-/** Lines such as `RssAnon:   1234 kB`, in bytes. */
+/** Sums lines such as `RssAnon:   1234 kB`, in bytes. */
 export function kilobytesIn(text: string, names: readonly string[]): number {
   let bytes = 0;
   for (const name of names) {
@@ -29,7 +37,6 @@ export function kilobytesIn(text: string, names: readonly string[]): number {
   return bytes;
 }
 
-/** Undefined if there is no such file, or none any more. */
 export function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
@@ -38,7 +45,7 @@ export function textOf(file: string): string | undefined {
   }
 }
 
-/** The first lines of a file that can become very long, and whether that is all of them. */
+/** The first lines of a file that can be very long, and whether they are all. */
 export function firstLinesOf(file: string, bytesMax: number): { readonly lines: string[]; readonly isAll: boolean } {
   let fd: number | undefined;
   try {
@@ -49,7 +56,7 @@ export function firstLinesOf(file: string, bytesMax: number): { readonly lines: 
       read = readSync(fd, bytes, length, bytes.length - length, null);
     }
     const lines = bytes.toString('latin1', 0, length).split('\n');
-    // What follows the last line end is empty, or cut.
+    // The part after the last line feed is empty or incomplete.
     return { lines: lines.slice(0, -1), isAll: length < bytesMax };
   } catch {
     return { lines: [], isAll: true };

@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** When a process began, in ticks since boot; undefined if there is none with that pid. With the pid it names a process for good. */
+/** The start time of a process in ticks since boot. Pid and start time together identify a process. */
 export function startTicksOf(pid: number): number | undefined {
   const ticks = statOf(pid)[19];
   return ticks === undefined ? undefined : Number(ticks);
 }
 
-/** What the kernel says of a process, from its state on; nothing if there is none. */
+/** The fields of /proc/PID/stat after the name; empty if there is no such process. */
 function statOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything, also parentheses.
+    // The name is in parentheses and may itself contain parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return [];
   }
 }
 
-/** Whether a process is there and not merely waiting to be reaped. */
+/** False for a zombie. */
 export function isAlive(pid: number): boolean {
   const [state = 'X'] = statOf(pid);
   return !isOver(state);
@@ -27,12 +27,14 @@ function isOver(state: string): boolean {
   return /^[ZX]/.test(state);
 }
 
-/** This process by a name that no other has or will have: where pids count, its pid, and when it began. */
+/** A name for this process that is never reused: pid namespace, pid and start time. */
 export function ownName(): string {
   return nameOf(process.pid);
 }
 
-/** Whether the process of such a name is dead. Of one that counts pids otherwise, nothing is known. */
+/**
+ * Whether the process of that name is dead. Returns false for another pid namespace, because its pids are unknown here.
+ */
 export function isDead(name: string): boolean {
   const [space, pid, began] = name.split('.');
   if (space !== pidSpace()) return false;
@@ -40,14 +42,14 @@ export function isDead(name: string): boolean {
   return ticks !== began || isOver(state);
 }
 
-/** What a name looks like, for who finds it in one of a file. */
+/** Matches the name of a process inside a file name. */
 export const NAME = /\d+\.\d+\.\d+/;
 
 function nameOf(pid: number): string {
   return `${pidSpace()}.${pid}.${startTicksOf(pid) ?? 0}`;
 }
 
-/** The number of the pid namespace; in a container it is another one. */
+/** The inode of the pid namespace. Containers have their own. */
 function pidSpace(): string {
   ownSpace ??= spaceOfPids();
   return ownSpace;
@@ -63,7 +65,7 @@ function spaceOfPids(): string {
   }
 }
 
-/** Everything that descends from a process and still has a parent in that line. */
+/** All descendants of a process. Orphans that were re-parented elsewhere are not included. */
 export function descendantsOf(pid: number): number[] {
   const found: number[] = [];
   const pending = [pid];
@@ -88,7 +90,7 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** Every process that has a variable in its environment, however far it has run from its parents. */
+/** All processes with that variable in their environment, wherever they are in the process tree. */
 export function processesMarked(marker: string): number[] {
   const mark = Buffer.from(marker);
   return processesHere().filter(pid => {
@@ -100,7 +102,6 @@ export function processesMarked(marker: string): number[] {
   });
 }
 
-/** Every process of a process group. */
 export function processesInGroup(group: number): number[] {
   return processesHere().filter(pid => Number(statOf(pid)[2]) === group);
 }
@@ -111,11 +112,9 @@ function processesHere(): number[] {
     .map(Number);
 }
 
-/** Sends a signal, and does not mind if nobody is there to get it. */
+/** Sends a signal and ignores a process that no longer exists. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
-  } catch {
-    // It is dead, which is what signals are mostly for.
-  }
+  } catch {}
 }

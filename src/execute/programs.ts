@@ -13,21 +13,19 @@ import {
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 
-/** Where programs are looked for, here and in every sandbox. */
+/** The PATH of this process and of every sandbox. */
 export const PATH_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
 
-/** The full path of a program that a sandbox would find by its bare name. */
+/** The full path of a program that a sandbox finds by its bare name. */
 export function findProgram(name: string): string | undefined {
   if (!/^[A-Za-z0-9._+-]{1,64}$/.test(name)) return undefined;
   return PATH_FOLDERS.map(folder => path.join(folder, name)).find(isExecutable);
 }
 
-/** Whether a sandbox would find a program at this path. */
 export function isProgram(file: string): boolean {
   return isVisible(file) && isExecutable(file);
 }
 
-/** Whether a path is one of those that a sandbox shows of this machine. */
 export function isVisible(file: string): boolean {
   return VISIBLE.some(folder => file.startsWith(folder));
 }
@@ -44,15 +42,14 @@ export function isExecutable(file: string): boolean {
 }
 
 export interface Closure {
-  /** Files and folders, at the same path inside as here. */
+  /** Files and folders that have the same path inside. */
   readonly files: readonly string[];
   readonly links: readonly { readonly target: string; readonly link: string }[];
 }
 
 /**
- * Some programs, and all that they load: libraries, and for interpreters what their own language needs. A program that is
- * a script is here with its interpreter only if that is named, too; `env`, which finds the interpreter and is none, comes
- * along.
+ * Programs and everything they load: libraries and, for interpreters, their standard libraries. The interpreter of a
+ * script is included only if it is listed too, except for `env`, which only finds interpreters.
  */
 export function closureOf(names: readonly string[]): Closure {
   const key = names.join(' ');
@@ -61,7 +58,7 @@ export function closureOf(names: readonly string[]): Closure {
   return known;
 }
 
-/** Programs do not change while a launcher lives, and asking the loader takes longer than a launch. */
+/** Programs do not change while a launcher runs, and asking the loader takes longer than a launch. */
 const closures = new Map<string, Closure>();
 
 function closed(names: readonly string[]): Closure {
@@ -71,7 +68,7 @@ function closed(names: readonly string[]): Closure {
   for (const found of [...places, ...interpretersOf(places)]) {
     const real = realpathSync(found);
     if (found !== real) links.set(found, real);
-    // A script of a package, such as npm: the package is what it loads.
+    // A script of a package, such as npm, loads its package.
     files.add(isElf(real) ? real : packageOf(real));
     const { folders, modules } = loadedBesides(path.basename(real));
     for (const folder of folders) files.add(folder);
@@ -88,8 +85,8 @@ function closed(names: readonly string[]): Closure {
 }
 
 /**
- * What the kernel looks for where a script names it: /bin/sh, while the program that was named is /usr/bin/sh. Of those that
- * nobody named only a plain `env`, never a program that is many in one.
+ * Interpreters by the path in the first line of a script, such as /bin/sh for /usr/bin/sh. An unlisted one is included
+ * only if it is a plain `env`, never a multi-call binary.
  */
 function interpretersOf(places: readonly string[]): string[] {
   const named = new Set(places.map(place => realpathSync(place)));
@@ -101,7 +98,7 @@ function interpretersOf(places: readonly string[]): string[] {
   });
 }
 
-/** What languages load without saying so in their binary, and what that loads in turn. */
+/** What language runtimes load beyond their linked libraries. */
 function loadedBesides(program: string): { readonly folders: readonly string[]; readonly modules: readonly string[] } {
   if (/^np[mx]/.test(program))
     return { folders: ['/usr/share/nodejs', '/usr/share/npm'].filter(existsSync), modules: [] };
@@ -117,15 +114,15 @@ function loadedBesides(program: string): { readonly folders: readonly string[]; 
   return { folders, modules };
 }
 
-/** The loader itself says what it would load. Only programs of the machine are asked, never ones that were brought along. */
+/** Asks the loader. Only for programs of the machine, never for ones that the user supplied. */
 function librariesOf(files: readonly string[]): string[] {
   if (files.length === 0) return [];
-  // Of a static program, which loads nothing, ldd says so by failing.
+  // For a static program ldd fails, and there is nothing to load.
   const { stdout } = spawnSync('/usr/bin/ldd', files, { encoding: 'utf8', env: {}, timeout: 10_000 });
   return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file]) => file as string))];
 }
 
-/** The folder of the package that a file belongs to; the file itself if it belongs to none. */
+/** The folder of the package that contains a file, or the file itself. */
 export function packageOf(script: string): string {
   for (let folder = path.dirname(script); folder !== '/'; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, 'package.json'))) return folder;
@@ -140,18 +137,18 @@ export function isElf(file: string): boolean {
     readSync(fd, magic, 0, 4, 0);
     return magic.equals(ELF);
   } catch (cause) {
-    throw new Fault('program_unreadable', 'A program that the run may use could not be read.', { cause });
+    throw new Fault('program_unreadable', 'A program that the run may use is not readable.', { cause });
   } finally {
     closeSync(fd);
   }
 }
 
-/** What the first line of a script names. */
+/** The interpreter in the first line of a script. */
 export function interpreterOf(file: string): string | undefined {
   return /^#![ \t]*([^ \t\n]+)/.exec(firstLineOf(file))?.[1];
 }
 
-/** As far as the kernel looks at it. */
+/** Up to 256 bytes, as far as the kernel reads it. */
 export function firstLineOf(file: string): string {
   const fd = openSync(file, 'r');
   try {

@@ -2,18 +2,14 @@ import { isIP } from 'node:net';
 import { Fault } from '../base/fault.ts';
 import { urlSecrets } from '../base/secret-parts.ts';
 
-/** A proxy between Proctor and a model API. */
 export interface Proxy {
-  /** http or https, with its user and password. */
+  /** An http or https URL, with user and password. */
   readonly url: string;
-  /** What must not be seen of it. */
+  /** The parts of it that must be masked. */
   readonly secrets: readonly string[];
 }
 
-/**
- * The proxy that the caller's environment names for an address; undefined if it is reached directly. Addresses of this
- * machine are always reached directly, because no proxy elsewhere could reach them.
- */
+/** The proxy for an address. Loopback addresses never use one, because a proxy could not reach them. */
 export function proxyFor(
   address: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -27,12 +23,11 @@ export function proxyFor(
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(said) ? said : `http://${said}`;
   const isAddress = URL.canParse(url) && /^https?:\/\//i.test(url);
   const secrets = isAddress ? secretsOf(url) : undefined;
-  if (!secrets)
-    throw new Fault('usage', `${name} must be the address of a proxy that begins with http:// or https://.`);
+  if (!secrets) throw new Fault('usage', `${name} must be a proxy URL that starts with http:// or https://.`);
   return { url, secrets };
 }
 
-/** The lower-case name first, as most programs do. */
+/** Prefers the lower-case name, as most programs do. */
 function valueOf(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined {
   return environment[name.toLowerCase()] || environment[name] || undefined;
 }
@@ -42,7 +37,7 @@ function isLoopback(hostname: string): boolean {
   return (isIP(host) === 4 && host.startsWith('127.')) || host === '::1' || /(?:^|\.)localhost$/.test(host);
 }
 
-/** `example.com` and `.example.com` exempt the name and all names below it; a port restricts an entry; `*` exempts all. */
+/** An entry exempts a name and its subdomains; a port restricts it; `*` exempts everything. */
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = hostname.toLowerCase();
   const at = port || (protocol === 'https:' ? '443' : '80');
@@ -59,7 +54,9 @@ function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
 
 const ENTRIES_MAX = 1_000;
 
-/** User and password are sent in base64, so that form is masked, too. Undefined if they are not encoded as they must be. */
+/**
+ * User and password are also masked in base64, as they are sent. Undefined if they are not properly percent-encoded.
+ */
 function secretsOf(url: string): string[] | undefined {
   const { username, password } = new URL(url);
   if (password === '') return [];

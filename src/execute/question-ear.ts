@@ -3,13 +3,12 @@ import { readJson } from '../base/json.ts';
 import { isObject } from '../contracts/kind.ts';
 
 /**
- * Listens to one streamed answer of a model while it passes the door, for a call of a tool that asks the user. Some agents
- * answer such a call by themselves and tell nobody. It keeps one line at a time, and reads only lines with such a name.
+ * Watches one streamed answer of a model for a call of a tool that asks the user. Some agents answer such a call
+ * themselves and do not report it. Keeps one line at a time and parses only lines that contain a tool name.
  */
 export class QuestionEar {
   readonly #tools: readonly string[];
   readonly #cutter = new LineCutter(EVENT_BYTES_MAX);
-  /** The tool that was called, once one was. */
   heard: string | undefined;
 
   constructor(tools: readonly string[]) {
@@ -27,7 +26,7 @@ export class QuestionEar {
   }
 }
 
-/** The tool that an event calls: `content_block` is Anthropic's word, `item` that of OpenAI. */
+/** The tool that an event calls. Anthropic uses `content_block`, OpenAI `item`. */
 function callIn(event: unknown): string | undefined {
   if (!isObject(event)) return undefined;
   const call = [event['content_block'], event['item']].find(isObject);

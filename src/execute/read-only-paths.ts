@@ -1,15 +1,15 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-/** Which paths of a tree the sandbox can keep from being written. */
+/** Which paths of a tree the sandbox can make read-only. */
 export interface ReadOnlyPaths {
-  /** Files and folders that are there, and are mounted read-only. */
+  /** Existing files and folders, which are mounted read-only. */
   readonly mounted: readonly string[];
-  /** Not there yet, reached through a link, or too many: only looking at the tree afterwards tells. */
+  /** Missing paths, paths through a symlink, and paths beyond the limit. Proctor checks these after the run. */
   readonly afterwards: readonly string[];
 }
 
-/** Sorts paths by what lies in a tree before anything runs in it. No link is followed: a mount would be of its target. */
+/** Sorts paths before anything runs. Does not follow symlinks, because a mount would apply to the target. */
 export function readOnlyIn(tree: string, paths: readonly string[]): ReadOnlyPaths {
   const isMounted = new Map<string, boolean>();
   let count = 0;
@@ -20,7 +20,7 @@ export function readOnlyIn(tree: string, paths: readonly string[]): ReadOnlyPath
   };
 }
 
-/** Each takes bubblewrap a moment of every launch. */
+/** Each mount slows down every launch. */
 const MOUNTS_MAX = 100;
 
 function isPlain(tree: string, below: string): boolean {

@@ -1,10 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/**
- * Whether a folder of objects can be read by a run. An ordinary user's runs are that user's own; as root, every run is
- * another user, for whom each folder above must be open.
- */
+/** Whether a run can read a folder of git objects. As root, every run is a different user. */
 export function isForOthers(folder: string): boolean {
   if (process.geteuid?.() !== 0) return true;
   try {

@@ -5,13 +5,11 @@ import { Masker, type Masking } from '../base/masker.ts';
 import { maskedEvents } from './recorded-events.ts';
 import type { RecordedBody, RecordedRequest } from '../contracts/recording/index.ts';
 
-/** A body as it may be kept, and how many secrets were masked in it. */
 interface Kept {
   readonly body: RecordedBody;
   readonly masked: number;
 }
 
-/** The request of an agent as it is kept and compared. */
 interface AskedRequest {
   readonly request: RecordedRequest;
   readonly masked: number;
@@ -24,7 +22,7 @@ export function asked(method: RecordedRequest['method'], path: string, bytes: Bu
   return { request: { method, path: safePath, body }, masked: masker.masked + masked };
 }
 
-/** JSON can spell every letter in more than one way, so it is written in one before secrets are looked for. */
+/** Canonicalizes JSON before masking, because JSON can escape every character in several ways. */
 function keptJson(bytes: Buffer, masking: Masking): Kept {
   const reading = readJson(bytes, { bytesMax: bytes.length });
   if (!reading.ok || reading.values > Math.max(VALUES_ALWAYS, bytes.length / VALUE_BYTES))
@@ -36,7 +34,7 @@ function keptJson(bytes: Buffer, masking: Masking): Kept {
   return { body: { form: 'json', value: safe.value }, masked: masker.masked };
 }
 
-/** Bytes as they came, as text if they are one. The end of what broke off may be the beginning of a secret, and is left out. */
+/** The end of an interrupted body may be the start of a secret, so it is left out. */
 export function keptBytes(bytes: Buffer, masking: Masking, isCut = false): Kept {
   if (bytes.length === 0) return { body: null, masked: 0 };
   const masker = new Masker(masking);
@@ -49,12 +47,11 @@ export function keptBytes(bytes: Buffer, masking: Masking, isCut = false): Kept 
   return { body, masked: masker.masked + (events?.masked ?? 0) };
 }
 
-/** A stream of events, as models answer. */
+/** Whether this is a server-sent event stream. */
 function isEvents(bytes: Buffer): boolean {
   return /^(?:event|data|id|retry|:)/.test(bytes.toString('latin1', 0, 8)) && isUtf8(bytes);
 }
 
-/** The bytes of a body that was kept as text or in base64. */
 export function bytesOf(body: RecordedBody): Buffer {
   if (body === null || typeof body.value !== 'string') return Buffer.alloc(0);
   return Buffer.from(body.value, body.form === 'base64' ? 'base64' : 'utf8');
@@ -67,7 +64,7 @@ function depthOf(value: unknown): number {
   return deepest + 1;
 }
 
-/** A document may be 64 deep, and hold one value per 16 bytes of its cap: what is denser or deeper is kept as text. */
+/** Documents are limited to 64 levels and one value per 16 bytes, so deeper or denser bodies are recorded as text. */
 const DEPTH_MAX = 56;
 const VALUE_BYTES = 32;
 const VALUES_ALWAYS = 128;

@@ -2,8 +2,8 @@ import type { Span } from '../base/mask-stage.ts';
 import { Masker, type Masking } from '../base/masker.ts';
 
 /**
- * Masks what is split over the events of a stream: a model says a word in several pieces, each of them a text in a JSON of its
- * own. Texts that stand at the same place of events of the same kind are read as one.
+ * Masks secrets that are split over the events of a stream, because a model sends a word in several JSON texts. Texts
+ * at the same path of events of the same kind are joined first.
  */
 export function maskedEvents(text: string, masking: Masking): { readonly text: string; readonly masked: number } {
   const lines = text.split('\n');
@@ -14,7 +14,7 @@ export function maskedEvents(text: string, masking: Masking): { readonly text: s
     if (pieces.length < 2) continue;
     const bytes = pieces.map(({ text: piece }) => Buffer.from(piece));
     const spans = new Masker(masking).spans(Buffer.concat(bytes));
-    // What is whole in one piece is found there, too.
+    // Secrets within one piece are found here, too.
     if (spans.length === 0) continue;
     masked += spans.length;
     for (const [index, part] of shared(bytes, spans).entries()) {
@@ -47,7 +47,7 @@ interface EventLine {
 
 const EVENTS = new WeakMap<readonly string[], Map<number, EventLine>>();
 
-/** The events by the numbers of their lines, each read once. */
+/** The parsed events by line number. */
 function eventsOf(lines: readonly string[]): Map<number, EventLine> {
   const known = EVENTS.get(lines);
   if (known) return known;
@@ -58,7 +58,7 @@ function eventsOf(lines: readonly string[]): Map<number, EventLine> {
     try {
       events.set(number, { before, value: JSON.parse(json), after });
     } catch {
-      // Half an event, at the end of an answer that broke off.
+      // An incomplete event at the end of an interrupted answer.
     }
   }
   EVENTS.set(lines, events);
@@ -97,7 +97,7 @@ function collect(
   }
 }
 
-/** Each piece without what was masked; the mask stands in the piece where the secret begins. */
+/** The pieces without secrets. The mask is in the piece where the secret starts. */
 function shared(pieces: readonly Buffer[], spans: readonly Span[]): string[] {
   let begin = 0;
   return pieces.map(piece => {

@@ -15,12 +15,11 @@ import {
 } from '../contracts/recording/index.ts';
 import { isObject } from '../contracts/kind.ts';
 
-/** What is known of a recording before anything is asked. */
 export type RecordingHeader = Omit<Header, 'api'>;
 
 type Header = Omit<Recording, 'schema_version' | 'ended' | 'masked' | 'exchanges'>;
 
-/** A line of what is written while the run is alive, in this order, but for requests and responses that overlap. */
+/** A line of the partial file. Header first, end last; requests and responses may overlap. */
 type PartLine =
   | ({ readonly line: 'header' } & Header)
   | { readonly line: 'request'; readonly seq: number; readonly request: RecordedRequest; readonly masked: number }
@@ -32,7 +31,7 @@ type PartLine =
     }
   | { readonly line: 'end'; readonly ended: 'whole' | 'cut' };
 
-/** What was written of a run. Without an exchange, there is no file. */
+/** A summary of the recording. Without an exchange there is no file. */
 export interface Recorded {
   readonly exchanges: number;
   readonly masked: number;
@@ -40,8 +39,8 @@ export interface Recorded {
 }
 
 /**
- * Writes a recording: a line for each thing that was said into `<file>.part`, so that our death loses nothing that was
- * answered, and at the end the document that these lines make. Whatever is told to it is masked already.
+ * Writes a recording: a line per request and response to `<file>.part`, so that a crash loses no answer, and at the end
+ * the whole document. All input is already masked.
  */
 export class Recorder {
   readonly #file: string;
@@ -54,25 +53,28 @@ export class Recorder {
   constructor(file: string, header: Header, bytesMax: number) {
     this.#file = file;
     if (!existsSync(path.dirname(file)))
-      throw new Fault('usage', `The folder in which ${path.basename(file)} is to be recorded does not exist.`);
+      throw new Fault('usage', `The folder for the recording ${path.basename(file)} does not exist.`);
     if (existsSync(file))
-      throw new Fault('usage', `${path.basename(file)} exists already. A recording replaces no file.`);
+      throw new Fault(
+        'usage',
+        `${path.basename(file)} exists already. Proctor does not overwrite a file with a recording.`,
+      );
     if (existsSync(partOf(file)))
       throw new Fault(
         'usage',
-        `${path.basename(partOf(file))} is being recorded by another run, or left of one that died.`,
+        `${path.basename(partOf(file))} exists already. Another run is writing it, or died while writing it.`,
       );
     this.#room = bytesMax - END_BYTES;
     this.#fd = written(() => openSync(partOf(file), 'wx', 0o600));
     this.#append({ line: 'header', ...header });
   }
 
-  /** Bytes that may still be kept; an answer of more cannot be. */
+  /** The remaining bytes. A longer answer cannot be recorded. */
   get room(): number {
     return this.#isCut || this.#failure ? 0 : this.#room;
   }
 
-  /** The number of the exchange that begins with it. */
+  /** Returns the number of the exchange. */
   request(request: RecordedRequest, masked: number): number {
     this.#seq++;
     this.#append({ line: 'request', seq: this.#seq, request, masked });
@@ -83,12 +85,11 @@ export class Recorder {
     this.#append({ line: 'response', seq, response, masked });
   }
 
-  /** No further line: the recording is full. */
+  /** Stops recording, because the limit is reached. */
   cut(): void {
     this.#isCut = true;
   }
 
-  /** The lines become the document. */
   finish(): Recorded {
     if (this.#failure) {
       closeSync(this.#fd);
@@ -102,7 +103,7 @@ export class Recorder {
     });
     const recording = readPart(this.#file);
     if (!recording) throw new Fault('recording_failed', 'The recording could not be written.');
-    // A file that nothing can be replayed from would only be in the way.
+    // An empty recording cannot be replayed, so no file is written.
     if (recording.exchanges.length > 0)
       writeAtomic(this.#file, canonicalize(recording), modesIn(path.dirname(this.#file)).file);
     rmSync(partOf(this.#file), { force: true });
@@ -122,7 +123,7 @@ export class Recorder {
     try {
       written(() => writeWhole(this.#fd, text));
     } catch (error) {
-      // Whoever finishes the recording is told. The agent goes on.
+      // `finish` throws this. The agent continues.
       this.#failure = error as Fault;
     }
   }
@@ -130,10 +131,10 @@ export class Recorder {
 
 const EXCHANGES_MAX = 10_000;
 
-/** Room for the last line, and for what the document has beyond its lines. */
+/** Space for the last line and for the parts of the document that are not lines. */
 const END_BYTES = 4_096;
 
-/** What a recorder that is at work, or died over this file, has written so far. */
+/** What a recorder has written so far, even if it died. */
 export function readPart(file: string): Recording | undefined {
   const bytes = readRegular(partOf(file), RECORDING_BYTES_MAX);
   return bytes && recordingOf(bytes);
@@ -143,7 +144,7 @@ function partOf(file: string): string {
   return `${file}.part`;
 }
 
-/** The recording that lines make; what follows a line that is not whole is left out. Undefined if there is not even a header. */
+/** Builds a recording from complete lines; undefined without a header. */
 function recordingOf(bytes: Buffer): Recording | undefined {
   let header: Header | undefined;
   let ended: Recording['ended'] = 'interrupted';
@@ -165,7 +166,7 @@ function recordingOf(bytes: Buffer): Recording | undefined {
   const exchanges: Exchange[] = [];
   for (const [seq, request] of requests) {
     const response = answered.get(seq);
-    // What nobody had answered when the lines end cannot be replayed.
+    // Requests without an answer cannot be replayed.
     if (response !== undefined) exchanges.push({ seq: exchanges.length + 1, request, response });
   }
   return { schema_version: 'recording.v1', ...header, ended, masked, exchanges };
@@ -183,7 +184,7 @@ function* linesIn(bytes: Buffer): Generator<PartLine> {
   }
 }
 
-/** A disk that is almost full takes a part of a line before it refuses the rest. */
+/** On an almost full disk, a write may take only part of the bytes. */
 function writeWhole(fd: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);

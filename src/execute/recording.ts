@@ -10,10 +10,7 @@ import { isObject } from '../contracts/kind.ts';
 import { RECORDING_BYTES_MAX, type Recording, recording as contract } from '../contracts/recording/index.ts';
 import { readPart } from './recorder.ts';
 
-/**
- * Reads a recording that is to be replayed for an agent. Whatever would keep it from being replayed is said before
- * anything starts. If whoever recorded it died before the end, what was said until then is taken.
- */
+/** Reads a recording and reports every problem before anything starts. If the recorder died, uses what it wrote. */
 export function openRecording(file: string, family: Family): Recording {
   const refuse = (why: string): never => {
     throw new Fault('usage', `${printable(path.basename(file))} ${why}`);
@@ -21,23 +18,23 @@ export function openRecording(file: string, family: Family): Recording {
   const value = existsSync(file) ? documentIn(file, refuse) : readPart(file);
   if (value === undefined) return refuse('does not exist, so there is nothing to replay.');
   if (!isObject(value) || !String(value.schema_version).startsWith('recording.'))
-    return refuse('is no recording of an agent.');
-  if (value.schema_version !== 'recording.v1') return refuse('is a recording of a version that is not known here.');
+    return refuse('is not a recording of an agent.');
+  if (value.schema_version !== 'recording.v1') return refuse('is a recording of an unsupported version.');
   const [first] = check(contract, value, { strict: false, internal: false }).violations;
   if (first) return refuse(`breaks a rule of recordings: ${first.rule_id}: ${first.message}`);
   const recording = value as Recording;
   if (recording.agent_family !== family)
-    return refuse(`is a recording of ${AGENTS[recording.agent_family]}, and cannot be replayed for ${AGENTS[family]}.`);
-  if (recording.exchanges.length === 0) return refuse('holds no answer, so there is nothing to replay.');
+    return refuse(`is a recording of ${AGENTS[recording.agent_family]} and cannot be replayed for ${AGENTS[family]}.`);
+  if (recording.exchanges.length === 0) return refuse('contains no answers, so there is nothing to replay.');
   return recording;
 }
 
 function documentIn(file: string, refuse: (why: string) => never): unknown {
-  if (statSync(file).size > RECORDING_BYTES_MAX) return refuse('is larger than a recording can be, 64 MiB.');
+  if (statSync(file).size > RECORDING_BYTES_MAX) return refuse('is larger than 64 MiB, the limit for recordings.');
   const bytes = readRegular(meant(file), RECORDING_BYTES_MAX);
   if (!bytes) return refuse('cannot be read.');
   const reading = readJson(bytes, { bytesMax: RECORDING_BYTES_MAX });
-  return reading.ok ? reading.value : refuse(`is no recording: ${reading.refusal.message}`);
+  return reading.ok ? reading.value : refuse(`is not a recording: ${reading.refusal.message}`);
 }
 
 const AGENTS: Readonly<Record<Family, string>> = { claude_cli: 'Claude', codex_cli: 'Codex' };

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Watches the refs of an agent's git dir while the agent runs, from outside of its sandbox. What it sees was written, even
- * if it was put back before the end. It can miss a ref in a folder that was made a moment before, and what a flood of
- * other changes pushes out of the kernel's queue; so that nothing was seen proves nothing.
+ * Watches the refs of an agent's git folder while the agent runs, from outside the sandbox. It sees writes that the
+ * agent later reverts. It can miss refs in a folder that was just created, and events that overflow the kernel's queue,
+ * so an empty result proves nothing.
  */
 export class RefWatch {
   readonly #gitDir: string;
@@ -17,12 +17,12 @@ export class RefWatch {
     this.#follow('refs');
   }
 
-  /** Full names of refs that were written or removed until now, up to a limit. */
+  /** Full names of refs that were written or removed, up to 1,000. */
   written(): ReadonlySet<string> {
     return this.#written;
   }
 
-  /** When everything of the agent is dead: all that the kernel has noted is read before nothing more is watched. */
+  /** Reads all pending events, then stops. All processes of the agent must have ended. */
   async close(): Promise<void> {
     for (let turns = 0; turns < TURNS; turns++) await setImmediate();
     for (const watcher of this.#watchers.values()) watcher.close();
@@ -38,12 +38,12 @@ export class RefWatch {
       this.#watchers.set(folder, watcher);
       for (const name of readdirSync(place).slice(0, FOLDERS_MAX)) this.#follow(`${folder}/${name}`);
     } catch {
-      // The folder is gone again, or the user has no watches left.
+      // The folder is gone, or the user has no watches left.
     }
   }
 
   #see(folder: string, name: string | null): void {
-    // Git takes a lock for a ref that it then leaves as it is, too.
+    // Git also locks a ref that it does not change.
     if (name === null || name.endsWith('.lock')) return;
     const ref = `${folder}/${name}`;
     if (isFolder(path.join(this.#gitDir, ref))) this.#follow(ref);
@@ -51,7 +51,7 @@ export class RefWatch {
   }
 }
 
-/** What is noted is read between two turns of the event loop; one more, for whoever comes in the middle of one. */
+/** Events are read between two turns of the event loop. One more turn, in case `close` was called during one. */
 const TURNS = 3;
 const FOLDERS_MAX = 200;
 const REFS_MAX = 1_000;

@@ -4,16 +4,15 @@ import type { Exchange, RecordedRequest, Recording } from '../contracts/recordin
 import { firstDifference } from './difference.ts';
 import { settledBody, settledText } from './volatile.ts';
 
-/** What a recording says to a request. */
 export type Replayed =
   | { readonly kind: 'answered'; readonly exchange: Exchange }
   /** Which request differs from the recording, and where. */
   | { readonly kind: 'different'; readonly says: string };
 
 /**
- * Answers requests from a recording, each exchange once. Requests of one method and path are answered in the order of the
- * recording. Those that an agent makes at the same time may come in another order, so any of the next ones that is the
- * same to the last word is taken, but for what is volatile.
+ * Answers requests from a recording, using each exchange once. Requests with the same method and path are answered in
+ * recorded order. Concurrent requests may arrive in another order, so any of the next 64 that matches exactly, apart
+ * from volatile parts, is used.
  */
 export class Replay {
   readonly #recording: Recording;
@@ -28,7 +27,7 @@ export class Replay {
 
   ask(request: RecordedRequest): Replayed {
     this.#requests++;
-    // Whatever follows a difference follows from it.
+    // Every later difference is a consequence of the first.
     if (this.#difference === undefined) {
       const asked = new Asked(request, this.#requests);
       const next = this.#waiting.filter(({ lane }) => lane === asked.lane).slice(0, PARALLEL_MAX);
@@ -42,12 +41,10 @@ export class Replay {
     return { kind: 'different', says: this.#difference };
   }
 
-  /** The first request that was not as recorded, and in what. */
   get difference(): string | undefined {
     return this.#difference;
   }
 
-  /** How many exchanges nobody has asked for. */
   get left(): number {
     return this.#waiting.length;
   }
@@ -59,27 +56,27 @@ export class Replay {
       const body = firstDifference(nearest.body, asked.body);
       const found = body ?? firstDifference(nearest.query, asked.query) ?? { recorded: '', asked: '', path: '' };
       const at = body ? body.path || 'its body' : 'its query';
-      return `${which} differs from the recording at ${at}: ${found.recorded} was recorded, ${found.asked} was asked`;
+      return `${which} differs from the recording at ${at}: recorded ${found.recorded}, received ${found.asked}`;
     }
     const { exchanges, ended } = this.#recording;
-    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no further ${asked.lane}`;
+    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no more ${asked.lane}`;
     return `${which} is not in the recording, which has ${exchanges.length}${ENDS[ended]}`;
   }
 }
 
-/** As many as an agent can have open at once. */
+/** The maximum number of concurrent requests of an agent. */
 const PARALLEL_MAX = 64;
 
 const ENDS: Readonly<Record<Recording['ended'], string>> = {
   whole: '',
-  cut: ' and was full before the run was over',
+  cut: ' and reached its size limit',
   interrupted: ' and was interrupted',
 };
 
-/** A request as it is compared: with everything volatile replaced. */
+/** A request with its volatile parts replaced. */
 class Asked {
   readonly index: number;
-  /** What it is for. Requests of one lane have an order. */
+  /** Method and path. Requests of one lane are ordered. */
   readonly lane: string;
   readonly #request: RecordedRequest;
   #digest: ContentHash | undefined;
@@ -108,7 +105,7 @@ class Asked {
   }
 }
 
-/** Which of the next ones was meant: the one that is the same for longest, the first of equals. */
+/** The most similar candidate: the one with the longest common prefix. */
 function nearestOf(asked: Asked, next: readonly Asked[]): Asked | undefined {
   const { text } = asked;
   const lengths = next.map(one => commonLength(one.text, text));

@@ -1,7 +1,7 @@
 import { filtersOff } from './clone-source.ts';
 import { type Asking, askGit, git } from './git.ts';
 
-/** The commit that a folder is at, and whether something in it differs from that; null where nobody can say. */
+/** The current commit of a folder, and whether it has uncommitted changes; null if unknown. */
 export async function repositoryAt(folder: string): Promise<{ commit: string; dirty: boolean } | null> {
   const asking: Asking = { cwd: folder, asUser: true, timeoutMs: GIT_MS };
   try {
@@ -15,7 +15,7 @@ export async function repositoryAt(folder: string): Promise<{ commit: string; di
   }
 }
 
-/** What is changed inside of a submodule is not looked at: git would ask it by its own settings. */
+/** Ignores changes inside submodules, because git would read them with their own settings. */
 const STATUS = ['status', '--porcelain', '--untracked-files=normal', '--ignore-submodules=dirty'];
 
 const GIT_MS = 10_000;

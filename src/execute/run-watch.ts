@@ -7,23 +7,25 @@ import { processesIn, timesOf } from './proc-files.ts';
 import { startTicksOf } from './processes.ts';
 import { canUnixSocketsHold, datagramAndStreamBytes, netlinkBytes } from './socket-memory.ts';
 
-/** Finds out whether a run has exceeded a limit that the kernel does not hold by itself, and what the run has used. */
+/** Samples the limits that the kernel does not enforce by itself, and reports what the run has used. */
 export interface RunWatch {
-  /** `init` is the first process inside the sandbox, as this machine numbers it. */
+  /** `init` is the pid of the first process in the sandbox, as seen from this machine. */
   exceeded(init: number | undefined): Promise<'cpu' | 'memory' | undefined>;
   counters(): Promise<Counters>;
 }
 
 type Watched = Pick<Job, 'limits' | 'network'>;
 
-/** The share of `--memory` that is set aside for the buffers of sockets, which no limit on memory includes. */
+/**
+ * The share of `--memory` that is reserved for socket buffers, which the kernel does not count as memory of a process.
+ */
 export function socketShare(memoryBytes: number): number {
   return Math.min(Math.floor(memoryBytes / 16), SOCKET_BYTES_MAX);
 }
 
 const SOCKET_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Where control groups count: all but the buffers of sockets and the moment at which processor time runs out. */
+/** With control groups, Proctor samples only socket buffers and CPU time. The kernel enforces the rest. */
 export class GroupWatch implements RunWatch {
   readonly #job: Watched;
   readonly #cgroup: Cgroup;
@@ -47,7 +49,7 @@ export class GroupWatch implements RunWatch {
   }
 }
 
-/** Where there are no control groups: sums over every process of the run, from /proc. */
+/** Without control groups, Proctor sums the usage of every process of the run from /proc. */
 export class SampleWatch implements RunWatch {
   readonly #job: Watched;
   readonly #proc: string;
@@ -57,14 +59,14 @@ export class SampleWatch implements RunWatch {
   #cpuMs: number | undefined;
   #memoryPeakBytes: number | undefined;
 
-  /** `proc` shows the run's processes and its holder's, and no others; `disk` is where the work folder is mounted. */
+  /** `proc` shows only the processes of the run and its holder. `disk` is the mount point of the work folder. */
   constructor(job: Watched, { proc, disk, shell }: { proc: string; disk: string; shell: number | undefined }) {
     this.#job = job;
     this.#proc = proc;
     this.#disk = disk;
-    // The /proc of the whole machine would have the run pay for everybody.
+    // With the /proc of the whole machine, the run would be charged for unrelated processes.
     const isOurs = shell !== undefined && timesOf(proc, 1)?.startTicks === startTicksOf(shell);
-    if (!isOurs) throw new Error('The processes of the run cannot be told from others');
+    if (!isOurs) throw new Error('Cannot tell the processes of the run apart from others');
     this.#ticksBefore = this.#ticks(processesIn(proc));
   }
 
@@ -84,7 +86,7 @@ export class SampleWatch implements RunWatch {
     try {
       this.#count(processesIn(this.#proc));
     } catch {
-      // The holder is gone; what was seen before still counts.
+      // The holder has ended. Earlier samples still count.
     }
     return {
       oomKills: 0,
@@ -115,10 +117,10 @@ function uncountedBytes(init: number, counted: number | undefined): number {
   return netlinkBytes(init) + (counted === undefined ? datagramAndStreamBytes(init) : 0);
 }
 
-/** In an open network, the sockets of others cannot be told from those of the run. */
+/** In an open network, the sockets of the run cannot be told apart from others. */
 function hasOwnNetwork({ network }: Watched, init: number | undefined): init is number {
   return network === 'blocked' && init !== undefined;
 }
 
-/** What Linux counts by on every machine that we know. */
+/** The tick length of Linux on all supported machines. */
 const TICK_MS = 10;

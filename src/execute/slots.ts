@@ -5,16 +5,16 @@ import { chance } from '../base/ids.ts';
 import { type Lock, takeOwnLock } from './locks.ts';
 import { bootId } from './machine.ts';
 
-/** How many programs of one user run at once on this machine, over all Proctors of that user. */
+/** How many programs one user can run at once on this machine. */
 export const SLOTS = Math.max(4, 2 * availableParallelism());
 
 /**
- * Waits for a slot. Each is a lock of this user, so no other user can take it, and it is free when its holder dies. A user
- * whose state folder cannot be used has no slots to share: nothing bounds how many of those runs go on at once.
+ * Waits for a slot. Each slot is a lock of the current user, which is free again when its holder dies. If the state
+ * folder is unusable, the number of concurrent runs is not limited.
  */
 export async function takeSlot({ onWait, signal }: Waiting = {}): Promise<() => void> {
   for (let waitedMs = 0; waitedMs < WAIT_MS; ) {
-    if (signal?.aborted) throw new Fault('cancelled', 'The run was cancelled before it began.');
+    if (signal?.aborted) throw new Fault('cancelled', 'The run was cancelled before it started.');
     for (let tried = 0, no = Math.floor(chance() * SLOTS); tried < SLOTS; tried++, no = (no + 1) % SLOTS) {
       const lock = slotLock(no);
       if (lock) return () => lock.close();
@@ -24,16 +24,16 @@ export async function takeSlot({ onWait, signal }: Waiting = {}): Promise<() => 
     await wait(pauseMs);
     waitedMs += pauseMs;
   }
-  throw new Fault('busy', 'All slots for your runs stayed taken for too long. Try again later.');
+  throw new Fault('busy', 'No slot became free within an hour. Try again later.');
 }
 
-/** Machines may share a home, but they do not share slots. */
+/** Machines may share a home folder, but not slots. */
 const SLOT = `slot-${bootId().slice(0, 8)}`;
 
 const WAIT_MS = 60 * 60 * 1000;
 
 export interface Waiting {
-  /** All places are taken. */
+  /** Called once, when all slots are taken. */
   readonly onWait?: () => void;
   readonly signal?: AbortSignal;
 }

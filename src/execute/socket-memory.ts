@@ -1,16 +1,13 @@
 import { firstLinesOf, textOf } from './proc-files.ts';
 
-/**
- * The bytes that wait in the TCP and UDP sockets of a process's network namespace. It counts the data, of which the kernel
- * needs some more to hold it.
- */
+/** Bytes queued in the TCP and UDP sockets of a network namespace, without the kernel's overhead. */
 export function datagramAndStreamBytes(pid: number): number {
   let bytes = 0;
   for (const [summary, tables] of TABLES) {
     const text = textOf(`/proc/${pid}/net/${summary}`) ?? '';
     for (const { name, file } of tables) {
       const inUse = Number(new RegExp(`^${name}: inuse (\\d+)`, 'm').exec(text)?.[1] ?? 0);
-      // Listing them takes the kernel a walk over the tables of the whole machine.
+      // Listing sockets makes the kernel walk the tables of the whole machine.
       if (inUse > 0) bytes += sumOf(`/proc/${pid}/net/${file}`, inUse, queuesIn);
     }
   }
@@ -34,13 +31,10 @@ const TABLES = [
   ],
 ] as const;
 
-/**
- * Whether the Unix sockets of a process's network namespace could hold more than this. The kernel does not tell what they
- * do hold, so their number must do.
- */
+/** Whether the Unix sockets of a network namespace could hold more than this. The kernel reports only their number. */
 export function canUnixSocketsHold(pid: number, bytes: number): boolean {
   const used = Number(/^sockets: used (\d+)/.exec(textOf(`/proc/${pid}/net/sockstat`) ?? '')?.[1] ?? 0);
-  // What a socket may hold unless it asks for more, which the filter of system calls keeps it from.
+  // The default buffer size. The system call filter prevents larger buffers.
   const bufferBytes = Number(textOf('/proc/sys/net/core/wmem_default') ?? BUFFER_BYTES);
   if (used * bufferBytes <= bytes) return false;
   const { lines } = firstLinesOf(`/proc/${pid}/net/unix`, TABLE_BYTES_MAX);
@@ -49,7 +43,7 @@ export function canUnixSocketsHold(pid: number, bytes: number): boolean {
 
 const BUFFER_BYTES = 212_992;
 
-/** The bytes that wait in the netlink sockets of a process's network namespace. No control group counts them. */
+/** Bytes queued in the netlink sockets of a process's network namespace. No control group counts them. */
 export function netlinkBytes(pid: number): number {
   return sumOf(`/proc/${pid}/net/netlink`, 0, line => {
     const [, , , , received = '0', sent = '0'] = line.trim().split(/\s+/);
@@ -57,7 +51,7 @@ export function netlinkBytes(pid: number): number {
   });
 }
 
-/** Of a table too long to read, the rest is taken to be like its beginning. */
+/** Extrapolates from the first rows if a table is too long to read. */
 function sumOf(file: string, rows: number, bytesIn: (line: string) => number): number {
   const { lines, isAll } = firstLinesOf(file, TABLE_BYTES_MAX);
   const shown = lines.slice(1);
@@ -65,7 +59,7 @@ function sumOf(file: string, rows: number, bytesIn: (line: string) => number): n
   return isAll || shown.length === 0 ? bytes : Math.round((bytes * Math.max(rows, shown.length)) / shown.length);
 }
 
-/** `tx_queue:rx_queue`, in hexadecimal. */
+/** `tx_queue:rx_queue` in hexadecimal. */
 function queuesIn(line: string): number {
   const queues = / ([0-9A-F]{8}):([0-9A-F]{8}) \d\d:/.exec(line);
   return queues ? Number.parseInt(queues[1] as string, 16) + Number.parseInt(queues[2] as string, 16) : 0;

@@ -4,161 +4,169 @@ import path from 'node:path';
 import { monotonicMs, systemClock } from '../base/clock.ts';
 import type { Capture, KeptStream, LeftRunning, Phase } from '../contracts/capture.ts';
 import type { Ending, StoppedBy } from '../contracts/ending.ts';
-import type { Cell, Counters, RawEnd } from './cell.ts';
-import type { Job } from './job.ts';
+import type { Cell, Counters, RawEnd, Started } from './cell.ts';
+import type { Job, StreamName } from './job.ts';
 import { StreamKeeper } from './kept-stream.ts';
 
-export type StreamName = 'stdout' | 'stderr';
-
-/** Sends a piece of a stream on; the stream waits until it is taken. */
+/** Sends a piece of output on. The stream pauses until the promise resolves. */
 export type Show = (stream: StreamName, bytes: Buffer) => Promise<void>;
 
-/** A program under watch: it can be stopped, and will be captured. */
 export interface Watched {
   stop(by: StoppedBy): void;
   readonly captured: Promise<Capture>;
 }
 
-/** Runs the program of a cell within its bounds, to its end and that of everything it started. */
+/** Runs the program of a cell within its limits, until it and everything it started has ended. */
 export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show): Watched {
-  const { limits } = job;
-  const startedAtMs = systemClock.now();
-  const began = monotonicMs();
-  const started = cell.start();
-  let stopped: { by: StoppedBy; signal: 'SIGTERM' | 'SIGKILL' } | undefined;
-  /** What ran when we stopped it. */
-  let left: LeftRunning | undefined;
-  let lastSignOfLife = began;
-  let hasEnded = false;
-  /** Proctor saw that it took too much memory, and ended it. */
-  let isOverMemory = false;
-  /** Pieces of its streams that somebody is still looking at. */
-  let held = 0;
-  const timers = new Set<NodeJS.Timeout>();
-  const after = (ms: number, act: () => void): void => {
-    timers.add(setTimeout(act, Math.max(0, ms)));
-  };
+  const supervision = new Supervision(cell, job, show);
+  return { stop: by => supervision.stop(by), captured: supervision.capture(openedAtMs) };
+}
 
-  const stop = (by: StoppedBy): void => {
-    if (stopped || isOverMemory || hasEnded) return;
-    stopped = { by, signal: 'SIGTERM' };
-    left = cell.running();
-    cell.terminate();
-    after(limits.graceMs, () => {
-      if (hasEnded) return;
-      stopped = { by, signal: 'SIGKILL' };
-      cell.kill();
-    });
-  };
+interface Stopped {
+  readonly by: StoppedBy;
+  readonly signal: 'SIGTERM' | 'SIGKILL';
+}
 
-  const { idleMs, cpuSeconds, memoryBytes } = limits;
-  after(limits.timeoutMs, () => stop('timeout'));
-  if (idleMs !== undefined) {
-    const watch = (): void => {
-      // A program whose words nobody takes cannot say more.
-      const left = held > 0 ? idleMs : idleMs - (monotonicMs() - lastSignOfLife);
-      if (left <= 0) stop('idle');
-      else after(left, watch);
-    };
-    after(idleMs, watch);
-  }
-  if (cpuSeconds !== undefined || memoryBytes !== undefined) {
-    const lookMs = cpuSeconds === undefined ? MEMORY_LOOK_MS : CPU_LOOK_MS;
-    const act = (exceeded: 'cpu' | 'memory' | undefined): void => {
-      if (exceeded === 'cpu') stop('cpu');
-      if (exceeded !== 'memory' || stopped || hasEnded) return;
-      isOverMemory = true;
-      cell.kill();
-    };
-    const watch = (): void => {
-      const from = monotonicMs();
-      const next = (): void => {
-        if (hasEnded || isOverMemory) return;
-        // Looking at a run of many processes takes a while. It may never take much of a processor.
-        const restMs = Math.min(LOOK_REST * (monotonicMs() - from), LOOK_MS_MAX);
-        after(Math.max(lookMs, restMs), watch);
-      };
-      // The cell may be closed while we look; then there is nothing left to bound.
-      const look = async (): Promise<void> => {
-        act(await cell.exceeded().catch(() => undefined));
-        next();
-      };
-      void look();
-    };
-    after(lookMs, watch);
+class Supervision {
+  readonly #cell: Cell;
+  readonly #job: Job;
+  readonly #startedAtMs = systemClock.now();
+  readonly #startedMs = monotonicMs();
+  readonly #started: Started;
+  readonly #streams: readonly [Promise<KeptStream>, Promise<KeptStream>];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #lastOutputMs = this.#startedMs;
+  /** Pieces of output that the reader has not taken yet. */
+  #unread = 0;
+  #stopped: Stopped | undefined;
+  /** What was running when Proctor stopped the program. */
+  #left: LeftRunning | undefined;
+  /** Proctor killed the program because it used too much memory. */
+  #isOverMemory = false;
+  #hasEnded = false;
+
+  constructor(cell: Cell, job: Job, show?: Show) {
+    this.#cell = cell;
+    this.#job = job;
+    this.#started = cell.start();
+    const { timeoutMs, idleMs } = job.limits;
+    this.#after(timeoutMs, () => this.stop('timeout'));
+    if (idleMs !== undefined) this.#watchIdle(idleMs, idleMs);
+    this.#watchUsage();
+    const showing = show && this.#counting(show);
+    const keep = (name: StreamName): Promise<KeptStream> =>
+      keepStream(name, this.#started[name], job, showing, () => this.#noteOutput());
+    this.#streams = [keep('stdout'), keep('stderr')];
   }
 
-  const alive = (): void => {
-    lastSignOfLife = monotonicMs();
-  };
-  const showing: Show | undefined =
-    show &&
-    (async (name, bytes) => {
-      held++;
-      await show(name, bytes);
-      held--;
-      alive();
+  /** Asks the program to end, and kills it after the grace period. */
+  stop(by: StoppedBy): void {
+    if (this.#stopped || this.#isOverMemory || this.#hasEnded) return;
+    this.#stopped = { by, signal: 'SIGTERM' };
+    this.#left = this.#cell.running();
+    this.#cell.terminate();
+    this.#after(this.#job.limits.graceMs, () => {
+      if (this.#hasEnded) return;
+      this.#stopped = { by, signal: 'SIGKILL' };
+      this.#cell.kill();
     });
-  const keep = (name: StreamName, stream: Readable): Promise<KeptStream> =>
-    keepStream(name, stream, job, showing, alive);
-  const streams = [keep('stdout', started.stdout), keep('stderr', started.stderr)] as const;
+  }
 
-  const capture = async (): Promise<Capture> => {
+  async capture(openedAtMs: number): Promise<Capture> {
     try {
-      const end = await started.ended;
-      hasEnded = true;
-      const diedAt = monotonicMs();
-      // A process that escaped may hold a pipe open; nothing that it still says belongs to this run. What the program
-      // said before is in the pipe, and waits there for whoever is slow to take it.
-      const letGo = (rounds: number): void => {
-        if (held > 0 && rounds > 0) {
-          drain(rounds - 1);
-          return;
-        }
-        started.stdout.destroy();
-        started.stderr.destroy();
-      };
-      // Not in the turn in which the time is over: what may be read now is read between that and the next.
-      const drain = (rounds: number): void => after(DRAIN_MS, () => setImmediate(letGo, rounds));
-      drain(DRAIN_ROUNDS_MAX);
-      const [stdout, stderr] = await Promise.all(streams);
-      const counters = await cell.counters();
+      const end = await this.#started.ended;
+      this.#hasEnded = true;
+      const durationMs = Math.round(monotonicMs() - this.#startedMs);
+      this.#closeStreams(DRAIN_ROUNDS_MAX);
+      const [stdout, stderr] = await Promise.all(this.#streams);
+      const counters = await this.#cell.counters();
       const phases: Phase[] = [
-        { name: 'setup', startedAtMs: openedAtMs, durationMs: startedAtMs - openedAtMs },
-        { name: 'execute', startedAtMs, durationMs: Math.round(diedAt - began) },
+        { name: 'setup', startedAtMs: openedAtMs, durationMs: this.#startedAtMs - openedAtMs },
+        { name: 'execute', startedAtMs: this.#startedAtMs, durationMs },
       ];
-      const { cpuMs, memoryPeakBytes, forksDenied, networkAttempts, isSampled } = counters;
+      const leftRunning = this.#left ?? end.left;
       return {
-        ending: isOverMemory ? OUT_OF_MEMORY : endingOf(end, stopped, counters),
-        ...(job.then && { command: end.command ?? 0 }),
+        ending: this.#isOverMemory ? OUT_OF_MEMORY : endingOf(end, this.#stopped, counters),
+        ...(this.#job.then && { command: end.command ?? 0 }),
         phases,
         stdout,
         stderr,
-        ...(cpuMs !== undefined && { cpuMs }),
-        ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
-        ...(forksDenied !== undefined && { forksDenied }),
-        ...(networkAttempts !== undefined && { networkAttempts }),
-        ...(isSampled && { isSampled }),
+        ...measured(counters),
         ...(end.survivors !== undefined && { survivors: end.survivors }),
-        ...leftBy(left ?? end.left),
+        ...(leftRunning !== undefined && { leftRunning }),
       };
     } finally {
-      for (const timer of timers) clearTimeout(timer);
+      for (const timer of this.#timers) clearTimeout(timer);
     }
-  };
-  return { stop, captured: capture() };
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#timers.add(setTimeout(act, Math.max(0, ms)));
+  }
+
+  #noteOutput(): void {
+    this.#lastOutputMs = monotonicMs();
+  }
+
+  #counting(show: Show): Show {
+    return async (name, bytes) => {
+      this.#unread++;
+      await show(name, bytes);
+      this.#unread--;
+      this.#noteOutput();
+    };
+  }
+
+  #watchIdle(idleMs: number, waitMs: number): void {
+    this.#after(waitMs, () => {
+      // The program cannot write more while the reader has not taken its output.
+      const leftMs = this.#unread > 0 ? idleMs : idleMs - (monotonicMs() - this.#lastOutputMs);
+      if (leftMs <= 0) this.stop('idle');
+      else this.#watchIdle(idleMs, leftMs);
+    });
+  }
+
+  #watchUsage(): void {
+    const { cpuSeconds, memoryBytes } = this.#job.limits;
+    if (cpuSeconds === undefined && memoryBytes === undefined) return;
+    const everyMs = cpuSeconds === undefined ? MEMORY_LOOK_MS : CPU_LOOK_MS;
+    const look = async (): Promise<void> => {
+      const fromMs = monotonicMs();
+      // The cell may close meanwhile. Then no limit applies any more.
+      this.#enforce(await this.#cell.exceeded().catch(() => undefined));
+      if (this.#hasEnded || this.#isOverMemory) return;
+      // Sampling a run with many processes is slow. It must not use much of a CPU.
+      const restMs = Math.min(LOOK_REST * (monotonicMs() - fromMs), LOOK_MS_MAX);
+      this.#after(Math.max(everyMs, restMs), () => void look());
+    };
+    this.#after(everyMs, () => void look());
+  }
+
+  #enforce(exceeded: 'cpu' | 'memory' | undefined): void {
+    if (exceeded === 'cpu') this.stop('cpu');
+    if (exceeded !== 'memory' || this.#stopped || this.#hasEnded) return;
+    this.#isOverMemory = true;
+    this.#cell.kill();
+  }
+
+  /**
+   * Closes the streams a second after the program has ended: an escaped process may hold a pipe open, and its output does
+   * not belong to this run. Output of the program that a slow reader has not taken yet stays in the pipe until then.
+   */
+  #closeStreams(rounds: number): void {
+    // One turn later: the event loop reads what has arrived between the timer and the next turn.
+    this.#after(DRAIN_MS, () =>
+      setImmediate(() => {
+        if (this.#unread > 0 && rounds > 0) return this.#closeStreams(rounds - 1);
+        this.#started.stdout.destroy();
+        this.#started.stderr.destroy();
+      }),
+    );
+  }
 }
 
-function leftBy(leftRunning: LeftRunning | undefined): Pick<Capture, 'leftRunning'> {
-  return leftRunning === undefined ? {} : { leftRunning };
-}
-
-/** Our own act first, then the kernel's, then what the program did. */
-function endingOf(
-  end: RawEnd,
-  stopped: { by: StoppedBy; signal: 'SIGTERM' | 'SIGKILL' } | undefined,
-  { oomKills }: Counters,
-): Ending {
+/** Proctor's own action takes precedence over the kernel's, and that over the exit of the program. */
+function endingOf(end: RawEnd, stopped: Stopped | undefined, { oomKills }: Counters): Ending {
   if (stopped) return { how: 'killed', ...stopped };
   if (oomKills > 0) return { how: 'out_of_memory', code: 'code' in end ? end.code : 128 + 9 };
   if ('notStarted' in end) return { how: 'not_started', code: end.notStarted };
@@ -166,12 +174,22 @@ function endingOf(
   return { how: 'exited', code: end.code };
 }
 
+function measured({ cpuMs, memoryPeakBytes, forksDenied, networkAttempts, isSampled }: Counters): Partial<Capture> {
+  return {
+    ...(cpuMs !== undefined && { cpuMs }),
+    ...(memoryPeakBytes !== undefined && { memoryPeakBytes }),
+    ...(forksDenied !== undefined && { forksDenied }),
+    ...(networkAttempts !== undefined && { networkAttempts }),
+    ...(isSampled && { isSampled }),
+  };
+}
+
 async function keepStream(
   name: StreamName,
   stream: Readable,
   { limits, secrets, keepCredentials, keepIn }: Job,
   show: Show | undefined,
-  alive: () => void,
+  noteOutput: () => void,
 ): Promise<KeptStream> {
   const file = keepIn === undefined ? {} : { file: path.join(keepIn, `${name}.part`) };
   const keeper = new StreamKeeper({
@@ -182,27 +200,27 @@ async function keepStream(
   });
   let shown = Promise.resolve();
   stream.on('data', (chunk: Buffer) => {
-    alive();
+    noteOutput();
     const bytes = keeper.take(chunk);
     if (!show || bytes.length === 0) return;
     stream.pause();
     shown = show(name, bytes).then(() => void stream.resume());
   });
-  // A stream that we closed ourselves has ended, too.
+  // Proctor may have closed the stream itself.
   await finished(stream).catch(() => undefined);
-  // A stream may end with its last piece still being looked at.
+  // The reader may not have taken the last piece yet.
   await shown;
   const { rest, kept } = keeper.end();
   if (show && rest.length > 0) await show(name, rest);
   return kept;
 }
 
-/** As if the kernel had done it. */
+/** The same ending as if the kernel had killed the program. */
 const OUT_OF_MEMORY: Ending = { how: 'out_of_memory', code: 128 + 9 };
 
 const CPU_LOOK_MS = 100;
 const MEMORY_LOOK_MS = 200;
-/** At least two looks per second, and at most a twentieth of a processor up to there. */
+/** At least two samples per second. Below that rate, sampling uses at most a twentieth of a CPU. */
 const LOOK_MS_MAX = 450;
 const LOOK_REST = 20;
 const DRAIN_MS = 1_000;

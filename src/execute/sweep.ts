@@ -4,12 +4,12 @@ import type { Leftovers } from './job.ts';
 import { isAlive, processesMarked, signal, startTicksOf } from './processes.ts';
 import { removeStage } from './workspace.ts';
 
-/** Ends what a bare run may have left running. What a sandbox left is found by its own name, see abandoned.ts. */
+/** Kills what an unsandboxed run left running. For sandboxed runs, see abandoned.ts. */
 export async function sweepBare(runId: string): Promise<void> {
   await endAll(() => processesMarked(`PROCTOR_RUN=${runId}`));
 }
 
-/** Takes away what a launcher that has died may have left on this machine. Does nothing where nothing is left. */
+/** Removes what a dead launcher left behind on this machine. */
 export async function sweep({ stage, cgroups, processes, marker }: Leftovers): Promise<void> {
   const left = (): number[] => [
     ...processes.filter(({ pid, startTicks }) => startTicksOf(pid) === startTicks).map(({ pid }) => pid),

@@ -5,18 +5,17 @@ import { isGitName, nameOf, pathText, type TreeEntry, walk } from './tree.ts';
 import { contentOf } from './tree-import.ts';
 import type { BaseEntry, TreeLimits } from './tree-state.ts';
 
-/** What lies in a tree, sorted by what can be done with it. */
+/** The entries of a tree, sorted by how Proctor treats them. */
 export interface Entries {
-  /** Files and links. */
   readonly files: readonly TreeEntry[];
   readonly ignoreFiles: readonly TreeEntry[];
   /** Folders with a `.git`. */
   readonly nested: readonly string[];
   readonly submodules: readonly string[];
   readonly leftOut: readonly LeftOut[];
-  /** There was more than may be read. */
+  /** The tree exceeds a limit. */
   readonly isCut: boolean;
-  /** Whether nobody knows if something is there. */
+  /** Whether it is unknown if this path exists. */
   readonly unread: (path: string) => boolean;
 }
 
@@ -74,13 +73,12 @@ function isEntered({ path, kind }: TreeEntry): boolean {
   return nameOf(path) !== '.git' && !isUnsafe(path, kind);
 }
 
-/** Git takes no such name into a tree. */
 function isUnsafe(path: string, kind: TreeEntry['kind']): boolean {
   const name = nameOf(path);
   return (kind === 'link' && /^\.gitmodules$/i.test(name)) || (name !== '.git' && isGitName(name));
 }
 
-/** Whether a link leads to a place that is not in the tree. Judged by its words, whatever lies there. */
+/** Whether the target of a symlink is outside the tree. Decided by its text alone. */
 export function leadsOut(top: string, link: TreeEntry): boolean {
   const [target = Buffer.alloc(0)] = contentOf(top, link);
   const text = target.toString('latin1');
@@ -89,7 +87,7 @@ export function leadsOut(top: string, link: TreeEntry): boolean {
   return place === '..' || place.startsWith('../');
 }
 
-/** New entries that are one with another where upper and lower case are the same. */
+/** New entries whose names collide on a file system that ignores case. */
 export function collisionsOf(put: readonly TreeEntry[], all: readonly TreeEntry[]): string[] {
   const byKey = new Map<string, number>();
   for (const entry of all) byKey.set(keyOf(entry), (byKey.get(keyOf(entry)) ?? 0) + 1);

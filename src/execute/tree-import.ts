@@ -5,13 +5,12 @@ import { codeOf, Fault } from '../base/fault.ts';
 import { ended, git, gitFailed, startGit } from './git.ts';
 import { placeIn, type TreeEntry } from './tree.ts';
 
-/** The mode that git gives to an entry. */
 export function modeOf({ kind, isExecutable }: TreeEntry): string {
   if (kind === 'link') return '120000';
   return isExecutable ? '100755' : '100644';
 }
 
-/** The name that git gives to the content of an entry; undefined where it cannot be read as long as it was. */
+/** The git object ID of an entry's content; undefined if it is unreadable or has changed its size. */
 export function blobName(top: string, entry: TreeEntry, format: 'sha1' | 'sha256'): string | undefined {
   const hash = createHash(format).update(`blob ${entry.bytes}\0`);
   let bytes = 0;
@@ -26,7 +25,7 @@ export function blobName(top: string, entry: TreeEntry, format: 'sha1' | 'sha256
   return bytes === entry.bytes ? hash.digest('hex') : undefined;
 }
 
-/** The content of a file or link, in pieces that are overwritten by the next. */
+/** The content of a file or symlink. Each piece overwrites the previous one. */
 export function* contentOf(top: string, { path, kind, bytes }: TreeEntry): Generator<Buffer> {
   const place = placeIn(top, path);
   if (kind === 'link') {
@@ -44,7 +43,7 @@ export function* contentOf(top: string, { path, kind, bytes }: TreeEntry): Gener
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Never through a link, and never waiting for a FIFO. A file without rights gets them back: it is ours. */
+/** Never follows a symlink or waits for a FIFO. Restores permissions that the agent removed. */
 function opened(place: Buffer): number {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {
@@ -56,7 +55,6 @@ function opened(place: Buffer): number {
   }
 }
 
-/** What is other than in the commit before. */
 export interface Edits {
   readonly from?: string;
   readonly message: string;
@@ -64,7 +62,7 @@ export interface Edits {
   readonly put: readonly TreeEntry[];
 }
 
-/** Makes a commit in a git dir of ours from files that git itself never looks at, and returns its name. */
+/** Creates a commit in Proctor's git folder from files that git itself never reads. Returns its ID. */
 export async function commitOf(gitDir: string, top: string, edits: Edits): Promise<string> {
   const args = ['fast-import', '--quiet', '--done'];
   const settings = [['fastimport.unpackLimit', '1'] as const, ['core.bigFileThreshold', '16m'] as const];
@@ -94,23 +92,23 @@ const IMPORT_MS = 300_000;
 function* commandsFor(top: string, { from, message, deleted, put }: Edits): Generator<Buffer | string> {
   yield `commit ${REF}\ncommitter proctor-agent <agent@proctor.invalid> 0 +0000\ndata ${Buffer.byteLength(message)}\n${message}\n`;
   if (from !== undefined) yield `from ${from}\n`;
-  // First, because a folder may now lie where a file was.
+  // Deletions first, because a folder may replace a file.
   for (const path of deleted) yield Buffer.from(`D ${quoted(path)}\n`, 'latin1');
   for (const entry of put) {
     yield Buffer.from(`M ${modeOf(entry)} inline ${quoted(entry.path)}\ndata ${entry.bytes}\n`, 'latin1');
     let bytes = 0;
     for (const chunk of contentOf(top, entry)) {
       bytes += chunk.length;
-      // The next piece may be read before this one is written.
+      // A copy, because the next piece may be read before this one is written.
       yield Buffer.from(chunk);
     }
-    if (bytes !== entry.bytes) throw new Fault('tree_changed', 'A file changed while it was read.');
+    if (bytes !== entry.bytes) throw new Fault('tree_changed', 'A file changed while Proctor read it.');
     yield '\n';
   }
   yield 'done\n';
 }
 
-/** A path as fast-import reads it. */
+/** Quotes a path for fast-import. */
 function quoted(path: string): string {
   return `"${path.replace(/["\\\n]/g, character => (character === '\n' ? '\\n' : `\\${character}`))}"`;
 }

@@ -6,7 +6,7 @@ import { pathText, placeIn, type TreeEntry } from './tree.ts';
 import { contentOf } from './tree-import.ts';
 import type { BaseEntry } from './tree-state.ts';
 
-/** What of an agent's changes runs by itself where it is applied. The tree is read without following a link. */
+/** Finds changed files that run by themselves once they are applied. Reads the tree without following symlinks. */
 export async function reviewTree(
   gitDir: string,
   top: string,
@@ -50,7 +50,7 @@ async function blobText(gitDir: string, sha: string): Promise<string | undefined
   return code === 0 && stdout.length <= TEXT_BYTES_MAX ? stdout.toString() : undefined;
 }
 
-/** Where a link leads, one character for each byte; undefined of what is no link. */
+/** The target of a symlink, one character per byte; undefined if it is not a symlink. */
 export function linkIn(top: string, path: string): string | undefined {
   try {
     return readlinkSync(placeIn(top, path), 'buffer').toString('latin1');

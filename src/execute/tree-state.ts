@@ -6,34 +6,33 @@ import { pathText, type TreeEntry } from './tree.ts';
 import { collisionsOf, entriesIn, leadsOut } from './tree-entries.ts';
 import { blobName, modeOf } from './tree-import.ts';
 
-/** What a tree has become, held against base. Paths are bytes here. */
+/** How a tree differs from base. Each character of a path is one byte. */
 export interface TreeState {
   readonly put: readonly TreeEntry[];
   readonly deleted: readonly string[];
   readonly changed: readonly FileChange[];
   readonly ignored: readonly TreeEntry[];
   readonly nested: readonly string[];
-  /** All submodules of base. */
   readonly modules: ReadonlyMap<string, BaseEntry>;
-  /** Submodules that are not the empty folders they were, and paths that are none. */
+  /** Submodules that are not empty folders any more. */
   readonly submodules: readonly string[];
   readonly linksOut: readonly string[];
-  /** All links, changed or not. */
+  /** All symlinks, changed or not. */
   readonly links: readonly string[];
   readonly collisions: readonly string[];
   readonly leftOut: readonly LeftOut[];
-  /** Something was too large or too many to be taken. */
+  /** What exceeded a limit and is missing from the diff. */
   readonly missed: { readonly why: 'file_bytes' | 'entries'; readonly bytes: number } | undefined;
 }
 
 export interface TreeLimits {
   readonly entriesMax: number;
-  /** Of all paths together: half a million in the deepest of folders are more than memory holds. */
+  /** Of all paths together: half a million deep paths would not fit into memory. */
   readonly pathUnitsMax: number;
   readonly fileBytesMax: number;
   /** Of all new and changed files. */
   readonly totalBytesMax: number;
-  /** Of all files that are looked into. More than a disk has room for; but a file with holes takes none. */
+  /** Of all files that are read. A sparse file may be larger than the disk. */
   readonly readBytesMax: number;
 }
 
@@ -44,7 +43,6 @@ export interface BaseEntry {
   readonly sha: string;
 }
 
-/** What git is asked for all files of a commit. */
 export function listingOf(commit: string): string[] {
   return ['ls-tree', '-r', '-z', '--full-tree', commit];
 }
@@ -67,7 +65,7 @@ export function listed(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
   );
 }
 
-/** Reads a whole tree by ourselves: what git would be told by the tree about itself, nobody believes. */
+/** Compares a whole tree with base. Proctor reads the tree itself, because its git metadata cannot be trusted. */
 export async function stateOf(
   clone: Clone,
   top: string,
@@ -79,41 +77,12 @@ export async function stateOf(
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
   const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
   const kept = found.files.filter(entry => !hidden.has(entry.path));
-
-  const leftOut = [...found.leftOut];
-  const put: TreeEntry[] = [];
-  const changed: FileChange[] = [];
-  let bytes = 0;
-  let read = 0;
-  let missed = 0;
-  for (const entry of kept) {
-    const before = base.get(entry.path);
-    const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
-    // Whoever else works in this process gets a turn.
-    if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
-    if (!isLarge) read += entry.bytes;
-    const sha = isLarge ? undefined : blobName(top, entry, clone.format);
-    const mode = modeOf(entry);
-    if (before && sha === before.sha && mode === before.mode) continue;
-    changed.push({
-      ...pathText(entry.path),
-      change: before ? 'update' : 'add',
-      bytes: entry.bytes,
-      mode,
-      ...(before && before.mode !== mode && { modeBefore: before.mode }),
-    });
-    if (sha === undefined || bytes + entry.bytes > limits.totalBytesMax) {
-      const why = sha === undefined && !isLarge ? 'unreadable' : 'too_large';
-      leftOut.push({ path: pathText(entry.path).path, why, bytes: entry.bytes });
-      missed += entry.bytes;
-      continue;
-    }
-    bytes += entry.bytes;
-    put.push(entry);
-  }
+  const { put, changed, skipped } = await changesIn(kept, clone, top, limits, base);
   const there = new Set(found.files.map(entry => entry.path));
   const deleted = [...base].filter(([at, { mode }]) => mode !== '160000' && !there.has(at) && !found.unread(at));
   for (const [at, { mode }] of deleted) changed.push({ ...pathText(at), change: 'delete', bytes: 0, mode });
+  const leftOut = [...found.leftOut, ...skipped];
+  const bytes = skipped.reduce((sum, file) => sum + file.bytes, 0);
   const isUnread = leftOut.some(({ why }) => why === 'unreadable' || why === 'too_large');
   return {
     put,
@@ -127,10 +96,46 @@ export async function stateOf(
     links: found.files.filter(({ kind }) => kind === 'link').map(({ path: at }) => at),
     collisions: collisionsOf(put, kept),
     leftOut,
-    missed: found.isCut
-      ? { why: 'entries', bytes: missed }
-      : isUnread
-        ? { why: 'file_bytes', bytes: missed }
-        : undefined,
+    missed: found.isCut ? { why: 'entries', bytes } : isUnread ? { why: 'file_bytes', bytes } : undefined,
   };
+}
+
+/** Sorts new and changed files: `put` goes into the diff, `skipped` is too large or unreadable. */
+async function changesIn(
+  files: readonly TreeEntry[],
+  { format }: Clone,
+  top: string,
+  limits: TreeLimits,
+  base: ReadonlyMap<string, BaseEntry>,
+): Promise<{ put: TreeEntry[]; changed: FileChange[]; skipped: LeftOut[] }> {
+  const put: TreeEntry[] = [];
+  const changed: FileChange[] = [];
+  const skipped: LeftOut[] = [];
+  let bytes = 0;
+  let read = 0;
+  for (const entry of files) {
+    const before = base.get(entry.path);
+    const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
+    // Lets other work of this process run.
+    if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
+    if (!isLarge) read += entry.bytes;
+    const sha = isLarge ? undefined : blobName(top, entry, format);
+    const mode = modeOf(entry);
+    if (before && sha === before.sha && mode === before.mode) continue;
+    changed.push({
+      ...pathText(entry.path),
+      change: before ? 'update' : 'add',
+      bytes: entry.bytes,
+      mode,
+      ...(before && before.mode !== mode && { modeBefore: before.mode }),
+    });
+    if (sha === undefined || bytes + entry.bytes > limits.totalBytesMax) {
+      const why = sha === undefined && !isLarge ? 'unreadable' : 'too_large';
+      skipped.push({ path: pathText(entry.path).path, why, bytes: entry.bytes });
+      continue;
+    }
+    bytes += entry.bytes;
+    put.push(entry);
+  }
+  return { put, changed, skipped };
 }

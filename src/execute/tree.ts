@@ -4,10 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { codeOf } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
 
-/**
- * Something in a tree. Names are bytes on this system and need not be text, so a path has one character for each byte,
- * from U+0000 to U+00FF.
- */
+/** An entry of a tree. Names need not be valid text, so each character of a path is one byte (U+0000 to U+00FF). */
 export interface TreeEntry {
   readonly path: string;
   readonly kind: 'file' | 'link' | 'folder' | 'fifo' | 'socket' | 'device' | 'unreadable';
@@ -15,19 +12,19 @@ export interface TreeEntry {
   readonly isExecutable: boolean;
 }
 
-/** The place of an entry, for the system. */
+/** The path of an entry, for system calls. */
 export function placeIn(top: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(path === '' ? top : `${top}/`), Buffer.from(path, 'latin1')]);
 }
 
 export interface Walking {
-  /** Whether to go into a folder. It is told in any case. */
+  /** Whether to descend into a folder. The folder itself is always listed. */
   readonly isEntered: (folder: TreeEntry) => boolean;
-  /** Rights that were taken away from us are taken back: a tree of ours hides nothing by its modes. */
+  /** Restores removed permissions: a tree that Proctor owns cannot hide anything with them. */
   readonly isOurs: boolean;
 }
 
-/** Everything below a folder, without following a link. */
+/** Lists everything below a folder without following symlinks. */
 export async function* walk(top: string, { isEntered, isOurs }: Walking): AsyncGenerator<TreeEntry> {
   const pending = [''];
   let count = 0;
@@ -41,13 +38,13 @@ export async function* walk(top: string, { isEntered, isOurs }: Walking): AsyncG
       const entry = entryAt(top, folder === '' ? name : `${folder}/${name}`);
       if (entry.kind === 'folder' && isEntered(entry)) pending.push(entry.path);
       yield entry;
-      // Whoever else works in this process gets a turn.
+      // Lets other work of this process run.
       if (++count % 1_000 === 0) await others();
     }
   }
 }
 
-/** The names in a folder, one character for each byte; undefined where it cannot be read, or is none. A link is followed. */
+/** The names in a folder, one character per byte; undefined if it is unreadable or not a folder. Follows a symlink. */
 export function namesIn(folder: Buffer | string, isOurs: boolean): string[] | undefined {
   try {
     return listed(folder);
@@ -85,12 +82,11 @@ function kindOf(stat: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink' |
   return stat.isSocket() ? 'socket' : 'device';
 }
 
-/** The last name of a path. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** A path as documents have it. What they may not hold is written as `%0A`, and the rest stays as it is. */
+/** A path for documents. Unsafe characters are percent-encoded, such as `%0A`. */
 export function pathText(path: string): { readonly path: string; readonly encoded?: true } {
   const bytes = Buffer.from(path, 'latin1');
   const text = bytes.toString();
@@ -113,7 +109,7 @@ function percent(text: string): string {
   return bytes.map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }
 
-/** Whether some system takes a name for `.git`: not all tell upper from lower case, or keep every character. */
+/** Whether some file system treats the name as `.git`, because it ignores case or drops characters. */
 export function isGitName(name: string): boolean {
   const text = Buffer.from(name, 'latin1').toString();
   return text.split(/[\\:]/).some(piece => /^(?:\.git|git~1)$/i.test(piece.replace(UNSEEN, '').replace(/[. ]+$/, '')));

@@ -3,37 +3,35 @@ import { isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { codeOf, Fault } from '../base/fault.ts';
 
-/** A model API, and the key that opens it. */
 export interface UpstreamOptions {
-  /** http or https. Whatever is asked is asked below its path. */
+  /** An http or https URL. Request paths are appended to its path. */
   readonly url: string;
-  /** Undefined for an API that asks for none. */
+  /** Undefined for an API without authentication. */
   readonly key: string | undefined;
   readonly keyHeader: 'x-api-key' | 'authorization';
-  /** Further headers that only Proctor may set, such as the account of a login. */
+  /** Further headers that only Proctor may set, such as an account ID. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The address of a proxy, with its user and password. */
   readonly proxy?: string;
 }
 
 export interface UpstreamLimits {
   readonly connectMs: number;
-  /** How long an answer may take to begin. */
+  /** The longest wait for the start of an answer. */
   readonly headersMs: number;
-  /** How long an answer that has begun may be silent. */
+  /** The longest pause within an answer. */
   readonly idleMs: number;
 }
 
 export interface UpstreamRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
-  /** Judged: it begins with a slash and does not climb. */
+  /** Checked: it starts with a slash and has no `..`. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly signal: AbortSignal;
 }
 
-/** Hands requests on to a model API, with the real key, and follows no redirect. */
+/** Forwards requests to a model API with the real key. Follows no redirect. */
 export class Upstream {
   readonly #connections: Promise<Dispatcher>;
   readonly #origin: string;
@@ -51,7 +49,7 @@ export class Upstream {
     this.#connections = connectionsTo(target, proxy, limits);
   }
 
-  /** Throws `UpstreamTrouble` if no answer begins. */
+  /** Throws `UpstreamTrouble` if there is no answer. */
   async ask({ method, path, headers, body, signal }: UpstreamRequest): Promise<Dispatcher.ResponseData> {
     let answer: Dispatcher.ResponseData;
     try {
@@ -67,7 +65,7 @@ export class Upstream {
     } catch (error) {
       throw new UpstreamTrouble((this.#isProxied && proxyTroubleOf(error)) || troubleOf(error), { cause: error });
     }
-    // Whoever reads it is told; whoever leaves it needs not to be.
+    // The reader of the body handles errors. An unread body needs a listener, too.
     answer.body.on('error', () => undefined);
     const refused = refusalOf(answer);
     if (refused === undefined) return answer;
@@ -81,14 +79,14 @@ export class Upstream {
   }
 }
 
-/** Why there is no answer, in a sentence that names no address, path or key. */
+/** Why there is no answer, as a sentence without address, path or key. */
 export class UpstreamTrouble extends Error {
   override readonly name = 'UpstreamTrouble';
 }
 
 /**
- * Certificates are checked whatever NODE_TLS_REJECT_UNAUTHORIZED says; NODE_EXTRA_CA_CERTS adds authorities. Undici is
- * loaded while the sandbox is made, and not at all where nothing is handed on: it is a quarter of the time to the start.
+ * Verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is set; NODE_EXTRA_CA_CERTS adds authorities. Loads undici
+ * while the sandbox starts, and only if requests are forwarded, because loading takes a quarter of the start time.
  */
 async function connectionsTo(
   { origin, hostname }: URL,
@@ -109,7 +107,7 @@ async function connectionsTo(
     ...options,
     uri: proxy,
     proxyTls: connect,
-    // Undici takes the name to check from here as soon as anything else is given here.
+    // Undici does not set the server name itself if other TLS options are given.
     requestTls: { ...connect, servername: isIP(hostname.replace(/^\[|\]$/g, '')) ? '' : hostname },
     clientFactory: (url, given) => new Pool(url, { ...given, headersTimeout: connectMs, bodyTimeout: connectMs }),
   });
@@ -121,13 +119,13 @@ const HEADER_BYTES_MAX = 64 * 1024;
 function judgedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new Fault('usage', 'The address of the model API must begin with http:// or https://.');
+    throw new Fault('usage', 'The address of the model API must start with http:// or https://.');
   if (url.username || url.password || url.search || url.hash)
-    throw new Fault('usage', 'The address of the model API must have no user, no query and no fragment.');
+    throw new Fault('usage', 'The address of the model API must not contain a user, query or fragment.');
   return url;
 }
 
-/** What an agent says of its request, without what is ours to say: where it goes, who asks, and how the connection is used. */
+/** The headers of an agent's request, without those that Proctor sets: target, credentials and connection. */
 function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const named = new Set((headers.connection ?? '').split(',').map(name => name.trim().toLowerCase()));
   const passed: Record<string, string | string[]> = {};
@@ -142,19 +140,19 @@ const OURS =
 
 function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): string | undefined {
   if (statusCode < 200 || (statusCode >= 300 && statusCode < 400) || statusCode > 599)
-    return `The model API answered with status ${statusCode}, which is not followed.`;
+    return `The model API answered with status ${statusCode}, which Proctor does not follow.`;
   const encoding = headers['content-encoding'] ?? 'identity';
-  return encoding === 'identity' ? undefined : 'The model API answered in an encoding that was not asked for.';
+  return encoding === 'identity' ? undefined : 'The model API answered in an encoding that Proctor did not request.';
 }
 
-/** The word of the system or of the client for what broke, in a sentence. */
+/** The error code of the system or of undici, as a sentence. */
 export function troubleOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = codeOf(cause) || codeOf(error);
   return TROUBLES[code] ?? `The connection to the model API failed${/^[A-Z_]{1,60}$/.test(code) ? ` (${code})` : ''}.`;
 }
 
-/** Trouble on the way to the model API: with a proxy between, a connection that is refused is refused by the proxy. */
+/** Problems with a proxy. The connection error then comes from the proxy, not from the model API. */
 function proxyTroubleOf(error: unknown): string | undefined {
   const status = /^Proxy response \((\d{3})\)/.exec(error instanceof Error ? error.message : '')?.[1];
   if (status !== undefined) return `The proxy refuses to connect to the model API (status ${status}).`;
@@ -163,25 +161,25 @@ function proxyTroubleOf(error: unknown): string | undefined {
 
 const PROXY_TROUBLES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The proxy refuses connections.',
-  ENOTFOUND: 'The name of the proxy is not known.',
-  EAI_AGAIN: 'The name of the proxy cannot be looked up.',
+  ENOTFOUND: 'The host name of the proxy does not exist.',
+  EAI_AGAIN: 'The host name of the proxy cannot be resolved.',
   UND_ERR_CONNECT_TIMEOUT: 'The proxy cannot be reached.',
 };
 
 const UNTRUSTED =
-  'The certificate of the model API comes from an authority that is not trusted here. NODE_EXTRA_CA_CERTS can name a file with further authorities.';
+  'The certificate of the model API is signed by an untrusted authority. Set NODE_EXTRA_CA_CERTS to a file with further authorities.';
 
 const TROUBLES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The model API refuses connections.',
-  ENOTFOUND: 'The name of the model API is not known.',
-  EAI_AGAIN: 'The name of the model API cannot be looked up.',
+  ENOTFOUND: 'The host name of the model API does not exist.',
+  EAI_AGAIN: 'The host name of the model API cannot be resolved.',
   UND_ERR_CONNECT_TIMEOUT: 'The model API cannot be reached.',
-  UND_ERR_HEADERS_TIMEOUT: 'The model API did not begin to answer in time.',
-  UND_ERR_BODY_TIMEOUT: 'The model API fell silent in the middle of an answer.',
+  UND_ERR_HEADERS_TIMEOUT: 'The model API did not start to answer in time.',
+  UND_ERR_BODY_TIMEOUT: 'The model API stopped in the middle of an answer.',
   CERT_HAS_EXPIRED: 'The certificate of the model API has expired.',
   CERT_NOT_YET_VALID: 'The certificate of the model API is not valid yet.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the model API is for another name.',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'The model API does not speak TLS, although its address begins with https://.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the model API is for another host name.',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'The model API does not use TLS, although its address starts with https://.',
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,

@@ -23,8 +23,8 @@ import { isMine } from '../base/owner.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 
 /**
- * Makes the private folder in which a job is laid out: `work/` for what the program finds, `roots/` for what it finds and
- * may change, `opt/` for what Proctor offers it. Outside of the run folder, which a sandbox cannot always reach.
+ * Creates the private folder of a job: `work/` for its files, `roots/` for files that it may change, `opt/` for
+ * Proctor's helpers. It is not in the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
   const stage = stagePath(id);
@@ -35,19 +35,19 @@ export function makeStage(id: string): string {
     for (const folder of ['work', 'work/input', 'work/output', 'roots', 'opt']) mkdirSync(path.join(stage, folder));
   } catch (cause) {
     if (isMade) removeStage(stage);
-    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+    throw new Fault('stage_failed', 'The folder for temporary files is not writable.', { cause });
   }
   return stage;
 }
 
 const STAGE_PREFIX = 'proctor-stage-';
 
-/** A temporary folder of this process, by a name that tells whose it was when it is found after our death. */
+/** A temporary folder named after this process, so that a later cleanup knows whether its owner is dead. */
 export function stagePath(word: string): string {
   return path.join(path.resolve(tmpdir()), `${STAGE_PREFIX}${ownName()}-${word}`);
 }
 
-/** Whether a name is that of a stage whose owner is dead. */
+/** Whether this is the name of a stage whose owner is dead. */
 export function isAbandoned(name: string): boolean {
   const [, owner] = STAGE.exec(name) ?? [];
   return owner !== undefined && isDead(owner);
@@ -55,10 +55,10 @@ export function isAbandoned(name: string): boolean {
 
 const STAGE = new RegExp(`^${STAGE_PREFIX}(${NAME.source})-`);
 
-/** The range that systemd keeps for users that exist only while a service runs; as root, every run is one of them. */
+/** The range that systemd reserves for dynamic users. As root, every run gets a uid from it. */
 export const RUN_UIDS = { first: 61_184, count: 4_336 } as const;
 
-/** Whether a real folder lies there that we, or as root a run of ours, own. */
+/** Whether this is a real folder that belongs to the current user or, for root, to a run. */
 export function isStageOfOurs(stage: string): boolean {
   const stat = lstatSync(stage, { throwIfNoEntry: false });
   return stat?.isDirectory() === true && (isMine(stat) || (process.geteuid?.() === 0 && isUidOfRun(stat.uid)));
@@ -68,38 +68,36 @@ function isUidOfRun(uid: number): boolean {
   return uid >= RUN_UIDS.first && uid < RUN_UIDS.first + RUN_UIDS.count;
 }
 
-/** Hands a stage to the user that the program will be. */
 export function giveStage(stage: string, uid: number): void {
   const pending = [Buffer.from(stage)];
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
     lchownSync(place, uid, uid);
     if (!lstatSync(place).isDirectory()) continue;
-    // Names are bytes: those of an agent's tree need not be text.
+    // File names in an agent's tree need not be valid text.
     for (const name of readdirSync(place, 'buffer')) pending.push(Buffer.concat([place, SLASH, name]));
   }
 }
 
 const SLASH = Buffer.from('/');
 
-/** Removes a stage, and nothing that is not one. */
+/** Removes a stage. Ignores every path that does not have the name of one. */
 export function removeStage(stage: string): void {
   if (!path.basename(stage).startsWith(STAGE_PREFIX)) return;
   if (lstatSync(stage, { throwIfNoEntry: false }) === undefined) return;
-  if (!isStageOfOurs(stage)) throw new Fault('stage_left', 'Temporary files of the run are not its own any more.');
+  if (!isStageOfOurs(stage)) throw new Fault('stage_left', 'The temporary files of the run belong to another user.');
   try {
     rmSync(stage, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // A bare program may take the rights away that this needs, or nest folders deeper than a path can say.
+    // An unsandboxed program may remove permissions, or nest folders deeper than a path can be long.
     const options = { timeout: REMOVE_MS, stdio: 'ignore' } as const;
     spawnSync('/bin/chmod', ['-R', 'u+rwX', '--', stage], options);
     spawnSync('/bin/rm', ['-rf', '--', stage], options);
-    if (existsSync(stage)) throw new Fault('stage_left', 'Temporary files of the run could not be removed.');
+    if (existsSync(stage)) throw new Fault('stage_left', 'The temporary files of the run could not be removed.');
   }
 }
 
 const REMOVE_MS = 10_000;
 
-/** A file of the caller's that was laid out for a run. */
 export interface StagedFile {
   readonly name: string;
   readonly sha256: ContentHash;
@@ -107,8 +105,8 @@ export interface StagedFile {
 }
 
 /**
- * Copies a file into a stage and says what was copied. What the program sees is the copy, so nobody can change it after
- * its hash was taken. Bytes are counted as they come: a file may hold more than its size says, or never end.
+ * Copies a file into a stage and hashes the copy, which the program reads. Counts bytes while copying, because a file
+ * may be longer than its size or never end.
  */
 export function stageFile(source: string, stage: string, place: string, mode: number, bytesMax: number): StagedFile {
   let fd: number | undefined;
@@ -122,7 +120,7 @@ export function stageFile(source: string, stage: string, place: string, mode: nu
       for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) {
         bytes += length;
         if (bytes > bytesMax)
-          throw new Fault('usage', `${path.basename(place)} is too large, alone or with the inputs before it.`);
+          throw new Fault('usage', `${path.basename(place)} is too large, alone or together with earlier inputs.`);
         hash.update(chunk.subarray(0, length));
         writeSync(copy, chunk, 0, length);
       }
@@ -140,7 +138,7 @@ export function stageFile(source: string, stage: string, place: string, mode: nu
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Lays out the files that write a result for the script, which it can import without installing anything. */
+/** Copies the helpers that a script can import to write its result. */
 export function stageTools(stage: string): void {
   const folder = toolsFolder();
   for (const name of readdirSync(folder)) {
@@ -148,11 +146,11 @@ export function stageTools(stage: string): void {
   }
 }
 
-/** In the package, beside the folder of this bundle or above this source. */
+/** Found next to the folder of this bundle, or above this source file. */
 function toolsFolder(): string {
   for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, 'helpers', 'proctor_tool.py'))) return path.join(folder, 'helpers');
     if (folder === path.dirname(folder))
-      throw new Fault('not_built', 'The helpers of Proctor are missing from its package.');
+      throw new Fault('not_built', 'The helpers are missing from the Proctor package. Install Proctor again.');
   }
 }

@@ -97,8 +97,8 @@ async function tryProcess(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const [detail] = causeText(error.cause).split('\n');
-    // Whoever asks the doctor need not be sent there.
-    const sentence = error.message.replace(/ proctor doctor says \w+\.$/, '');
+    // The user already runs `proctor doctor`.
+    const sentence = error.message.replace(/ Run `proctor doctor`\.$/, '');
     return { observed: [], trouble: `${sentence}${detail ? ` (${detail})` : ''}` };
   } finally {
     removeStage(stage);

@@ -211,10 +211,10 @@ describe('a model behind TLS', () => {
     expect(seen[0]?.headers['x-api-key'], trusted.stderr).toBe(SECRETS.key);
     const untrusting = { ...env, NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     const untrusted = await ran(world, 'claude', untrusting);
-    expect(said(untrusted)).toContain('comes from an authority that is not trusted here');
+    expect(said(untrusted)).toContain('is signed by an untrusted authority');
     const elsewhere = { ...env, NODE_EXTRA_CA_CERTS: ours.file, ANTHROPIC_BASE_URL: `https://127.0.0.1:${port}` };
     const misnamed = await ran(world, 'claude', elsewhere);
-    expect(said(misnamed)).toContain('The certificate of the model API is for another name.');
+    expect(said(misnamed)).toContain('The certificate of the model API is for another host name.');
     expect(said(untrusted) + said(misnamed)).not.toContain(String(port));
     expect(seen).toHaveLength(1);
     for (const run of [trusted, untrusted, misnamed]) expectKept(run);
@@ -297,6 +297,6 @@ describe('a proxy of the caller', () => {
     expectKept(refused);
     const socks = await world.start('claude', 'x', [], { ...env, HTTPS_PROXY: 'socks5://127.0.0.1:1080' }).ended;
     expect(socks.code).toBe(2);
-    expect(socks.stdout + socks.stderr).toContain('HTTPS_PROXY must be the address of a proxy');
+    expect(socks.stdout + socks.stderr).toContain('HTTPS_PROXY must be a proxy URL');
   });
 });

@@ -59,7 +59,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     const ran = await made.run(agent, [{ times: 42 }], ['--max-requests', '4']);
     expect(ran.answer).toMatchObject({
       ...ended('error', 'limit_budget'),
-      message: 'The agent made as many requests to its model as it may: 4.',
+      message: 'The agent reached its limit of 4 model requests.',
     });
     expect(ran.code).toBe(1);
     expect(made.api.asked).toHaveLength(4);
@@ -79,7 +79,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     // 120 tokens each: the third request begins at 240.
     expect(ran.answer).toMatchObject({
       ...ended('error', 'limit_budget'),
-      message: 'The agent used as many tokens as it may: 300.',
+      message: 'The agent reached its limit of 300 tokens.',
     });
     expect(made.api.asked).toHaveLength(3);
   });
@@ -95,7 +95,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     // 0.03 dollars each, and 0.026 where 40 tokens were cached but have no price of their own.
     expect(ran.answer).toMatchObject({
       ...ended('error', 'limit_budget'),
-      message: 'The agent cost as much as it may: 0.05 US dollars.',
+      message: 'The agent reached its limit of 0.05 US dollars.',
     });
     expect(made.api.asked).toHaveLength(2);
     expect(accessIn(ran).counted?.cost_usd).toBeCloseTo(0.06, 10);

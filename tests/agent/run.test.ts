@@ -204,7 +204,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     ],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'nowhere/r.json'],
-      'The folder in which r.json is to be recorded does not exist.',
+      'The folder for the recording r.json does not exist.',
       { ANTHROPIC_API_KEY: 'a-key-of-mine' },
     ],
     [['--task', 'x'], 'ANTHROPIC_API_KEY holds a character that no key has.', { ANTHROPIC_API_KEY: 'a-key-of-mine\n' }],
@@ -215,7 +215,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
       { PATH: `${path.join(place.cwd, 'other')}:/usr/bin:/bin` },
     ],
     [['--task-file', 'long.md'], 'The task is too long: 1000000 bytes'],
-    [['--task', 'x', '--dir', dirty], 'The work tree has changes that are not committed: 1 file has'],
+    [['--task', 'x', '--dir', dirty], 'The work tree has uncommitted changes in 1 file.'],
     [['--task', 'x', '--dir', 'broken'], 'The folder to work in has a .git that git cannot read.'],
     [
       ['--task', 'x', '--policy', 'contrary.yaml'],
@@ -223,7 +223,7 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
     ],
     [
       ['--task', 'x', '--model-mode', 'replay', '--recording', 'recorded.json'],
-      'recorded.json is a recording of Codex, and cannot be replayed for Claude',
+      'recorded.json is a recording of Codex and cannot be replayed for Claude',
     ],
   ];
   for (const [flags, sentence, env] of refused) {

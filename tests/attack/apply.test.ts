@@ -210,7 +210,7 @@ describe('apply, asked for .proctor', () => {
     mkdirSync(path.join(home, '.proctor', 'runs'), { recursive: true });
     symlinkSync('.proctor', path.join(home, 'evidence'));
     await ran(home, added('evidence/runs/x', 'x'));
-    expect(await apply(home)).toMatchObject({ code: 1, stderr: expect.stringContaining('through a link') as string });
+    expect(await apply(home)).toMatchObject({ code: 1, stderr: expect.stringContaining('through a symlink') as string });
     await ran(
       home,
       diffOf(home, folder => symlinkSync('.proctor/runs', path.join(folder, 'later'))),
@@ -235,7 +235,7 @@ describe('apply, asked for .proctor', () => {
     await ran(home, added('x', 'x'));
     expect(await apply(home, { anyway: true, dir: inside })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('lies in .git or .proctor') as string,
+      stderr: expect.stringContaining('is in .git or .proctor') as string,
     });
   });
 });
@@ -280,8 +280,8 @@ describe('apply, asked to be fooled', () => {
     const home = project();
     const moved = (how: string) =>
       `diff --git a/readme.md b/.envrc\nsimilarity index 100%\n${how} from readme.md\n${how} to .envrc\n`;
-    await refuses(home, moved('rename'), 'takes a file from elsewhere');
-    await refuses(home, moved('copy'), 'takes a file from elsewhere');
+    await refuses(home, moved('rename'), 'copies or renames a file');
+    await refuses(home, moved('copy'), 'copies or renames a file');
   });
 
   test('refuses a change of mode alone, and a deletion', async () => {

@@ -100,7 +100,7 @@ describe('locks', () => {
     symlinkSync('../../../../etc/passwd', path.join(home, 'ledger.lock'));
     const { code, stderr } = here.proctor(['run', 'script', 'ok.sh'], { env });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/warning: ledger_line_missing: .* Proctor did not make ledger\.lock\. Remove it/);
+    expect(stderr).toMatch(/warning: ledger_line_missing: .* Proctor did not create ledger\.lock\. Remove it/);
   });
 });
 

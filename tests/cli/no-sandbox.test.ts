@@ -63,7 +63,7 @@ describe.runIf(canBeApart)('a machine', () => {
       expect(proctorAfter(FORBIDDEN, here, ['run', 'script', 'ok.py'], uid)).toEqual({
         code: 2,
         stdout: '',
-        stderr: 'error: The sandbox does not start on this machine. proctor doctor says why.\n',
+        stderr: 'error: The sandbox does not start on this machine. Run `proctor doctor`.\n',
       });
       expect(readdirSync(here.cwd)).toEqual(['ok.py']);
       const { code, stdout } = proctorAfter(FORBIDDEN, here, ['doctor'], uid);

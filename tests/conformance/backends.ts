@@ -5,7 +5,7 @@ import type { StoppedBy } from '../../src/contracts/ending.ts';
 import { type Asked, opened, type Outcome, outcomeOf, ran, type Show } from './jobs.ts';
 import type { Prepared } from '../../src/execute/launch.ts';
 
-/** What a sandbox may promise of a program beyond running it to its end. */
+/** What a sandbox may promise beyond running a program to its end. */
 export type Promised =
   | 'network'
   | 'file system'
@@ -23,17 +23,17 @@ export type Promised =
   | 'mounts'
   | 'door';
 
-/** A kind of sandbox, and what it says of itself. A new one joins by an entry in the list below. */
+/** A kind of sandbox and its promises. To add one, extend the list below. */
 export interface Backend {
   readonly name: Job['backend'];
   readonly promises: readonly Promised[];
-  /** Variables that it adds to those that were asked for. */
+  /** Variables that it adds to those of the job. */
   readonly adds: readonly string[];
-  /** Whether it sees the wait status of the program, or only a code that a wrapper made of it. */
+  /** Whether it sees the wait status of the program, or only an exit code made by a wrapper. */
   readonly seesSignals: boolean;
 }
 
-/** Those that work on this machine. */
+/** The backends that work on this machine. */
 export function backendsOf({ cgroups, missing }: Machine): Backend[] {
   const bare: Backend = { name: 'none', promises: [], adds: ['PROCTOR_RUN'], seesSignals: true };
   const bound: Backend = {
@@ -61,7 +61,7 @@ export function backendsOf({ cgroups, missing }: Machine): Backend[] {
   return missing.length === 0 ? [bare, bound] : [bare];
 }
 
-/** Where a behaviour is tried: one backend, through one launcher. */
+/** Runs behaviours on one backend, through one launcher. */
 export class World {
   readonly backend: Backend;
   readonly launcher: Launcher;
@@ -82,7 +82,7 @@ export class World {
     return opened(this.launcher, this.backend.name, asked, live);
   }
 
-  /** Runs a program that is asked to end when it has said its first word, for one reason after the other. */
+  /** Runs a program and stops it after its first output, for several reasons in turn. */
   async stopped(asked: Asked, ...reasons: readonly StoppedBy[]): Promise<Outcome> {
     const prepared = await this.open(asked, true);
     try {
@@ -102,11 +102,11 @@ export class World {
   }
 }
 
-/** Something that is so in every sandbox, or in every one that promises it. */
+/** A behaviour of every sandbox, or of every sandbox that promises it. */
 export interface Behaviour {
   readonly name: string;
   readonly needs: Promised | 'always';
   readonly holds: (world: World) => Promise<void>;
-  /** What is seen where it is not promised. Without it, only the claim is looked at. */
+  /** The behaviour of a sandbox that does not promise it. Without it, only the claim is tested. */
   readonly lacking?: (world: World) => Promise<void>;
 }

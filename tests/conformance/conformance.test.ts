@@ -33,13 +33,13 @@ describe.concurrent.each(backends)('in the sandbox $name', backend => {
   const world = new World(backend, launcher);
   for (const { name, needs, holds, lacking } of behaviours) {
     if (needs === 'always' || world.promises(needs)) test(name, () => holds(world));
-    else if (lacking) test(`it is not promised that ${name}, and it is not so`, () => lacking(world));
-    else test(`it is not promised that ${name}, and nobody claims it`, () => expectNoClaim(backend.name, needs));
+    else if (lacking) test(`not promised and not the case: ${name}`, () => lacking(world));
+    else test(`not promised and not claimed: ${name}`, () => expectNoClaim(backend.name, needs));
   }
 });
 
 describe('the list of behaviours', () => {
-  test('is tried on every sandbox that this machine has the parts for', () => {
+  test('runs on every sandbox that this machine supports', () => {
     expect(backends.map(({ name }) => name)).toEqual(
       offersOf(machine)
         .filter(({ unusable }) => unusable === undefined)
@@ -47,7 +47,7 @@ describe('the list of behaviours', () => {
     );
   });
 
-  test('has each name once, and something for every promise', () => {
+  test('has unique names, and a test for every promise', () => {
     const names = behaviours.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     const tried = new Set(behaviours.map(({ needs }) => needs));
@@ -55,7 +55,7 @@ describe('the list of behaviours', () => {
   });
 });
 
-/** What is said of a run in a sandbox does not say this of it. */
+/** Expects that Proctor does not claim this for a run in the sandbox. */
 function expectNoClaim(sandbox: 'none' | 'process', promised: Promised): void {
   const offers = offersOf(machine);
   const asked: Partial<Record<Promised, object>> = {

@@ -10,24 +10,24 @@ import { ROOT } from '../support.ts';
 import type { Driven } from './driver.ts';
 import type { Outcome } from './jobs.ts';
 
-/** What the driver says of a run: what became of it, or why nothing did. */
+/** The driver's report about a run: its outcome, or the reason why there is none. */
 export type Said = Outcome & { readonly fault?: string; readonly detail?: string };
 
 interface Around {
   readonly uid?: number;
   readonly env?: Record<string, string>;
-  /** A program and arguments that start the driver. */
+  /** The command that starts the driver. */
   readonly through?: readonly string[];
 }
 
-/** Runs some programs through a launcher that another process owns, one after the other. */
+/** Runs programs one after another through a launcher that another process owns. */
 export async function drive(runs: readonly Driven[], around: Around = {}): Promise<Said[]> {
   const said: Said[] = [];
   for await (const line of linesOf(await started(runs, around))) said.push(JSON.parse(line) as Said);
   return said;
 }
 
-/** Starts a program that lasts, and comes back when it has said its first word. */
+/** Starts a long-running program, and resolves after its first output. */
 export async function held(
   run: Driven,
   around: Around = {},
@@ -36,11 +36,11 @@ export async function held(
   for await (const line of linesOf(owner)) {
     return { owner, ...(JSON.parse(line) as { launcher: number; leftovers: Leftovers }) };
   }
-  throw new Error('The owner ended before its program began');
+  throw new Error('The owner ended before its program started');
 }
 
 async function started(runs: readonly Driven[], { uid, env, through = [] }: Around): Promise<ChildProcess> {
-  // Where every user can read it, with the launcher beside it.
+  // In a folder that every user can read, together with the launcher.
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);

@@ -1,7 +1,7 @@
 /**
- * A program that owns a launcher: bundled by drive.ts and started in a process of its own, so that tests can be its
- * parent, kill it, or run it as another user. Reads what to run as JSON from its first argument; says what became of
- * each as a line of JSON. A run that is held is told as soon as its program speaks, and then lasts until somebody ends it.
+ * A program that owns a launcher. drive.ts bundles it and starts it as a separate process, so that tests can be its
+ * parent, kill it, or run it as another user. It reads the jobs as JSON from its first argument and prints a line of
+ * JSON for each outcome. A held run is reported at its first output and lasts until it is killed.
  */
 import type { Job } from '../../src/execute/job.ts';
 import { openLauncher } from '../../src/execute/launch.ts';

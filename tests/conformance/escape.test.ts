@@ -18,7 +18,7 @@ const machine = await launcher.machine();
 const inside = (asked: Asked): Promise<Outcome> => ran(launcher, 'process', asked);
 const bare = (asked: Asked): Promise<Outcome> => ran(launcher, 'none', asked);
 
-/** What this machine has and no program inside may have: files, servers, processes. */
+/** Files, servers and processes of this machine, which no program inside may reach. */
 const word = unique('secret');
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
 chmodSync(folder, 0o755);
@@ -47,7 +47,7 @@ afterAll(async () => {
   await launcher.close();
 });
 
-/** Python that tries acts one by one, and says of each whether it went through or what held it. */
+/** Python that tries actions one by one, and prints for each whether it succeeded or which error stopped it. */
 const TRIES = `
 import ctypes, errno, fcntl, json, os, signal, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -68,7 +68,7 @@ def tried(act):
     return 'through'
 `;
 
-/** Tries Python expressions inside; the answer to each. */
+/** Tries Python expressions inside. Returns the result of each. */
 async function tried(acts: Record<string, string>, run = inside): Promise<Record<string, string>> {
   const lines = Object.entries(acts).map(([name, act]) => `said[${JSON.stringify(name)}] = tried(lambda: ${act})`);
   const { ending, out, err } = await run({
@@ -84,19 +84,19 @@ async function expectHeld(acts: Record<string, string>, errors: readonly string[
   expect(Object.entries(said).filter(([, answer]) => !errors.includes(answer))).toEqual([]);
 }
 
-/** What the acts are worth: without a sandbox, they go through. */
+/** Control: without a sandbox, the actions succeed. */
 async function expectThrough(acts: Record<string, string>): Promise<void> {
   const said = await tried(acts, bare);
   expect(Object.entries(said).filter(([, answer]) => answer !== 'through')).toEqual([]);
 }
 
 describe.runIf(machine.missing.length === 0)('from inside the process sandbox', () => {
-  test('no file of this machine can be read', async () => {
-    const ours = { 'a temporary file': `read('${secret}')`, 'a file at home': `read('${atHome}')` };
+  test('no file of this machine is readable', async () => {
+    const ours = { 'a temporary file': `read('${secret}')`, 'a file in the home folder': `read('${atHome}')` };
     const common = {
       hostname: "read('/etc/hostname')",
       'a process outside': `read('/proc/${process.pid}/status')`,
-      'its own root by the first process': `read('/proc/1/root${secret}')`,
+      'the root of pid 1': `read('/proc/1/root${secret}')`,
     };
     await expectThrough({ ...ours, hostname: common.hostname });
     await expectHeld(
@@ -104,32 +104,32 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
         ...ours,
         ...common,
         passwords: "read('/etc/shadow')",
-        'the home of root': "os.listdir('/root')",
+        'the home folder of root': "os.listdir('/root')",
         homes: "os.listdir('/home')",
         'system folder': "os.listdir('/sys')",
         sockets: "os.listdir('/run')",
         state: "os.listdir('/var')",
         memory: "read('/proc/kcore')",
         'the disk of the sandbox': "os.listdir('/mnt/output')",
-        'devices of disks': "os.listdir('/dev/block')",
+        'disk devices': "os.listdir('/dev/block')",
         'the repository': `os.listdir('${import.meta.dirname}')`,
       },
       ['ENOENT', 'EACCES', 'EPERM'],
     );
   });
 
-  test('users and hosts of this machine are not named', async () => {
+  test('users and hosts of this machine are hidden', async () => {
     const { out } = await inside({ argv: shell('cat /etc/passwd /etc/group /etc/hosts; ls /etc; hostname; id -u') });
     expect(out).not.toMatch(/root:|daemon/);
     expect(out).toContain('sandbox\n1000\n');
   });
 
-  test('nobody waits for names to be looked up, since nobody can answer, and the server has an address without a route', async () => {
+  test('name lookups fail at once, with a server address that has no route', async () => {
     const { out } = await inside({ argv: shell('cat /etc/resolv.conf') });
     expect(out).toBe('nameserver 192.0.2.1\noptions timeout:0 attempts:1\n');
   });
 
-  test('nothing can be written outside the work folder and two temporary ones', async () => {
+  test('nothing is writable outside the work folder, /tmp and /dev/shm', async () => {
     const places = [
       '/',
       '/etc',
@@ -155,9 +155,9 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     const more = [
       ['replace a folder', "os.rename('/opt', '/tmp/opt')"],
       ['remove a folder', "os.rmdir('/opt/proctor')"],
-      ['a link to a file of the system in place of it', "os.symlink('/tmp/x', '/etc/x')"],
+      ['a symlink in place of a system file', "os.symlink('/tmp/x', '/etc/x')"],
       ['a hard link out of the work folder', "(open('output/a', 'x').close(), os.link('output/a', '/tmp/a'))"],
-      ['a hard link into it', "os.link('/usr/bin/env', 'output/env')"],
+      ['a hard link into the work folder', "os.link('/usr/bin/env', 'output/env')"],
       ['change rights', "os.chmod('/usr/bin/env', 0o777)"],
     ];
     await expectHeld(Object.fromEntries([...writes, ...changes, ...more]), [
@@ -177,7 +177,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     });
   });
 
-  test('links lead nowhere but inside', async () => {
+  test('symlinks resolve only inside', async () => {
     const { out } = await inside({
       argv: shell(
         'ln -s "$1" output/file; ln -s / output/root; ln -s /proc/1/root output/first; cat output/file output/root"$1" output/first"$1" output/../../.."$1"',
@@ -187,7 +187,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toBe('');
   });
 
-  test('the files that Proctor offers can be read and not changed', async () => {
+  test('the helpers of Proctor are readable and not writable', async () => {
     const { out } = await inside({
       argv: shell(
         'ls -d /opt/proctor; for i in x; do (: > /opt/proctor/new) 2>/dev/null && echo made; (mount -o remount,rw /opt/proctor) 2>/dev/null && echo mounted; done',
@@ -201,11 +201,11 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     const connect = (family: string, to: string) => `socket.socket(socket.${family}).connect(${to})`;
     const acts = {
       TCP: connect('AF_INET', `('127.0.0.1', ${port})`),
-      'a Unix socket by its path': connect('AF_UNIX', `'${socketFile}'`),
-      'a Unix socket by its abstract name': `named('${abstract}')`,
+      'a Unix socket by path': connect('AF_UNIX', `'${socketFile}'`),
+      'an abstract Unix socket': `named('${abstract}')`,
     };
     await expectThrough(acts);
-    await expectHeld({ ...acts, 'TCP over the new protocol': connect('AF_INET6', `('::1', ${port})`) }, [
+    await expectHeld({ ...acts, 'TCP over IPv6': connect('AF_INET6', `('::1', ${port})`) }, [
       'ECONNREFUSED',
       'EAFNOSUPPORT',
       'ENETUNREACH',
@@ -219,7 +219,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     await expect.poll(() => heard, PATIENT).toEqual(['bare', 'bare again']);
   });
 
-  test('there is one network interface, and no other address to go to', async () => {
+  test('there is one network interface, and no other address', async () => {
     const { out } = await inside({ argv: python('import socket; print(socket.if_nameindex())') });
     expect(out).toBe("[(1, 'lo')]\n");
     await expectHeld(
@@ -231,14 +231,14 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     );
   });
 
-  test('sockets of other families do not exist', async () => {
+  test('other socket families do not exist', async () => {
     await expectHeld(
       {
         vsock: 'socket.socket(40, socket.SOCK_STREAM)',
         packet: 'socket.socket(17, socket.SOCK_RAW, 3)',
         raw: 'socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)',
         'netlink audit': 'socket.socket(16, socket.SOCK_RAW, 9)',
-        'netlink events of devices': 'socket.socket(16, socket.SOCK_RAW, 15)',
+        'netlink device events': 'socket.socket(16, socket.SOCK_RAW, 15)',
         'netlink firewall': 'socket.socket(16, socket.SOCK_RAW, 12)',
         'kernel crypto': 'socket.socket(38, socket.SOCK_SEQPACKET)',
         bluetooth: 'socket.socket(31, socket.SOCK_RAW)',
@@ -248,7 +248,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     );
   });
 
-  test('no variable of a process outside can be read', async () => {
+  test('no environment variable of a process outside is readable', async () => {
     const code = 'cat /proc/*/environ /proc/*/task/*/environ 2>/dev/null | tr "\\0" "\\n"';
     expect((await bare({ argv: shell(code) })).out).toContain(word);
     const { out } = await inside({ argv: shell(code), env: { PATH: '/usr/bin:/bin', OWN: '1' } });
@@ -257,7 +257,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(names).toEqual(new Set(['OWN', 'PATH', 'PWD']));
   });
 
-  test('no process outside is there to be signalled, and a signal to all is one to itself', async () => {
+  test('no process outside can be signalled, and a signal to all reaches only the program itself', async () => {
     const acts = {
       neighbour: `os.kill(${neighbour.pid}, 0)`,
       us: `os.kill(${process.pid}, 0)`,
@@ -270,7 +270,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect((await inside({ argv: shell('exit 0') })).ending).toEqual({ how: 'exited', code: 0 });
   });
 
-  test('the kernel refuses every call that the filter is there to refuse', async () => {
+  test('the kernel refuses every denied call', async () => {
     const column = process.arch === 'arm64' ? 1 : 0;
     const acts = Object.fromEntries(
       [...DENIED].flatMap(([name, { [column]: nr }]) =>
@@ -288,16 +288,16 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
           ]),
         ),
         clone3: `call(${JUDGED.clone3[column]}, 0, 0)`,
-        'a call of the future': 'call(500, 0, 0)',
-        'the calls of another world': 'call(0x40000000 + 39)',
-        'typing into a terminal': 'fcntl.ioctl(os.openpty()[1], 0x5412, b"x")',
-        'a machine without random addresses': `call(${JUDGED.personality[column]}, 0x0040000)`,
+        'an unknown call': 'call(500, 0, 0)',
+        'an x32 call': 'call(0x40000000 + 39)',
+        'terminal input injection': 'fcntl.ioctl(os.openpty()[1], 0x5412, b"x")',
+        'disabled address randomization': `call(${JUDGED.personality[column]}, 0x0040000)`,
       },
       ['EPERM', 'ENOSYS'],
     );
   });
 
-  test('there is no privilege to have, nor to get', async () => {
+  test('there are no privileges, and none can be gained', async () => {
     const { out } = await inside({
       argv: shell(
         'grep -E "^(Cap|NoNewPrivs|Seccomp:|Groups)" /proc/self/status | tr -s "\\t " " "; id -u; id -g; for i in su mount umount passwd newgrp sudo; do [ -u /usr/bin/$i ] && /usr/bin/$i root -c id 2>/dev/null; done; true',
@@ -309,22 +309,22 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).not.toContain('uid=0');
     await expectHeld(
       {
-        'be root': 'os.setuid(0)',
-        'be another': 'os.setuid(33)',
-        'be in its group': 'os.setgroups([0])',
+        'become root': 'os.setuid(0)',
+        'become another user': 'os.setuid(33)',
+        'join the group of root': 'os.setgroups([0])',
         'give a file away': "(open('output/mine', 'x').close(), os.chown('output/mine', 0, 0))",
         'a device': "os.mknod('output/disk', 0o60600, os.makedev(8, 0))",
         'a memory device': "os.mknod('/tmp/mem', 0o20600, os.makedev(1, 1))",
-        'be nicer to itself': 'os.nice(-5)',
+        'raise its priority': 'os.nice(-5)',
         'more open files': '__import__("resource").prlimit(0, 7, (100000, 100000))',
-        'a file with the rights of its owner':
+        'a file capability':
           "(open('output/suid', 'x').close(), os.setxattr('output/suid', 'security.capability', b'x' * 20))",
       },
       ['EPERM', 'EACCES', 'EINVAL', 'EFAULT', 'EOPNOTSUPP'],
     );
   });
 
-  test('a file that it gives the rights of its owner gives nobody more', async () => {
+  test('a setuid file grants nothing', async () => {
     const { out } = await inside({
       argv: shell(
         'cp /usr/bin/id output/id; chmod 6755 output/id; output/id -u; output/id -ru; mount | grep -E " /(work|tmp|dev/shm) " | grep -vc nosuid',
@@ -333,7 +333,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toBe('1000\n1000\n0\n');
   });
 
-  test('it has its three streams open, and no file of ours', async () => {
+  test('only the three standard streams are open', async () => {
     const { out } = await inside({
       argv: python(
         'import os\nfor fd in sorted(map(int, os.listdir("/proc/self/fd"))):\n  try: print(fd, os.readlink(f"/proc/self/fd/{fd}").split(":")[0])\n  except OSError: pass',
@@ -342,7 +342,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toMatch(/^0 \/dev\/null\n1 \S+ \(deleted\)\n2 \S+ \(deleted\)\n$/);
   });
 
-  test('a folder that is open in whoever started us is not open in it', async () => {
+  test('a folder that the parent of Proctor has open is not open inside', async () => {
     const list = 'ls -l /proc/self/fd | grep -c " -> /$"';
     const run = { backend: 'process', asked: { argv: shell(list) } } as const;
     const driven = await drive([run, { ...run, backend: 'none' }], {
@@ -351,7 +351,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(driven.map(({ out }) => out)).toEqual(['0\n', '0\n']);
   });
 
-  test('its first process shows nothing of itself and cannot be ended', async () => {
+  test('pid 1 reveals nothing and cannot be killed', async () => {
     const code = `
 import os
 print(os.listdir('/proc/1'))
@@ -360,7 +360,7 @@ for signal in (9, 15, 19): os.kill(1, signal)`;
     expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 0 }, out: '[]\n' });
   });
 
-  test('every place that can be written to is bounded', async () => {
+  test('every writable folder has a limit', async () => {
     const code = `
 import errno, json, os
 said = {}
@@ -382,31 +382,28 @@ print(json.dumps(said))`;
     });
   });
 
-  test.runIf(machine.cgroups !== 'none')(
-    'memory in files without a name, in shared segments and in temporary ones is memory',
-    async () => {
-      const bombs = {
-        'files without a name': `
+  test.runIf(machine.cgroups !== 'none')('memfd, shared memory and temporary files count as memory', async () => {
+    const bombs = {
+      memfd: `
 fd = os.memfd_create('x')
 for _ in range(200): os.write(fd, b'x' * (1 << 20))`,
-        'temporary files': `
+      'temporary files': `
 file = open('/tmp/large', 'wb', buffering=0)
 for _ in range(60): file.write(b'x' * (1 << 20))`,
-        'shared memory': `
+      'shared memory': `
 import mmap
 shared = mmap.mmap(-1, 200 << 20)
 for at in range(0, 200 << 20, 4096): shared[at] = 1`,
-      };
-      for (const [name, code] of Object.entries(bombs)) {
-        const { ending } = await inside({ argv: python(`import os${code}`), limits: { memoryBytes: 40 * MB } });
-        expect(ending, name).toMatchObject({ how: 'out_of_memory' });
-      }
-      expect((await inside({ argv: shell('exit 0') })).ending).toEqual({ how: 'exited', code: 0 });
-    },
-  );
+    };
+    for (const [name, code] of Object.entries(bombs)) {
+      const { ending } = await inside({ argv: python(`import os${code}`), limits: { memoryBytes: 40 * MB } });
+      expect(ending, name).toMatchObject({ how: 'out_of_memory' });
+    }
+    expect((await inside({ argv: shell('exit 0') })).ending).toEqual({ how: 'exited', code: 0 });
+  });
 });
 
-/** Says a word to whoever comes, and does not mind if they have left by then. */
+/** Greets every connection and ignores errors. */
 function greet(socket: Socket): void {
   socket.on('error', () => undefined).end(word);
 }

@@ -10,30 +10,30 @@ import type { Capture } from '../../src/contracts/capture.ts';
 
 export const MB = 1024 * 1024;
 
-/** What a program may say while it runs. */
+/** Receives output while the program runs. */
 export type Show = Parameters<Prepared['start']>[0];
 
-/** A program to run; everything that is not said is harmless. */
+/** A program to run. All defaults are harmless. */
 export interface Asked {
   readonly argv: readonly string[];
   readonly then?: readonly (readonly string[])[];
   readonly env?: Record<string, string>;
-  /** Laid out in `input/`. A name that ends in `.sh` is executable. */
+  /** Staged in `input/`. Names that end in `.sh` are executable. */
   readonly files?: Record<string, string | Uint8Array>;
-  /** Laid out in the work folder, by their paths. */
+  /** Staged in the work folder, by path. */
   readonly laid?: Record<string, string>;
   readonly writeRoots?: readonly string[];
-  /** What the places to write to begin with. */
+  /** The initial contents of the write roots. */
   readonly begins?: Record<string, string | Uint8Array>;
   readonly programs?: readonly string[];
-  /** What it reads, laid out in a file. */
+  /** Standard input, staged as a file. */
   readonly input?: string;
   readonly home?: true;
-  /** Made reachable first. */
+  /** Passed through `reachable` first. */
   readonly mounts?: readonly Mount[];
-  /** Not made so. */
+  /** Passed unchanged. */
   readonly mountsAsTheyAre?: readonly Mount[];
-  /** Behind it somebody repeats what they hear, once they have heard all. */
+  /** Opens a door with an echo server. */
   readonly door?: true;
   readonly guarded?: true;
   readonly network?: Job['network'];
@@ -42,14 +42,13 @@ export interface Asked {
   readonly keepIn?: string;
 }
 
-/** What became of it. */
 export interface Outcome extends Capture {
   readonly out: string;
   readonly err: string;
   readonly leftovers: Leftovers;
 }
 
-/** Makes a sandbox for a program, and waits in front of it. */
+/** Creates a sandbox for a program without starting it. */
 export async function opened(
   launcher: Launcher,
   backend: Job['backend'],
@@ -114,7 +113,7 @@ async function repeating(folder: string): Promise<Server> {
   return server;
 }
 
-/** Runs a program to its end. `look` sees its work folder before that is gone. */
+/** Runs a program to its end. `look` gets its work folder before it is removed. */
 export async function ran(
   launcher: Launcher,
   backend: Job['backend'],
@@ -136,7 +135,7 @@ export function outcomeOf(capture: Capture, leftovers: Leftovers): Outcome {
   return { ...capture, out: Buffer.from(stdout.head).toString(), err: Buffer.from(stderr.head).toString(), leftovers };
 }
 
-/** A word that stands nowhere else on this machine. */
+/** A unique word. */
 export function unique(word: string): string {
   return `${word}-${randomBytes(6).toString('hex')}`;
 }
@@ -162,7 +161,6 @@ export const LIMITS: Limits = {
   graceMs: 300,
 };
 
-/** The same of both streams. */
 export function keeping(headBytes: number, tailBytes: number): Limits['keep'] {
   const ends = { headBytes, tailBytes };
   return { stdout: ends, stderr: ends };

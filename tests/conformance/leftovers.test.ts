@@ -15,11 +15,11 @@ const launcher = openLauncher();
 afterAll(() => launcher.close());
 const backends = backendsOf(await launcher.machine()).map(({ name }) => name);
 
-/** Deaf to all but the last word, with a child in a session of its own. */
+/** Ignores every signal except SIGKILL, and has a child in another session. */
 const STUBBORN = 'trap "" TERM HUP INT; setsid sh -c "trap \\"\\" TERM HUP INT; sleep 60" "$1" & echo up; sleep 60';
 
 describe.each(backends)('in the sandbox %s', backend => {
-  test('a program whose owner is killed dies, and so does everything that was made for it', async () => {
+  test('kills the program and removes everything if its owner is killed', async () => {
     const marker = unique('owned');
     const { owner, launcher, leftovers } = await held({ backend, asked: { argv: shell(STUBBORN, marker) } });
     expect(processesWith(marker)).not.toEqual([]);
@@ -30,7 +30,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     expect(groupsOf(launcher, leftovers)).toEqual([]);
   });
 
-  test('a program whose launcher is killed dies or is swept, and nothing is left', async () => {
+  test('kills or sweeps the program if its launcher is killed, and leaves nothing behind', async () => {
     const marker = unique('launched');
     const lost = openLauncher();
     await lost.machine();
@@ -42,7 +42,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     await up;
     process.kill(lost.pid, 'SIGKILL');
     await failed;
-    // Whatever does not die with its launcher is known.
+    // What does not die with its launcher is listed.
     if (backend !== 'none') await allGone(marker);
     await sweep(prepared.leftovers);
     await removeAfter(lost.pid);
@@ -52,7 +52,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     await expect(opened(lost, backend, { argv: shell('exit 0') })).rejects.toMatchObject({ code: 'launcher_lost' });
   });
 
-  test('what is swept twice, or was never left, does no harm', async () => {
+  test('ignores leftovers that are already gone', async () => {
     const { leftovers } = await ran(launcher, backend, { argv: shell('exit 0') });
     const prepared = await opened(launcher, backend, { argv: shell('sleep 0.3; exit 9') });
     const captured = prepared.start();
@@ -62,7 +62,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     await prepared.close();
   });
 
-  test('an owner that is done leaves nothing behind', async () => {
+  test('leaves nothing behind when its owner exits', async () => {
     const marker = unique('done');
     const run = { backend, asked: { argv: shell('exit 7', marker) } };
     const said = await drive([run, run, run]);
@@ -71,7 +71,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     for (const { leftovers } of said) await vi.waitFor(() => expectNothingLeft(leftovers), PATIENT);
   });
 
-  test('a launcher that refused a run ends as cleanly as any other', async () => {
+  test('ends cleanly after refusing a run', async () => {
     const other = openLauncher();
     await ran(other, backend, { argv: shell('exit 0') });
     const { leftovers } = await ran(other, backend, { argv: shell('exit 0') });
@@ -81,7 +81,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     expect(groupsOf(other.pid, leftovers)).toEqual([]);
   });
 
-  test('two launchers work side by side, and the end of one is not that of the other', async () => {
+  test('two launchers run independently', async () => {
     const other = openLauncher();
     const marker = unique('other');
     const [mine, theirs] = await Promise.all([
@@ -97,11 +97,11 @@ describe.each(backends)('in the sandbox %s', backend => {
     expect((await captured).ending).toEqual({ how: 'exited', code: 0 });
     await mine.close();
     expectNothingLeft(theirs.leftovers);
-    // While a launcher lives, the kernel may still be clearing behind it.
+    // While a launcher runs, the kernel may still be removing groups.
     await vi.waitFor(() => expectNothingLeft(mine.leftovers), PATIENT);
   });
 
-  test('programs that are asked for at once, of a launcher that has just begun, get a sandbox each', async () => {
+  test('concurrent programs of a new launcher get a sandbox each', async () => {
     const fresh = openLauncher();
     try {
       const runs = await Promise.all(
@@ -123,7 +123,7 @@ function expectNothingLeft({ stage, cgroups, processes }: Leftovers): void {
   expect(processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
 }
 
-/** Control groups of a launcher that are still there, beside those that it made for a run. */
+/** Remaining control groups of a launcher, apart from those of a run. */
 function groupsOf(launcher: number, { cgroups }: Leftovers): string[] {
   return cgroups
     .map(folder => path.dirname(folder))
@@ -131,5 +131,5 @@ function groupsOf(launcher: number, { cgroups }: Leftovers): string[] {
     .filter(folder => OWNER.exec(path.basename(folder))?.[1] === String(launcher));
 }
 
-/** Whose a group is. There are other numbers in its name. */
+/** The pid of the launcher. The name contains other numbers, too. */
 const OWNER = /^proctor-(?:probe-)?\d+\.(\d+)\.\d+-/;

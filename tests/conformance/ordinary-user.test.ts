@@ -17,7 +17,7 @@ await launcher.close();
 const word = unique('secret');
 const NOBODY = 65_534;
 
-/** Runs programs as a user who has no rights on this machine, and so no control groups. */
+/** Runs programs as an unprivileged user, who has no control groups. */
 function asNobody(asked: readonly Asked[], backend: Driven['backend'] = 'process'): Promise<Said[]> {
   return drive(
     asked.map(one => ({ backend, asked: one })),
@@ -26,7 +26,7 @@ function asNobody(asked: readonly Asked[], backend: Driven['backend'] = 'process
 }
 
 describe.runIf(missing.length === 0)('for an ordinary user', () => {
-  test('programs run, end and are ended as for anybody', async () => {
+  test('programs run, exit and are killed as usual', async () => {
     const marker = unique('family');
     const said = await asNobody([
       { argv: shell('exit 3') },
@@ -54,7 +54,7 @@ describe.runIf(missing.length === 0)('for an ordinary user', () => {
     expect(said.map(({ leftovers }) => leftovers.stage).filter(existsSync)).toEqual([]);
   });
 
-  test('the same walls stand', async () => {
+  test('the same isolation applies', async () => {
     const [walls, environ] = await asNobody([
       { argv: python(WALLS) },
       { argv: shell('cat /proc/*/environ /proc/*/cmdline | tr "\\0" "\\n"'), env: { PATH: '/usr/bin:/bin' } },
@@ -79,7 +79,7 @@ describe.runIf(missing.length === 0)('for an ordinary user', () => {
     expect(environ?.out).not.toContain('proctor-stage');
   });
 
-  test('its work folder is bounded', async () => {
+  test('the work folder has a limit', async () => {
     const [bytes, entries] = await asNobody([
       { argv: shell('head -c 30000000 /dev/zero > output/x; wc -c < output/x'), limits: { workBytes: 2 * MB } },
       {
@@ -91,7 +91,7 @@ describe.runIf(missing.length === 0)('for an ordinary user', () => {
     expect(Number(entries?.out)).toBeLessThan(30);
   });
 
-  test('what an agent has around it is there, too', async () => {
+  test('agents get their home, mounts, input and door', async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o755);
     const source = path.join(folder, 'shown');
@@ -130,7 +130,7 @@ except OSError as error: print(errno.errorcode[error.errno])`;
     if (isRoot) expect(closed?.fault).toBe('mount_failed');
   });
 
-  test('its processes are limited together, and its memory and processor time are watched', async () => {
+  test('processes are limited together, and memory and CPU time are sampled', async () => {
     const [single, sum, pids, cpu, spun] = await asNobody([
       {
         argv: python('try: bytearray(400 << 20); print("got it")\nexcept MemoryError: print("too much")'),
@@ -167,7 +167,7 @@ os._exit(0)`),
     expect(spun?.cpuMs).toBeGreaterThanOrEqual(290);
   });
 
-  test('a share of the processors is refused, and no memory is made that nobody would count', async () => {
+  test('a CPU share is refused, and uncountable memory is denied', async () => {
     const [share, file] = await asNobody([
       { argv: shell(':'), limits: { cpus: 1 } },
       {
@@ -180,7 +180,7 @@ os._exit(0)`),
     expect(file?.out).toBe('ENOSYS\n');
   });
 
-  test('without a sandbox, too, a program that takes away all rights is cleaned up after', async () => {
+  test('cleans up after an unsandboxed program that removes all permissions', async () => {
     const [said] = await asNobody(
       [{ argv: shell('mkdir -p output/a/b; echo x > output/a/b/c; chmod 000 output/a/b output/a output .') }],
       'none',
@@ -191,7 +191,7 @@ os._exit(0)`),
   });
 });
 
-/** Where every user can read it. */
+/** In a folder that every user can read. */
 function forward(folder: string): Mount {
   const source = path.join(folder, 'forward.cjs');
   copyFileSync(path.join(ROOT, 'dist/forward.cjs'), source);

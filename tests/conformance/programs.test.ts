@@ -7,10 +7,10 @@ const launcher = openLauncher();
 afterAll(() => launcher.close());
 const { missing } = await launcher.machine();
 
-/** Programs that people run, doing what each does with the kernel, and what they print if the sandbox lets them. */
+/** Common programs that exercise the kernel, with their expected output. */
 const PROGRAMS: Record<string, { readonly needs: readonly string[]; readonly asked: Asked; readonly prints: string }> =
   {
-    'git keeps a history, packs it and clones it': {
+    'git commits, packs and clones': {
       needs: ['/usr/bin/git'],
       asked: {
         argv: shell(`
@@ -20,7 +20,7 @@ git clone -q one two && git -C two log --format=%s && git -C two status --short`
       },
       prints: 'first\n',
     },
-    'make and gcc build a program with threads': {
+    'make and gcc build a threaded program': {
       needs: ['/usr/bin/make', '/usr/bin/gcc'],
       asked: {
         argv: shell('cp input/* . && make -s -j2 && ./program'),
@@ -33,7 +33,7 @@ git clone -q one two && git -C two log --format=%s && git -C two status --short`
       },
       prints: 'built\n',
     },
-    'perl forks, waits, and shares memory': {
+    'perl forks, waits and shares memory': {
       needs: ['/usr/bin/perl'],
       asked: {
         argv: [
@@ -44,7 +44,7 @@ git clone -q one two && git -C two log --format=%s && git -C two status --short`
       },
       prints: 'shared3child\n',
     },
-    'python has pools, shared memory, locks, queues and a database': {
+    'python uses pools, shared memory, locks, queues and a database': {
       needs: ['/usr/bin/python3'],
       asked: {
         argv: shell('cp input/main.py . && python3 main.py'),
@@ -72,7 +72,7 @@ if __name__ == '__main__':
       },
       prints: "[12, 12, 'queue', 7, 5, 4, True]\n",
     },
-    'node watches files, has workers, and reads what the machine is': {
+    'node watches files, starts workers and reads machine facts': {
       needs: ['/usr/bin/node'],
       asked: {
         argv: [
@@ -91,7 +91,7 @@ fs.writeFileSync('output/seen', '');`,
       },
       prints: 'seen true true true child\n',
     },
-    'npm makes a package and runs its script': {
+    'npm creates a package and runs its script': {
       needs: ['/usr/bin/npm'],
       asked: {
         argv: shell('npm init -y > /dev/null && npm pkg set scripts.hi="echo hi" && npm run --silent hi'),
@@ -100,7 +100,7 @@ fs.writeFileSync('output/seen', '');`,
       },
       prints: 'hi\n',
     },
-    'tools of the shell archive, sort, copy, lock, wait and look around': {
+    'shell tools archive, sort, copy, lock, wait and inspect': {
       needs: ['/usr/bin/tar', '/usr/bin/flock', '/usr/bin/ps'],
       asked: {
         argv: shell(`

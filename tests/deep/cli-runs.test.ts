@@ -326,7 +326,7 @@ describe('doctor', () => {
     );
     expect(told('silent')).toContain('✗ agent claude  does not say its version\n');
     expect(told('broken')).toContain(
-      '✗ agent claude  cannot be asked for its version: claude does not say its version',
+      '✗ agent claude  cannot be asked for its version: Cannot read the version of claude',
     );
     const { agents } = JSON.parse(here.proctor(['doctor', '--json'], { env: { PATH: '/nowhere' } }).stdout);
     expect(agents).toMatchObject([

@@ -86,5 +86,5 @@ test('files that find no room in their sandbox are an error at once', async () =
     { policy: own({ max_output_files: 10_000 }) },
   ).catch(toldOf);
   // And not that it took too long: nobody reads what cp has to say of each file.
-  expect(told).toBe('RUN_E005: The files of the run could not be laid out in its work folder.');
+  expect(told).toBe('RUN_E005: The files of the run could not be copied into its work folder.');
 });

@@ -160,7 +160,7 @@ describe('signals that ask', () => {
       waiting.kill('SIGINT');
       const { code, stderr } = await waiting.ended;
       expect(code).toBe(130);
-      expect(stderr).toContain('error: The run was cancelled before it began.\n');
+      expect(stderr).toContain('error: The run was cancelled before it started.\n');
       expect(place.runFolders()).toEqual([]);
       place.expectClean();
       await until('no control group is left', isSwept);

@@ -1,4 +1,4 @@
-/** What the dead have left among the temporary files of everybody, and what only looks as if they had. */
+/** Leftovers of dead processes in the shared temporary folder, and files that only look like them. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support.ts';
 
 const OTHER_USER = 65_533;
 
-/** The name of a process that is dead, as its stages have it. */
+/** The name of a dead process, as used in stage names. */
 function deadName(): string {
   const [space] = ownName().split('.');
   return `${space}.${spawnSync('true').pid}.1`;
@@ -39,8 +39,8 @@ function stageOf(owner: string, word: string): string {
   return stage;
 }
 
-describe('removing what was abandoned', () => {
-  test('takes the stages of the dead, also those that belong to the user of a run, and nobody else’s', async () => {
+describe('removeAbandoned', () => {
+  test('removes stages of dead processes, including those owned by the user of a run, and no others', async () => {
     const dead = deadName();
     const ours = stageOf(dead, 'a');
     const given = stageOf(dead, 'b');
@@ -55,7 +55,7 @@ describe('removing what was abandoned', () => {
     expect(existsSync(path.join(foreign, 'work', 'a.txt'))).toBe(true);
   });
 
-  test('follows no link, whatever its name, and goes on', async () => {
+  test('follows no symlink, whatever its name, and continues', async () => {
     const dead = deadName();
     const outside = temporaryFolder();
     writeFileSync(path.join(outside, 'precious'), 'mine');
@@ -71,7 +71,7 @@ describe('removing what was abandoned', () => {
     expect(readdirSync(temp).filter(name => name.startsWith('proctor-stage-'))).toHaveLength(2);
   });
 
-  test('takes the place, too, to which a stage was moved by one who died over it', async () => {
+  test('removes the folder of a cleanup that died after moving a stage into it', async () => {
     const apart = path.join(temp, `proctor-stage-${deadName()}-apart-x1y2z3`);
     mkdirSync(apart, { mode: 0o700 });
     stageOf(deadName(), 'a');
@@ -80,8 +80,8 @@ describe('removing what was abandoned', () => {
   });
 });
 
-describe('removing a stage', () => {
-  test('does so once, and does not mind that it is gone', () => {
+describe('removeStage', () => {
+  test('removes a stage and ignores one that is already gone', () => {
     const stage = makeStage('x');
     expect(isStageOfOurs(stage)).toBe(true);
     chmodSync(path.join(stage, 'work'), 0);
@@ -90,7 +90,7 @@ describe('removing a stage', () => {
     expect(readdirSync(temp)).toEqual([]);
   });
 
-  test('is refused for what somebody has put in its place', () => {
+  test('refuses a path that was replaced with something else', () => {
     const outside = temporaryFolder();
     writeFileSync(path.join(outside, 'precious'), 'mine');
     const stage = path.join(temp, `proctor-stage-${ownName()}-x`);

@@ -17,7 +17,7 @@ function programOf(text: string): AgentProgram {
   return findAgentProgram('claude', folder) as AgentProgram;
 }
 
-/** Puts another hash where one is remembered. */
+/** Replaces the cached hash. */
 function forge(memory: string): string {
   const file = path.join(memory, 'agent-digests.json');
   writeFileSync(file, readFileSync(file, 'utf8').replace(/sha256:\w+/, FORGED));
@@ -27,7 +27,7 @@ function forge(memory: string): string {
 const FORGED = `sha256:${'0'.repeat(64)}`;
 
 describe('the digest of a program', () => {
-  test('is that of its bytes, and is remembered for as long as nobody touches them', async () => {
+  test('is the hash of its bytes, cached until the file changes', async () => {
     const memory = temporaryFolder();
     const program = programOf('#!/bin/sh\necho 1\n');
     expect(await digestOf(program, memory)).toBe(bytesHash('#!/bin/sh\necho 1\n'));
@@ -38,12 +38,12 @@ describe('the digest of a program', () => {
     expect(await digestOf(program, memory)).toBe(bytesHash('#!/bin/sh\necho 1\n'));
   });
 
-  test('of one that is gone is a fault', async () => {
+  test('fails for a missing program', async () => {
     const program = { ...programOf('#!/bin/sh\n'), file: '/nowhere/claude' };
     await expect(digestOf(program, temporaryFolder())).rejects.toMatchObject({ code: 'agent_unusable' });
   });
 
-  test('is not taken from a memory that somebody else could have written', async () => {
+  test('is not read from a cache that another user could have written', async () => {
     const memory = temporaryFolder();
     const program = programOf('#!/bin/sh\n');
     const digest = await digestOf(program, memory);
@@ -56,7 +56,7 @@ describe('the digest of a program', () => {
   });
 
   test.each(['', '{', '7', '[[1,2]]', '[["x"]]', 'x'.repeat(5_000_000)])(
-    'is found out again where the memory is none: %.10s',
+    'is computed again if the cache is invalid: %.10s',
     async bytes => {
       const memory = temporaryFolder();
       writeFileSync(path.join(memory, 'agent-digests.json'), bytes);
@@ -64,22 +64,22 @@ describe('the digest of a program', () => {
     },
   );
 
-  test('is one of a few that are remembered', async () => {
+  test('is one of a limited number of cached digests', async () => {
     const memory = temporaryFolder();
     for (let index = 0; index < 40; index++) await digestOf(programOf(`#!/bin/sh\n# ${index}\n`), memory);
     const kept = JSON.parse(readFileSync(path.join(memory, 'agent-digests.json'), 'utf8')) as unknown[];
     expect(kept).toHaveLength(32);
   });
 
-  test('needs no memory', async () => {
+  test('works without a cache', async () => {
     const file = path.join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     expect(await digestOf(programOf('#!/bin/sh\n'), path.join(file, 'below'))).toBe(bytesHash('#!/bin/sh\n'));
   });
 });
 
-describe.runIf(missing.length === 0)('a program that is tried', () => {
-  test('runs in a sandbox with a home and without a network, once', async () => {
+describe.runIf(missing.length === 0)('a probed program', () => {
+  test('runs once, in a sandbox with a home and without a network', async () => {
     const memory = temporaryFolder();
     const program = programOf(
       '#!/bin/sh\necho "$1 1.2.3"; echo x > "$HOME/x" && ls "$HOME" /work; ls -d /root /home; exit 0\n',
@@ -93,12 +93,12 @@ describe.runIf(missing.length === 0)('a program that is tried', () => {
     expect(await probeVersion(launcher, program, memory)).toContain('1.2.3');
   });
 
-  test('is tried by our Node where it asks for one', async () => {
+  test("runs with Proctor's Node if it needs Node", async () => {
     const program = programOf('#!/usr/bin/env node\nconsole.log(process.version, process.execPath);\n');
     expect(await probeVersion(launcher, program)).toBe(`${process.version} /agent/bin/node\n`);
   });
 
-  test('says at most four kilobytes, and how it ended', async () => {
+  test('returns at most 4 KiB of output, and its exit code', async () => {
     const program = programOf('#!/bin/sh\nhead -c 100000 /dev/zero | tr "\\0" x; echo bad >&2; exit 3\n');
     const memory = temporaryFolder();
     const probed = await probe(launcher, program, ['sandbox', 'x'], memory);
@@ -107,7 +107,7 @@ describe.runIf(missing.length === 0)('a program that is tried', () => {
     await expect(probeVersion(launcher, program)).rejects.toMatchObject({ code: 'agent_unusable' });
   });
 
-  test('and did not end by itself is tried again', async () => {
+  test('runs again if it did not exit by itself', async () => {
     const memory = temporaryFolder();
     const program = programOf('#!/no/such/interpreter\n');
     expect((await probe(launcher, program, [], memory)).code).toBe(undefined);

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support.ts';
 
 const ARCH = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
 
-/** A folder of programs: a text is a script, `native` a real program, and what begins with `->` a link. */
+/** Creates a folder of programs. A text is a script, `native` a binary, and `->` starts the target of a symlink. */
 function folderOf(files: Record<string, string>): string {
   const folder = temporaryFolder();
   for (const [name, content] of Object.entries(files)) {
@@ -23,7 +23,7 @@ function folderOf(files: Record<string, string>): string {
 const NODE = { source: process.execPath, target: '/agent/bin/node' };
 
 describe('the program of an agent', () => {
-  test('that is native is shown by itself, links being followed', () => {
+  test('mounts a native binary by itself, following symlinks', () => {
     const folder = folderOf({ 'real/claude-1': 'native', 'bin/claude': '->../real/claude-1' });
     const file = path.join(folder, 'real/claude-1');
     expect(findAgentProgram('claude', path.join(folder, 'bin'))).toEqual({
@@ -34,7 +34,7 @@ describe('the program of an agent', () => {
     });
   });
 
-  test('that is a plain script is shown by itself, with our Node if it asks for one', () => {
+  test("mounts a plain script by itself, with Proctor's Node if it needs Node", () => {
     const folder = folderOf({ 'a/claude': '#!/usr/bin/env node\n', 'a/codex': '#!/bin/sh\n# node\n' });
     const shown = { source: path.join(folder, 'a/claude'), target: '/agent/bin/claude' };
     expect(findAgentProgram('claude', path.join(folder, 'a'))).toMatchObject({
@@ -45,7 +45,7 @@ describe('the program of an agent', () => {
     expect(findAgentProgram('codex', path.join(folder, 'a'))?.mounts).toHaveLength(1);
   });
 
-  test('is the first that can be started in a folder with a path from the root', () => {
+  test('is the first executable in a folder with an absolute path', () => {
     const folder = folderOf({
       'a/claude.txt': '',
       'b/claude': '#!/bin/sh\n',
@@ -60,7 +60,7 @@ describe('the program of an agent', () => {
     expect(findAgentProgram('claude', path.relative(process.cwd(), path.join(folder, 'd')))).toBe(undefined);
   });
 
-  test('that every sandbox shows anyway needs nothing, unless it leads elsewhere', () => {
+  test('needs no mount if every sandbox shows it, unless it is a symlink to elsewhere', () => {
     expect(findAgentProgram('env', '/usr/bin')).toEqual({
       name: 'env',
       argv0: '/usr/bin/env',
@@ -72,7 +72,7 @@ describe('the program of an agent', () => {
   });
 });
 
-describe('the program of an agent in a tree of packages', () => {
+describe('the program of an agent in node_modules', () => {
   const scripts = {
     'node_modules/.bin/codex': '->../@openai/codex/bin/codex.js',
     'node_modules/@openai/codex/bin/codex.js': '#!/usr/bin/env node\n',
@@ -85,7 +85,7 @@ describe('the program of an agent in a tree of packages', () => {
     },
   });
 
-  test('is the native one of its package for this machine, with the helpers beside it', () => {
+  test('is the native binary of its platform package, with its helper files', () => {
     const platform = `node_modules/@openai/codex-linux-${process.arch}`;
     const binary = `vendor/${ARCH}-unknown-linux-musl/bin/codex`;
     const folder = folderOf({
@@ -102,12 +102,12 @@ describe('the program of an agent in a tree of packages', () => {
       file: path.join(folder, platform, binary),
       mounts: [{ source: path.join(folder, platform), target: '/agent/program' }],
     });
-    // The same, should somebody have linked the native one itself.
+    // The same if the symlink points to the native binary itself.
     symlinkSync(path.join(folder, platform, binary), path.join(folder, 'codex'));
     expect(findAgentProgram('codex', folder)).toEqual(found);
   });
 
-  test('is that one by itself where it has no helpers', () => {
+  test('is the native binary alone if it has no helper files', () => {
     const platform = `node_modules/@anthropic-ai/claude-code-linux-${process.arch}`;
     const folder = folderOf({
       'bin/claude': '->../node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs',
@@ -126,7 +126,7 @@ describe('the program of an agent in a tree of packages', () => {
     });
   });
 
-  test('is found with its helpers also where it was installed without a package', () => {
+  test('includes helper files if it was installed without a package', () => {
     const folder = folderOf({
       'opt/codex/bin/codex': 'native',
       'opt/codex/codex-package.json': '{}',
@@ -139,7 +139,7 @@ describe('the program of an agent in a tree of packages', () => {
   });
 
   test.each(['{', '{}', 'null', '{"optionalDependencies":7}', manifest])(
-    'is the script with the whole tree where no native one is found: %s',
+    'is the script with all of node_modules if there is no native binary: %s',
     packageJson => {
       const folder = folderOf({ ...scripts, 'node_modules/@openai/codex/package.json': packageJson });
       expect(findAgentProgram('codex', path.join(folder, 'node_modules/.bin'))).toEqual({
@@ -151,7 +151,7 @@ describe('the program of an agent in a tree of packages', () => {
     },
   );
 
-  test('is never a script that only has the name of the native one', () => {
+  test('is never a script with the name of the native binary', () => {
     const platform = `node_modules/@openai/codex-linux-${process.arch}`;
     const folder = folderOf({
       ...scripts,

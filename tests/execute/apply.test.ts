@@ -26,7 +26,7 @@ const applied = (diff: string, folder: string, how = HOME) =>
     (error: Error) => error.message,
   );
 
-/** Every file and link of a tree but those of git: its mode and its bytes, by the bytes of its name. */
+/** The mode and bytes of every file and symlink outside of .git, by the bytes of its name. */
 function treeOf(folder: string): Record<string, string> {
   const found: Record<string, string> = {};
   const look = (below: Buffer, at: string): void => {
@@ -76,7 +76,7 @@ const edit = fc.oneof(
 function make(folder: string, edits: readonly (typeof edit extends fc.Arbitrary<infer Edit> ? Edit : never)[]): void {
   for (const each of edits) {
     const place = path.join(folder, each.name);
-    // A file where this one needs a folder is in its way.
+    // A file is where this one needs a folder.
     const names = each.name.split('/').slice(0, -1);
     for (const [index] of names.entries()) {
       const above = path.join(folder, ...names.slice(0, index + 1));
@@ -91,8 +91,8 @@ function make(folder: string, edits: readonly (typeof edit extends fc.Arbitrary<
   }
 }
 
-describe('a diff that was taken', () => {
-  test('gives exactly the tree that the agent left, whatever it did', async () => {
+describe('the diff of a run', () => {
+  test('reproduces the tree of the agent exactly, whatever the agent did', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(edit, { maxLength: 8 }),
@@ -101,7 +101,7 @@ describe('a diff that was taken', () => {
           const folder = path.join(temporaryFolder(), 'plain');
           mkdirSync(folder);
           make(folder, before);
-          // Git knows no folder without a file.
+          // Git does not track empty folders.
           execFileSync('find', [folder, '-mindepth', '1', '-type', 'd', '-empty', '-delete']);
           const { tree, took } = await given(folder);
           make(tree, after);
@@ -119,7 +119,7 @@ describe('a diff that was taken', () => {
     );
   });
 
-  test('comes home to the top of a repository, also when it is applied in a folder of it', async () => {
+  test('applies at the top of a repository, even from a subfolder', async () => {
     const folder = repository();
     const { tree, took } = await given(folder);
     put(tree, { 'readme.md': 'changed\n', 'src/b.bin': Buffer.from([9, 9, 9, 0]), 'new/file': 'n' });
@@ -134,7 +134,7 @@ describe('a diff that was taken', () => {
     expect(git(folder, 'diff', '--cached', '--name-only')).toBe('');
   });
 
-  test('is brought to a copy in a folder of another repository as well', async () => {
+  test('also applies to a copy inside another repository', async () => {
     const outer = repository();
     const folder = path.join(temporaryFolder(), 'plain');
     put(folder, { a: 'a\n' });
@@ -146,25 +146,25 @@ describe('a diff that was taken', () => {
     expect(readFileSync(path.join(outer, 'inside/a'), 'utf8')).toBe('b\n');
   });
 
-  test('changes nothing where one of its files is not as it was, and names that file', async () => {
+  test('changes nothing if one of its files has changed, and names that file', async () => {
     const folder = repository();
     const { tree, took } = await given(folder);
     put(tree, { 'readme.md': 'changed\n', 'src/a.ts': 'changed\n', new: 'n\n' });
     const diff = readFileSync((await took()).out, 'utf8');
     put(folder, { 'src/a.ts': 'one\ntwo\nthree\nfour\n' });
     const before = treeOf(folder);
-    expect(await applied(diff, folder)).toMatch(/^src\/a\.ts has changes that are not committed/);
+    expect(await applied(diff, folder)).toMatch(/^src\/a\.ts has uncommitted changes/);
     git(folder, 'commit', '-qam', 'meanwhile');
-    expect(await applied(diff, folder)).toMatch(/^src\/a\.ts is not as it was/);
+    expect(await applied(diff, folder)).toMatch(/^src\/a\.ts has changed since the agent started/);
     git(folder, 'reset', '-q', '--hard', 'HEAD~1');
     put(folder, { new: 'mine' });
-    expect(await applied(diff, folder)).toMatch(/^new is there already/);
+    expect(await applied(diff, folder)).toMatch(/^new exists already/);
     git(folder, 'checkout', '-q', '.');
     expect(readFileSync(path.join(folder, 'readme.md'), 'utf8')).toBe(before['/readme.md']?.slice(1));
   });
 });
 
-test('a folder in the way of a file is found before anything is changed', async () => {
+test('detects a folder in the way of a file before it changes anything', async () => {
   const folder = path.join(temporaryFolder(), 'plain');
   put(folder, { a: 'a\n' });
   mkdirSync(path.join(folder, 'way/in'), { recursive: true });
@@ -178,7 +178,7 @@ test('a folder in the way of a file is found before anything is changed', async 
   expect(readFileSync(path.join(folder, 'a'), 'utf8')).toBe('a\n');
 });
 
-describe('a diff that somebody made up', () => {
+describe('a forged diff', () => {
   const adding = (file: string): string =>
     `diff --git a/${file} b/${file}\nnew file mode 100644\n--- /dev/null\n+++ b/${file}\n@@ -0,0 +1 @@\n+x\n`;
 
@@ -199,36 +199,38 @@ describe('a diff that somebody made up', () => {
     expect(existsSync(path.join(folder, file))).toBe(false);
   });
 
-  test.each(['copy', 'rename'])('takes no file from elsewhere by a %s', async does => {
+  test.each(['copy', 'rename'])('cannot read another file with a %s', async does => {
     const folder = repository();
     const outside = temporaryFolder();
     put(outside, { secret: 'of this machine\n' });
     for (const from of [path.relative(folder, path.join(outside, 'secret')), '.git/config', 'readme.md']) {
       const diff = `diff --git a/${from} b/got\nsimilarity index 100%\n${does} from ${from}\n${does} to got\n`;
-      expect(await applied(diff, folder)).toBe('The diff takes a file from elsewhere, which no diff of a run does.');
+      expect(await applied(diff, folder)).toBe(
+        'The diff copies or renames a file, which the diff of a run never does.',
+      );
     }
     expect(await applied(adding('new').replace('+x', '+x\n+copy from a').replace('+1 ', '+1,2 '), folder)).toBe(
       'applied',
     );
   });
 
-  test('makes no link that it then goes through, and is no text of another kind', async () => {
+  test('cannot create a symlink and write through it, and must be a diff', async () => {
     const folder = repository();
     const outside = temporaryFolder();
     const link = `diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+${outside}\n\\ No newline at end of file\n`;
     expect(await applied(link + adding('l/x'), folder)).not.toBe('applied');
     expect(readdirSync(outside)).toEqual([]);
-    expect(await applied('no diff at all\n', folder)).toBe('The diff cannot be applied here, and nothing was changed.');
+    expect(await applied('no diff at all\n', folder)).toBe('The diff does not apply here, so nothing was changed.');
   });
 
-  test('runs no filter that the user has', async () => {
+  test('runs no filter of the user', async () => {
     const folder = repository();
     const canary = path.join(temporaryFolder(), 'canary');
     for (const key of ['clean', 'smudge']) git(folder, 'config', `filter.bite.${key}`, `touch ${canary}; cat`);
     put(folder, { '.gitattributes': '* filter=bite\n' });
     expect(await applied(adding('new'), folder)).toBe('applied');
     expect(existsSync(canary)).toBe(false);
-    // It would have run for somebody who asks git without care.
+    // A plain git command would have run it.
     execFileSync('git', ['add', 'new'], { cwd: folder });
     expect(existsSync(canary)).toBe(true);
   });

@@ -27,38 +27,35 @@ const job = (writeRoots?: readonly string[], more: Partial<Job> = {}): Job => ({
   ...more,
 });
 
-test.runIf(missing.length === 0)(
-  'bounds of where a program may write are tried and remembered by themselves',
-  async () => {
-    const memory = temporaryFolder();
-    const noteOf = async (writeRoots?: readonly string[]): Promise<string | undefined> => {
-      const observations = await observe(launcher, job(writeRoots), memory);
-      expect(observations.map(({ held }) => held)).toEqual([true, true, true, true]);
-      return observations.find(({ what }) => what === 'file_system')?.note;
-    };
-    const free = await noteOf();
-    expect(await noteOf(['.', 'out'])).toBe(free);
-    expect(readdirSync(memory)).toHaveLength(2);
-    const bound = await noteOf(['out', 'src/generated']);
-    expect(bound).not.toBe(free);
-    expect(readdirSync(memory)).toHaveLength(3);
-    // Which places they are makes no other sandbox.
-    expect(await noteOf(['other'])).toBe(bound);
-    expect(readdirSync(memory)).toHaveLength(3);
-    // One without any is made in another way.
-    expect(await noteOf([])).toBe(bound);
-    expect(readdirSync(memory)).toHaveLength(4);
-  },
-);
+test.runIf(missing.length === 0)('tests and caches each kind of write restriction separately', async () => {
+  const memory = temporaryFolder();
+  const noteOf = async (writeRoots?: readonly string[]): Promise<string | undefined> => {
+    const observations = await observe(launcher, job(writeRoots), memory);
+    expect(observations.map(({ held }) => held)).toEqual([true, true, true, true]);
+    return observations.find(({ what }) => what === 'file_system')?.note;
+  };
+  const free = await noteOf();
+  expect(await noteOf(['.', 'out'])).toBe(free);
+  expect(readdirSync(memory)).toHaveLength(2);
+  const bound = await noteOf(['out', 'src/generated']);
+  expect(bound).not.toBe(free);
+  expect(readdirSync(memory)).toHaveLength(3);
+  // Other paths do not make a different sandbox.
+  expect(await noteOf(['other'])).toBe(bound);
+  expect(readdirSync(memory)).toHaveLength(3);
+  // A sandbox without write roots is built differently.
+  expect(await noteOf([])).toBe(bound);
+  expect(readdirSync(memory)).toHaveLength(4);
+});
 
-test.runIf(missing.length === 0)('a sandbox that lets a program write elsewhere is found out', async () => {
+test.runIf(missing.length === 0)('detects a sandbox that allows writes elsewhere', async () => {
   for (const leak of [{ writeRoots: ['.'] }, { writeRoots: ['roots'] }]) {
     const leaky: Launcher = { ...launcher, open: asked => launcher.open({ ...asked, ...leak }) };
     await expect(observe(leaky, job(['out']))).rejects.toThrow(expect.objectContaining({ code: 'sandbox_leaks' }));
   }
 });
 
-test.runIf(missing.length === 0)('notices a file of /proc that describes the machine and is not covered', async () => {
+test.runIf(missing.length === 0)('detects an uncovered file of /proc that describes the machine', async () => {
   for (const place of ['/proc/cmdline', '/proc/1/mem']) {
     const leaky: Launcher = {
       ...launcher,
@@ -71,7 +68,7 @@ test.runIf(missing.length === 0)('notices a file of /proc that describes the mac
   }
 });
 
-test.runIf(missing.length === 0)('what an agent has around it is tried and remembered by itself', async () => {
+test.runIf(missing.length === 0)('tests and caches the sandbox of an agent separately', async () => {
   const memory = temporaryFolder();
   const sandboxes: Partial<Job>[] = [
     { home: true },
@@ -89,12 +86,12 @@ test.runIf(missing.length === 0)('what an agent has around it is tried and remem
     ]);
     expect(readdirSync(memory)).toHaveLength(index + 1);
   }
-  // What is shown makes no other sandbox; that something is does.
+  // Only whether there are mounts matters, not which.
   await observe(launcher, job(['.'], { mounts: [{ source: '/elsewhere', target: '/agent/x' }] }), memory);
   expect(readdirSync(memory)).toHaveLength(sandboxes.length);
 });
 
-test.runIf(missing.length === 0)('a door is no excuse for an open network', async () => {
+test.runIf(missing.length === 0)('requires a blocked network even with a door', async () => {
   const leaky: Launcher = {
     ...launcher,
     open: asked => {

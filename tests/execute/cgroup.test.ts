@@ -27,7 +27,7 @@ async function newGroup(cgroups = here): Promise<Cgroup> {
   return group;
 }
 
-/** Starts a shell in a group, and lets it run a script only then. */
+/** Starts a shell, moves it into a group, and then runs a script in it. */
 async function inGroup(group: Cgroup, script: string): Promise<ChildProcess> {
   const child = spawn('/bin/sh', ['-c', `read -r go; ${script}`], { stdio: ['pipe', 'pipe', 'ignore'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -44,7 +44,7 @@ async function endOf(child: ChildProcess): Promise<{ code: number | null; stdout
 const inPython = (code: string): string => `/usr/bin/python3 -I -S -c '${code}'`;
 
 describe.runIf(here.version !== 'none')('a control group', () => {
-  test('keeps the limits it was given', async () => {
+  test('keeps its limits', async () => {
     const group = await newGroup();
     await group.limit({ memoryBytes: 32 * MB + 1, pids: 12 });
     const values = group.folders.flatMap(folder =>
@@ -56,45 +56,39 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(new Set(values)).toEqual(new Set([String(32 * MB), '12']));
   });
 
-  test.runIf(here.dividesCpus)(
-    'gives a share of the processors to those inside, and leaves nothing behind',
-    async () => {
-      const group = await newGroup();
-      const child = await inGroup(group, 'exec sleep 60');
-      await group.limit({ cpus: 0.5 });
-      const values = group.folders.flatMap(folder =>
-        ['cpu.cfs_quota_us', 'cpu.max']
-          .map(name => path.join(folder, name))
-          .filter(existsSync)
-          .map(file => readFileSync(file, 'utf8').trim()),
-      );
-      expect(['50000', '50000 100000']).toContain(values[0]);
-      expect(await group.processes()).toEqual([child.pid]);
-      child.kill('SIGKILL');
-      await group.kill();
-      await group.close();
-      expect(group.folders.filter(existsSync)).toEqual([]);
-    },
-  );
+  test.runIf(here.dividesCpus)('limits the CPUs of its processes, and leaves nothing behind', async () => {
+    const group = await newGroup();
+    const child = await inGroup(group, 'exec sleep 60');
+    await group.limit({ cpus: 0.5 });
+    const values = group.folders.flatMap(folder =>
+      ['cpu.cfs_quota_us', 'cpu.max']
+        .map(name => path.join(folder, name))
+        .filter(existsSync)
+        .map(file => readFileSync(file, 'utf8').trim()),
+    );
+    expect(['50000', '50000 100000']).toContain(values[0]);
+    expect(await group.processes()).toEqual([child.pid]);
+    child.kill('SIGKILL');
+    await group.kill();
+    await group.close();
+    expect(group.folders.filter(existsSync)).toEqual([]);
+  });
 
-  test.runIf(here.version === 'v1' && here.countsSockets)(
-    'bounds the buffers of sockets apart from memory',
-    async () => {
-      const group = await newGroup();
-      await group.limit({ memoryBytes: 32 * MB, socketBytes: 2 * MB });
-      const files = group.folders.map(folder => path.join(folder, 'memory.kmem.tcp.limit_in_bytes')).filter(existsSync);
-      expect(files.map(file => readFileSync(file, 'utf8').trim())).toEqual([String(2 * MB)]);
-      expect(await group.socketBytes()).toBe(0);
-    },
-  );
+  test.runIf(here.version === 'v1' && here.countsSockets)('limits socket buffers separately from memory', async () => {
+    const group = await newGroup();
+    await group.limit({ memoryBytes: 32 * MB, socketBytes: 2 * MB });
+    const files = group.folders.map(folder => path.join(folder, 'memory.kmem.tcp.limit_in_bytes')).filter(existsSync);
+    expect(files.map(file => readFileSync(file, 'utf8').trim())).toEqual([String(2 * MB)]);
+    expect(await group.socketBytes()).toBe(0);
+  });
 
-  test('that the kernel will not bound is a fault', async () => {
+  test('fails if the kernel does not accept a limit', async () => {
     const group = await newGroup();
     await expect(group.limit({ pids: -1 })).rejects.toMatchObject({ code: 'limits_not_enforced' });
     await expect(group.limit({ memoryBytes: -1 })).rejects.toMatchObject({ code: 'limits_not_enforced' });
   });
 
-  test.runIf(here.version === 'v1')('counts a victim of memory that the exit code hides', async () => {
+  test.runIf(here.version === 'v1')('counts an OOM kill that the exit code hides', async () => {
     const group = await newGroup();
     await group.limit({ memoryBytes: 32 * MB });
     const child = await inGroup(group, `sh -c "$(echo "${inPython('bytearray(200 << 20)')}")"; exit 0`);
@@ -105,11 +99,12 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(memoryPeakBytes).toBeLessThanOrEqual(32 * MB);
   });
 
-  test('counts no victim when a large file is written', async () => {
+  test('counts no OOM kill when a large file is written', async () => {
     const group = await newGroup();
     await group.limit({ memoryBytes: 32 * MB });
     const file = path.join(temporaryFolder(), 'large');
-    // Each part is on the disk before the next: the first world of groups may kill over what a slow disk has not taken.
+    // Syncs each part before the next: version 1 may kill a process because of data that a slow disk has not written
+    // yet.
     await endOf(await inGroup(group, `dd if=/dev/zero of='${file}' bs=1M count=100 oflag=dsync 2>/dev/null`));
     expect(statSync(file).size).toBe(100 * MB);
     const { oomKills, memoryPeakBytes } = await group.counters();
@@ -117,7 +112,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     if (memoryPeakBytes !== undefined) expect(memoryPeakBytes).toBeGreaterThan(31 * MB);
   });
 
-  test('refuses a process too many, and counts it', async () => {
+  test('refuses one process too many, and counts it', async () => {
     const group = await newGroup();
     await group.limit({ pids: 8 });
     const forks =
@@ -130,7 +125,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(await group.processes()).toEqual([]);
   });
 
-  test('counts the processor time of every generation', async () => {
+  test('counts the CPU time of children and grandchildren', async () => {
     const group = await newGroup();
     const spin = inPython('import time\nwhile time.process_time() < 0.15: pass');
     await endOf(await inGroup(group, `(${spin} & wait) & ${spin}; wait`));
@@ -138,7 +133,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(cpuMs).toBeGreaterThanOrEqual(300);
   });
 
-  test('kills who has left its session, lost its parents and ignores every signal', async () => {
+  test('kills processes that left the session, lost their parents and ignore every signal', async () => {
     const group = await newGroup();
     const child = await inGroup(group, STRAYS);
     const { code, stdout } = await endOf(child);
@@ -155,7 +150,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(await group.processes()).toEqual([]);
   });
 
-  test('ends who breeds without end', async () => {
+  test('kills a fork bomb', async () => {
     const group = await newGroup();
     await group.limit({ pids: 40 });
     await inGroup(group, BOMB);
@@ -164,7 +159,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(await group.processes()).toEqual([]);
   });
 
-  test('leaves no folder behind, and closes only when it is empty', async () => {
+  test('leaves no folder behind, and closes only if it is empty', async () => {
     const group = await here.open(`test-${process.pid}-${++groups}`);
     const child = await inGroup(group, 'exec sleep 60');
     await expect(group.close()).rejects.toMatchObject({ code: 'cgroup_left' });
@@ -177,7 +172,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     await expect(group.counters()).rejects.toMatchObject({ code: 'counters_unreadable' });
   });
 
-  test('sees nothing of its neighbours', async () => {
+  test('does not see other groups', async () => {
     const [one, other] = [await newGroup(), await newGroup()];
     await one.limit({ memoryBytes: 32 * MB, pids: 8 });
     await other.limit({ memoryBytes: 32 * MB, pids: 8 });
@@ -189,7 +184,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect(await other.processes()).toEqual([still.pid]);
   });
 
-  test('of an old name begins to count anew', async () => {
+  test('starts its counters at 0 if the name is reused', async () => {
     const name = `test-${process.pid}-${++groups}`;
     const old = await here.open(name);
     await old.limit({ pids: 2 });
@@ -200,20 +195,20 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     expect((await fresh.counters()).forksDenied).toBe(0);
   });
 
-  test('does not take in the dead', async () => {
+  test('does not accept a dead process', async () => {
     const group = await newGroup();
     const child = spawn('/bin/true');
     await once(child, 'exit');
     await expect(group.join(child.pid as number)).rejects.toMatchObject({ code: 'process_gone' });
   });
 
-  test('has a name without surprises', async () => {
+  test('accepts only safe names', async () => {
     for (const name of ['', '../x', 'a/b', 'self', 'a b']) await expect(here.open(name)).rejects.toThrow();
   });
 });
 
-describe.runIf(here.version === 'v1')('beside each other, the two worlds', () => {
-  test.runIf(mounts.v2)('kill and count processor time in the second, and bound in the first', async () => {
+describe.runIf(here.version === 'v1')('version 1 and version 2 together', () => {
+  test.runIf(mounts.v2)('kill and count CPU time with version 2, and limit with version 1', async () => {
     const { memory, pids } = mounts.v1;
     const cgroups = await findCgroups({
       mounts: { ...mounts, v1: { ...(memory && { memory }), ...(pids && { pids }) } },
@@ -230,7 +225,7 @@ describe.runIf(here.version === 'v1')('beside each other, the two worlds', () =>
     expect((await group.counters()).cpuMs).toBeGreaterThanOrEqual(100);
   });
 
-  test('need the first alone', async () => {
+  test('work with version 1 alone', async () => {
     const cgroups = await findCgroups({ mounts: { v1: mounts.v1 } });
     expect(cgroups).toMatchObject({ version: 'v1', reason: expect.stringMatching(/^[A-Z].*\.$/) });
     const group = await newGroup(cgroups);
@@ -244,7 +239,7 @@ describe.runIf(here.version === 'v1')('beside each other, the two worlds', () =>
   });
 });
 
-describe('groups that a dead process left', () => {
+describe('groups that a dead process left behind', () => {
   test.runIf(here.version !== 'none')('are emptied and removed', async () => {
     const group = await here.open(`test-${process.pid}-${++groups}`);
     await endOf(await inGroup(group, STRAYS));
@@ -254,7 +249,7 @@ describe('groups that a dead process left', () => {
     expect(strays.filter(isAlive)).toEqual([]);
   });
 
-  test('are groups, and ours by name: nothing else is touched', async () => {
+  test("are touched only if they are control groups with Proctor's prefix", async () => {
     const folder = path.join(temporaryFolder(), 'proctor-run');
     mkdirSync(folder);
     const sleeper = spawn('/bin/sleep', ['60']);
@@ -272,7 +267,7 @@ describe('groups that a dead process left', () => {
     expect(existsSync(path.join(folder, 'cgroup.procs'))).toBe(true);
   });
 
-  test.runIf(here.version === 'v1')('are left alone if we are in them', async () => {
+  test.runIf(here.version === 'v1')('are left alone if they contain this process', async () => {
     const group = await here.open(`test-${process.pid}-${++groups}`);
     const before = group.folders.map(folder => path.dirname(folder));
     await group.join(process.pid);
@@ -286,14 +281,14 @@ describe('groups that a dead process left', () => {
   });
 });
 
-describe('a machine without groups for us', () => {
-  test('says so, and opens none', async () => {
+describe('a machine without usable groups', () => {
+  test('reports the reason, and opens no group', async () => {
     const none = await findCgroups({ mounts: { v1: {} } });
     expect(none).toMatchObject({ version: 'none', reason: expect.stringMatching(/^[^/]+\.$/) });
     await expect(none.open('x')).rejects.toMatchObject({ code: 'cgroups_unavailable', message: none.reason });
   });
 
-  test.runIf(process.geteuid?.() === 0)('is what another user finds here', () => {
+  test.runIf(process.geteuid?.() === 0)('is what an unprivileged user gets', () => {
     const script = `
       const { findCgroups } = await import(process.argv[1]);
       const { version, reason } = await findCgroups();
@@ -317,12 +312,12 @@ describe('a machine without groups for us', () => {
     const stdout = execFileSync(process.execPath, ['--input-type=module', '-e', script, bundle], {
       ...{ uid: 65_534, gid: 65_534, cwd: '/', env: {}, encoding: 'utf8' },
     });
-    expect(JSON.parse(stdout)).toEqual({ version: 'none', reason: 'This user may not make control groups.' });
+    expect(JSON.parse(stdout)).toEqual({ version: 'none', reason: 'This user may not create control groups.' });
   });
 });
 
 describe('the mounts', () => {
-  test('of a machine of the second world, seen from a session', () => {
+  test('of version 2, from a user session', () => {
     const mounts = parseMounts(
       '24 23 0:22 / /proc rw shared:5 - proc proc rw\n30 23 0:26 / /proc/self rw shared:9 - cgroup2 cgroup2 rw,nsdelegate',
       '0::/task\n',
@@ -330,7 +325,7 @@ describe('the mounts', () => {
     expect(mounts).toEqual({ v1: {}, v2: { folder: '/proc/self', own: '/proc/self/task' } });
   });
 
-  test('of the first world share a folder, show a part, have blanks, or know nothing of us', () => {
+  test('of version 1 may share a folder, show a part, contain spaces, or not include this process', () => {
     const folder = path.join(temporaryFolder(), 'a b');
     mkdirSync(path.join(folder, 'inner'), { recursive: true });
     const line = (options: string, root: string): string =>
@@ -348,14 +343,14 @@ describe('the mounts', () => {
     } satisfies CgroupMounts);
   });
 
-  test('of no such machine are none', () => {
+  test('are empty on other systems', () => {
     expect(parseMounts('', '')).toEqual({ v1: {} });
   });
 });
 
-/** The kernel's second world needs its controllers, which may be taken; its files are imitated. */
-describe('the second world', () => {
-  /** A group with the files that the kernel gives it. */
+/** Version 2 needs controllers that may be in use elsewhere, so these tests imitate its files. */
+describe('version 2', () => {
+  /** A group with the files of the kernel. */
   function imitated(folder: string, files: Record<string, string> = {}): string {
     mkdirSync(folder, { recursive: true });
     const usual = {
@@ -370,7 +365,7 @@ describe('the second world', () => {
   }
   const contentOf = (folder: string, name: string): string => readFileSync(path.join(folder, name), 'utf8');
 
-  test('bounds memory without swap, and processes', async () => {
+  test('limits memory without swap, and processes', async () => {
     const files = { 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'pids.max': 'max\n' };
     const folder = imitated(path.join(temporaryFolder(), 'g'), files);
     const group = new Group('v2', { memory: folder, pids: folder, unified: folder });
@@ -381,7 +376,7 @@ describe('the second world', () => {
     expect(contentOf(folder, 'cgroup.procs')).toBe('123');
   });
 
-  test('divides the processors', async () => {
+  test('limits CPUs', async () => {
     const folder = imitated(path.join(temporaryFolder(), 'g'), { 'cpu.max': 'max 100000\n' });
     const group = new Group('v2', { memory: folder, pids: folder, unified: folder, cpu: folder });
     await group.limit({ cpus: 1.5 });
@@ -389,7 +384,7 @@ describe('the second world', () => {
     expect(await group.socketBytes()).toBe(0);
   });
 
-  test('has no limit without its controllers, and that is a fault', async () => {
+  test('fails to set a limit without its controllers', async () => {
     const folder = imitated(path.join(temporaryFolder(), 'g'));
     const group = new Group('v2', { memory: folder, pids: folder, unified: folder });
     await expect(group.limit({ memoryBytes: 50 * MB })).rejects.toMatchObject({ code: 'limits_not_enforced' });
@@ -408,7 +403,7 @@ describe('the second world', () => {
     expect(await group.counters()).toEqual({ oomKills: 4, memoryPeakBytes: 20_971_520, forksDenied: 3, cpuMs: 123 });
   });
 
-  test('gives root a group of its own at the top', async () => {
+  test('gives root a group at the top', async () => {
     const folder = imitated(temporaryFolder(), { 'cgroup.procs': '1\n2\n' });
     imitated(path.join(folder, 'proctor'));
     expect(await findParent({ folder, own: folder }, true)).toEqual({ parent: path.join(folder, 'proctor') });
@@ -417,7 +412,7 @@ describe('the second world', () => {
     }
   });
 
-  test('lets a user divide a group in which we are alone', async () => {
+  test('lets a user create child groups in a group that only contains this process', async () => {
     const folder = imitated(temporaryFolder());
     const sleeper = spawn('/bin/sleep', ['60']);
     onTestFinished(() => void sleeper.kill('SIGKILL'));
@@ -428,11 +423,11 @@ describe('the second world', () => {
     expect(await findParent({ folder, own }, false)).toEqual({ parent: own });
     expect(contentOf(leaf, 'cgroup.procs')).toBe(String(sleeper.pid));
     expect(contentOf(own, 'cgroup.subtree_control')).toBe('+memory +pids +cpu');
-    // Later we are in that leaf, and its parent is ready.
+    // Now this process is in that leaf, and its parent is ready.
     expect(await findParent({ folder, own: leaf }, false)).toEqual({ parent: own });
   });
 
-  test('goes up where a group is shared, to one that is empty', async () => {
+  test('uses an empty ancestor if the group is shared', async () => {
     const folder = imitated(temporaryFolder());
     const slice = imitated(path.join(folder, 'app.slice'), { 'cgroup.subtree_control': 'memory pids\n' });
     const own = imitated(path.join(slice, 'terminal.scope'), { 'cgroup.procs': `1\n${process.pid}\n` });
@@ -440,19 +435,19 @@ describe('the second world', () => {
     expect(contentOf(own, 'cgroup.subtree_control')).toBe('\n');
   });
 
-  test('gives up where every group is shared or lacks controllers, and says why', async () => {
+  test('gives up if every group is shared or lacks controllers, and reports why', async () => {
     const folder = imitated(temporaryFolder(), { 'cgroup.procs': '1\n' });
     expect(await findParent({ folder, own: folder }, false)).toEqual({
-      reason: expect.stringContaining('processes of others'),
+      reason: expect.stringContaining('unrelated processes'),
     });
     const bare = imitated(temporaryFolder(), { 'cgroup.controllers': 'hugetlb\n' });
     expect(await findParent({ folder: bare, own: bare }, true)).toEqual({
-      reason: expect.stringContaining('no controllers'),
+      reason: expect.stringContaining('no memory and pids controllers'),
     });
   });
 });
 
-/** Three processes, each in a session of its own, that have lost their parents and mind no signal; it prints them. */
+/** Starts three orphaned processes, each in its own session, that ignore every signal. Prints their pids. */
 const STRAYS = inPython(
   [
     'import os, signal, time',

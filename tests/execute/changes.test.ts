@@ -20,8 +20,8 @@ import { given, git, put, repository } from './clone-world.ts';
 const pathsOf = (changes: { changed: readonly { path: string; change: string }[] }): string[] =>
   changes.changed.map(({ path: at, change }) => `${change} ${at}`);
 
-describe('what an agent did', () => {
-  test('is all of it: committed, staged, in the work tree, untracked; what is ignored is counted apart', async () => {
+describe('the changes of an agent', () => {
+  test('include committed, staged, unstaged and untracked files, and count ignored files separately', async () => {
     const { clone, tree, took } = await given(repository({ ...SOME, '.gitignore': '*.log\nbuild/\n' }));
     put(tree, { 'committed.txt': 'c\n', 'forced.log': 'tracked by force\n' });
     git(tree, 'add', '-A', '-f');
@@ -72,7 +72,7 @@ describe('what an agent did', () => {
     expect(statSync(changes.out).size).toBe(changes.diff.bytes);
   });
 
-  test('is flagged where it runs by itself, judged by names, links and the parts of a package.json', async () => {
+  test('are flagged if they run by themselves, by name, symlink or parts of package.json', async () => {
     const { tree, took } = await given(
       repository({ 'package.json': '{"scripts":{"test":"x"}}', 'b/package.json': '{}' }),
     );
@@ -90,7 +90,7 @@ describe('what an agent did', () => {
     ]);
   });
 
-  test('is nothing where it did nothing, whatever it looked at', async () => {
+  test('are empty if the agent only read files', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'status');
     git(tree, 'log');
@@ -105,7 +105,7 @@ describe('what an agent did', () => {
     });
   });
 
-  test('is seen although its index says that nothing changed', async () => {
+  test('are seen although the index says that nothing changed', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'update-index', '--assume-unchanged', 'readme.md');
     git(tree, 'update-index', '--skip-worktree', 'src/a.ts');
@@ -113,7 +113,7 @@ describe('what an agent did', () => {
     expect(pathsOf(await took())).toEqual(['add hidden', 'update readme.md', 'update src/a.ts']);
   });
 
-  test('shows what it did to branches, and to the history of its own', async () => {
+  test('include branches and the history of the run', async () => {
     const folder = repository();
     git(folder, 'commit', '-q', '--allow-empty', '-m', 'second');
     git(folder, 'branch', 'release');
@@ -137,19 +137,19 @@ describe('what an agent did', () => {
     expect(changes).toMatchObject({ branchMoved: true, rewritten: true, commits: { total: 1 } });
   });
 
-  test('counts commits that were made and taken back, loose or packed, and no commit of the user', async () => {
+  test('count reverted commits, loose or packed, and no commit of the user', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back');
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back, too');
     git(tree, 'reset', '-q', '--hard', 'HEAD~2');
     const loose = await took();
     expect(loose).toMatchObject({ refs: [], commits: { total: 0, listed: [], abandoned: 2 } });
-    expect(loose.notes).toEqual(['The agent made 2 commits that no ref holds.']);
+    expect(loose.notes).toEqual(['The agent made 2 commits that no ref reaches.']);
     git(tree, 'repack', '-q', '-a', '-d', '-k');
     expect((await took()).commits).toEqual({ total: 0, listed: [], abandoned: 2 });
   });
 
-  test('shows commits that are packed, on a stash and on a HEAD that is on no branch', async () => {
+  test('include commits in packs, on a stash and on a detached HEAD', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'checkout', '-q', '--detach');
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'adrift');
@@ -173,14 +173,14 @@ describe('what an agent did', () => {
       'replaced',
     ],
     [
-      'a link',
+      'a symlink',
       dotGit => {
         rmSync(dotGit, { recursive: true });
         symlinkSync('/proc/self', dotGit);
       },
       'replaced',
     ],
-  ])('is found where .git is %s', async (_, done, gitFolder) => {
+  ])('are found if .git is %s', async (_, done, gitFolder) => {
     const { tree, took } = await given(repository());
     put(tree, { 'readme.md': 'changed\n' });
     done(path.join(tree, '.git'));
@@ -189,7 +189,7 @@ describe('what an agent did', () => {
     expect(changes).toMatchObject({ gitFolder, branchMoved: true, gitConfigChanged: true });
   });
 
-  test('never runs what it configured, and never reads where it points to', async () => {
+  test('never run what the agent configured, and never read the files it refers to', async () => {
     const { tree, took } = await given(repository());
     const canary = path.join(temporaryFolder(), 'canary');
     const bite = `touch ${canary}; cat`;
@@ -248,7 +248,7 @@ describe('what an agent did', () => {
     expect(readFileSync(changes.out, 'latin1')).toContain('+a\r\n+b\n+$Id$\n');
   });
 
-  test('holds names of any bytes, and flags links out, one name for two files, and what is no file', async () => {
+  test('include names of any bytes, and flag symlinks out of the tree, name collisions and special files', async () => {
     const { tree, took } = await given(repository());
     const odd = (bytes: number[]): Buffer => Buffer.concat([Buffer.from(`${tree}/src/`), Buffer.from(bytes)]);
     writeFileSync(odd([0x61, 0x0a, 0x62]), 'newline');
@@ -276,7 +276,7 @@ describe('what an agent did', () => {
     expect(changes.diff.cut).toBeNull();
   });
 
-  test('does not hide in a repository within, in a submodule, or behind rights that were taken away', async () => {
+  test('cannot hide in a nested repository, in a submodule, or behind removed permissions', async () => {
     const inner = repository();
     const folder = repository();
     git(folder, 'submodule', '--quiet', 'add', inner, 'sub');
@@ -297,7 +297,7 @@ describe('what an agent did', () => {
     expect(changes.leftOut).toEqual([{ path: 'sub/file', why: 'in_submodule', bytes: 1 }]);
   });
 
-  test('is seen where a submodule was taken away', async () => {
+  test('include a removed submodule', async () => {
     const inner = repository();
     const folder = repository();
     git(folder, 'submodule', '--quiet', 'add', inner, 'sub');
@@ -308,7 +308,7 @@ describe('what an agent did', () => {
     expect((await took()).submodules).toEqual([{ path: 'sub', from: git(inner, 'rev-parse', 'HEAD'), to: null }]);
   });
 
-  test('that is too much is cut between two files, and says so', async () => {
+  test('are cut at a file boundary if they are too large, and say so', async () => {
     const { tree, took } = await given(repository());
     for (const name of ['a', 'b', 'c']) put(tree, { [name]: `${name}\n`.repeat(500) });
     const whole = await took();
@@ -316,11 +316,11 @@ describe('what an agent did', () => {
     expect(changes.diff.cut).toEqual({ bytesTotal: whole.diff.bytes, why: 'bytes' });
     const text = readFileSync(changes.out, 'utf8');
     expect([...text.matchAll(/^diff --git a\/(\w)/gm)].map(([, name]) => name)).toEqual(['a']);
-    expect(text.split('\n').at(-2)).toMatch(/^# This diff is not whole/);
+    expect(text.split('\n').at(-2)).toMatch(/^# This diff is incomplete/);
     expect(changes.changed).toHaveLength(3);
   });
 
-  test('in a file of a terabyte is not read, and nobody takes it for nothing', async () => {
+  test('report a terabyte file without reading it', async () => {
     const { tree, took } = await given(repository());
     put(tree, { huge: '' });
     truncateSync(path.join(tree, 'huge'), 1024 ** 4);
@@ -330,7 +330,7 @@ describe('what an agent did', () => {
     expect(changes.leftOut).toEqual([{ path: 'huge', why: 'too_large', bytes: 1024 ** 4 }]);
   });
 
-  test('that is read is bounded, also where files have holes, and so are all names together', async () => {
+  test('limit the bytes read, even of sparse files, and the length of all names', async () => {
     const { tree, took } = await given(repository());
     for (const name of ['x', 'y', 'z']) {
       put(tree, { [name]: '' });
@@ -343,7 +343,7 @@ describe('what an agent did', () => {
     expect(names.diff.cut).toMatchObject({ why: 'entries' });
   });
 
-  test('is not hidden behind thousands of refs, be they packed or not', async () => {
+  test('cannot hide behind thousands of refs, packed or loose', async () => {
     const folder = repository();
     git(folder, 'branch', 'deep/release');
     const { clone, tree, took } = await given(folder);
@@ -360,10 +360,10 @@ describe('what an agent did', () => {
       { name: 'refs/heads/main', change: 'moved', sha: head, isProtected: true },
     ]);
     expect({ branchMoved, total: commits.total }).toEqual({ branchMoved: true, total: null });
-    expect(notes).toEqual(['Not all commits of the agent could be read.']);
+    expect(notes).toEqual(['Some commits of the agent are unreadable.']);
   });
 
-  test('is seen on the HEAD of a further work tree', async () => {
+  test('include the HEAD of a linked work tree', async () => {
     const { tree, took } = await given(repository());
     const other = path.join(temporaryFolder(), 'other');
     git(tree, 'worktree', 'add', '-q', '--detach', other);
@@ -374,7 +374,7 @@ describe('what an agent did', () => {
     expect(commits).toEqual({ total: 1, listed: [{ sha, subject: 'elsewhere' }], abandoned: 0 });
   });
 
-  test('is found where a .gitignore lies too deep, and where .git is made of something else', async () => {
+  test('are found if a .gitignore is too deep, or if .git is not a folder', async () => {
     const { tree, took } = await given(repository());
     const name = 'd'.repeat(200);
     let below = '';
@@ -390,7 +390,7 @@ describe('what an agent did', () => {
     expect(changes).toMatchObject({ gitConfigChanged: true, hooks: ['.git/hooks'] });
   });
 
-  test('changes nothing behind a link in the place of a folder of .git', async () => {
+  test('write nothing through a symlink inside .git', async () => {
     const { tree, took } = await given(repository());
     const outside = temporaryFolder();
     mkdirSync(path.join(outside, 'info'));
@@ -406,7 +406,7 @@ describe('what an agent did', () => {
     expect([outside, path.join(outside, 'info')].map(each => statSync(each).mode & 0o777)).toEqual([0o751, 0o755]);
   });
 
-  test('turns a file into a folder, a folder into a link, and a link into a file', async () => {
+  test('turn a file into a folder, a folder into a symlink, and a symlink into a file', async () => {
     const folder = repository({ file: 'f', 'dir/x': 'x' });
     symlinkSync('file', path.join(folder, 'link'));
     git(folder, 'add', '-A');

@@ -9,7 +9,7 @@ import { type Clone, cloneFor, type CloneOptions } from '../../src/execute/clone
 import { makeStage, removeStage } from '../../src/execute/workspace.ts';
 import { temporaryFolder } from '../support.ts';
 
-/** Git as a person has it, without the settings of whoever runs the tests. */
+/** Git with default settings, without those of the user who runs the tests. */
 export function git(folder: string, ...args: string[]): string {
   return execFileSync('git', ['-c', 'protocol.file.allow=always', ...args], {
     cwd: folder,
@@ -34,12 +34,12 @@ export function put(folder: string, files: Record<string, string | Uint8Array>):
   }
 }
 
-/** A repository of a user's, on `main`, with one commit. */
+/** A user's repository on `main`, with one commit. */
 export function repository(files: Record<string, string | Uint8Array> = FILES): string {
   const folder = path.join(temporaryFolder(), 'project');
-  // The user of a run gets through to it.
+  // The user of a run can reach it.
   chmodSync(path.dirname(folder), 0o755);
-  // Most begin with the same, and to copy it is quicker than to ask git for it.
+  // Most tests start with the same repository, and copying it is faster than creating it.
   if (files === FILES && usual !== undefined) cpSync(usual, folder, { recursive: true });
   else begin(folder, files);
   return folder;
@@ -82,12 +82,12 @@ export const RUN = 'agent_20260403_101500_4f1c9a7be210';
 
 export interface Given {
   readonly clone: Clone;
-  /** What the agent has: a copy on a disk of its own, with everything git needs. */
+  /** The agent's view: a copy with everything that git needs. */
   readonly tree: string;
   readonly took: (limits?: ChangeLimits) => Promise<Changes & { readonly out: string }>;
 }
 
-/** A clone as an agent sees it. Outside of a sandbox, the objects of the user lie where the alternates do not say. */
+/** A clone as an agent sees it. Outside a sandbox, the alternates do not point to the user's objects. */
 export async function given(folder: string, options: Partial<CloneOptions> = {}): Promise<Given> {
   const stage = stageFor();
   const clone = await cloneFor(folder, stage, {

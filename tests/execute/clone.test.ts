@@ -25,7 +25,7 @@ const options = { runId: RUN, allowDirty: false, readOnly: false };
 const refusal = (folder: string) => cloneFor(folder, stageFor(), options).catch((error: unknown) => error);
 
 describe('a clone', () => {
-  test('has the files of HEAD, a branch of its own, and the branch of the user beside it', async () => {
+  test("has the files of HEAD, its own branch, and the user's branch", async () => {
     const folder = repository();
     symlinkSync('src/a.ts', path.join(folder, 'link'));
     chmodSync(path.join(folder, 'readme.md'), 0o755);
@@ -43,7 +43,7 @@ describe('a clone', () => {
     expect(clone).toMatchObject({ kind: 'clone', baseRef: 'main', startIn: '.', staged: [], notes: [] });
   });
 
-  test('reads the objects of the user where the sandbox shows them, and says nothing of this machine', async () => {
+  test("reads the user's objects at their path in the sandbox, and reveals nothing about this machine", async () => {
     const folder = repository();
     const stage = stageFor();
     const { tree, mounts } = await cloneFor(folder, stage, options);
@@ -69,14 +69,14 @@ describe('a clone', () => {
       },
     ],
     [
-      'one that borrows its objects',
+      'one with alternates',
       folder => {
         const borrower = path.join(temporaryFolder(), 'borrower');
         git(folder, 'clone', '-q', '--shared', folder, borrower);
         return borrower;
       },
     ],
-  ])('of %s is complete in itself', async (_, made) => {
+  ])('of %s is self-contained', async (_, made) => {
     const folder = made(repository());
     const { clone, tree } = await given(folder, { selfContained: false });
     expect(clone.mounts).toEqual([]);
@@ -85,7 +85,7 @@ describe('a clone', () => {
     expect(git(tree, 'fsck', '--connectivity-only')).toBe('');
   });
 
-  test('of a linked work tree, a subfolder, a detached HEAD and a branch called proctor', async () => {
+  test('supports a linked work tree, a subfolder, a detached HEAD and a branch named proctor', async () => {
     const folder = repository();
     const linked = path.join(temporaryFolder(), 'linked');
     git(folder, 'worktree', 'add', '-q', '-b', 'proctor', linked);
@@ -98,7 +98,7 @@ describe('a clone', () => {
     expect(await detached.took()).toMatchObject({ refs: [], branchMoved: false, changed: [] });
   });
 
-  test('of a folder whose name is two lines, on a branch that a tag and another branch are called like', async () => {
+  test('supports a folder name with a line feed, and a branch name that is also a tag', async () => {
     const folder = repository();
     const named = path.join(path.dirname(folder), 'two\n/lines');
     mkdirSync(path.dirname(named));
@@ -115,7 +115,7 @@ describe('a clone', () => {
     expect(await took()).toMatchObject({ changed: [], refs: [] });
   });
 
-  test('of a repository with SHA-256', async () => {
+  test('supports a SHA-256 repository', async () => {
     const folder = path.join(temporaryFolder(), 'project');
     git(path.dirname(folder), 'init', '-q', '-b', 'main', '--object-format=sha256', folder);
     put(folder, { a: 'a\n' });
@@ -150,7 +150,7 @@ describe('a clone', () => {
       '.git/hooks/post-index-change': `#!/bin/sh\n${bite}\n`,
     });
     for (const hook of ['post-checkout', 'post-index-change']) chmodSync(path.join(folder, '.git/hooks', hook), 0o755);
-    // Its time is another now, so that git has to look into it.
+    // Changes its time, so that git must read it.
     writeFileSync(path.join(folder, 'readme.md'), 'hello\n');
     const index = readFileSync(path.join(folder, '.git/index'));
     const { tree } = await given(folder);
@@ -160,7 +160,7 @@ describe('a clone', () => {
     expect(git(tree, 'config', '--list', '--local')).not.toContain('bite');
   });
 
-  test('leaves submodules empty, and shows a read-only tree as one folder', async () => {
+  test('leaves submodules empty, and mounts a read-only tree as one folder', async () => {
     const inner = repository();
     const folder = repository({ a: 'a', input: 'a file of this name', 'output/x': 'x' });
     git(folder, 'submodule', '--quiet', 'add', inner, 'sub');
@@ -172,18 +172,18 @@ describe('a clone', () => {
     expect(readdirSync(clone.tree).sort()).toEqual(['.git', '.gitmodules', 'a', 'input', 'output', 'sub']);
   });
 
-  test('is refused, or made without them, where changes are not committed', async () => {
+  test('is refused, or made without them, if there are uncommitted changes', async () => {
     const folder = repository();
     put(folder, { 'readme.md': 'changed\n', new: 'n', '.proctor/runs/x': 'x' });
     expect(await refusal(folder)).toMatchObject({
       code: 'usage',
-      message: expect.stringMatching(/changes that are not committed: 1 file .* --allow-dirty/) as string,
+      message: expect.stringMatching(/uncommitted changes in 1 file\. .* --allow-dirty/) as string,
     });
     const { clone, tree } = await given(folder, { allowDirty: true });
     expect(readFileSync(path.join(tree, 'readme.md'), 'utf8')).toBe('hello\n');
     expect(clone.notes).toEqual([
-      'The agent does not see 1 change that is not committed.',
-      'The agent does not see 1 entry that git does not track.',
+      'The agent does not see 1 uncommitted change.',
+      'The agent does not see 1 untracked entry.',
     ]);
   });
 
@@ -199,7 +199,7 @@ describe('a clone', () => {
     ],
     [
       'a repository without a commit',
-      /no commit yet/,
+      /no commits yet/,
       () => {
         const folder = temporaryFolder();
         git(folder, 'init', '-q');
@@ -215,9 +215,9 @@ describe('a clone', () => {
         return folder;
       },
     ],
-    ['the inside of .git', /part of \.git/, () => path.join(repository(), '.git/refs')],
+    ['a folder inside .git', /inside \.git/, () => path.join(repository(), '.git/refs')],
     [
-      'a .git that is broken',
+      'a broken .git',
       /\.git that git cannot read/,
       () => {
         const folder = repository();
@@ -226,7 +226,7 @@ describe('a clone', () => {
       },
     ],
     [
-      'a .git that leads nowhere',
+      'a .git that points nowhere',
       /\.git that git cannot read/,
       () => {
         const folder = temporaryFolder();
@@ -235,8 +235,8 @@ describe('a clone', () => {
       },
     ],
     [
-      'a commit that is lost',
-      /damaged|not all|cannot be read/i,
+      'a missing commit',
+      /damaged|objects are not on this machine|cannot be read/i,
       () => {
         const folder = repository();
         rmSync(path.join(folder, '.git/objects'), { recursive: true });
@@ -244,13 +244,13 @@ describe('a clone', () => {
         return folder;
       },
     ],
-  ])('is refused of %s, in a sentence without a path', async (_, words, made) => {
+  ])('refuses %s, in a message without a path', async (_, words, made) => {
     const error = await refusal(made());
     expect(error).toMatchObject({ code: 'usage', message: expect.stringMatching(words) as string });
     expect((error as Error).message).not.toMatch(/\/tmp|\/nowhere/);
   });
 
-  test.runIf(process.getuid?.() === 0)('is given to the user of its run, whatever its names are made of', async () => {
+  test.runIf(process.getuid?.() === 0)('belongs to the user of the run, whatever the bytes of its names', async () => {
     const folder = repository();
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0x66, 0xff, 0x0a])]), 'odd');
     git(folder, 'add', '-A');
@@ -258,15 +258,15 @@ describe('a clone', () => {
     chmodSync(path.dirname(folder), 0o700);
     const stage = stageFor();
     const clone = await cloneFor(folder, stage, options);
-    // Nobody else gets through that folder, so its objects were copied.
+    // No other user can enter that folder, so its objects were copied.
     expect(clone.mounts).toEqual([]);
     giveStage(stage, 61_190);
     expect(execFileSync('find', [stage, '!', '-uid', '61190'], { encoding: 'utf8' })).toBe('');
   });
 });
 
-describe('a copy of a folder that is no repository', () => {
-  test('has its files, folders and links, and a commit of them', async () => {
+describe('a copy of a folder that is not a repository', () => {
+  test('has its files, folders and symlinks, and a commit of them', async () => {
     const folder = path.join(temporaryFolder(), 'plain');
     put(folder, {
       'a.txt': 'a',
@@ -290,7 +290,7 @@ describe('a copy of a folder that is no repository', () => {
     expect(await took()).toMatchObject({ changed: [{ path: 'a.txt', change: 'update', mode: '100755' }] });
   });
 
-  test('is refused where it is too large', async () => {
+  test('is refused if it is too large', async () => {
     const folder = path.join(temporaryFolder(), 'plain');
     put(folder, { small: 'x' });
     writeFileSync(path.join(folder, 'large'), '');

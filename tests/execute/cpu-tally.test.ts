@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { CpuTally, type ProcessTimes } from '../../src/execute/cpu-tally.ts';
+import { CpuTally } from '../../src/execute/cpu-tally.ts';
+import type { ProcessTimes } from '../../src/execute/proc-files.ts';
 
 const FIRST = { pid: 1, parent: 0, startTicks: 1, ownTicks: 0, childTicks: 0 };
 const child = (pid: number, ownTicks: number, more: Partial<ProcessTimes> = {}): ProcessTimes => ({
@@ -17,30 +18,30 @@ function tallied(...samples: (readonly ProcessTimes[])[]): number[] {
   return samples.map(sample => tally.add(sample));
 }
 
-test('counts a child once whose parent waits for it', () => {
+test('counts a child once if its parent waits for it', () => {
   expect(tallied([FIRST, child(2, 10)], [FIRST, child(2, 30)], [{ ...FIRST, childTicks: 35 }])).toEqual([10, 30, 35]);
 });
 
-test('keeps the time of a child that nobody waited for', () => {
+test('keeps the time of a child that its parent did not wait for', () => {
   expect(tallied([FIRST, child(2, 30)], [FIRST], [FIRST, child(3, 5)], [FIRST])).toEqual([30, 30, 35, 35]);
 });
 
-test('is not misled by a parent that waits for one child and not for another', () => {
+test('handles a parent that waits for one child and not for another', () => {
   const heir = child(2, 0, { childTicks: 20 });
   const before = [FIRST, child(2, 0), child(3, 20, { parent: 2 }), child(4, 50)];
   expect(tallied(before, [FIRST, heir])).toEqual([70, 70]);
 });
 
-test('finds the time of a family that died together with its first process', () => {
+test('keeps the time of processes that ended together with their parent', () => {
   const family = [child(2, 5), child(3, 20, { parent: 2 })];
   expect(tallied([FIRST, ...family], [{ ...FIRST, childTicks: 25 }])).toEqual([25, 25]);
   expect(tallied([FIRST, ...family], [{ ...FIRST, childTicks: 5 }])).toEqual([25, 25]);
 });
 
-test('tells a pid that is used again from its first owner', () => {
+test('treats a reused pid as a new process', () => {
   expect(tallied([FIRST, child(2, 30)], [FIRST, child(2, 4, { startTicks: 9 })])).toEqual([30, 34]);
 });
 
-test('counts short-lived children that were never seen, as far as somebody waited for them', () => {
+test('counts short-lived children that were never sampled if a parent waited for them', () => {
   expect(tallied([FIRST], [{ ...FIRST, childTicks: 100 }])).toEqual([0, 100]);
 });

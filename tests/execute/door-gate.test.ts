@@ -14,7 +14,7 @@ import { door, errorIn, fakeApi, type FakeApi, type Got, HEADER, send, type Send
 
 const sse = (events: readonly object[]): string => events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('');
 
-/** A streamed answer of each API that used 100 tokens in and 20 out. */
+/** A streamed answer of each API with 100 input and 20 output tokens. */
 const ANSWERS: Readonly<Record<ApiName, string>> = {
   anthropic: sse(anthropicEvents([], 'i')),
   openai: sse(openaiEvents([], 'i')),
@@ -54,7 +54,7 @@ function expectRefused({ status, headers, body }: Got): void {
 describe.each(APIS)('a door to %s', name => {
   const { path: at, body, tool } = PLAIN[name];
 
-  test('lets a plain request through byte for byte, and counts what the answer used', async () => {
+  test('forwards a plain request byte for byte, and counts the tokens of the answer', async () => {
     const { door: made, api, ask } = await opened(name);
     const spaced = JSON.stringify(body, null, 2);
     expect(await ask({ body: spaced })).toMatchObject({ status: 200, body: ANSWERS[name] });
@@ -68,7 +68,7 @@ describe.each(APIS)('a door to %s', name => {
     });
   });
 
-  test('refuses what is no endpoint for an agent, in the words of the API, under any network', async () => {
+  test('refuses other endpoints with an error of the API, whatever the network policy', async () => {
     for (const network of ['deny', 'allow'] as const) {
       const { door: made, api, ask } = await opened(name, { network });
       expectRefused(await ask({ path: '/v1/files' }));
@@ -83,7 +83,7 @@ describe.each(APIS)('a door to %s', name => {
     }
   });
 
-  test('refuses a body that it cannot read or does not know', async () => {
+  test('refuses an unreadable body and an unknown key', async () => {
     const { door: made, api, ask } = await opened(name);
     const gzip = { body: gzipSync(JSON.stringify(body)), headers: { 'content-encoding': 'gzip' } };
     for (const sending of [gzip, { body: '{' }, { body: JSON.stringify({ ...body, new_feature: 1 }) }])
@@ -93,7 +93,7 @@ describe.each(APIS)('a door to %s', name => {
     expect(made.stats().lastAsk).toMatchObject({ status: null, isWhole: false });
   });
 
-  test('takes a tool of the provider out, and refuses it where it is the only one', async () => {
+  test('removes a tool of the provider, and refuses the request if it has no other tool', async () => {
     const { door: made, api, ask } = await opened(name);
     expect(await ask({ body: JSON.stringify({ ...body, tools: [PROVIDER[name], tool] }) })).toMatchObject({
       status: 200,
@@ -105,27 +105,27 @@ describe.each(APIS)('a door to %s', name => {
     expect(made.stats().stripped).toEqual({ total: 1, listed: [{ what: 'body', where: 'tools[]', count: 1 }] });
   });
 
-  test('lets any body through where the network is open', async () => {
+  test('forwards any body if the network is open', async () => {
     const { api, ask } = await opened(name, { network: 'allow' });
     for (const text of [JSON.stringify({ ...body, tools: [PROVIDER[name]], new_feature: 1 }), 'no JSON'])
       expect(await ask({ body: text })).toMatchObject({ status: 200 });
     expect(api.seen).toHaveLength(2);
   });
 
-  test('refuses every further request when the budget is used up', async () => {
+  test('refuses further requests once the budget is used up', async () => {
     const told: string[] = [];
     const { door: made, api, ask } = await opened(name, { budget: { maxTokens: 200 } });
     made.onOver(sentence => told.push(sentence));
     for (let asked = 0; asked < 5; asked++) await ask();
     const over = await ask();
     expectRefused(over);
-    expect(errorIn(over.body)).toBe('The agent used as many tokens as it may: 200.');
+    expect(errorIn(over.body)).toBe('The agent reached its limit of 200 tokens.');
     expect(api.seen).toHaveLength(2);
-    expect(told).toEqual(['The agent used as many tokens as it may: 200.']);
+    expect(told).toEqual(['The agent reached its limit of 200 tokens.']);
     expect(made.stats()).toMatchObject({ requests: 6, failures: 4, spent: { requests: 2 }, refused: { total: 4 } });
   });
 
-  test('counts an error of the model as a failure that costs nothing', async () => {
+  test('counts an error of the model as a failure without cost', async () => {
     const { door: made, ask } = await opened(name, {}, 429);
     await ask();
     expect(made.stats()).toMatchObject({
@@ -136,7 +136,7 @@ describe.each(APIS)('a door to %s', name => {
     });
   });
 
-  test('counts an answer that the agent gave up, and does not take it for the last', async () => {
+  test('counts an answer that the agent gave up, but does not report it as the last', async () => {
     const fake = await fakeApi((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': wait\n\n');
     });
@@ -148,7 +148,7 @@ describe.each(APIS)('a door to %s', name => {
     expect(made.stats()).toMatchObject({ lastAsk: null, spent: { requests: 1, outputTokens: 8, estimated: 1 } });
   });
 
-  test('records what went out and nothing that was refused, and replays through the same gate', async () => {
+  test('records forwarded requests and no refused ones, and replays through the same gate', async () => {
     const { api } = await opened(name);
     const file = path.join(temporaryFolder(), 'recording.json');
     const made = await door({ kind: 'record', upstream: upstream(api.url), file, header: HEADER }, { api: name });
@@ -168,7 +168,7 @@ describe.each(APIS)('a door to %s', name => {
   });
 });
 
-test('features of Anthropic that reach out are dropped from the header, and others stay in their order', async () => {
+test('drops Anthropic features that reach the network from the header, and keeps the order of the others', async () => {
   const { door: made, api, ask } = await opened('anthropic');
   const words = 'claude-code-20250219, mcp-client-2025-11-20,files-api-2025-04-14,effort-2025-11-24,skills-2025-10-02';
   await ask({ headers: { 'anthropic-beta': words } });
@@ -182,7 +182,7 @@ test('features of Anthropic that reach out are dropped from the header, and othe
   expect(made.stats().stripped).toEqual({ total: 4, listed: [{ what: 'header', where: 'anthropic-beta', count: 4 }] });
 });
 
-test('an answer that ends with its last event is whole, although the agent hangs up on it', async () => {
+test('counts an answer as complete if the agent hangs up after its last event', async () => {
   const fake = await fakeApi((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(ANSWERS.anthropic);
   });
@@ -198,7 +198,7 @@ test('an answer that ends with its last event is whole, although the agent hangs
   expect(made.stats().spent).toMatchObject({ inputTokens: 100, outputTokens: 20, estimated: 0 });
 });
 
-test('what is refused before it is read is told as well, and a request without the token is none of the agent', async () => {
+test('reports requests that are refused unread, and does not attribute a request without token to the agent', async () => {
   const { door: made, ask } = await opened('anthropic', { limits: { requestBytesMax: 100 } });
   expect((await ask({ headers: { 'x-api-key': 'guess' } })).status).toBe(401);
   expect(made.stats().lastAsk).toBeNull();
@@ -219,7 +219,7 @@ test('what is refused before it is read is told as well, and a request without t
   });
 });
 
-test('a body that names millions of tools is told by their place, once', async () => {
+test('reports a body with millions of tools once, by their path', async () => {
   const { door: made, ask } = await opened('anthropic');
   const tools = Array.from({ length: 50_000 }, () => ({ type: 'mcp_toolset' }));
   expect(
@@ -228,7 +228,7 @@ test('a body that names millions of tools is told by their place, once', async (
   expect(made.stats().stripped).toEqual({ total: 50_000, listed: [{ what: 'body', where: 'tools[]', count: 50_000 }] });
 });
 
-test('the count that a recovery reads is the last one, also where it is shorter than the one before', async () => {
+test('keeps the last count for recovery, even if it is shorter than the previous one', async () => {
   const statuses = [200, 529, 200];
   const fake = await fakeApi((_, response) => {
     response.writeHead(statuses.pop() ?? 200, { 'content-type': 'application/json' }).end('{"type":"message"}');
@@ -247,7 +247,7 @@ test('the count that a recovery reads is the last one, also where it is shorter 
   expect(doorCountIn(folder)).toMatchObject({ counted: { requests: 3, cost_usd: null } });
 });
 
-test('what was refused is told without the secrets that stand in it, and only so many places', async () => {
+test('reports refusals without secrets, and lists at most 50', async () => {
   const { door: made, ask } = await opened('anthropic', { secrets: ['hunter2-hunter2'] });
   await ask({ path: '/v1/hunter2-hunter2' });
   for (let place = 0; place < 60; place++) await ask({ path: `/v1/place-${place}` });

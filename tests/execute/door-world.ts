@@ -17,7 +17,7 @@ export const HEADER: RecordingHeader = {
   session_id: '6f1c2b34-5d6e-4f70-8a91-b2c3d4e5f607',
 };
 
-/** What a fake API was asked. */
+/** A request that the fake API received. */
 export interface Seen {
   readonly method: string;
   readonly url: string;
@@ -31,7 +31,7 @@ export interface FakeApi {
   close(): void;
 }
 
-/** A model API that answers as it is told, on a real socket. */
+/** A fake model API on a real socket. */
 export async function fakeApi(answer: (seen: Seen, response: ServerResponse) => void): Promise<FakeApi> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
@@ -54,14 +54,14 @@ export async function fakeApi(answer: (seen: Seen, response: ServerResponse) => 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close };
 }
 
-/** A stream of events, all at once. */
+/** Sends all events of a stream at once. */
 export function events(response: ServerResponse, ...texts: string[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'set-cookie': 'a=b', 'request-id': 'r1' });
   for (const text of texts) response.write(`data: ${text}\n\n`);
   response.end();
 }
 
-/** A door on a socket in a folder of its own, closed when the test is over. */
+/** A door on a socket in its own folder, closed at the end of the test. */
 export async function door(mode: DoorMode, options: Partial<DoorOptions> = {}): Promise<Door> {
   const at = { kind: 'socket', stage: temporaryFolder() } as const;
   const opened = await openDoor({ at, api: 'anthropic', network: 'deny', mode, secrets: [], ...options });
@@ -77,7 +77,7 @@ export interface Got {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
-  /** It broke off. */
+  /** The response was interrupted. */
   readonly isCut: boolean;
 }
 
@@ -86,12 +86,12 @@ export interface Sending {
   readonly path?: string;
   readonly body?: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called with every piece as it comes. */
+  /** Called for every piece as it arrives. */
   readonly onData?: (text: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** One request through a door, with its token. */
+/** Sends one request through a door, with its token. */
 export function send({ socket, port, token }: Door, sending: Sending = {}): Promise<Got> {
   const { method = 'POST', path = '/v1/messages?beta=true', body = '{}', headers, onData, signal } = sending;
   return new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ export function send({ socket, port, token }: Door, sending: Sending = {}): Prom
   });
 }
 
-/** Records what is asked, one request after the other, and gives back the file. */
+/** Records some requests, one after another, and returns the file. */
 export async function recorded(
   api: FakeApi,
   bodies: readonly string[],

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support.ts';
 import { door, errorIn, events, fakeApi, KEY, send, upstream } from './door-world.ts';
 
 describe('a door to a live model', () => {
-  test('lets a request through with the real key in place of its token, and the answer back', async () => {
+  test('replaces the token of a request with the real key, and returns the answer', async () => {
     const api = await fakeApi((_, response) => events(response, 'one', 'two'));
     const opened = await door({ kind: 'live', upstream: upstream(`${api.url}/base/`) });
     const got = await send(opened, {
@@ -30,7 +30,8 @@ describe('a door to a live model', () => {
       problem: undefined,
       refused: { total: 0, listed: [] },
       stripped: { total: 0, listed: [] },
-      // The answer does not say what it used: a third of the request's bytes, and all bytes of its own.
+      // The answer reports no tokens, so they are estimated: a third of the request's bytes, and all bytes of the
+      // answer.
       spent: {
         requests: 1,
         inputTokens: 5,
@@ -43,7 +44,7 @@ describe('a door to a live model', () => {
     });
   });
 
-  test('tells of every piece of an answer, and of no error', async () => {
+  test('reports every piece of an answer, and no error', async () => {
     let isOver = false;
     const api = await fakeApi((_, response) => {
       if (isOver) response.writeHead(529).end('{}');
@@ -62,7 +63,7 @@ describe('a door to a live model', () => {
     ]);
   });
 
-  test('tells nobody the key, although the model API does', async () => {
+  test('does not reveal the key, although the model API echoes it', async () => {
     const api = await fakeApi(({ headers }, response) => {
       const told = String(headers['x-api-key']);
       response.writeHead(401, { 'content-type': 'text/plain', 'request-id': `of ${told}` });
@@ -75,7 +76,7 @@ describe('a door to a live model', () => {
     expect(api.seen[0]?.headers).not.toHaveProperty('x-http-method-override');
   });
 
-  test('sends the account of a login, which the agent can neither choose nor learn', async () => {
+  test('sends the account ID of a login, which the agent can neither choose nor see', async () => {
     const account = 'an-account-of-somebody-17';
     const api = await fakeApi(({ headers }, response) => void response.writeHead(403).end(JSON.stringify(headers)));
     const login = {
@@ -90,7 +91,7 @@ describe('a door to a live model', () => {
     expect(got.body).not.toMatch(/somebody-17|never-seen-inside/);
   });
 
-  test('takes the token as a bearer, too, and gives the key in that form', async () => {
+  test('also accepts the token as a bearer token, and sends the key in that form', async () => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const opened = await door(
       { kind: 'live', upstream: { ...upstream(api.url), keyHeader: 'authorization' } },
@@ -105,7 +106,7 @@ describe('a door to a live model', () => {
     expect(api.seen[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
-  test('brings every event as it comes, long before the answer ends', async () => {
+  test('forwards every event as it arrives, before the answer ends', async () => {
     let finish = (): void => undefined;
     const api = await fakeApi((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -120,12 +121,12 @@ describe('a door to a live model', () => {
         finish();
       },
     });
-    // The API ends its answer only when the first event has arrived.
+    // The API ends its answer only after the first event has arrived.
     expect(pieces).toEqual(['data: first\n\n', 'data: last\n\n']);
     expect(got.isCut).toBe(false);
   });
 
-  test('hangs up on the model when the agent hangs up', async () => {
+  test('closes the connection to the model when the agent hangs up', async () => {
     let isGone = (): void => undefined;
     const gone = new Promise<void>(resolve => (isGone = resolve));
     const api = await fakeApi((_, response) => {
@@ -141,16 +142,16 @@ describe('a door to a live model', () => {
   });
 });
 
-describe('what a door refuses', () => {
+describe('a door refuses', () => {
   const rows: [string, number, Parameters<typeof send>[1]][] = [
     ['another token', 401, { headers: { 'x-api-key': 'guess' } }],
     ['no token', 401, { headers: { 'x-api-key': '' } }],
-    ['a method that changes things', 405, { method: 'DELETE' }],
-    ['a path that climbs', 400, { path: '/v1/../admin' }],
-    ['a path that climbs in disguise', 400, { path: '/v1/%2E%2e/admin' }],
+    ['another method', 405, { method: 'DELETE' }],
+    ['a path with ..', 400, { path: '/v1/../admin' }],
+    ['a path with an encoded ..', 400, { path: '/v1/%2E%2e/admin' }],
     ['an encoded slash', 400, { path: '/v1/..%2fadmin' }],
     ['another host', 400, { path: 'http://example.com/v1/messages' }],
-    ['a path that is a host', 400, { path: '//example.com/v1' }],
+    ['a path that starts with a host', 400, { path: '//example.com/v1' }],
     ['a body that is too large', 413, { body: 'x'.repeat(1_001) }],
     [
       'a body of unknown length that is too large',
@@ -168,7 +169,7 @@ describe('what a door refuses', () => {
     expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, problem: errorIn(got.body) });
   });
 
-  test('an address that is none, or tells too much', async () => {
+  test('rejects an invalid address, and one with a user, query or fragment', async () => {
     for (const url of ['api.example.com', 'ftp://x', 'http://user:word@x', 'http://x/?a=b', 'http://x/#a']) {
       const options = { at: { kind: 'tcp' }, api: 'openai', network: 'deny', secrets: [] } as const;
       await expect(openDoor({ ...options, mode: { kind: 'live', upstream: upstream(url) } })).rejects.toMatchObject({
@@ -178,7 +179,7 @@ describe('what a door refuses', () => {
   });
 });
 
-test('a door opens in a folder whose path is longer than that of a socket can be, and leaves nothing there', async () => {
+test('opens in a folder whose path is too long for a socket address, and leaves nothing behind', async () => {
   const api = await fakeApi((_, response) => events(response, 'one'));
   const stage = path.join(temporaryFolder(), 'x'.repeat(100));
   const mode = { kind: 'live', upstream: upstream(api.url) } as const;
@@ -206,14 +207,14 @@ describe('a model that fails', () => {
       'status 307',
     ],
     [
-      'bytes in disguise',
+      'a compressed answer',
       (r: Parameters<typeof events>[0]) => void r.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
       'encoding',
     ],
     ['no answer', (r: Parameters<typeof events>[0]) => void r.destroy(), 'failed (UND_ERR_SOCKET)'],
-    ['silence', () => undefined, 'did not begin', { headersMs: 300 }],
+    ['silence', () => undefined, 'did not start', { headersMs: 300 }],
   ] as const;
-  test.each(answers)('with %s is told in the words of the API', async (_, answer, says, limits?: object) => {
+  test.each(answers)('with %s is reported as an error of the API', async (_, answer, says, limits?: object) => {
     const api = await fakeApi((_, response) => answer(response));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, limits && { limits });
     const got = await send(opened);
@@ -223,7 +224,7 @@ describe('a model that fails', () => {
     expect(opened.stats().problem).toBe(errorIn(got.body));
   });
 
-  test('is told, too, when nobody listens there, in the form of the other API', async () => {
+  test('that refuses connections is reported in the format of the other API', async () => {
     const api = await fakeApi(() => undefined);
     api.close();
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { api: 'openai' });
@@ -232,7 +233,7 @@ describe('a model that fails', () => {
     });
   });
 
-  test('with an error of its own is passed on as it is', async () => {
+  test('with its own error is forwarded unchanged', async () => {
     const api = await fakeApi((_, response) => {
       response.writeHead(529, { 'content-type': 'application/json', 'retry-after': '1' }).end('{"type":"error"}');
     });
@@ -249,14 +250,14 @@ describe('a model that fails', () => {
 
   test.each([
     ['hangs up', (r: Parameters<typeof events>[0]) => setTimeout(() => r.destroy(), 20), 'failed'],
-    ['falls silent', () => undefined, 'fell silent', { idleMs: 300 }],
+    ['stops sending', () => undefined, 'stopped in the middle', { idleMs: 300 }],
     [
       'does not end',
       (r: Parameters<typeof events>[0]) => setTimeout(() => r.write('x'.repeat(2_000)), 20),
       'more than 1000 bytes',
       { answerBytesMax: 1_000 },
     ],
-  ] as const)('and %s in the middle of an answer breaks it off', async (_, next, says, limits?: object) => {
+  ] as const)('that %s in the middle of an answer interrupts it', async (_, next, says, limits?: object) => {
     const api = await fakeApi((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: first\n\n', () => next(response));
@@ -268,7 +269,7 @@ describe('a model that fails', () => {
   });
 });
 
-describe('a door that is attacked', () => {
+describe('a door under attack', () => {
   const raw = (socket: string, text: string, onData: (text: string) => void = () => undefined): Promise<string> =>
     new Promise(resolve => {
       let said = '';
@@ -281,7 +282,7 @@ describe('a door that is attacked', () => {
       connection.on('close', () => resolve(said));
     });
 
-  test('refuses tunnels, upgrades, other protocols and heads without end, and goes on', async () => {
+  test('refuses tunnels, upgrades, other protocols and endless headers, and keeps working', async () => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) });
     const socket = opened.socket ?? '';
@@ -297,7 +298,7 @@ describe('a door that is attacked', () => {
     expect(api.seen).toHaveLength(1);
   });
 
-  test('ends requests that never become whole', async () => {
+  test('ends requests that never complete', async () => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const limits = { requestHeadMs: 200, requestMs: 400 };
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits });
@@ -306,11 +307,11 @@ describe('a door that is attacked', () => {
     const said = await Promise.all([raw(socket, head), raw(socket, `${head}content-length: 9\r\n\r\nhalf`)]);
     expect(said).toEqual([expect.stringMatching(/408/), expect.stringMatching(/^(?:$|HTTP\/1\.1 408)/)]);
     expect(api.seen).toEqual([]);
-    // One that is whole may be too slow as well, on a machine that is.
+    // On a slow machine, a complete request may be too slow as well.
     await expect.poll(async () => (await send(opened).catch(() => ({ status: 0 }))).status).toBe(200);
   });
 
-  test('answers pipelined requests in order, and only so many at once', async () => {
+  test('answers pipelined requests in order, and limits concurrent ones', async () => {
     const held: (() => void)[] = [];
     const api = await fakeApi((_, response) => held.push(() => events(response, 'one')));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { requestsAtOnce: 3 } });
@@ -318,11 +319,11 @@ describe('a door that is attacked', () => {
     const said = raw(opened.socket ?? '', one.repeat(5));
     await expect.poll(() => held.length).toBe(3);
     for (const go of held) go();
-    // The first that is refused closes the connection.
+    // The first refused request closes the connection.
     expect((await said).match(/HTTP\/1\.1 \d+/g)).toEqual([200, 200, 200, 503].map(status => `HTTP/1.1 ${status}`));
   });
 
-  test('outlives more connections than it takes', async () => {
+  test('survives more connections than its limit', async () => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { limits: { connectionsMax: 20 } });
     const many = Array.from({ length: 500 }, () => {
@@ -337,7 +338,7 @@ describe('a door that is attacked', () => {
     await expect.poll(async () => (await send(opened).catch(() => ({ status: 0 }))).status).toBe(200);
   });
 
-  test('closes with everything under way', async () => {
+  test('closes while requests are open', async () => {
     const api = await fakeApi(() => undefined);
     const opened = await door({ kind: 'live', upstream: upstream(api.url) });
     const waiting = send(opened).catch((error: Error) => error.message);
@@ -354,7 +355,7 @@ describe('a door that is attacked', () => {
   });
 });
 
-test('everybody who reaches the folder of a door can knock', async () => {
+test('every user who can reach the folder of a door can connect', async () => {
   const stage = temporaryFolder();
   const mode = { kind: 'live', upstream: upstream('http://127.0.0.1:1') } as const;
   const opened = await door(mode, { at: { kind: 'socket', stage } });

@@ -12,7 +12,7 @@ function world(): { folder: string; thread: FileThread } {
 
 const file = (name: string, text: string) => ({ name, text, bytes: Buffer.byteLength(text) });
 
-test('a thread writes every file that it took, before it is closed', async () => {
+test('writes every accepted file before it closes', async () => {
   const { folder, thread } = world();
   for (let batch = 0; batch < 40; batch++) {
     const files = Array.from({ length: 50 }, (_, index) => file(`${batch}-${index}.json`, `{"é":${index}}`));
@@ -25,7 +25,7 @@ test('a thread writes every file that it took, before it is closed', async () =>
   expect(readFileSync(path.join(folder, '39-49.json'), 'utf8')).toBe('{"é":49}');
 });
 
-test('a thread that has enough to do takes no more', async () => {
+test('accepts no more files when its queue is full', async () => {
   const { folder, thread } = world();
   const large = Array.from({ length: 9 }, (_, index) => file(`${index}`, 'x'.repeat(1024 * 1024)));
   expect(thread.take(large)).toBe(false);
@@ -35,7 +35,7 @@ test('a thread that has enough to do takes no more', async () => {
   expect(readdirSync(folder)).toHaveLength(8);
 });
 
-test('what a thread cannot write is told to whoever comes next', async () => {
+test('reports a write error on the next call', async () => {
   const { folder, thread } = world();
   mkdirSync(path.join(folder, 'taken.json'));
   expect(thread.take([file('taken.json', '{}')])).toBe(true);

@@ -15,8 +15,8 @@ function keep(said: readonly (string | Uint8Array)[], keeping: Partial<Keeping>)
   return { kept, shown: Buffer.concat([...shown, rest]) };
 }
 
-describe('whatever a program says, and in whatever pieces', () => {
-  test('all of it is counted and hashed, and its two ends are kept', () => {
+describe('any output, in any pieces', () => {
+  test('is counted and hashed completely, and its head and tail are kept', () => {
     fc.assert(
       fc.property(chunks, fc.nat(100), fc.nat(100), (said, headBytes, tailBytes) => {
         const whole = Buffer.concat(said);
@@ -37,7 +37,7 @@ describe('whatever a program says, and in whatever pieces', () => {
     );
   });
 
-  test('what a program still changes in its buffer is not changed in what was kept', () => {
+  test('does not change if the buffer is reused', () => {
     const chunk = Buffer.from('first and last');
     const keeper = new StreamKeeper({ headBytes: 5, tailBytes: 4, secrets: [] });
     keeper.take(chunk);
@@ -46,7 +46,7 @@ describe('whatever a program says, and in whatever pieces', () => {
     expect([Buffer.from(kept.head).toString(), Buffer.from(kept.tail).toString()]).toEqual(['first', 'last']);
   });
 
-  test('the file beside it holds the head, at any time', () => {
+  test('always has its head in the file', () => {
     const folder = temporaryFolder();
     let no = 0;
     fc.assert(
@@ -65,8 +65,8 @@ describe('whatever a program says, and in whatever pieces', () => {
   });
 });
 
-describe('a secret that a program says', () => {
-  test('is neither in what is kept, nor in what is shown, nor in the file, nor in the hash', () => {
+describe('a secret in the output', () => {
+  test('is neither kept nor shown, nor in the file or the hash', () => {
     const file = path.join(temporaryFolder(), 'stdout.part');
     const { kept, shown } = keep(['a hun', 'ter2 b ', 'hunter2'], {
       secrets: ['hunter2'],
@@ -81,7 +81,7 @@ describe('a secret that a program says', () => {
     expect(readFileSync(file, 'utf8')).toBe(safe.slice(0, 12));
   });
 
-  test('and that is never finished is kept in the end', () => {
+  test('that is incomplete is kept at the end', () => {
     expect(keep(['hunter'], { secrets: ['hunter2'] })).toMatchObject({
       shown: Buffer.from('hunter'),
       kept: { bytesTotal: 6 },
@@ -89,23 +89,18 @@ describe('a secret that a program says', () => {
   });
 });
 
-describe('a credential that a program says', () => {
+describe('a credential in the output', () => {
   test.each([
     ['a token', `x ghp_${'a1'.repeat(18)} y`, 'x [masked] y', { github_token: 1 }],
+    ['a password in a URL', 'https://me:hunter2@example.org/', 'https://me:[masked]@example.org/', { url_password: 1 }],
     [
-      'a password in an address',
-      'https://me:hunter2@example.org/',
-      'https://me:[masked]@example.org/',
-      { url_password: 1 },
-    ],
-    [
-      'a password with letters of two bytes',
+      'a password with two-byte characters',
       'https://me:pàss@example.org/',
       'https://me:[masked]@example.org/',
       { url_password: 1 },
     ],
-    ['two of them', `AKIA${'A1'.repeat(8)} AKIA${'B2'.repeat(8)}`, '[masked] [masked]', { aws_access_key: 2 }],
-  ])('such as %s is masked and counted, however it is cut', (_, text, expected, kinds) => {
+    ['two access keys', `AKIA${'A1'.repeat(8)} AKIA${'B2'.repeat(8)}`, '[masked] [masked]', { aws_access_key: 2 }],
+  ])('such as %s is masked and counted, however it is split', (_, text, expected, kinds) => {
     const pieces = [[text], Array.from(text), [text.slice(0, 9), text.slice(9)]];
     for (const said of pieces) {
       const { kept, shown } = keep(said, { headBytes: 1_000 });
@@ -114,27 +109,27 @@ describe('a credential that a program says', () => {
     }
   });
 
-  test('is kept where the caller wants so, and declared secrets are not', () => {
+  test('is kept on request, unlike declared secrets', () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const { shown, kept } = keep([`${token} hunter2`], { secrets: ['hunter2'], keepCredentials: true });
     expect(shown.toString()).toBe(`${token} [masked]`);
     expect(kept.kinds).toEqual({ declared_secret: 1 });
   });
 
-  test('leaves every byte around it as it was', () => {
+  test('leaves every byte around it unchanged', () => {
     const all = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
     const { shown } = keep([Buffer.concat([all, Buffer.from(` ghp_${'a1'.repeat(18)} `), all])], {});
     expect(shown).toEqual(Buffer.concat([all, Buffer.from(' [masked] '), all]));
   });
 });
 
-describe('a file that cannot be written', () => {
-  test('costs the run nothing', () => {
+describe('an unwritable file', () => {
+  test('does not affect the run', () => {
     const file = path.join(temporaryFolder(), 'no', 'such', 'folder');
     expect(keep(['said'], { file }).kept).toMatchObject({ bytesTotal: 4, head: Buffer.from('said') });
   });
 
-  test('at first never gets a middle for a head', () => {
+  test('never receives a later part as its head', () => {
     const folder = path.join(temporaryFolder(), 'late');
     const file = path.join(folder, 'stdout.part');
     const keeper = new StreamKeeper({ headBytes: 100, tailBytes: 10, secrets: [], file });
@@ -145,7 +140,7 @@ describe('a file that cannot be written', () => {
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });
 
-  test('because another has its name leaves that one alone', () => {
+  test('is not replaced if its name is taken', () => {
     const file = path.join(temporaryFolder(), 'stdout.part');
     writeFileSync(file, 'of another');
     keep(['said'], { file });

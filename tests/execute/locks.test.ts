@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { takeLock } from '../../src/execute/locks.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('a lock has one holder, and is free when it is closed', () => {
+test('has one holder, and is free after it is closed', () => {
   const folder = temporaryFolder();
   const first = takeLock(folder, 'a');
   expect(takeLock(folder, 'a')).toBeUndefined();
@@ -15,7 +15,7 @@ test('a lock has one holder, and is free when it is closed', () => {
   expect(takeLock(folder, 'a')).toBeDefined();
 });
 
-test('a lock is free when its holder is killed, and one of those who wait gets it', async () => {
+test('is free after its holder is killed, and one waiting process gets it', async () => {
   const folder = temporaryFolder();
   const holder = await holding(folder, 'takes');
   expect(takeLock(folder, 'a')).toBeUndefined();
@@ -28,7 +28,7 @@ test('a lock is free when its holder is killed, and one of those who wait gets i
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('processes that take a lock in turns and are killed meanwhile never hold it together', async () => {
+test('is never held by two processes that take it in turns and are killed', async () => {
   const folder = temporaryFolder();
   const said: string[] = [];
   for (let round = 0; round < 4; round++) {
@@ -41,7 +41,7 @@ test('processes that take a lock in turns and are killed meanwhile never hold it
   expect(readdirSync(folder).filter(name => name !== 'inside')).toEqual(['a']);
 });
 
-test('a line of heirs who died before the lock was theirs is cleared away', () => {
+test('removes successors that died before they took over', () => {
   const folder = temporaryFolder();
   takeLock(folder, 'a');
   const [, , , boot] = readlinkSync(path.join(folder, 'a')).split('.');
@@ -54,7 +54,7 @@ test('a line of heirs who died before the lock was theirs is cleared away', () =
   expect(readdirSync(folder)).toEqual(['a', 'b']);
 });
 
-test('a holder that cannot be seen from here keeps its lock for a minute', () => {
+test('stays with a holder in another container for a minute', () => {
   const folder = temporaryFolder();
   for (const [name, holder] of [
     ['machine', '1.2.3.00000000.0123456789abcdef'],
@@ -68,11 +68,11 @@ test('a holder that cannot be seen from here keeps its lock for a minute', () =>
   }
 });
 
-test.each(['a file', 'a link'])('%s that Proctor did not make is not taken for a lock', what => {
+test.each(['a file', 'a link'])('does not treat %s that Proctor did not create as a lock', what => {
   const folder = temporaryFolder();
   if (what === 'a file') writeFileSync(path.join(folder, 'a'), '');
   else symlinkSync('../../etc/passwd', path.join(folder, 'a'));
-  expect(() => takeLock(folder, 'a')).toThrow('Proctor did not make a. Remove it, if no run is under way.');
+  expect(() => takeLock(folder, 'a')).toThrow('Proctor did not create a. Remove it if no run is in progress.');
 });
 
 function bootOf(folder: string): string {
@@ -82,7 +82,9 @@ function bootOf(folder: string): string {
   return boot;
 }
 
-/** A process that takes the lock and keeps it, or takes it in turns with others until it kills itself while it has it. */
+/**
+ * A process that takes the lock and keeps it, or takes it in turns with others until it kills itself while holding it.
+ */
 async function holding(folder: string, act: 'takes' | 'dies'): Promise<ChildProcess> {
   const script = path.join(temporaryFolder(), 'holder.mjs');
   await build({

@@ -6,10 +6,10 @@ import { uidFor } from '../../src/execute/sandboxes/users.ts';
 import { temporaryFolder } from '../support.ts';
 import { stageFor } from './clone-world.ts';
 
-// Only root's runs are another user, to whom something can be closed.
+// Only runs of root have another user, who may lack access.
 const isAnother = uidFor(0) !== undefined;
 
-test('packages are copied for a sandbox where one of them is closed, and not for a hidden cache among them', async () => {
+test('copies packages for a sandbox if one of them is unreadable, but not because of a hidden cache', async () => {
   const folder = path.join(temporaryFolder(), 'node_modules');
   for (const name of ['agent', '.cache']) mkdirSync(path.join(folder, name), { recursive: true, mode: 0o755 });
   chmodSync(path.dirname(folder), 0o755);

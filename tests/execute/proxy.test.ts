@@ -15,7 +15,7 @@ test.each([
   ['https://[::1]:1', { HTTPS_PROXY: PROXY }, undefined],
   ['https://127.example.com', { HTTPS_PROXY: PROXY }, PROXY],
   ['no address', { HTTPS_PROXY: PROXY }, undefined],
-])('%s with %j goes through %s', (address, environment, url) => {
+])('%s with %j uses the proxy %s', (address, environment, url) => {
   expect(proxyFor(address, environment)?.url).toBe(url);
 });
 
@@ -36,7 +36,7 @@ test.each([
   expect(proxy === undefined).toBe(isExempt);
 });
 
-test('the password of a proxy is a secret in every form in which it is sent', () => {
+test('masks the password of a proxy in every form in which it is sent', () => {
   const { secrets = [] } = proxyFor('https://a.example', { HTTPS_PROXY: 'http://me:p%40ssw0rd@proxy.invalid' }) ?? {};
   expect(secrets).toEqual(
     expect.arrayContaining(['p@ssw0rd', 'me:p@ssw0rd', Buffer.from('me:p@ssw0rd').toString('base64')]),
@@ -45,9 +45,9 @@ test('the password of a proxy is a secret in every form in which it is sent', ()
 });
 
 test.each(['socks5://proxy.invalid', 'ftp://proxy.invalid', 'http://', 'http://me:%zz@proxy.invalid'])(
-  'a proxy that cannot be used is refused without its address: %s',
+  'refuses an invalid proxy without showing its address: %s',
   HTTPS_PROXY => {
     const asked = (): unknown => proxyFor('https://a.example', { HTTPS_PROXY });
-    expect(asked).toThrow('HTTPS_PROXY must be the address of a proxy that begins with http:// or https://.');
+    expect(asked).toThrow('HTTPS_PROXY must be a proxy URL that starts with http:// or https://.');
   },
 );

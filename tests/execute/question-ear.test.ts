@@ -6,7 +6,7 @@ import type { Block } from '../agents/scenarios.ts';
 const TOOLS = ['AskUserQuestion', 'request_user_input'];
 const QUESTION: Block = { kind: 'question', text: 'Which one?' };
 
-/** In pieces of a few bytes, as a network may bring it. */
+/** In pieces of a few bytes, as a network may deliver it. */
 function heardIn(stream: string, pieceBytes = 7): string | undefined {
   const ear = new QuestionEar(TOOLS);
   const bytes = Buffer.from(stream);
@@ -17,12 +17,12 @@ function heardIn(stream: string, pieceBytes = 7): string | undefined {
 const sse = (events: readonly Event[]): string =>
   events.map(event => `event: ${event.type}\r\ndata: ${JSON.stringify(event)}\r\n\r\n`).join('');
 
-test('hears a call of a question in the stream of either API, however it is cut', () => {
+test('finds a question call in the stream of either API, however it is split', () => {
   expect(heardIn(sse(anthropicEvents([QUESTION], 'x')))).toBe('AskUserQuestion');
   expect(heardIn(sse(openaiEvents([QUESTION], 'x')))).toBe('request_user_input');
 });
 
-test('hears none in words about such a tool, in another call, or in what is no event', () => {
+test('finds none in text about such a tool, in another call, or in other lines', () => {
   const text: Block = { kind: 'text', text: 'I could call "request_user_input" or "AskUserQuestion".' };
   const command: Block = { kind: 'command', command: 'grep -r AskUserQuestion request_user_input' };
   for (const block of [text, command]) {
@@ -35,7 +35,7 @@ test('hears none in words about such a tool, in another call, or in what is no e
   expect(heardIn('{"item":{"type":"function_call","name":"request_user_input"}}\n')).toBeUndefined();
 });
 
-test('does not keep an event that is longer than it may be', () => {
+test('does not keep an event that exceeds the limit', () => {
   const call = '{"item":{"type":"function_call","name":"request_user_input"}}';
   expect(heardIn(`data: ${' '.repeat(2_000_000)}${call}\n\n`, 65_536)).toBeUndefined();
   expect(heardIn(`data: ${' '.repeat(2_000_000)}${call}\n\ndata: ${call}\n\n`, 65_536)).toBe('request_user_input');

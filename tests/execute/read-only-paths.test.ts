@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readOnlyIn } from '../../src/execute/read-only-paths.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('mounts files and folders that are there, and leaves links and what is not there for afterwards', () => {
+test('mounts existing files and folders, and defers symlinks and missing paths', () => {
   const tree = temporaryFolder();
   mkdirSync(path.join(tree, 'docs/legal'), { recursive: true });
   writeFileSync(path.join(tree, 'a.txt'), 'a\n');
@@ -17,7 +17,7 @@ test('mounts files and folders that are there, and leaves links and what is not 
   });
 });
 
-test('mounts no more than a launch can bear, and says which are left', () => {
+test('mounts at most 100 paths, and reports the rest', () => {
   const tree = temporaryFolder();
   const names = Array.from({ length: 120 }, (_, index) => `f${index}`);
   for (const name of names) writeFileSync(path.join(tree, name), '');

@@ -10,7 +10,7 @@ const kept = (text: string): { readonly text: string; readonly masked: number } 
   return { text: String(body?.value), masked };
 };
 
-test('a secret that is split over events is masked where it begins, and the events stay what they are', () => {
+test('masks a secret that is split over events where it starts, and keeps the events valid', () => {
   const pieces = ['It is vio', 'let-lan', 'tern-99', '173, and so on'];
   expect(kept(pieces.map(piece => delta(piece)).join(''))).toEqual({
     text: ['It is [masked]', '', '', ', and so on'].map(piece => delta(piece)).join(''),
@@ -18,18 +18,18 @@ test('a secret that is split over events is masked where it begins, and the even
   });
 });
 
-test('texts of different blocks are not put together', () => {
+test('does not join texts of different blocks', () => {
   const text = delta('It is violet-', 0) + delta('lantern-99173', 1);
   expect(kept(text)).toEqual({ text, masked: 0 });
 });
 
-test('a secret that is whole in one event, or in letters that are spelt out, is masked as ever', () => {
+test('masks a secret within one event, plain or escaped', () => {
   expect(kept(delta(SECRET)).text).toBe(delta('[masked]'));
   const spelt = delta('@').replace('@', '\\u0076iolet-lantern-99173');
   expect(kept(spelt).text).toBe(delta('[masked]'));
 });
 
-test('what is no stream of events, or breaks off, is kept as it is', () => {
+test('keeps other bodies and interrupted streams unchanged', () => {
   for (const text of ['data: {"a', 'data: [1]\n\n', 'event: ping\n\n', 'nothing of the kind'])
     expect(kept(text).text).toBe(text);
 });

@@ -14,7 +14,7 @@ const read = (file: string): Recording => JSON.parse(readFileSync(file, 'utf8'))
 const ask = (...messages: string[]): string => JSON.stringify({ model: 'm', messages });
 
 describe('a recording', () => {
-  test('holds what was asked and answered, and keeps its contract', async () => {
+  test('contains requests and answers, and conforms to its contract', async () => {
     const api = await fakeApi((seen, response) => events(response, `answer to ${seen.body.length}`));
     const file = await recorded(api, [ask('a'), ask('a', 'b'), 'no JSON', ''], { network: 'allow' });
     const recording = read(file);
@@ -35,14 +35,14 @@ describe('a recording', () => {
     expect(await verifyFile(file, { strict: true })).toMatchObject({ outcome: 'valid', contract: 'recording' });
   });
 
-  test('is answered from, byte for byte, when the model is gone', async () => {
+  test('answers byte for byte without the model', async () => {
     const bodies = [ask('a'), ask('a', 'b'), ask('a', 'b', 'c'), ask('d')];
     let count = 0;
     const api = await fakeApi((_, response) => {
       if (++count === 1) events(response, 'ä', 'b');
       else if (count === 2) response.writeHead(529, { 'content-type': 'application/json' }).end('{"type":"error"}');
       else if (count === 3) response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]));
-      // An end that could be the beginning of a secret would not be recorded: no secret here begins with this sign.
+      // An end that could be the start of a secret would not be recorded. No secret here starts with this character.
       else response.writeHead(200).write('half!', () => setTimeout(() => response.destroy(), 20));
     });
     const file = path.join(temporaryFolder(), 'recording.json');
@@ -64,7 +64,7 @@ describe('a recording', () => {
     expect(await again.close()).toBeUndefined();
   });
 
-  test('holds no key, no token and no secret, however they are written', async () => {
+  test('contains no key, token or secret, however they are encoded', async () => {
     const secret = 'hunter2 "quoted"';
     const file = path.join(temporaryFolder(), 'recording.json');
     const api = await fakeApi((seen, response) =>
@@ -82,12 +82,12 @@ describe('a recording', () => {
       expect(text).not.toContain(hidden);
     expect(masked).toBe(10);
     expect(read(file).masked).toBe(masked);
-    // The same secret, or another in its place, is masked before it is compared.
+    // Secrets are masked before the comparison.
     const again = await replaying(file, { secrets: ['other'], network: 'allow' });
     expect(await send(again, { body: JSON.stringify({ a: 'other' }) })).toMatchObject({ status: 200 });
   });
 
-  test('of requests that overlap is replayed in whatever order they come', async () => {
+  test('replays overlapping requests in any order', async () => {
     const held: (() => void)[] = [];
     const api = await fakeApi((seen, response) => held.push(() => events(response, seen.body)));
     const file = path.join(temporaryFolder(), 'recording.json');
@@ -104,7 +104,7 @@ describe('a recording', () => {
     expect(again.unasked).toBe(0);
   });
 
-  test('that is full says so, and is replayed as far as it goes', async () => {
+  test('reports that it is full, and replays what it contains', async () => {
     const api = await fakeApi((_, response) => events(response, 'x'.repeat(3_000)));
     const file = path.join(temporaryFolder(), 'recording.json');
     const mode = { kind: 'record', upstream: upstream(api.url), file, header: HEADER } as const;
@@ -116,12 +116,10 @@ describe('a recording', () => {
     expect((await send(again, { body: '2' })).status).toBe(200);
     const got = await send(again, { body: '3' });
     expect(got.status).toBe(400);
-    expect(errorIn(got.body)).toBe(
-      'request 3 is not in the recording, which has 2 and was full before the run was over.',
-    );
+    expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 and reached its size limit.');
   });
 
-  test('survives the death of whoever wrote it', async () => {
+  test('survives the death of its recorder', async () => {
     const api = await fakeApi((seen, response) => {
       if (!seen.body.includes('hang')) events(response, 'one');
     });
@@ -132,7 +130,7 @@ describe('a recording', () => {
     const hanging = send(opened, { body: ask('hang') }).catch(() => undefined);
     await expect.poll(() => api.seen.length).toBe(2);
     await send(opened, { body: ask('b') });
-    // As it lies on the disk at this moment, with the beginning of a line.
+    // The file at this moment, with an incomplete line.
     const left = path.join(temporaryFolder(), 'recording.json');
     writeFileSync(`${left}.part`, `${readFileSync(`${file}.part`, 'utf8')}{"line":"requ`);
     await opened.close();
@@ -142,12 +140,12 @@ describe('a recording', () => {
     expect((await send(again, { body: ask('b') })).status).toBe(200);
     expect((await send(again, { body: ask('hang') })).status).toBe(400);
     expect(again.difference).toBe('request 3 is not in the recording, which has 2 and was interrupted');
-    await expect(door({ ...mode, file: left })).rejects.toThrow('left of one that died');
-    // Whoever recorded it to the end knows that nobody had answered.
+    await expect(door({ ...mode, file: left })).rejects.toThrow('died while writing it');
+    // A recorder that finishes knows that there was no answer.
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
   });
 
-  test('replaces no file, and leaves none behind where nothing was asked', async () => {
+  test('replaces no file, and leaves none behind without requests', async () => {
     const file = path.join(temporaryFolder(), 'mine.json');
     writeFileSync(file, 'mine');
     const mode = { kind: 'record', upstream: upstream('http://127.0.0.1:1'), header: HEADER } as const;
@@ -167,7 +165,7 @@ describe('a recording', () => {
   });
 });
 
-test('a body that no document could hold is kept as text', async () => {
+test('records a body that is too deep for a document as text', async () => {
   const api = await fakeApi((_, response) => events(response, 'one'));
   const deep = `${'['.repeat(60)}1${']'.repeat(60)}`;
   const dense = `[${Array.from({ length: 5_000 }, () => '1').join()}]`;
@@ -180,7 +178,7 @@ test('a body that no document could hold is kept as text', async () => {
   ]);
 });
 
-describe('a recording that cannot be replayed is refused before anything starts', () => {
+describe('refuses an invalid recording before anything starts', () => {
   const refusal = (text: string | undefined, folder = temporaryFolder()): string => {
     const file = path.join(folder, 'r.json');
     if (text !== undefined) writeFileSync(file, text);
@@ -194,23 +192,27 @@ describe('a recording that cannot be replayed is refused before anything starts'
   };
   const example = (changes: Record<string, unknown>): string => JSON.stringify(exampleWith(contract, changes));
   test.each([
-    ['of nothing', undefined, 'r.json does not exist, so there is nothing to replay.'],
-    ['of an empty file', '', 'r.json is no recording: The document is empty.'],
-    ['that was cut', example({}).slice(0, -9), 'r.json is no recording: '],
-    ['of something else', '{"schema_version":"intent.v1"}', 'r.json is no recording of an agent.'],
-    ['of another version', example({ schema_version: 'recording.v2' }), 'of a version that is not known here.'],
+    ['a missing file', undefined, 'r.json does not exist, so there is nothing to replay.'],
+    ['an empty file', '', 'r.json is not a recording: The document is empty.'],
+    ['a truncated file', example({}).slice(0, -9), 'r.json is not a recording: '],
+    ['another document', '{"schema_version":"intent.v1"}', 'r.json is not a recording of an agent.'],
+    ['another version', example({ schema_version: 'recording.v2' }), 'is a recording of an unsupported version.'],
     [
-      'of another agent',
+      'another agent',
       example({ agent_family: 'codex_cli' }),
-      'r.json is a recording of Codex, and cannot be replayed for Claude.',
+      'r.json is a recording of Codex and cannot be replayed for Claude.',
     ],
-    ['without an answer', example({ exchanges: [] }), 'r.json holds no answer, so there is nothing to replay.'],
-    ['with a gap', example({ 'exchanges.0.seq': 2 }), 'r.json breaks a rule of recordings: RC6: exchanges[0].seq'],
+    ['no answers', example({ exchanges: [] }), 'r.json contains no answers, so there is nothing to replay.'],
+    [
+      'a gap in the sequence',
+      example({ 'exchanges.0.seq': 2 }),
+      'r.json breaks a rule of recordings: RC6: exchanges[0].seq',
+    ],
   ])('%s', (_, text, says) => {
     expect(refusal(text)).toContain(says);
   });
 
-  test('whatever stands in it', () => {
+  test('whatever it contains', () => {
     const text = JSON.stringify(contract.example);
     const folder = temporaryFolder();
     fc.assert(
@@ -228,7 +230,7 @@ describe('a recording that cannot be replayed is refused before anything starts'
     );
   });
 
-  test('or whatever is left of one', () => {
+  test('or whatever remains of one', () => {
     const folder = temporaryFolder();
     const recorder = new Recorder(path.join(folder, 'a.json'), { ...HEADER, api: 'anthropic' }, 1_000_000);
     const { request, response } = (contract.example as Recording).exchanges[0] as Exchange;

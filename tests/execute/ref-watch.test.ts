@@ -5,7 +5,7 @@ import { RefWatch } from '../../src/execute/ref-watch.ts';
 import { gitIn } from '../agents/git.ts';
 import { repositoryFolder } from '../agents/place.ts';
 
-test('sees a ref that was moved and put back, and none that was only read', async () => {
+test('reports a ref that was moved and moved back, and none that was only read', async () => {
   const folder = repositoryFolder();
   gitIn(folder, 'branch', 'team/other');
   mkdirSync(path.join(folder, '.git', 'refs', 'empty'));
@@ -22,7 +22,7 @@ test('sees a ref that was moved and put back, and none that was only read', asyn
   await expect.poll(() => [...watch.written()].sort()).toEqual(['refs/heads/team/other', 'refs/tags/last']);
 });
 
-test('watches nothing where there is no git dir', async () => {
+test('watches nothing without a git folder', async () => {
   const watch = new RefWatch('/nowhere/.git');
   expect([...watch.written()]).toEqual([]);
   await watch.close();

@@ -28,14 +28,14 @@ const seqOf = (replay: Replay, asked: RecordedRequest): number | string => {
 };
 
 describe('a replay', () => {
-  test('answers in the order of the recording, and the same twice where it was asked twice', () => {
+  test('answers in recorded order, and answers a repeated request twice', () => {
     const replay = new Replay(recordingOf(request('a'), request('a'), request('b')));
     expect([request('a'), request('a'), request('b')].map(one => seqOf(replay, one))).toEqual([1, 2, 3]);
     expect(replay.difference).toBeUndefined();
     expect(replay.left).toBe(0);
   });
 
-  test('lets requests that overlap come in another order', () => {
+  test('accepts overlapping requests in another order', () => {
     const replay = new Replay(recordingOf(request('a'), request('b'), request('c', '/v1/other')));
     expect(seqOf(replay, request('c', '/v1/other'))).toBe(3);
     expect(seqOf(replay, request('b'))).toBe(2);
@@ -43,28 +43,28 @@ describe('a replay', () => {
     expect(seqOf(replay, request('a'))).toBe(1);
   });
 
-  test('says which request differs first, where, and how, and answers nothing any more', () => {
+  test('reports the first different request, where and how it differs, and answers no further request', () => {
     const talk = (text: string) => ({ model: 'm', messages: ['hi', { role: 'user', content: [{ content: text }] }] });
     const long = 'x'.repeat(1_000);
     const replay = new Replay(recordingOf(request(talk('a')), request(talk(`${long} is 7 now`)), request(talk('c'))));
     expect(seqOf(replay, request(talk('a')))).toBe(1);
     const says =
       'request 2 differs from the recording at messages[1].content[0].content: ' +
-      `"…${'x'.repeat(16)} is 7 now" was recorded, "…${'x'.repeat(16)} is 8 now" was asked`;
+      `recorded "…${'x'.repeat(16)} is 7 now", received "…${'x'.repeat(16)} is 8 now"`;
     expect(seqOf(replay, request(talk(`${long} is 8 now`)))).toBe(says);
     expect(replay.difference).toBe(says);
     expect(seqOf(replay, request(talk('c')))).toBe(says);
   });
 
   test.each([
-    [{ a: 1 }, { a: 1, b: 2 }, 'at b: nothing was recorded, 2 was asked'],
-    [{ a: 1, b: 2 }, { a: 1 }, 'at b: 2 was recorded, nothing was asked'],
-    [[1, 2], [1], 'at [1]: 2 was recorded, nothing was asked'],
-    [{ a: [] }, { a: {} }, 'at a: [] was recorded, {} was asked'],
-    ['text', 'test', 'at its body: "text" was recorded, "test" was asked'],
-    [{ a: null }, { a: '\x1b[31m' }, 'at a: null was recorded, "\\u{1b}[31m" was asked'],
-    [JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}'), 'at __proto__: 1 was recorded, 2 was asked'],
-  ])('tells %j from %j', (recorded, asked, says) => {
+    [{ a: 1 }, { a: 1, b: 2 }, 'at b: recorded nothing, received 2'],
+    [{ a: 1, b: 2 }, { a: 1 }, 'at b: recorded 2, received nothing'],
+    [[1, 2], [1], 'at [1]: recorded 2, received nothing'],
+    [{ a: [] }, { a: {} }, 'at a: recorded [], received {}'],
+    ['text', 'test', 'at its body: recorded "text", received "test"'],
+    [{ a: null }, { a: '\x1b[31m' }, 'at a: recorded null, received "\\u{1b}[31m"'],
+    [JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}'), 'at __proto__: recorded 1, received 2'],
+  ])('distinguishes %j from %j', (recorded, asked, says) => {
     expect(seqOf(new Replay(recordingOf(request(recorded))), request(asked))).toBe(
       `request 1 differs from the recording ${says}`,
     );
@@ -73,23 +73,23 @@ describe('a replay', () => {
   test('compares queries', () => {
     const replay = new Replay(recordingOf(request('a', '/v1?beta=true')));
     expect(seqOf(replay, request('a', '/v1?beta=false'))).toBe(
-      'request 1 differs from the recording at its query: "?beta=true" was recorded, "?beta=false" was asked',
+      'request 1 differs from the recording at its query: recorded "?beta=true", received "?beta=false"',
     );
   });
 
-  test('says when it is at its end, or never began', () => {
+  test('reports its end, and an empty recording', () => {
     const one = recordingOf(request('a'));
     const over = new Replay(one);
     seqOf(over, request('a'));
     expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1');
     expect(seqOf(new Replay(one), request('a', '/v1/count'))).toBe(
-      'request 1 is not in the recording, which has no further POST /v1/count',
+      'request 1 is not in the recording, which has no more POST /v1/count',
     );
   });
 
-  test('of several, holds against the one that was meant', () => {
+  test('compares with the most similar candidate', () => {
     const replay = new Replay(recordingOf(request({ a: 'title' }), request({ a: 'main', b: 1 })));
-    expect(seqOf(replay, request({ a: 'main', b: 2 }))).toContain('at b: 1 was recorded, 2 was asked');
+    expect(seqOf(replay, request({ a: 'main', b: 2 }))).toContain('at b: recorded 1, received 2');
   });
 });
 
@@ -97,15 +97,15 @@ const hex = (length: number) =>
   fc
     .array(fc.nat(15), { minLength: length, maxLength: length })
     .map(digits => digits.map(digit => digit.toString(16)).join(''));
-/** Of digits or letters alone it would be a number or a word. */
+/** With only digits or only letters it would be a number or a word. */
 const hash = (length: number) => hex(length - 2).map(text => `${text}a1`);
 const instant = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true });
 
-/** How Claude begins. */
+/** The start of Claude's first request. */
 const gitStatus = (commits: readonly string[], status = '(clean)'): string =>
   `\n# gitStatus\nCurrent branch: x\n\nStatus:\n${status}\n\nRecent commits:\n${commits.join('\n')}\n\nMore.\n`;
 
-/** What is volatile, as it comes. */
+/** Examples of volatile parts. */
 const VALUES: Record<string, fc.Arbitrary<string>> = {
   commits: fc
     .array(fc.tuple(hex(7), fc.stringMatching(/^[ -~]{1,40}$/)), { minLength: 1, maxLength: 5 })
@@ -129,13 +129,13 @@ const VALUES: Record<string, fc.Arbitrary<string>> = {
   port: fc.nat(65_535).map(port => `127.0.0.1:${port}`),
 };
 
-describe('what is volatile', () => {
-  test('is tried here, all of it, and says why it is', () => {
+describe('volatile parts', () => {
+  test('are all tested here, with a reason', () => {
     expect([...new Set(VOLATILE.map(({ what }) => what))].sort()).toEqual(Object.keys(VALUES).sort());
     for (const { why } of VOLATILE) expect(why).toMatch(/^[A-Z].*\.$/s);
   });
 
-  test.each(Object.entries(VALUES))('%s: one is as good as another', (_, values) => {
+  test.each(Object.entries(VALUES))('%s: two values are equal', (_, values) => {
     fc.assert(
       fc.property(values, values, (a, b) => {
         for (const around of [
@@ -148,7 +148,7 @@ describe('what is volatile', () => {
     );
   });
 
-  test('nothing else is: words stay words, and numbers numbers', () => {
+  test('leave words and numbers unchanged', () => {
     const word = fc.stringMatching(/^[g-z]{1,8}$/);
     const same = (text: string): void => {
       expect(settledText(text)).toBe(text);
@@ -158,7 +158,7 @@ describe('what is volatile', () => {
     for (const text of ['defaced', '1234567', 'v1.2.3', 'room 101', 'May 5', '10:30', 'feedface', 'a 3 s1']) same(text);
   });
 
-  test('settling twice changes nothing, and no text takes long', () => {
+  test('are replaced idempotently, in linear time', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), ...Object.values(VALUES)), fc.string(), (a, b) => {
         const once = settledText(a + b);
@@ -180,7 +180,7 @@ describe('what is volatile', () => {
       expect(settledText(piece.repeat(50_000)).length).toBeGreaterThan(0);
   });
 
-  test('is looked for in texts alone, at any depth; keys and numbers stay', () => {
+  test('are replaced only in strings, at any depth, not in keys and numbers', () => {
     const id = '6f1c2b34-5d6e-4f70-8a91-b2c3d4e5f607';
     const value = JSON.parse(
       `{"__proto__":{"${id}":["${id}",1792144800000]},"a":[[null,true,"x ${id} y"]]}`,
@@ -191,7 +191,7 @@ describe('what is volatile', () => {
   });
 });
 
-test('two values differ somewhere, or are the same', () => {
+test('finds a difference unless two values are equal', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
       expect(firstDifference(a, a)).toBeUndefined();
@@ -200,7 +200,7 @@ test('two values differ somewhere, or are the same', () => {
   );
 });
 
-test('short hashes of digits alone are known by their place', () => {
+test('recognizes short hashes of digits by their position', () => {
   for (const place of [
     (hash: string) => `${hash} first commit\n`,
     (hash: string) => `x\n${hash} x`,
@@ -210,7 +210,7 @@ test('short hashes of digits alone are known by their place', () => {
   expect(settledText('it has 9142130 lines')).toBe('it has 9142130 lines');
 });
 
-test('commits are volatile where Claude begins, and nowhere else', () => {
+test("ignores commits only at the start of Claude's request", () => {
   const other = ['0d9f3a1 One', '1234567 Two'];
   expect(settledText(gitStatus(['faa587b One']))).toBe(settledText(gitStatus(other)));
   expect(settledText(gitStatus(['faa587b One']))).not.toBe(settledText(gitStatus(other, ' M a.txt')));
@@ -218,7 +218,7 @@ test('commits are volatile where Claude begins, and nowhere else', () => {
   expect(settledText(listed(['faa587b One']))).not.toBe(settledText(listed(other)));
 });
 
-test('what no model sees is not compared', () => {
+test('does not compare members that the model does not see', () => {
   const replay = new Replay(recordingOf(request({ model: 'm', client_metadata: { turn: 1 } })));
   expect(seqOf(replay, request({ model: 'm', client_metadata: {} }))).toBe(1);
   for (const { why } of UNSEEN) expect(why).toMatch(/^[A-Z].*\.$/s);

@@ -5,7 +5,7 @@ import { repositoryAt } from '../../src/execute/repository.ts';
 import { temporaryFolder } from '../support.ts';
 import { git, put, repository } from './clone-world.ts';
 
-test('a folder is at a commit, and differs from it when something was changed or added', async () => {
+test('reports the commit of a folder, and whether something was changed or added', async () => {
   const folder = repository({ 'a.txt': 'a\n' });
   const commit = git(folder, 'rev-parse', 'HEAD');
   expect(await repositoryAt(folder)).toEqual({ commit, dirty: false });
@@ -13,20 +13,20 @@ test('a folder is at a commit, and differs from it when something was changed or
   expect(await repositoryAt(folder)).toEqual({ commit, dirty: true });
 });
 
-test('of a folder without a commit nobody can say where it is', async () => {
+test('returns null for a folder without a commit', async () => {
   const folder = temporaryFolder();
   expect(await repositoryAt(folder)).toBeNull();
   git(folder, 'init', '--quiet');
   expect(await repositoryAt(folder)).toBeNull();
 });
 
-test('a repository that is asked runs nothing, and its index stays as it is', async () => {
+test('runs nothing from the repository, and does not change its index', async () => {
   const folder = repository({ 'a.txt': 'a\n', '.gitattributes': '*.txt filter=own\n' });
   const ran = path.join(temporaryFolder(), 'ran');
   git(folder, 'config', 'filter.own.clean', `touch ${ran}; cat`);
   const index = path.join(folder, '.git', 'index');
   const before = readFileSync(index);
-  // What has the same length and another time must be read to be known.
+  // A file of the same length with another time must be read.
   writeFileSync(path.join(folder, 'a.txt'), 'a\n');
   expect(await repositoryAt(folder)).toMatchObject({ dirty: false });
   expect(existsSync(ran)).toBe(false);

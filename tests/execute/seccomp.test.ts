@@ -25,25 +25,25 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     Object.entries(JUDGED).map(([name, numbers]) => [name, numbers[column]]),
   ) as Record<keyof typeof JUDGED, number>;
 
-  test.runIf(existsSync(header))('has the numbers of the kernel', () => {
+  test.runIf(existsSync(header))('has the call numbers of the kernel', () => {
     const known = numbersIn(readFileSync(header, 'utf8'));
     const names = new Map([...known].map(([name, nr]) => [nr, name]));
     expect(known.size).toBeGreaterThan(250);
     for (const [name, numbers] of EVERY) {
       const number = numbers[column];
-      // A header may be older than a call: then nothing else has its number.
+      // A header may be older than a call. Then its number is unused.
       if (number !== undefined && !known.has(name)) expect([name, names.get(number)]).toEqual([name, undefined]);
       else expect([name, known.get(name)]).toEqual([name, number]);
     }
   });
 
-  test('has each call in one table only', () => {
+  test('has each call in only one table', () => {
     const numbers = EVERY.flatMap(([, each]) => each[column] ?? []);
     expect(new Set(EVERY.map(([name]) => name)).size).toBe(EVERY.length);
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  test('allows what is listed, denies what is known, and knows no other call', () => {
+  test('allows listed calls, denies known calls, and treats all others as unknown', () => {
     const allowed = numbersOf(ALLOWED, column);
     const denied = numbersOf(DENIED, column);
     const judged = new Set([clone, clone3, socket, socketpair, setsockopt, ioctl, personality]);
@@ -56,7 +56,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     expect(denied.size).toBeGreaterThan(60);
   });
 
-  test('allows larger socket buffers and memory of no process, unless nobody would count them', () => {
+  test('allows larger socket buffers and shared memory, unless they cannot be counted', () => {
     const numberOf = (name: string): number => ALLOWED.get(name)?.[column] ?? -1;
     const uncounted = filterFor(arch, { ...CLOSED, uncounted: ['memfd_create', 'shmget'], plainBuffers: true });
     for (const name of ['memfd_create', 'shmget']) {
@@ -72,20 +72,20 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     expect(answer(setsockopt, [3, 1, 2], uncounted)).toBe('allow');
   });
 
-  test('decides on every call in few instructions', () => {
+  test('decides every call in a few instructions', () => {
     for (const [, numbers] of EVERY) {
       const nr = numbers[column];
       if (nr !== undefined) expect(stepsOf(filter, { nr, arch: audit, args: [] })).toBeLessThanOrEqual(STEPS_MAX);
     }
   });
 
-  test('ends who speaks another machine’s numbers', () => {
+  test('kills a program that uses another call table', () => {
     for (const other of [0x4000_0003, 0x4000_0028, 0, ...MACHINES.map(({ audit }) => audit).filter(a => a !== audit)]) {
       expect(judge(filter, { nr: 0, arch: other, args: [] })).toBe('kill');
     }
   });
 
-  test('gives threads and children, but no namespaces', () => {
+  test('allows threads and children, but no namespaces', () => {
     expect(answer(clone, [0x003d0f00])).toBe('allow');
     expect(answer(clone, [0x01200011])).toBe('allow');
     for (const flag of [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000]) {
@@ -94,7 +94,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     expect(answer(clone3)).toBe('ENOSYS');
   });
 
-  test('gives the sockets that programs open by habit', () => {
+  test('allows the sockets that programs usually open', () => {
     const flags = 0x80800;
     for (const family of [2, 10]) {
       for (const protocol of [0, 6, 17]) expect(answer(socket, [family, 1 | flags, protocol])).toBe('allow');
@@ -113,7 +113,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     }
   });
 
-  test('gives Unix sockets by name to who may have them, and pairs that cannot reach further to all', () => {
+  test('allows named Unix sockets on request, and harmless socket pairs always', () => {
     expect(answer(socket, [1, 1, 0])).toBe('EAFNOSUPPORT');
     expect(answer(socket, [1, 1, 0], open)).toBe('allow');
     for (const type of [1, 5, 1 | 0x80800]) expect(answer(socketpair, [1, type, 0])).toBe('allow');
@@ -124,7 +124,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     for (const family of [2, 30]) expect(answer(socketpair, [family, 1, 0], open)).toBe('EAFNOSUPPORT');
   });
 
-  test('types nothing into a terminal and changes no personality', () => {
+  test('denies terminal input injection and personality changes', () => {
     for (const request of [0x5412, 0x541c]) expect(answer(ioctl, [0, request])).toBe('EPERM');
     for (const request of [0x5401, 0x5413, 0x541b]) expect(answer(ioctl, [0, request])).toBe('allow');
     for (const persona of [0, 0xffffffff]) expect(answer(personality, [persona])).toBe('allow');
@@ -132,7 +132,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
   });
 });
 
-test('a machine whose numbers we do not know has no filter', () => {
+test('has no filter for an unknown processor', () => {
   expect(seccompFilter('riscv64', CLOSED)).toBeUndefined();
 });
 
@@ -146,7 +146,7 @@ describe.runIf(seccompFilter(process.arch, CLOSED))('behind the filter', () => {
     expect(JSON.parse(stdout)).toEqual(calls.map(() => ERRNO.EPERM));
   });
 
-  test('calls are refused by how they are made', async () => {
+  test('calls are refused depending on their arguments', async () => {
     const asked = [
       [999],
       [numberOf('clone3'), 0, 0],
@@ -179,17 +179,17 @@ describe.runIf(seccompFilter(process.arch, CLOSED))('behind the filter', () => {
     ]);
   });
 
-  test.runIf(process.arch === 'x64')('the numbers of older machines are the end', async () => {
+  test.runIf(process.arch === 'x64')('using the 32-bit call table is fatal', async () => {
     const code = `
 import ctypes, mmap
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 code.write(bytes.fromhex('b814000000cd80c3'))
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()`;
-    // SIGSYS, or SIGSEGV where the kernel has no such numbers at all.
+    // SIGSYS, or SIGSEGV if the kernel has no such table.
     expect([128 + 31, 128 + 11]).toContain((await inside(CLOSED, ['python3', '-I', '-c', code])).code);
   });
 
-  test('Python has threads, children, pools and event loops', async () => {
+  test('Python can use threads, children, pools and event loops', async () => {
     const code = `
 import asyncio, concurrent.futures, multiprocessing, os, socket, subprocess, threading, time
 said = []
@@ -213,7 +213,7 @@ import json; print(json.dumps(said))`;
     expect(JSON.parse(stdout)).toEqual(['thread', 'CHILD', 6, 6, 'loop', 'tcp', ['lo'], ERRNO.ESOCKTNOSUPPORT]);
   });
 
-  test('Node has threads, children, channels and servers', async () => {
+  test('Node can use threads, children, channels and servers', async () => {
     const code = `
 const { execSync, fork } = require('node:child_process');
 const { Worker } = require('node:worker_threads');
@@ -240,7 +240,7 @@ const fs = require('node:fs'), http = require('node:http'), net = require('node:
     expect(JSON.parse(stdout)).toEqual(['thread', 'CHILD', 'channel', 'http', ['lo'], true, 'EAFNOSUPPORT']);
   });
 
-  test.runIf(existsSync('/usr/bin/java'))('Java has threads, children and a garbage collector', async () => {
+  test.runIf(existsSync('/usr/bin/java'))('Java can use threads, children and its garbage collector', async () => {
     const code = `public class Main { public static void main(String[] a) throws Exception {
   var pool = java.util.concurrent.Executors.newFixedThreadPool(4);
   var sum = new java.util.concurrent.atomic.AtomicInteger();
@@ -254,13 +254,13 @@ const fs = require('node:fs'), http = require('node:http'), net = require('node:
     expect(await inside(CLOSED, ['sh', '-c', script])).toMatchObject({ code: 0, stdout: '5050 child\n' });
   });
 
-  test('shells have pipelines, and jobs in the background', async () => {
+  test('shells can use pipelines and background jobs', async () => {
     const script =
       'seq 1 100 | sort -rn | head -3 | tr "\\n" " "; (sleep 0; echo back) & wait; find /usr/bin -name sh | wc -l';
     expect(await inside(CLOSED, ['sh', '-c', script])).toMatchObject({ code: 0, stdout: '100 99 98 back\n1\n' });
   });
 
-  test('Unix sockets by name work for who may have them', async () => {
+  test('named Unix sockets work if they are allowed', async () => {
     const code = `
 import socket
 server = socket.socket(socket.AF_UNIX); server.bind('/tmp/door'); server.listen()
@@ -271,7 +271,7 @@ client = socket.socket(socket.AF_UNIX); client.connect('/tmp/door'); print('open
   });
 });
 
-/** The calls of a header by name; some have one number for 32 and 64 bits, and a second name. */
+/** The calls of a header by name. Some have one number for 32 and 64 bits, and a second name. */
 function numbersIn(header: string): Map<string, number> {
   const known = new Map(
     [...header.matchAll(/#define __NR(?:3264)?_(\w+)\s+(\d+)/g)].map(([, name = '', nr]) => [name, Number(nr)]),
@@ -285,7 +285,7 @@ function numbersOf(calls: ReadonlyMap<string, CallNumbers>, column: 0 | 1): Set<
   return new Set([...calls.values()].flatMap(numbers => numbers[column] ?? []));
 }
 
-/** Makes some calls, and says the number of each error. */
+/** Makes some calls and prints the number of each error. */
 const ASKS = `
 import ctypes, json, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -302,7 +302,7 @@ function filterFor(arch: string, options: FilterOptions): Buffer {
   return filter;
 }
 
-/** Runs a program in a minimal sandbox, as a user who is nobody. */
+/** Runs a program in a minimal sandbox, as an unprivileged user. */
 async function inside(
   options: FilterOptions,
   argv: readonly string[],
@@ -359,17 +359,17 @@ async function inside(
   return { code: code as number, stdout, stderr };
 }
 
-/** What the kernel would answer. */
+/** The verdict of the kernel. */
 function judge(filter: Buffer, call: Call): string {
   return walk(filter, call).verdict;
 }
 
-/** How many instructions it takes. */
+/** The number of instructions executed. */
 function stepsOf(filter: Buffer, call: Call): number {
   return walk(filter, call).steps;
 }
 
-/** The search for a call among the others, and the longest of the rules. */
+/** The search for a call, plus the longest rule. */
 const STEPS_MAX = 20;
 
 interface Call {
@@ -378,7 +378,7 @@ interface Call {
   readonly args: readonly number[];
 }
 
-/** Follows the few instructions of classic BPF that filters are made of. */
+/** Interprets the classic BPF instructions that the filters use. */
 function walk(filter: Buffer, call: Call): { verdict: string; steps: number } {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(call.nr, 0);

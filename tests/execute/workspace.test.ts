@@ -11,25 +11,25 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
-/** Lays out a file of a caller. */
+/** Stages a file. */
 function staged(source: string, bytesMax: number) {
   const stage = makeStage(unique('x'));
   const copy = path.join(stage, 'work', 'input', 'a.txt');
   return { copy, stage: () => stageFile(source, stage, 'work/input/a.txt', 0o644, bytesMax) };
 }
 
-test('a file as large as it may be is laid out, and one byte more is refused', () => {
+test('stages a file of the maximum size, and refuses one byte more', () => {
   const source = path.join(temporaryFolder(), 'source');
   writeFileSync(source, 'abcd');
   const { copy, stage } = staged(source, 4);
   expect(stage()).toEqual({ name: 'a.txt', sha256: bytesHash('abcd'), bytes: 4 });
   expect(readFileSync(copy, 'utf8')).toBe('abcd');
   expect(staged(source, 3).stage).toThrow(
-    expect.objectContaining({ code: 'usage', message: 'a.txt is too large, alone or with the inputs before it.' }),
+    expect.objectContaining({ code: 'usage', message: 'a.txt is too large, alone or together with earlier inputs.' }),
   );
 });
 
-test('a file that holds more than it says, without an end, fills no disk', () => {
+test('does not fill the disk with an endless file', () => {
   const endless = '/proc/self/pagemap';
   expect(statSync(endless)).toMatchObject({ size: 0 });
   const { copy, stage } = staged(endless, 1_000_000);

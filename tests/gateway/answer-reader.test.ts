@@ -32,7 +32,7 @@ const ANTHROPIC_USAGE = {
   output_tokens: 20,
 };
 
-describe('what an answer says about itself', () => {
+describe('the facts of an answer', () => {
   const text = [{ kind: 'text', text: 'a "usage" of {"usage":{"output_tokens":9}} words' }] as const;
   const STREAMS: readonly [ApiName, string, Heard][] = [
     [
@@ -61,7 +61,7 @@ describe('what an answer says about itself', () => {
       { model: 'g', input: 60, cached: 40, output: 20 },
     ],
   ];
-  test.each(STREAMS)('is heard in a stream of %s, however it comes in pieces', (api, stream, expected) => {
+  test.each(STREAMS)('are read from a stream of %s, however it is split', (api, stream, expected) => {
     expect(heard(api, stream)).toEqual(expected);
     expect(heard(api, stream.replaceAll('\n', '\r\n'))).toEqual(expected);
     fc.assert(
@@ -90,11 +90,11 @@ describe('what an answer says about itself', () => {
     ],
     ['gemini', { modelVersion: 'g', usageMetadata: GEMINI_USAGE }, { model: 'g', input: 60, cached: 40, output: 20 }],
   ];
-  test.each(WHOLE)('is heard in a whole answer of %s, in one piece or letter by letter', (api, answer, expected) => {
+  test.each(WHOLE)('are read from a complete answer of %s, in one piece or byte by byte', (api, answer, expected) => {
     for (const cut of [1, 1_000]) expect(heard(api, JSON.stringify(answer), 'application/json', cut)).toEqual(expected);
   });
 
-  test('is unknown where the answer broke off, but for what had come', () => {
+  test('are unknown for an interrupted answer, except those that had arrived', () => {
     const whole = sse(anthropicEvents(text, 'i'));
     expect(heard('anthropic', whole.slice(0, whole.indexOf('event: x\ndata: {"type":"message_delta"')))).toEqual({
       model: 'claude-opus-5-5',
@@ -110,11 +110,11 @@ describe('what an answer says about itself', () => {
     ['openai', { type: 'response.failed', response: { error: { code: 'x' } } }],
     ['openai-chat', { error: { message: 'x' } }],
     ['gemini', { error: { code: 503 } }],
-  ])('is an error of %s in the middle of a good answer', (api, event) => {
+  ])('include an error of %s in the middle of a successful answer', (api, event) => {
     expect(heard(api, sse([event]))).toMatchObject({ isError: true });
   });
 
-  test('is not believed where it is no count', () => {
+  test('ignore invalid counts', () => {
     for (const input_tokens of [-1, 1.5, '9', null, 1e300, {}])
       expect(
         heard('openai', JSON.stringify({ object: 'response', usage: { input_tokens } }), 'application/json'),
@@ -128,7 +128,7 @@ describe('what an answer says about itself', () => {
       expect(heard('openai-chat', hostile)).toEqual({});
   });
 
-  test('is not looked for in an event or answer that is longer than any', () => {
+  test('are not read from an event or answer that exceeds the limit', () => {
     const long = `{"object":"response","pad":"${'x'.repeat(16 * 1024 ** 2)}","usage":{"input_tokens":1,"output_tokens":1}}`;
     expect(heard('openai', long, 'application/json')).toEqual({});
     expect(heard('openai', `data: ${long}\n\n${sse(openaiEvents([], 'i'))}`)).toMatchObject({ output: 20 });

@@ -7,7 +7,7 @@ const say = (content: unknown): object => ({ messages: [{ role: 'user', content:
 const input = (content: unknown): object => ({ input: [{ type: 'message', role: 'user', content: [content] }] });
 const parts = (part: unknown): object => ({ contents: [{ role: 'user', parts: [part] }] });
 
-describe('a body under a denied network', () => {
+describe('a body with a denied network', () => {
   const PROVIDER_TOOLS: readonly [ApiName, readonly object[]][] = [
     [
       'anthropic',
@@ -73,7 +73,7 @@ describe('a body under a denied network', () => {
     ],
   ];
   test.each(PROVIDER_TOOLS)(
-    'of %s loses a tool that the provider runs, and is refused if it has no other',
+    'of %s loses a tool that the provider runs, and is refused without another tool',
     (api, tools) => {
       const { body, tool } = PLAIN[api];
       for (const provider of tools) {
@@ -152,7 +152,7 @@ describe('a body under a denied network', () => {
     ],
     ['gemini', parts({ fileData: { fileUri: 'gs://x' } }), 'reference contents[].parts[].fileData.fileUri'],
     ['gemini', parts({ file_data: { file_uri: 'gs://x' } }), 'reference contents[].parts[].file_data.file_uri'],
-  ])('of %s that refers to something elsewhere is refused: %j', (api, body, refusal) => {
+  ])('of %s with an external reference is refused: %j', (api, body, refusal) => {
     expect(judged(api, { ...PLAIN[api].body, ...body })).toBe(refusal);
   });
 
@@ -173,7 +173,7 @@ describe('a body under a denied network', () => {
     ['openai', { input: [{ type: 'local_shell_call', action: { type: 'exec', url: 'https://x' } }] }],
     ['openai-chat', say({ type: 'image_url', image_url: { url: 'data:image/png;base64,x' } })],
     ['gemini', parts({ functionCall: { name: 'f', args: { url: 'https://x' } } })],
-  ])('of %s that holds its data itself passes: %j', (api, body) => {
+  ])('of %s with inline data passes: %j', (api, body) => {
     expect(judged(api, { ...PLAIN[api].body, ...body })).toMatchObject({ stripped: [] });
   });
 
@@ -206,7 +206,7 @@ describe('a body under a denied network', () => {
     }
   });
 
-  test.each(APIS)('of %s with a key that nobody knows is refused, and the key is shown only if it is one', api => {
+  test.each(APIS)('of %s with an unknown key is refused, and only a plausible key is shown', api => {
     expect(judged(api, { ...PLAIN[api].body, a_new_feature: true })).toBe('key a_new_feature');
     expect(judged(api, { ...PLAIN[api].body, 'sk-ant a secret\n': true })).toBe('key ?');
     const bytes = Buffer.from(JSON.stringify(PLAIN[api].body).replace('{', '{"__proto__":{"tools":[]},'));
@@ -223,12 +223,12 @@ describe('a body under a denied network', () => {
       { type: 'web_search', name: 'w' },
       { type: 'allowed_tools', allowed_tools: { tools: [{ type: 'custom', name: 'w' }] } },
     ],
-  ])('of %s that chooses the dropped tool %j by %j is refused', (api, provider, tool_choice) => {
+  ])('of %s that selects the dropped tool %j by %j is refused', (api, provider, tool_choice) => {
     const { body, tool } = PLAIN[api];
     expect(judged(api, { ...body, tools: [tool, provider], tool_choice })).toBe('tool tool_choice');
   });
 
-  test('keeps a choice among the tools of the agent', () => {
+  test('keeps a selection among the tools of the agent', () => {
     const { body, tool } = PLAIN.anthropic;
     const tool_choice = { type: 'tool', name: 'Read' };
     expect(judged('anthropic', { ...body, tools: [tool, { type: 'mcp_toolset' }], tool_choice })).toMatchObject({
@@ -236,7 +236,7 @@ describe('a body under a denied network', () => {
     });
   });
 
-  test('is never stored by the provider, and a stream tells what it used', () => {
+  test('is never stored by the provider, and a stream reports its usage', () => {
     const { openai, 'openai-chat': chat } = PLAIN;
     for (const store of [undefined, true, null])
       expect(judged('openai', { ...openai.body, store })).toMatchObject({ out: { store: false }, stripped: ['store'] });
@@ -247,7 +247,7 @@ describe('a body under a denied network', () => {
     });
   });
 
-  test('is refused for a model that searches by itself', () => {
+  test('is refused for a model that searches the network', () => {
     for (const model of ['gpt-4o-search-preview', 'gpt-5-search'])
       expect(judged('openai-chat', { ...PLAIN['openai-chat'].body, model })).toBe('model model');
     expect(judged('openai-chat', { ...PLAIN['openai-chat'].body, model: 'research-1' })).toMatchObject({
@@ -265,7 +265,7 @@ describe('a body under a denied network', () => {
   });
 });
 
-describe('the bodies of the real agents', () => {
+describe('the bodies of real agents', () => {
   test.each([
     ['claude-2.1.325', 'anthropic'],
     ['codex-0.166.0', 'openai'],

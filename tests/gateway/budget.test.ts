@@ -12,7 +12,7 @@ const prices = {
   models: { big: { input: 10, cached_input: 1, cache_write: 20, output: 100 }, 'small*': { input: 1, output: 2 } },
 };
 
-/** How many of so many requests are admitted, one after the other. */
+/** The number of admitted requests, sent one after another. */
 function admitted(limits: BudgetLimits, count: number, facts: AnswerFacts = answer(), model = 'big'): number {
   const budget = new Budget(limits);
   let good = 0;
@@ -41,33 +41,34 @@ describe('a budget', () => {
     });
   });
 
-  test('of requests admits exactly so many, and says it once', () => {
+  test('of requests admits exactly that many, and reports the limit once', () => {
     const told: string[] = [];
     const budget = new Budget({ maxRequests: 4 });
     budget.onOver = sentence => told.push(sentence);
     for (let asked = 0; asked < 4; asked++) budget.admit(1, undefined);
-    for (let asked = 0; asked < 3; asked++) expect(() => budget.admit(1, undefined)).toThrow('as many requests');
-    expect(told).toEqual(['The agent made as many requests to its model as it may: 4.']);
+    for (let asked = 0; asked < 3; asked++)
+      expect(() => budget.admit(1, undefined)).toThrow('limit of 4 model requests');
+    expect(told).toEqual(['The agent reached its limit of 4 model requests.']);
     expect(budget.spent().requests).toBe(4);
   });
 
-  test('of tokens admits requests until answers have used them up', () => {
-    // 200 tokens each: the third begins at 400 and ends at 600.
+  test('of tokens admits requests until the answers have used it up', () => {
+    // 200 tokens each: the third starts at 400 and ends at 600.
     expect(admitted({ maxTokens: 500 }, 10)).toBe(3);
     expect(admitted({ maxTokens: 400 }, 10)).toBe(2);
     expect(admitted({ maxTokens: 1 }, 10)).toBe(1);
   });
 
-  test('of tokens counts requests under way, so that many at once do not slip through together', () => {
+  test('of tokens counts open requests, so that concurrent ones cannot exceed it', () => {
     const budget = new Budget({ maxTokens: 1_000 });
     let open = 0;
     expect(() => {
       for (; open < 42; open++) budget.admit(900, undefined);
-    }).toThrow('as many tokens');
+    }).toThrow('limit of 1000 tokens');
     expect(open).toBe(4);
   });
 
-  test('counts an answer that does not tell by its bytes, and says that this is an estimate', () => {
+  test('estimates an answer without token counts by its bytes, and reports the estimate', () => {
     const budget = new Budget({});
     budget.admit(300, undefined).settle(answer({ heard: {} }));
     budget.admit(300, undefined).settle(answer({ heard: { input: 7 } }));
@@ -75,7 +76,7 @@ describe('a budget', () => {
     expect(budget.spent()).toMatchObject({ requests: 3, inputTokens: 107, outputTokens: 1_000, estimated: 2 });
   });
 
-  test('of cost takes the prices of the user', () => {
+  test('of cost uses the prices of the user', () => {
     const budget = new Budget({ prices });
     budget.admit(300, 'big').settle(answer());
     // 100 × 10 + 40 × 1 + 10 × 20 + 50 × 100, for a million.
@@ -84,7 +85,7 @@ describe('a budget', () => {
     expect(admitted({ prices, maxCostUsd: 0.01 }, 10, answer({ heard: { input: 1, output: 1 } }))).toBe(10);
   });
 
-  test('of cost refuses a model without a price, whether it was asked for or answered', () => {
+  test('of cost refuses a model without a price, whether it was requested or answered', () => {
     expect(admitted({ prices, maxCostUsd: 1 }, 5, answer(), 'other')).toBe(0);
     expect(admitted({ prices, maxCostUsd: 1 }, 5, answer({ heard: { model: 'other', input: 1, output: 1 } }))).toBe(1);
     expect(admitted({ prices, maxCostUsd: 1 }, 5, answer({ heard: { model: 'small-2', input: 1, output: 1 } }))).toBe(
@@ -95,7 +96,7 @@ describe('a budget', () => {
     expect(budget.spent().costUsd).toBeNull();
   });
 
-  test('of cost is not enforced at the door without prices: the agent itself is held to it', () => {
+  test('of cost is not enforced at the door without prices', () => {
     expect(admitted({ maxCostUsd: 0.01 }, 50)).toBe(50);
   });
 });

@@ -30,7 +30,7 @@ describe('the endpoints of an API', () => {
     ['gemini', 'POST /v1beta/models/gemini-3-pro:countTokens', 'count'],
     ['gemini', 'GET /v1beta/models', 'list'],
     ['gemini', 'GET /v1beta/models/gemini-3-pro', 'list'],
-  ])('%s lets %s through', (api, line, expected) => {
+  ])('%s permits %s', (api, line, expected) => {
     expect(use(api, line)).toBe(expected);
   });
 
@@ -71,7 +71,7 @@ describe('the endpoints of an API', () => {
     '/v1/responses?include=x',
     '/v1beta/models/gemini-3:generateContent?key=x',
   ];
-  test.each(APIS)('%s lets no other endpoint, method or query through', api => {
+  test.each(APIS)('%s permits no other endpoint, method or query', api => {
     for (const url of NEVER)
       for (const method of ['GET', 'POST', 'PUT']) expect(use(api, `${method} ${url}`), url).toBe(undefined);
     for (const { path } of [{ path: '/v1/messages' }, { path: '/responses' }, { path: '/v1/chat/completions' }])
@@ -81,7 +81,7 @@ describe('the endpoints of an API', () => {
     expect(use(api, 'HEAD /')).toBe(undefined);
   });
 
-  test('let through whatever the real agents asked', () => {
+  test('permit every request of real agents', () => {
     for (const { method, path } of realRequests('claude-2.1.325'))
       expect(use('anthropic', `${method} ${path}`)).toBe('ask');
     for (const { method, path } of realRequests('codex-0.166.0'))

@@ -5,18 +5,18 @@ import { GATEWAYS } from '../../src/execute/gateway/index.ts';
 import { judgeBody } from '../../src/execute/gateway/judge-body.ts';
 import { APIS, askOf, judged, PLAIN } from './support.ts';
 
-/** Any JSON but for whole numbers that a double does not hold, which the reader refuses. */
+/** Any JSON except integers that a double cannot represent, which the parser refuses. */
 const readable = fc
   .jsonValue({ maxDepth: 8 })
   .filter(value => readJson(Buffer.from(JSON.stringify(value)), { bytesMax: 1024 ** 2 }).ok);
 
-describe('a body that is written again', () => {
-  test.each(APIS)('means the same but for what had to go (%s)', api => {
+describe('a serialized body', () => {
+  test.each(APIS)('is unchanged except for removed members (%s)', api => {
     const { body, tool } = PLAIN[api];
     const provider = api === 'gemini' ? { googleSearch: {} } : { type: api === 'anthropic' ? 'mcp_toolset' : 'mcp' };
     fc.assert(
       fc.property(readable, fc.integer({ min: 1, max: 5 }), (value, count) => {
-        // What tools take is the agent's own, so it may hold anything.
+        // Tool parameters are the agent's data, so they may contain anything.
         const own = { ...tool, [api === 'gemini' ? 'functionDeclarations' : 'input_schema']: [value] };
         const tools = Array.from({ length: count }, () => [provider, own]).flat();
         const said = judged(api, { ...body, tools });
@@ -29,7 +29,7 @@ describe('a body that is written again', () => {
     );
   });
 
-  test('is the same bytes where nothing had to go, whatever its text holds', () => {
+  test('has the original bytes if nothing was removed, whatever its text contains', () => {
     const rules = GATEWAYS.anthropic.body;
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('', '  ', '\n\t'), (text, space) => {
@@ -49,14 +49,14 @@ describe('a hostile body', () => {
     ['a list', '[]'],
     ['a word', 'null'],
     ['two documents', '{}{}'],
-    ['two keys of one name', '{"tools":[],"tools":[{"type":"mcp_toolset"}]}'],
-    ['two keys of one name, spelled differently', String.raw`{"tools":[],"\u0074ools":[{"type":"mcp_toolset"}]}`],
-    ['more depth than any reader takes', deep(100_000)],
+    ['duplicate keys', '{"tools":[],"tools":[{"type":"mcp_toolset"}]}'],
+    ['duplicate keys with different escapes', String.raw`{"tools":[],"\u0074ools":[{"type":"mcp_toolset"}]}`],
+    ['more depth than the parser accepts', deep(100_000)],
     ['a byte order mark', '\ufeff{}'],
     ['half a character', String.raw`{"system":"\ud800"}`],
-    ['a number that is rounded', '{"max_tokens":90071992547409931}'],
+    ['a number that would be rounded', '{"max_tokens":90071992547409931}'],
     ['comments', '{/* */"tools":[]}'],
-  ])('of %s is refused as one that cannot be judged', (_, text) => {
+  ])('of %s is refused because it cannot be checked', (_, text) => {
     expect(judged('anthropic', Buffer.from(text))).toBe('body body');
   });
 
@@ -65,7 +65,7 @@ describe('a hostile body', () => {
       expect(judged('anthropic', Buffer.from('{"system":"\u00e4"}', encoding))).toBe('body body');
   });
 
-  test('cannot hide a reference by the spelling of its key or its place', () => {
+  test('cannot hide a reference by escaping its key or moving it', () => {
     const hidden = String.raw`{"messages":[{"content":[{"source":{"\u0074ype":"\u0075rl"}}]}]}`;
     expect(judged('anthropic', Buffer.from(hidden))).toBe('reference messages[].content[].source.type');
     expect(judged('anthropic', { system: [{ a: [[[{ __proto__: null, file_id: 'f' }]]] }] })).toBe(
@@ -75,7 +75,7 @@ describe('a hostile body', () => {
     expect(judged('anthropic', proto)).toBe('reference messages[].__proto__.source.type');
   });
 
-  test('shows neither a value nor a key that is none, and never a long path', () => {
+  test('shows neither a value nor an unusual key, and never a long path', () => {
     const secret = 'sk-ant-api03-a secret';
     let nested: object = { url: secret };
     for (let depth = 0; depth < 40; depth++) nested = { [`a_key_that_is_rather_long_${depth}`]: nested };
@@ -85,7 +85,6 @@ describe('a hostile body', () => {
     expect(said.length).toBeLessThan(220);
   });
 
-  /** The work for twice as many bytes is at most so many times as much: far less than four, as it would be for a square. */
   test.each([
     ['many messages', (n: number) => ({ messages: Array.from({ length: n }, () => ({ role: 'user', content: 'x' })) })],
     [
@@ -96,8 +95,8 @@ describe('a hostile body', () => {
       'many keys',
       (n: number) => ({ metadata: Object.fromEntries(Array.from({ length: n }, (_, at) => [`k${at}`, 1])) }),
     ],
-  ])('with %s is judged in one pass', (_, make) => {
-    // Counted and not timed: every value is looked at once, so the judge never reads one twice.
+  ])('with %s is checked in one pass', (_, make) => {
+    // Counts instead of measuring time: every value is read once.
     const reads = (n: number): number => {
       let count = 0;
       const rules = {

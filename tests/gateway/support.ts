@@ -10,7 +10,7 @@ export type ApiName = keyof typeof GATEWAYS;
 
 export const APIS = Object.keys(GATEWAYS) as readonly ApiName[];
 
-/** A path at which each API is asked, a body that passes, and a tool of the agent's own. */
+/** For each API: a path, a body that passes, and a tool that the agent runs. */
 export const PLAIN: Readonly<Record<ApiName, { path: string; body: Record<string, unknown>; tool: object }>> = {
   anthropic: {
     path: '/v1/messages',
@@ -34,7 +34,7 @@ export const PLAIN: Readonly<Record<ApiName, { path: string; body: Record<string
   },
 };
 
-/** What the judge makes of a body: what goes out and what was taken out of it, or the word of the refusal and its place. */
+/** The result of checking a body: what leaves and what was removed, or the refusal and its location. */
 export function judged(api: ApiName, body: unknown): { out: unknown; stripped: readonly string[] } | string {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   try {
@@ -55,7 +55,7 @@ export function askOf({ endpoints }: Gateway): Endpoint {
   return endpoints.find(({ use }) => use === 'ask') as Endpoint;
 }
 
-/** A request as a real agent made it, without what only its machine knows. */
+/** A request of a real agent, without details of its machine. */
 export interface RealRequest {
   readonly policy: string;
   readonly method: string;

@@ -35,7 +35,7 @@ test('what is judged again, by patterns that are kept, takes as many steps', () 
 });
 
 test('a thread that dies makes errors of the expectations that took long, and of no others', async () => {
-  const judgeApart = () => Promise.reject(new Fault('thread_failed', 'A thread has ended.'));
+  const judgeApart = () => Promise.reject(new Fault('thread_failed', 'A worker thread ended unexpectedly.'));
   const { assertions, isBroken } = await judgeAnswerSomewhere(expected, artifact, { effort: effort(), judgeApart });
   expect(isBroken).toBe(true);
   expect(assertions.map(({ name, status }) => `${name} ${status}`)).toEqual([

@@ -151,7 +151,7 @@ describe('an agent that cannot be asked', () => {
   test('is refused where its folder has changes that it would not see', async () => {
     const dir = repositoryFolder();
     writeFileSync(path.join(dir, 'README.md'), 'changed');
-    await expect(ranSuite(['a'], { agent: 'claude', environment, dir })).rejects.toThrow('not committed');
+    await expect(ranSuite(['a'], { agent: 'claude', environment, dir })).rejects.toThrow('uncommitted changes');
   });
 });
 

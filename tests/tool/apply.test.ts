@@ -62,7 +62,7 @@ describe('proctor apply', () => {
     const other = repository({ 'readme.md': 'hello\n', 'src/a.ts': 'one\n', other: '' });
     const refused = proctor(['apply', RUN, '--dir', other], { cwd: home });
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('does not have the commit that the agent worked on');
+    expect(refused.stderr).toContain('does not contain the commit that the agent worked on');
     expect(textOf(other, 'src/a.ts')).toBe('one\n');
     expect(proctor(['apply', RUN, '--dir', other, '--anyway'], { cwd: home }).code).toBe(0);
     expect(textOf(other, 'src/a.ts')).toBe('two\n');

@@ -4,13 +4,12 @@ import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, Heard } from './gateway.ts';
 
 /**
- * Reads what an answer says about itself while it passes: the model, the tokens, its end. It keeps one line of a stream at
- * a time, or a whole answer up to a limit, and looks at no event that cannot tell any of this.
+ * Reads model, tokens and end of an answer while it is forwarded. Keeps one line of a stream at a time, or a whole
+ * answer up to 16 MiB, and skips events that contain none of this.
  */
 export class AnswerReader {
   readonly #gateway: Gateway;
   readonly #cutter: LineCutter | undefined;
-  /** An answer in one piece, as far as it has come. */
   #whole = Buffer.alloc(0);
   #bytes = 0;
   #heard: Heard = {};
@@ -27,7 +26,7 @@ export class AnswerReader {
     else this.#whole = Buffer.alloc(0);
   }
 
-  /** In a buffer that doubles, because an answer may come letter by letter. */
+  /** Doubles the buffer, because an answer may arrive byte by byte. */
   #hold(chunk: Buffer): void {
     if (this.#bytes > this.#whole.length) {
       const larger = Buffer.allocUnsafe(this.#bytes * 2);
@@ -37,7 +36,7 @@ export class AnswerReader {
     chunk.copy(this.#whole, this.#bytes - chunk.length);
   }
 
-  /** All that was heard until now. Of an answer in one piece, nothing before its end. */
+  /** What was read so far. For a non-streamed answer, nothing until its end. */
   heard(): Heard {
     return this.#heard;
   }
@@ -64,12 +63,12 @@ export class AnswerReader {
   }
 }
 
-/** The last event of a response repeats all of it. What is longer is not read, and its tokens are estimated. */
+/** The last event of a response repeats all of it. Longer events are not read, and their tokens are estimated. */
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 
 const DATA = Buffer.from('data:');
 const D = 0x64;
 const DONE = /^ ?\[DONE\]\s*$/;
 
-/** Events without any of these words are pieces of text, of which there are thousands. */
+/** Events without any of these are pieces of text, of which there are thousands. */
 const TELLING: readonly string[] = ['"usage', '"message_stop"', '"error"', '"response.failed"'];

@@ -2,7 +2,7 @@ import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, Heard, Members } from './gateway.ts';
 import { countIn, textIn } from './values.ts';
 
-/** The Messages API of Anthropic. */
+/** Anthropic's Messages API. */
 export const anthropic: Gateway = {
   name: 'anthropic',
   endpoints: [
@@ -51,13 +51,13 @@ export const anthropic: Gateway = {
     refusedTypes:
       /^(?:url|file|container_upload|mcp_toolset|(?:web_search|web_fetch|code_execution|browser_toolset|advisor)_\d{8})$/,
     data: new Set(['input_schema', 'schema', 'metadata', 'citations']),
-    // What a tool was called with is the agent's own affair, whatever its keys are called.
+    // The arguments of a tool call are the agent's data, whatever their keys.
     isData: (key, { type }) => key === 'input' && typeof type === 'string' && type.endsWith('tool_use'),
     choice: { key: 'tool_choice', types: new Set(['auto', 'any', 'tool', 'none']) },
   },
   features: { header: 'anthropic-beta', dropped: /^(?:mcp-client|files-api|code-execution|skills)-/ },
   hear({ type, message, usage, ...rest }) {
-    // The first event cannot know yet how long the answer becomes.
+    // The first event does not know the length of the answer yet.
     if (type === 'message_start' && isObject(message)) return { ...messageIn(message), output: undefined };
     if (type === 'message_delta' && isObject(usage)) return usageIn(usage);
     if (type === 'message_stop') return { isDone: true };
@@ -66,7 +66,7 @@ export const anthropic: Gateway = {
   },
 };
 
-/** Tools that the agent runs itself. One without a type is the agent's own. */
+/** Tools that the agent runs itself. A tool without a type is one of them. */
 function isClientTool(type: unknown): boolean {
   if (type === undefined || type === null) return true;
   return (

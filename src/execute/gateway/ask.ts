@@ -2,17 +2,16 @@ import { AnswerReader } from './answer-reader.ts';
 import type { Admitted } from './budget.ts';
 import type { Gateway } from './gateway.ts';
 
-/** How a request ended that made a model answer. */
 export interface AskEnd {
-  /** What the model API answered; null where it did not. */
+  /** The status of the model API; null if it did not answer. */
   readonly status: number | null;
-  /** The answer came to its end, and was no error in the middle. */
+  /** The answer is complete and contains no error. */
   readonly isWhole: boolean;
-  /** Why there is no whole answer, as a sentence. */
+  /** Why the answer is incomplete, as a sentence. */
   readonly says: string | null;
 }
 
-/** A request under way that makes the model answer. It listens to the answer, and settles what it cost. */
+/** An open request to the model. Reads the answer and settles its cost. */
 export class Ask {
   readonly #gateway: Gateway;
   readonly #admitted: Admitted;
@@ -27,7 +26,6 @@ export class Ask {
     this.#onEnd = onEnd;
   }
 
-  /** The model API has begun to answer. */
   answered(status: number, contentType: string | undefined): void {
     this.#status = status;
     this.#reader = new AnswerReader(this.#gateway, contentType);
@@ -38,13 +36,10 @@ export class Ask {
     this.#reader?.take(chunk);
   }
 
-  /**
-   * The exchange is over. An answer that the agent itself gave up says nothing about the model; agents do that on purpose,
-   * also right after the last event.
-   */
+  /** If the agent hung up, the end says nothing about the model: agents often do so right after the last event. */
   over({ isWhole, isHungUp, says }: { isWhole: boolean; isHungUp: boolean; says: string | null }): void {
     const heard = this.#reader?.end() ?? {};
-    // An error costs nothing.
+    // Errors cost nothing.
     const isGood = this.#status !== null && this.#status < 300;
     const isBilled = isGood || (this.#status === null && isHungUp);
     this.#admitted.settle({ isBilled, bytes: this.#bytes, heard });

@@ -3,52 +3,50 @@ import { costOf, type Price, priceOf } from '../../contracts/model-prices/price.
 import type { Heard } from './gateway.ts';
 import { Refused } from './refused.ts';
 
-/** What an agent may ask of its model in all. Absent is what nothing bounds. */
+/** The total budget of an agent. Undefined means no limit. */
 export interface BudgetLimits {
   readonly maxRequests?: number;
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
-  /** Prices of the user's. Without them no cost is counted. */
+  /** The user's prices. Without them, no cost is counted. */
   readonly prices?: ModelPrices;
 }
 
-/** What the door has counted. Null where it cannot know. */
+/** What was counted. Null if unknown. */
 export interface Spent {
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number | null;
-  /** Answers that did not say how many tokens they used. */
+  /** The number of answers without token counts. */
   readonly estimated: number;
 }
 
-/** A request that was admitted, until its answer is over. */
 export interface Admitted {
-  /** What its answer said. Called once. */
+  /** Called once with the facts of the answer. */
   readonly settle: (answer: AnswerFacts) => void;
 }
 
 export interface AnswerFacts {
-  /** The provider counts tokens for it: it answered, or had the request when the agent gave up. */
+  /** The provider bills it: it answered, or had received the request when the agent hung up. */
   readonly isBilled: boolean;
   readonly bytes: number;
   readonly heard: Heard;
 }
 
 /**
- * Counts requests, tokens and cost over all requests that make a model answer, and refuses every further one when a limit
- * is reached. An answer under way is never cut for it, so the last one may exceed a limit of tokens or cost.
+ * Counts model requests, tokens and cost, and refuses further requests once a limit is reached. It never cuts an
+ * answer, so the last one may exceed a limit on tokens or cost.
  */
 export class Budget {
   readonly #limits: BudgetLimits;
   #spent: Spent;
-  /** Tokens of requests that have no answer yet, so that many at once cannot slip through together. */
+  /** Tokens reserved for open requests, so that concurrent requests cannot exceed the limit together. */
   #pending = 0;
   #isUnpriced = false;
-  /** Why no further request is admitted. */
   #over: string | undefined;
-  /** Told once, when the first request is refused. */
+  /** Called once, when the first request is refused. */
   onOver: ((sentence: string) => void) | undefined;
 
   constructor(limits: BudgetLimits) {
@@ -67,12 +65,12 @@ export class Budget {
     return this.#spent;
   }
 
-  /** Whether the model that a request asks for has to be known. */
+  /** Whether the model of a request must be known. */
   get needsModel(): boolean {
     return this.#limits.prices !== undefined;
   }
 
-  /** Throws `Refused` when the budget does not allow another request. */
+  /** Throws `Refused` if the budget does not allow another request. */
   admit(bytes: number, model: string | undefined): Admitted {
     const over = this.#over ?? this.#excess() ?? this.#unpriced(model);
     if (over !== undefined) {
@@ -96,18 +94,18 @@ export class Budget {
     const { maxRequests, maxTokens, maxCostUsd, prices } = this.#limits;
     const { requests, inputTokens, outputTokens, costUsd } = this.#spent;
     if (maxRequests !== undefined && requests >= maxRequests)
-      return `The agent made as many requests to its model as it may: ${maxRequests}`;
+      return `The agent reached its limit of ${maxRequests} model requests`;
     if (maxTokens !== undefined && inputTokens + outputTokens + this.#pending >= maxTokens)
-      return `The agent used as many tokens as it may: ${maxTokens}`;
+      return `The agent reached its limit of ${maxTokens} tokens`;
     if (maxCostUsd === undefined || !prices) return undefined;
-    if (this.#isUnpriced) return 'A model answered that has no price, so the limit on cost cannot be enforced any more';
-    return (costUsd ?? 0) >= maxCostUsd ? `The agent cost as much as it may: ${maxCostUsd} US dollars` : undefined;
+    if (this.#isUnpriced) return 'A model without a price answered, so the cost limit can no longer be enforced';
+    return (costUsd ?? 0) >= maxCostUsd ? `The agent reached its limit of ${maxCostUsd} US dollars` : undefined;
   }
 
   #unpriced(model: string | undefined): string | undefined {
     const { maxCostUsd, prices } = this.#limits;
     if (maxCostUsd === undefined || !prices || (model !== undefined && priceOf(prices, model))) return undefined;
-    return 'The agent asked for a model that has no price, so the limit on cost cannot be enforced';
+    return 'The agent requested a model without a price, so the cost limit cannot be enforced';
   }
 
   #add({ bytes, heard }: AnswerFacts, reserved: number, model: string | undefined): void {
@@ -135,5 +133,5 @@ export class Budget {
   }
 }
 
-/** Text in English has four letters to a token, code three, and a token never spans less than a byte. */
+/** English text has about four bytes per token, code about three. */
 const REQUEST_BYTES_PER_TOKEN = 3;

@@ -8,24 +8,21 @@ import { Tally, type Tallied } from './tally.ts';
 
 export interface GateOptions {
   readonly gateway: Gateway;
-  /** Bodies are judged only where the network is denied: elsewhere an agent reaches what it likes without its model. */
+  /** With an open network, an agent does not need its model to reach other servers, so bodies are not checked. */
   readonly network: 'deny' | 'allow';
   readonly budget: BudgetLimits;
   readonly requestBytesMax: number;
-  /** Takes secrets out of what is told. */
   readonly mask: (text: string) => string;
 }
 
-/** What a gate has seen. */
 export interface GateStats {
   readonly refused: Tallied;
   readonly stripped: Tallied;
   readonly spent: Spent;
-  /** How the last request ended that made a model answer; null if none has. Those that the agent gave up do not count. */
+  /** The end of the last model request; null if there was none. Requests that the agent gave up do not count. */
   readonly lastAsk: AskEnd | null;
 }
 
-/** A request that is to go out. */
 export interface GateRequest {
   readonly method: string;
   readonly url: string;
@@ -33,15 +30,14 @@ export interface GateRequest {
   readonly body: Buffer;
 }
 
-/** A request that may go out. */
 interface Passed {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Where it makes the model answer. */
+  /** Set if the request makes the model answer. */
   readonly ask: Ask | undefined;
 }
 
-/** Decides what goes out to a model API, and counts what does and what does not. */
+/** Decides which requests go to the model API, and counts them. */
 export class Gate {
   readonly #options: GateOptions;
   readonly #budget: Budget;
@@ -54,7 +50,7 @@ export class Gate {
     this.#budget = new Budget(options.budget);
   }
 
-  /** Told once, when a request is refused because the budget is used up. */
+  /** Called once, when a request is refused because the budget is used up. */
   set onOver(tell: (sentence: string) => void) {
     this.#budget.onOver = tell;
   }
@@ -68,16 +64,15 @@ export class Gate {
     };
   }
 
-  /** What of a request goes out. Throws `Refused`. */
+  /** The permitted part of a request. Throws `Refused`. */
   pass(request: GateRequest): Passed {
     const { method, url } = request;
     const endpoint = endpointOf(this.#options.gateway, method, url);
-    if (!endpoint)
-      throw new Refused('endpoint', whereOf(request), 'A request asked for an endpoint that no agent needs');
+    if (!endpoint) throw new Refused('endpoint', whereOf(request), 'A request had an endpoint that is not allowed');
     return this.#passTo(endpoint, request);
   }
 
-  /** Notes a request that was refused, here or before, and gives what may be told about it. */
+  /** Records a refused request and returns the masked refusal. */
   refuse(refused: Refused, { method, url }: Pick<GateRequest, 'method' | 'url'>): Refused {
     const told = refused.masked(this.#options.mask);
     this.#refused.add(told.what, told.where);
@@ -90,11 +85,7 @@ export class Gate {
     const { headers, body } = request;
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (this.#reads() && encoding.toLowerCase() !== 'identity')
-      throw new Refused(
-        'encoding',
-        whereOf(request),
-        'A request has a body in an encoding that the door does not read',
-      );
+      throw new Refused('encoding', whereOf(request), 'A request had a body in an unsupported encoding');
     if (endpoint.use === 'list') return this.#passList(headers, body);
     const { gateway, network, requestBytesMax, mask } = this.#options;
     const isClosed = network === 'deny';
@@ -108,7 +99,7 @@ export class Gate {
   }
 
   #passList(headers: IncomingHttpHeaders, body: Buffer): Passed {
-    if (body.length > 0) throw new Refused('body', 'body', 'A request has a body where none belongs');
+    if (body.length > 0) throw new Refused('body', 'body', 'A request had an unexpected body');
     return { headers, body, ask: undefined };
   }
 
@@ -140,7 +131,7 @@ export class Gate {
   }
 }
 
-/** The endpoint of a request as evidence shows it: without its query, and no longer than that of any API. */
+/** The endpoint of a request for evidence: without query, at most 180 characters of path. */
 export function whereOf({ method, url }: Pick<GateRequest, 'method' | 'url'>): string {
   return `${method} ${url.replace(/\?.*$/s, '').slice(0, WHERE_UNITS_MAX)}`;
 }

@@ -1,12 +1,12 @@
-/** What the door knows about one model API: which requests it lets through, and how it reads their bodies and answers. */
+/** What Proctor knows about one model API: which requests it permits, and how to read bodies and answers. */
 export interface Gateway {
   readonly name: string;
-  /** Everything else is refused. */
+  /** All other requests are refused. */
   readonly endpoints: readonly Endpoint[];
   readonly body: BodyRules;
-  /** Where the model is named in the path and not in the body. */
+  /** Matches the model if it is in the path instead of the body. */
   readonly modelInPath?: RegExp;
-  /** A header in which an agent switches on features of the API, and the features that the door drops. */
+  /** The header with which an agent enables features, and the features that Proctor removes. */
   readonly features?: { readonly header: string; readonly dropped: RegExp };
   /** Reads one event of a streamed answer, or a whole answer. */
   readonly hear: (event: Members) => Heard;
@@ -15,57 +15,54 @@ export interface Gateway {
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
   readonly path: RegExp;
-  /** The query as a whole, without its question mark. Absent: there may be none. */
+  /** The whole query, without the question mark. If undefined, there must be none. */
   readonly query?: RegExp;
-  /** `ask` makes the model answer, and is what budgets count. */
+  /** `ask` makes the model answer. Only these requests count towards budgets. */
   readonly use: 'ask' | 'count' | 'list';
-  /** The provider stores the answer unless the request says otherwise. */
+  /** The provider stores the answer unless the request opts out. */
   readonly stores?: true;
 }
 
-/** What a body may hold where the network is denied. */
+/** What a body may contain if the network is denied. */
 export interface BodyRules {
-  /** Top-level keys that pass. A key in neither set is refused: a new feature must not pass by being new. */
+  /** Permitted top-level keys. A key in neither set is refused, so that new features do not pass unnoticed. */
   readonly keys: ReadonlySet<string>;
   /** Top-level keys that reach beyond this request. They pass only as null or false. */
   readonly reach: ReadonlySet<string>;
-  /** What is left of a tool: the tool itself, a part of it, or nothing, where the provider would run it. */
+  /** Returns the tool, a part of it, or undefined if the provider would run it. */
   readonly tool: (tool: Members, keep: ToolKeeper) => Members | undefined;
-  /** Values of `type` that the provider would act on, wherever they stand outside of `tools`. */
+  /** Values of `type` that the provider would act on anywhere outside of `tools`. */
   readonly refusedTypes: RegExp;
-  /** Keys whose values are data of the agent, which no provider acts on. */
+  /** Keys whose values are the agent's data. No provider acts on them. */
   readonly data: ReadonlySet<string>;
-  /** The same for one key in some places only. */
+  /** The same for a key in certain objects only. */
   readonly isData?: (key: string, parent: Members) => boolean;
-  /** The key that says which tool to call, and the values of `type` in it that pass. */
+  /** The key that selects a tool, and the values of `type` that are permitted in it. */
   readonly choice?: { readonly key: string; readonly types: ReadonlySet<string> };
-  /** Changes that the door makes; each gives the path of what it changed. */
+  /** Changes the body and returns the paths of the changes. */
   readonly force?: (body: Members, endpoint: Endpoint) => readonly string[];
-  /** Models that search the network by themselves. */
   readonly refusedModels?: RegExp;
 }
 
-/** Judges a list of tools within a tool, and gives what is left of it. */
+/** Filters a list of tools inside a tool. */
 export type ToolKeeper = (tools: readonly unknown[]) => unknown[];
 
-/** An object that was read from JSON. */
 export type Members = Record<string, unknown>;
 
-/** What an answer says about itself. Undefined is what it has not said. */
+/** What an answer says about itself. Undefined if not reported. */
 export interface Heard {
   readonly model?: string | undefined;
-  /** Tokens of the request that were neither read from a cache nor written to one. */
+  /** Input tokens that were neither read from a cache nor written to one. */
   readonly input?: number | undefined;
   readonly cached?: number | undefined;
   readonly cacheWrite?: number | undefined;
   readonly output?: number | undefined;
-  /** The last event has come. */
   readonly isDone?: boolean;
-  /** The answer is an error, although it began as a good one. */
+  /** The answer is an error, although it started successfully. */
   readonly isError?: boolean;
 }
 
-/** The endpoint of a request; undefined where the door lets it through under no circumstances. */
+/** The endpoint of a request; undefined if Proctor never permits it. */
 export function endpointOf({ endpoints }: Gateway, method: string, url: string): Endpoint | undefined {
   const [path = '', query] = url.split(/\?(.*)/s);
   return endpoints.find(

@@ -4,7 +4,7 @@ import { countIn, restOf, textIn } from './values.ts';
 
 const MODEL = String.raw`^/v1(?:beta)?/models/[\w.@-]{1,200}`;
 
-/** The Gemini API of Google. It takes every key in camel case and in snake case. */
+/** Google's Gemini API. It accepts every key in camel case and in snake case. */
 export const gemini: Gateway = {
   name: 'gemini',
   endpoints: [
@@ -52,7 +52,7 @@ function inBothCases(key: string): readonly string[] {
   return camel === key ? [key] : [key, camel];
 }
 
-/** A tool of this API is an object with a key for each thing that it offers; only functions are the agent's own. */
+/** A tool of this API is an object with one key per capability. Only functions run in the agent. */
 function functionsOf(tool: Members): Members | undefined {
   const kept = Object.fromEntries(Object.entries(tool).filter(([key]) => FUNCTIONS.has(key)));
   const length = Object.keys(kept).length;
@@ -62,7 +62,7 @@ function functionsOf(tool: Members): Members | undefined {
 
 const FUNCTIONS: ReadonlySet<string> = new Set(inBothCases('function_declarations'));
 
-/** Each event has the counts so far, so the last one has them all. */
+/** Each event repeats the counts so far, so the last one is complete. */
 function usageIn(usage: unknown): Heard {
   if (!isObject(usage)) return {};
   const cached = countIn(usage['cachedContentTokenCount']);

@@ -5,7 +5,7 @@ import { gemini } from './gemini.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 
-/** Every API that the door knows. Recordings call the Responses API `openai`, because it was the first of its provider. */
+/** All supported APIs. Recordings call the Responses API `openai`, because it was OpenAI's first. */
 export const GATEWAYS: Readonly<Record<Api, Gateway>> = {
   anthropic,
   openai: openaiResponses,

@@ -3,20 +3,19 @@ import { isObject } from '../../contracts/kind.ts';
 import type { BodyRules, Endpoint, Members } from './gateway.ts';
 import { Refused } from './refused.ts';
 
-/** A body that may go out. */
 export interface JudgedBody {
-  /** The bytes that came, or the body written again where something of it had to go. */
+  /** The original bytes, or the serialized body if something was removed. */
   readonly bytes: Buffer;
   readonly model: string | undefined;
-  /** Paths of what was dropped or set, and how often. */
+  /** Paths of removed or forced members, with their number. */
   readonly stripped: ReadonlyMap<string, number>;
 }
 
 /**
- * Judges the body of a request where the network is denied. Throws `Refused` if the request must not go out.
+ * Checks the body of a request if the network is denied. Throws `Refused` if the request must not leave.
  *
- * The reader refuses everything that two parsers could read differently, so the provider cannot understand an unchanged
- * body in another way than the door did.
+ * The parser refuses everything that two parsers could read differently, so the provider understands an unchanged body
+ * exactly as Proctor does.
  */
 export function judgeBody(bytes: Buffer, rules: BodyRules, endpoint: Endpoint, bytesMax: number): JudgedBody {
   const body = membersIn(bytes, bytesMax);
@@ -25,12 +24,12 @@ export function judgeBody(bytes: Buffer, rules: BodyRules, endpoint: Endpoint, b
     const isEmpty = body[key] === null || body[key] === false;
     if (rules.reach.has(key) ? !isEmpty : !rules.keys.has(key))
       throw rules.reach.has(key)
-        ? new Refused('reach', keyText(key), 'A request has a key that reaches beyond the model')
-        : new Refused('key', keyText(key), 'A request has a key that the door does not know');
+        ? new Refused('reach', keyText(key), 'A request had a key that reaches beyond the model')
+        : new Refused('key', keyText(key), 'A request had an unknown key');
   }
   const model = typeof body['model'] === 'string' ? body['model'] : undefined;
   if (model !== undefined && rules.refusedModels?.test(model))
-    throw new Refused('model', 'model', 'A request asks for a model that searches the network');
+    throw new Refused('model', 'model', 'A request named a model that searches the network');
   walk.members(body);
   walk.settle(body);
   const forced = rules.force?.(body, endpoint) ?? [];
@@ -38,7 +37,7 @@ export function judgeBody(bytes: Buffer, rules: BodyRules, endpoint: Endpoint, b
   return { bytes: stripped.size > 0 ? Buffer.from(JSON.stringify(body)) : bytes, model, stripped };
 }
 
-/** The model that a request asks for, and nothing else, where the network is open and bodies are not judged. */
+/** The model of a request, if the network is open and bodies are not checked. */
 export function modelIn(bytes: Buffer, bytesMax: number): string | undefined {
   const { model } = membersIn(bytes, bytesMax);
   return typeof model === 'string' ? model : undefined;
@@ -47,14 +46,14 @@ export function modelIn(bytes: Buffer, bytesMax: number): string | undefined {
 function membersIn(bytes: Buffer, bytesMax: number): Members {
   const reading = readJson(bytes, { bytesMax });
   if (!reading.ok)
-    throw new Refused('body', 'body', `A request has a body that cannot be judged: ${reading.refusal.code}`);
-  if (!isObject(reading.value)) throw new Refused('body', 'body', 'A request has a body that is no JSON object');
+    throw new Refused('body', 'body', `A request had a body that cannot be checked: ${reading.refusal.code}`);
+  if (!isObject(reading.value)) throw new Refused('body', 'body', 'A request had a body that is not a JSON object');
   return reading.value;
 }
 
-/** One pass over a body. It takes tools of the provider out of the value that it walks, which is the door's own copy. */
+/** One pass over a body. Removes the provider's tools from the parsed copy. */
 class Walk {
-  /** Paths of tools that were taken out, and how often. A hostile body can have millions. */
+  /** Paths of removed tools, with their number. A hostile body can have millions. */
   readonly dropped = new Map<string, number>();
   readonly #rules: BodyRules;
   readonly #path: string[] = [];
@@ -78,11 +77,11 @@ class Walk {
     }
   }
 
-  /** What can be said only when all tools are known. */
+  /** Checks that need all tools. */
   settle(body: Members): void {
     const [first] = this.dropped.keys();
     if (first !== undefined && this.#kept === 0)
-      throw new Refused('tool', first, 'A request has no other tool than one that the provider would run');
+      throw new Refused('tool', first, 'A request had only tools that the provider would run');
     const { choice } = this.#rules;
     const chosen = choice && body[choice.key];
     if (choice && isObject(chosen)) this.#choice(chosen, choice.types, choice.key);
@@ -100,23 +99,23 @@ class Walk {
       throw new Refused(
         'reference',
         this.#at(key),
-        'A request refers to something that the provider would fetch or run',
+        'A request referred to something that the provider would fetch or run',
       );
     if (REFERENCES.has(key) && !/^data:/i.test(text))
-      throw new Refused('reference', this.#at(key), 'A request refers to something that the provider would fetch');
+      throw new Refused('reference', this.#at(key), 'A request referred to something that the provider would fetch');
   }
 
   #tools(tools: readonly unknown[]): unknown[] {
     return tools.flatMap(tool => {
       const kept = isObject(tool) ? this.#rules.tool(tool, within => this.#tools(within)) : undefined;
       if (kept !== tool) this.#note(tool, kept);
-      // A namespace is no tool by itself.
+      // A namespace is not a tool itself.
       if (kept !== undefined && !('tools' in kept)) this.#kept++;
       return kept === undefined ? [] : [kept];
     });
   }
 
-  /** A namespace of which a part is left was noted when that part was judged. */
+  /** A partly kept namespace was counted with its tools. */
   #note(tool: unknown, kept: Members | undefined): void {
     if (kept !== undefined && 'tools' in kept) return;
     const path = this.#at('[]');
@@ -129,7 +128,7 @@ class Walk {
     for (const [name, value] of Object.entries(chosen)) {
       const isOther = name === 'type' && !types.has(value as string);
       if (isOther || (NAMES.has(name) && this.#droppedNames.has(value)))
-        throw new Refused('tool', key, 'A request chooses a tool that the provider would run');
+        throw new Refused('tool', key, 'A request selected a tool that the provider would run');
       for (const one of Array.isArray(value) ? value : [value]) if (isObject(one)) this.#choice(one, types, key);
     }
   }
@@ -144,7 +143,7 @@ class Walk {
   }
 }
 
-/** Keys that name something which the provider would fetch, unless they hold it themselves (`data:`). */
+/** Keys that refer to something that the provider would fetch, unless they contain it (`data:`). */
 const REFERENCES: ReadonlySet<string> = new Set([
   'url',
   'uri',
@@ -159,7 +158,7 @@ const REFERENCES: ReadonlySet<string> = new Set([
 
 const NAMES: ReadonlySet<string> = new Set(['name', 'type', 'server_label']);
 
-/** A key as evidence shows it. One that nobody would call a key may hold anything, and is not shown. */
+/** A key for evidence. An unusual key may contain anything, so it is not shown. */
 function keyText(key: string): string {
   return /^(?:[A-Za-z_][\w-]{0,63}|\[\])$/.test(key) ? key : '?';
 }

@@ -2,7 +2,7 @@ import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, Heard, Members } from './gateway.ts';
 import { countIn, restOf, textIn } from './values.ts';
 
-/** The Chat Completions API of OpenAI, and of the many providers that speak it. */
+/** OpenAI's Chat Completions API, which many providers implement. */
 export const openaiChat: Gateway = {
   name: 'openai-chat',
   endpoints: [
@@ -63,7 +63,7 @@ export const openaiChat: Gateway = {
   },
 };
 
-/** Nothing is stored, and a stream tells what it used. */
+/** Disables storage and enables usage reports in streams. */
 function forcePlain(body: Members): readonly string[] {
   const { store, stream, stream_options: options } = body;
   const forced: string[] = [];

@@ -2,7 +2,7 @@ import { isObject } from '../../contracts/kind.ts';
 import type { Endpoint, Gateway, Heard, Members, ToolKeeper } from './gateway.ts';
 import { countIn, restOf, textIn } from './values.ts';
 
-/** The Responses API of OpenAI. Its address ends with `/v1` for some clients, whose paths then begin after it. */
+/** OpenAI's Responses API. For some clients the base URL ends with `/v1`, so their paths start after it. */
 export const openaiResponses: Gateway = {
   name: 'openai-responses',
   endpoints: [
@@ -74,7 +74,7 @@ export const openaiResponses: Gateway = {
   },
 };
 
-/** Answers are stored unless the request says otherwise. */
+/** The provider stores answers unless the request opts out. */
 function forceNoStore(body: Members, { stores }: Endpoint): readonly string[] {
   if (!stores || body['store'] === false) return [];
   body['store'] = false;

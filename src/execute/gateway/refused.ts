@@ -1,4 +1,4 @@
-/** Why the door refuses a request. The words stand in the evidence. */
+/** Why a request is refused. These words are part of the evidence. */
 type Refusal =
   | 'token'
   | 'load'
@@ -13,7 +13,6 @@ type Refusal =
   | 'model'
   | 'budget';
 
-/** A request that must not go out. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly what: Refusal;
@@ -32,11 +31,11 @@ export class Refused extends Error {
     return GENERAL.has(this.where) ? `${this.message}.` : `${this.message}: ${this.where}.`;
   }
 
-  /** The same, without the secrets in the place that it names. */
+  /** The same refusal without secrets in `where`. */
   masked(mask: (text: string) => string): Refused {
     return new Refused(this.what, mask(this.where), this.message, this.status);
   }
 }
 
-/** Places that say no more than the sentence does. */
+/** Locations that add nothing to the sentence. */
 const GENERAL: ReadonlySet<string> = new Set(['request', 'body', 'budget']);

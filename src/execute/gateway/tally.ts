@@ -1,4 +1,3 @@
-/** Things of one kind that were counted, the first ones by name. */
 export interface Tallied {
   readonly total: number;
   readonly listed: readonly Counted[];
@@ -10,7 +9,7 @@ interface Counted {
   readonly count: number;
 }
 
-/** Counts what happens again and again. Whoever is inside decides how often, so only so many places are kept. */
+/** Counts repeated events. The agent controls their number, so only 50 different ones are listed. */
 export class Tally {
   #total = 0;
   readonly #counts = new Map<string, Counted>();
@@ -27,5 +26,5 @@ export class Tally {
   }
 }
 
-/** So many places, each with a text of at most 200 characters. */
+/** Each with a text of at most 200 characters. */
 const LISTED_MAX = 50;

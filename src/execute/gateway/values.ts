@@ -1,16 +1,16 @@
-/** A count in an answer: a whole number from 0 up, or undefined where it is anything else. */
+/** A count in an answer: a non-negative integer, or undefined. */
 export function countIn(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
-/** A name in an answer, if it has a length that a name may have. */
+/** A name of 1 to 200 characters in an answer, or undefined. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value.length > 0 && value.length <= NAME_UNITS_MAX ? value : undefined;
 }
 
 const NAME_UNITS_MAX = 200;
 
-/** The parts of a total. A part that was not told is taken for 0, and one that exceeds its total is not believed. */
+/** A total minus its parts, at least 0. A missing part counts as 0. */
 export function restOf(total: number | undefined, ...parts: readonly (number | undefined)[]): number | undefined {
   if (total === undefined) return undefined;
   return Math.max(

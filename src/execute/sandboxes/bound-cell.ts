@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
+import { quoted } from '../../base/shell.ts';
 import { firstLine, lines, saidBy } from '../lines.ts';
 import type { Cell, Counters, RawEnd, Started } from '../cell.ts';
 import type { Job, Leftovers } from '../job.ts';
@@ -12,15 +13,16 @@ import { checkExtras } from '../mounts.ts';
 import { NetworkReach } from '../network-reach.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
+import { closing, FD } from './descriptors.ts';
 import { documentsOf, etcFor } from './etc.ts';
-import { DISK, type Holder, quoted } from './holder.ts';
+import { DISK, type Holder } from './holder.ts';
 import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
 import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
-import { removeUnstaged, INPUT_FD, layOutInput, layOutRoots, makeMountPoints } from './write-roots.ts';
+import { layOutInput, layOutRoots, makeMountPoints, removeUnstaged } from './write-roots.ts';
 
-/** One run inside bubblewrap: it starts its programs, watches them and ends them. */
+/** One job inside bubblewrap. */
 export class BoundCell implements Cell {
   readonly workFolder: string;
   readonly homeFolder?: string;
@@ -28,14 +30,13 @@ export class BoundCell implements Cell {
   readonly #job: Job;
   readonly #holder: Holder;
   readonly #watch: RunWatch;
-  /** Calls that are refused because nobody could count what they make. */
+  /** System calls that are refused because the memory they create cannot be counted. */
   readonly #uncounted: Bounded['uncounted'];
-  /** The first process of the program's pid namespace, as this machine numbers it. With it dies the namespace. */
+  /** The first process of the program's pid namespace, as a pid of this machine. Killing it kills the namespace. */
   #init: number | undefined;
   #hasEnded = false;
-  /** bubblewrap has started the program. */
   #isMet = false;
-  /** What was sent to the program, or should have been before it was there. No other is started after it. */
+  /** The signal sent to the program, or pending until it has started. No further program starts after it. */
   #wish: 'SIGTERM' | 'SIGKILL' | undefined;
   #running: Promise<unknown> | undefined;
   #status: AsyncGenerator<string> | undefined;
@@ -82,18 +83,22 @@ export class BoundCell implements Cell {
     return { stdout, stderr, ended };
   }
 
-  /** One program after the other, until one does not end well or somebody wants an end. */
+  /** Runs one program after another until one fails or the run is stopped. */
   async #sequence(): Promise<RawEnd> {
     const holder = this.#holder;
     const { argv, then = [], limits, stdin } = this.#job;
     try {
       const from = this.#handOver();
-      // Whoever started us may have another mask, and the program would be able to tell.
+      // The program must not depend on the umask of the process that started Proctor.
       holder.say(`umask 022; ulimit -c 0; ulimit -n ${limits.openFiles}\n`);
-      let end = await this.#one(argv, from, stdin === undefined ? '</dev/null' : `<&${INPUT_FD} ${INPUT_FD}<&-`);
-      if (stdin !== undefined) holder.say(`exec ${INPUT_FD}<&-\n`);
+      let end = await this.#one(
+        argv,
+        from,
+        stdin === undefined ? '</dev/null' : `<&${FD.stdin} ${closing([FD.stdin])}`,
+      );
+      if (stdin !== undefined) holder.say(`exec ${closing([FD.stdin])}\n`);
       for (const [index, next] of then.entries()) {
-        // Also where only a child was killed: what the program did without it is not what it was meant to do.
+        // Also if only a child was killed: the program has not done its full work.
         const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
         if (!isWell || this.#wish) break;
         const notStarted = whyNotStartable(this.#job, next);
@@ -102,20 +107,22 @@ export class BoundCell implements Cell {
       return end;
     } finally {
       this.#hasEnded = true;
-      holder.say('exec 3<&- 4>&- 5>&- 6>&- 7<&-; read -r rest\n');
+      holder.say(`exec ${closing([FD.filter, FD.status, FD.stdout, FD.stderr, FD.args])}; read -r rest\n`);
     }
   }
 
   /**
-   * Hands over what bubblewrap reads: anybody can see the arguments of a process, and among these are paths of this
-   * machine and secrets. A pipe is empty after the first that read it, so several get files; returns where from.
+   * Passes arguments and filter to bubblewrap through descriptors, because every user can read a command line, and the
+   * arguments contain secrets and paths of this machine. A pipe can be read only once, so several programs get files.
+   * Returns the shell redirections for them.
    */
   #handOver(): string {
     const { then, stage } = this.#job;
     const filter = filterFor(this.#job, this.#uncounted);
-    const root = [...rootFor(this.#job, DISK), ...(filter ? ['--seccomp', '3'] : []), '--json-status-fd', '4'];
+    const filtered = filter ? ['--seccomp', String(FD.filter)] : [];
+    const root = [...rootFor(this.#job, DISK), ...filtered, '--json-status-fd', String(FD.status)];
     const args = Buffer.from(root.map(word => `${word}\0`).join(''));
-    const inputs = [[7, args] as const, ...(filter ? [[3, filter] as const] : [])];
+    const inputs = [[FD.args, args] as const, ...(filter ? [[FD.filter, filter] as const] : [])];
     if (!then) {
       for (const [fd, bytes] of inputs) this.#holder.input(fd).end(bytes);
       return '';
@@ -127,15 +134,23 @@ export class BoundCell implements Cell {
   async #one(argv: readonly string[], from: string, input: string): Promise<RawEnd> {
     const holder = this.#holder;
     const { limits } = this.#job;
-    const words = [...(holder.cgroup ? [] : perProcess(limits)), '/usr/bin/bwrap', '--args', '7', '--', ...argv];
+    const words = [
+      ...(holder.cgroup ? [] : perProcess(limits)),
+      '/usr/bin/bwrap',
+      '--args',
+      String(FD.args),
+      '--',
+      ...argv,
+    ];
     this.#isMet = false;
     const status = this.#listen();
-    // Of the descriptors of the program's streams only its copies stay; bubblewrap reads other files by the same numbers.
+    // Bubblewrap keeps only the copies of the program's streams. It reads other files from the same descriptors.
+    const streams = `>&${FD.stdout} 2>&${FD.stderr} ${closing([FD.stdout, FD.stderr])}`;
     const { redirections, documents } = documentsOf(etcFor(this.#job));
     holder.say(
       [
-        `${words.map(quoted).join(' ')} ${from} ${input} >&5 2>&6 5>&- 6>&- ${redirections}`,
-        `${documents}code=$?; echo '{"over":true}' >&4; echo "ended $code"`,
+        `${words.map(quoted).join(' ')} ${from} ${input} ${streams} ${redirections}`,
+        `${documents}code=$?; echo '{"over":true}' >&${FD.status}; echo "ended $code"`,
         '',
       ].join('\n'),
     );
@@ -154,7 +169,7 @@ export class BoundCell implements Cell {
 
   kill(): void {
     if (this.#hasEnded) return;
-    // The kernel ends every process of the namespace with its first. As long as that is not known, the wish must wait.
+    // Killing the first process of the namespace kills all. Until its pid is known, the signal stays pending.
     this.#wish = 'SIGKILL';
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }
@@ -176,9 +191,9 @@ export class BoundCell implements Cell {
     await this.#holder.close();
   }
 
-  /** What bubblewrap says of its child: who it is, and how it ended. The shell says when there is no more to come. */
+  /** Reads what bubblewrap reports about its child. The shell marks the end of the reports. */
   async #listen(): Promise<number | undefined> {
-    this.#status ??= lines(this.#holder.output(4));
+    this.#status ??= lines(this.#holder.output(FD.status));
     let code: number | undefined;
     for (let next = await this.#status.next(); !next.done; next = await this.#status.next()) {
       const said = JSON.parse(next.value) as { 'child-pid'?: number; 'exit-code'?: number; over?: true };
@@ -189,10 +204,10 @@ export class BoundCell implements Cell {
     return code;
   }
 
-  /** The pid that bubblewrap names is one of the holder's namespace; here it has another. */
+  /** Looks up the first process of the program. Bubblewrap reports a pid of the holder's namespace. */
   #meet(): void {
     const { shell = 0 } = this.#holder;
-    // What a program before it has left to the shell is dead, and may still be waiting to be reaped.
+    // A dead process of an earlier program may still wait to be reaped.
     const bubblewrap = childrenOf(shell).find(isAlive);
     this.#isMet = true;
     if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);
@@ -203,8 +218,8 @@ export class BoundCell implements Cell {
   }
 
   /**
-   * bubblewrap says that the program has ended. A program can make it say so, since its first process inside is nobody
-   * else's; so whoever is still there dies now.
+   * Kills what is left after bubblewrap has reported the end of the program. The program can force this report by
+   * killing bubblewrap's process inside the sandbox.
    */
   async #alone(): Promise<Pick<RawEnd, 'survivors' | 'left'>> {
     const { shell } = this.#holder;
@@ -218,37 +233,39 @@ export class BoundCell implements Cell {
       for (const pid of left) signal(pid, 'SIGKILL');
       await wait(5);
     }
-    if (this.#job.then) throw new Fault('sandbox_unavailable', 'What a program left running could not be ended.');
+    if (this.#job.then)
+      throw new Fault('sandbox_unavailable', 'A program left processes running that could not be killed.');
     return { survivors: left.length, ...told };
   }
 
   async #ended(status: Promise<number | undefined>): Promise<RawEnd> {
-    const said = await firstLine(this.#holder.output(1));
+    const said = await firstLine(this.#holder.output(FD.answers));
     const shell = said?.startsWith('ended ') ? Number(said.slice('ended '.length)) : undefined;
     const alone = await this.#alone();
     const code = await status;
     this.#init = undefined;
     if (code !== undefined) return { code, ...alone };
-    // Killed together with its wrapper, it has no code of its own. A wrapper that failed before it could start the
-    // program says nothing of one, and ends with 1.
+    // A program that was killed together with bubblewrap has no exit code. If bubblewrap failed to start it, there is
+    // no report and bubblewrap exits with 1.
     if (this.#isMet && shell !== 1) return { code: shell ?? 137, ...alone };
-    throw new Fault('sandbox_unavailable', 'The sandbox did not start.', { cause: saidBy(this.#holder.output(2)) });
+    throw new Fault('sandbox_unavailable', 'The sandbox did not start.', {
+      cause: saidBy(this.#holder.output(FD.errors)),
+    });
   }
 }
 
 /** About five seconds. */
 const ROUNDS_MAX = 1_000;
 
-/** Longer than the kernel needs for the largest of programs. */
+/** Longer than the kernel needs to end the largest program. */
 const END_MS_MAX = 5_000;
 
-/** A file that only the user of a run can read. */
 function kept(file: string, bytes: Uint8Array, uid: number | undefined): string {
   try {
     writeFileSync(file, bytes, { mode: 0o600, flag: 'wx' });
     if (uid !== undefined) chownSync(file, uid, uid);
     return file;
   } catch (cause) {
-    throw new Fault('stage_failed', 'The folder for temporary files cannot be written to.', { cause });
+    throw new Fault('stage_failed', 'The folder for temporary files is not writable.', { cause });
   }
 }

@@ -4,13 +4,13 @@ import { GroupWatch, type RunWatch, SampleWatch, socketShare } from '../run-watc
 import { DISK, type Holder } from './holder.ts';
 import type { Uncounted } from './seccomp.ts';
 
-/** What holds a run to its limits besides the kernel. */
+/** How a run is held to limits that the kernel does not enforce by itself. */
 export interface Bounded {
   readonly watch: RunWatch;
   readonly uncounted: Uncounted;
 }
 
-/** Gives a holder the limits of a job and its disk: by control groups, or where there are none by looking at /proc. */
+/** Applies the limits of a job to a holder, by control groups or by sampling /proc, and mounts its work folder. */
 export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
   const { limits } = job;
   const { cgroup } = holder;
@@ -21,7 +21,10 @@ export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
     return { watch: new GroupWatch(job, cgroup), uncounted: {} };
   }
   if (limits.cpus !== undefined) {
-    throw new Fault('not_enforceable', 'A share of the processors cannot be enforced here: it needs control groups.');
+    throw new Fault(
+      'not_enforceable',
+      'Cannot limit CPUs: this machine has no usable control groups. Run `proctor doctor`.',
+    );
   }
   await holder.mount(disk);
   const place = { proc: holder.pathOf('/proc'), disk: holder.pathOf(DISK), shell: holder.shell };
@@ -31,14 +34,14 @@ export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
 function ofGroup({ memoryBytes, pids, cpus }: Limits) {
   const sockets = memoryBytes === undefined ? 0 : socketShare(memoryBytes);
   return {
-    // Half of the share is the kernel's to give to TCP and UDP. It may exceed that by a page or two per socket.
+    // The kernel may give half of the share to TCP and UDP buffers, plus a page or two per socket.
     ...(memoryBytes !== undefined && { memoryBytes: memoryBytes - sockets, socketBytes: Math.floor(sockets / 2) }),
     ...(pids !== undefined && { pids: pids + OURS_WITHIN }),
     ...(cpus !== undefined && { cpus }),
   };
 }
 
-/** Memory that no process shows is refused, or bounded where the kernel can. */
+/** Limits System V memory if the kernel can, and otherwise refuses it. Always refuses memfd, which no process shows. */
 async function uncountedIn({ memoryBytes }: Limits, holder: Holder): Promise<Uncounted> {
   if (memoryBytes === undefined) return {};
   const isBounded = await holder.limitSystemV(memoryBytes / SYSTEM_V_PART);
@@ -46,17 +49,17 @@ async function uncountedIn({ memoryBytes }: Limits, holder: Holder): Promise<Unc
   return { uncounted: ['memfd_create', ...systemV], plainBuffers: true };
 }
 
-/** An eighth of its memory. */
+/** An eighth of the memory limit. */
 const SYSTEM_V_PART = 8;
 
-/** The holder, its shell, bubblewrap, and its first process inside. */
+/** The keeper, the shell, bubblewrap and its first process inside. */
 const OURS_WITHIN = 4;
 
-/** Limits for each process, which hold should looking come too late. The kernel counts the processes together. */
+/** Limits per process, as a backstop for sampling. The kernel counts `nproc` over all processes. */
 export function perProcess({ memoryBytes, pids, cpuSeconds }: Limits): string[] {
   return [
     '/usr/bin/prlimit',
-    // Less than this, and some interpreters hang instead of failing.
+    // With less, some interpreters hang instead of failing.
     ...(memoryBytes === undefined ? [] : [`--data=${Math.max(memoryBytes, DATA_BYTES_MIN)}`]),
     ...(pids === undefined ? [] : [`--nproc=${pids + OURS_WITHIN}`]),
     ...(cpuSeconds === undefined ? [] : [`--cpu=${Math.ceil(cpuSeconds) + 2}:${Math.ceil(cpuSeconds) + 3}`]),

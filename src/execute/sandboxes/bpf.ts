@@ -1,9 +1,9 @@
-/** One instruction of classic BPF whose jumps still have names, or a name for the instruction that follows. */
+/** A classic BPF instruction with symbolic jump targets, or a label for the next instruction. */
 export type Line =
   | { readonly code: number; readonly k: number; readonly yes?: string; readonly no?: string }
   | { readonly label: string };
 
-/** The bytes of a filter. A name may be jumped to only from above: the kernel takes no other jumps. */
+/** Assembles a filter. Jumps must go forward: the kernel accepts no others. */
 export function assemble(lines: readonly Line[]): Buffer {
   const places = new Map<string, number>();
   const instructions: Exclude<Line, { label: string }>[] = [];
@@ -27,13 +27,15 @@ export function assemble(lines: readonly Line[]): Buffer {
   return bytes;
 }
 
-/** What happens from this value on, up to the next range. */
+/** The instructions for values from `from` up to the next range. */
 export interface Range {
   readonly from: number;
   readonly lines: readonly Line[];
 }
 
-/** Finds the range of the loaded value by halving: eight comparisons for 200 ranges. The first one begins at 0. */
+/**
+ * Finds the range of the loaded value by binary search: eight comparisons for 200 ranges. The first range starts at 0.
+ */
 export function search(ranges: readonly Range[]): Line[] {
   const middle = ranges.length >> 1;
   const right = ranges[middle];
@@ -54,6 +56,6 @@ const fromOn = (value: number, yes: string): Line => ({ code: 0x35, k: value, ye
 
 const GO_TO = 0x05;
 
-/** `struct sock_filter`: two bytes of code, one for each jump, four for the value. */
+/** `struct sock_filter`: two bytes of code, one byte per jump, four bytes of value. */
 const BYTES = 8;
 const JUMP_MAX = 255;

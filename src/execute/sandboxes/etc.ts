@@ -1,38 +1,39 @@
 import type { Job } from '../job.ts';
+import { ETC_FD } from './descriptors.ts';
 
-/** A file of /etc inside, which bubblewrap copies from a descriptor: neither a mount nor a file of the stage is needed. */
+/** A file of /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */
 export interface EtcFile {
-  readonly name: string;
-  readonly fd: number;
+  readonly name: keyof typeof ETC_FD;
   readonly text: string;
 }
 
-/** Files that programs look for in /etc, written for the sandbox: its user exists nowhere on this machine. */
+/** Files that programs expect in /etc. They describe the user of the sandbox, who does not exist on this machine. */
 const FILES: readonly EtcFile[] = [
-  { name: 'passwd', fd: 5, text: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n' },
-  { name: 'group', fd: 6, text: 'sandbox:x:1000:\n' },
-  { name: 'hosts', fd: 8, text: '127.0.0.1 localhost sandbox\n::1 localhost\n' },
-  // Without a network there is no answer, and some libraries wait five seconds for one: Codex at the end of every run. The
-  // server is at an address that nobody has: without one, libraries ask their own loopback, which the kernel counts as no reach.
-  { name: 'resolv.conf', fd: 9, text: 'nameserver 192.0.2.1\noptions timeout:0 attempts:1\n' },
+  { name: 'passwd', text: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n' },
+  { name: 'group', text: 'sandbox:x:1000:\n' },
+  { name: 'hosts', text: '127.0.0.1 localhost sandbox\n::1 localhost\n' },
+  // Without a network there is no answer, and some libraries wait five seconds for one (Codex does, at the end of every
+  // run). The address is reserved and unused: without one, libraries query their own loopback, which the kernel does
+  // not count as an attempt.
+  { name: 'resolv.conf', text: 'nameserver 192.0.2.1\noptions timeout:0 attempts:1\n' },
 ];
 
-/** Where names can be looked up, the machine's own file says by whom. */
+/** With an open network, the machine's own files apply. */
 export function etcFor({ network }: Job): readonly EtcFile[] {
   return FILES.filter(({ name }) => network === 'blocked' || !NAMES_OF_HOSTS.includes(`/etc/${name}`));
 }
 
-/** The documents for the shell that starts bubblewrap: a redirection for each, and what follows the command. */
+/** Here-documents for the shell that starts bubblewrap: the redirections, and the text after the command. */
 export function documentsOf(files: readonly EtcFile[]): { readonly redirections: string; readonly documents: string } {
   return {
-    redirections: files.map(({ fd }) => `${fd}<<'${END}'`).join(' '),
+    redirections: files.map(({ name }) => `${ETC_FD[name]}<<'${END}'`).join(' '),
     documents: files.map(({ text }) => `${text}${END}\n`).join(''),
   };
 }
 
 const END = 'END-OF-FILE';
 
-/** What a program needs to look up names where the network is open. */
+/** What a program needs to resolve names in an open network. */
 export const NAMES_OF_HOSTS: readonly string[] = [
   '/etc/resolv.conf',
   '/etc/nsswitch.conf',

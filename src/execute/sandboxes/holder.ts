@@ -7,14 +7,13 @@ import type { Cgroup, Cgroups } from '../cgroup.ts';
 import { firstLine, saidBy } from '../lines.ts';
 import { handOver, makePipes } from '../pipes.ts';
 import { childrenOf, signal, startTicksOf } from '../processes.ts';
+import { closing, FD, PIPED } from './descriptors.ts';
 import { boundShares } from './shares.ts';
 
 /**
- * A shell that holds a user and a mount namespace of its own, already inside its control groups, and waits for
- * commands. It is what makes a work folder of a bounded size possible without being root, and it is there before the run
- * needs it: making it costs more than the rest of the launch.
- *
- * It dies with this process, and so does everything in it.
+ * A shell in its own namespaces and control groups that waits for commands. It can mount a work folder of limited size
+ * without root. Starting it takes longer than the rest of a launch, so it starts before a run needs it. It dies with
+ * this process, and so does everything in it.
  */
 export class Holder {
   readonly #child: ChildProcess;
@@ -22,7 +21,6 @@ export class Holder {
   readonly uid: number | undefined;
   readonly #joined: Promise<void>;
 
-  /** What the program says. */
   readonly stdout: Readable;
   readonly stderr: Readable;
 
@@ -41,7 +39,6 @@ export class Holder {
     this.#joined = joined;
   }
 
-  /** Resolves when it is in its control groups. */
   async joined(): Promise<void> {
     try {
       await this.#joined;
@@ -52,19 +49,22 @@ export class Holder {
 
   static async open(name: string, cgroups: Cgroups, { uid, disk, streams }: HolderOptions): Promise<Holder> {
     const pipes = streams === 'pipes' ? await makePipes(2) : [];
-    const [stdout, stderr] = pipes.map(({ writeFd }) => writeFd);
+    const given = new Map<number, number | undefined>([
+      [FD.stdout, pipes[0]?.writeFd],
+      [FD.stderr, pipes[1]?.writeFd],
+    ]);
     const child = spawn('/usr/bin/unshare', [...NAMESPACES, '--', ...DIES_WITH_PARENT, '/bin/sh', '-c', KEEPER], {
       ...(uid !== undefined && { uid, gid: uid }),
       cwd: '/',
       env: {},
-      // What Node calls a pipe is a pair of sockets.
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', stdout ?? 'pipe', stderr ?? 'pipe', 'pipe'],
-      // Its own group: a signal from a terminal is for us to answer.
+      // Node implements 'pipe' as a pair of sockets.
+      stdio: PIPED.map(fd => given.get(fd) ?? 'pipe'),
+      // A new process group, because Proctor handles terminal signals itself.
       detached: true,
     });
     handOver(pipes);
     for (const stream of child.stdio) stream?.on('error', () => undefined);
-    // Of a process that has ended, Node throws away what nobody waits for, and with it why it has ended.
+    // Node discards unread output of an ended process, and with it the reason. A listener prevents that.
     child.stderr?.on('readable', () => undefined);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -72,13 +72,14 @@ export class Holder {
     });
     const cgroup = cgroups.version === 'none' ? undefined : await cgroups.open(name);
     const joined = cgroup ? joinWhole(cgroup, child.pid as number) : Promise.resolve();
-    // Whoever uses it waits for it; if nobody does, its failure is nobody's.
+    // The first user of the holder awaits this and handles the failure.
     joined.catch(() => undefined);
-    const [out, err] = streams === 'pipes' ? pipes.map(({ reader }) => reader) : child.stdio.slice(5, 7);
+    const stdio: readonly unknown[] = child.stdio;
+    const [out, err] = streams === 'pipes' ? pipes.map(({ reader }) => reader) : [stdio[FD.stdout], stdio[FD.stderr]];
     const holder = new Holder(child, [out as Readable, err as Readable], uid, cgroup, joined);
-    // bubblewrap looks itself up by its pid in here, where /proc is still that of the machine.
+    // Bubblewrap looks up its own pid in /proc, which must therefore match the new pid namespace.
     holder.say(`mount -t proc proc /proc\n${boundShares(uid === undefined).join('\n')}\n`);
-    // In its groups first, so that the memory of its disk counts there.
+    // After joining the groups, so that the memory of the work folder counts there.
     if (disk) void joined.then(() => holder.mount(disk)).catch(() => undefined);
     return holder;
   }
@@ -87,7 +88,7 @@ export class Holder {
     return this.#child.pid as number;
   }
 
-  /** The shell itself: the first process of a pid namespace, with which everything in it dies. */
+  /** The shell: pid 1 of its pid namespace. Killing it kills everything in the namespace. */
   get shell(): number | undefined {
     return childrenOf(this.pid)[0];
   }
@@ -96,7 +97,7 @@ export class Holder {
     return startTicksOf(this.pid) ?? 0;
   }
 
-  /** Its namespaces, as this machine sees them. */
+  /** The path of a file in the holder's mount namespace, on this machine. */
   pathOf(file: string): string {
     return `/proc/${this.pid}/root${file}`;
   }
@@ -105,7 +106,7 @@ export class Holder {
     (this.#child.stdin as Writable).write(script);
   }
 
-  /** A pipe into it or out of it, by the number that the shell knows it by. */
+  /** A pipe into the holder or out of it, by its number in `FD`. */
   input(fd: number): Writable {
     return this.#child.stdio[fd] as Writable;
   }
@@ -114,22 +115,19 @@ export class Holder {
     return this.#child.stdio[fd] as Readable;
   }
 
-  /**
-   * Mounts the file system that becomes the work folder, so large and for so many entries. A holder that waits has one
-   * of the size that was needed last, which is mostly the one that is needed next.
-   */
+  /** Mounts the work folder. A waiting holder already has one of the size used last, which is usually right. */
   async mount(disk: Disk): Promise<void> {
     const said = await this.#mountsAs(disk, 'defaults');
     if (said === 'ready') return;
     if (said === undefined) throw await this.#dead();
-    throw new Fault('sandbox_unavailable', 'The sandbox could not make a work folder of its own.', {
-      cause: saidBy(this.output(2)),
+    throw new Fault('sandbox_unavailable', 'The sandbox could not mount a work folder.', {
+      cause: saidBy(this.output(FD.errors)),
     });
   }
 
   /**
-   * Bounds what a run can keep in shared memory, messages and semaphores of System V, which belong to no process. Whether
-   * the kernel takes it: older ones leave that to the root of the machine.
+   * Limits System V shared memory, messages and semaphores, which belong to no process. Returns false if the kernel
+   * refuses: older kernels allow it only to the root user of the machine.
    */
   async limitSystemV(bytes: number): Promise<boolean> {
     const settings = [
@@ -138,13 +136,13 @@ export class Holder {
       ['sem', '250 4096 32 64'],
     ].map(([name, value]) => `echo ${value} >/proc/sys/kernel/${name}`);
     this.say(`{ ${settings.join(' && ')}; } 2>/dev/null && echo bounded || echo open\n`);
-    return (await firstLine(this.output(1))) === 'bounded';
+    return (await firstLine(this.output(FD.answers))) === 'bounded';
   }
 
-  /** Where the machine lets nobody make namespaces, it dies at once, and says so. */
+  /** The fault of a holder that died at once, for example because the machine allows no new namespaces. */
   async #dead(): Promise<Fault> {
-    // Whoever asks first takes the line; others ask as well.
-    this.#lastWords ??= firstLine(this.output(2));
+    // Only the first reader gets the line, so it is kept.
+    this.#lastWords ??= firstLine(this.output(FD.errors));
     return new Fault('sandbox_unavailable', NOT_STARTING, { cause: await this.#lastWords });
   }
 
@@ -152,31 +150,31 @@ export class Holder {
 
   #mounted: { disk: Disk; done: Promise<string | undefined> } | undefined;
 
-  /** What it answers; undefined if it is dead. */
+  /** The shell's answer; undefined if it is dead. */
   #mountsAs(disk: Disk, how: 'defaults' | 'remount'): Promise<string | undefined> {
     const { bytes, entries } = this.#mounted?.disk ?? {};
     if (this.#mounted && bytes === disk.bytes && entries === disk.entries) return this.#mounted.done;
     if (this.#mounted && how === 'defaults') return this.#mounted.done.then(() => this.#mountsAs(disk, 'remount'));
     const options = `${how},size=${disk.bytes},nr_inodes=${disk.entries},mode=0755`;
     this.say(`mount -t tmpfs -o ${options} work ${DISK} && echo ready || echo failed\n`);
-    const done = firstLine(this.output(1));
+    const done = firstLine(this.output(FD.answers));
     this.#mounted = { disk, done };
     return done;
   }
 
-  /** Whoever is still in its groups was started while it died, and does not die with it. */
+  /** Kills processes that were started while the holder died and so did not die with it. */
   async #leave(cgroup: Cgroup): Promise<void> {
     await this.#joined.catch(() => undefined);
     await cgroup.kill();
     await cgroup.close();
   }
 
-  /** Leaves no process and no mount. What the kernel still has to clear of its groups goes on behind. */
+  /** Removes every process and mount. Control groups are removed in the background. */
   async close(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
     if (exitCode === null && signalCode === null) {
       const gone = new Promise<void>(resolve => this.#child.once('exit', () => resolve()));
-      // The shell first: who waits for it ends when everything in its namespace has.
+      // The shell first: the keeper ends after everything in the pid namespace has ended.
       signal(this.shell ?? this.pid, 'SIGKILL');
       await gone;
     }
@@ -186,27 +184,33 @@ export class Holder {
   }
 }
 
-/** All that is there of it by now; what it starts later is born inside. */
+/** Moves the keeper and its shell. Processes that they start later are in the groups from the start. */
 async function joinWhole(cgroup: Cgroup, pid: number): Promise<void> {
   await cgroup.join(pid);
   for (const child of childrenOf(pid)) await cgroup.join(child);
 }
 
 /**
- * A user, to be root in; mounts, to have a disk of its own; processes, so that nothing in it can outlive it, not even what
- * bubblewrap is just about to start; and System V memory, so that it can be bounded.
+ * `user`: to be root inside. `mount`: to mount a work folder. `pid`: so that nothing outlives the shell, not even what
+ * bubblewrap is just starting. `ipc`: to limit System V memory.
  */
 const NAMESPACES = ['--user', '--map-root-user', '--mount', '--pid', '--ipc'];
 
 const DIES_WITH_PARENT = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'];
 
-/** A shell lets whoever it starts behind itself ignore what a terminal sends; a program must not inherit that. */
+/** A shell makes background processes ignore SIGINT and SIGQUIT. The program must not inherit that. */
 const AS_USUAL = '/usr/bin/env --default-signal=INT,QUIT';
 
-/** Starts the shell, which is the first in the new namespace of processes, and keeps none of its pipes open. */
-const KEEPER = `exec 8<&0; ${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&8 8<&- & exec 0<&- 1>&- 2>&- 3<&- 4>&- 5>&- 6>&- 7<&- 8<&-; wait`;
+/** Starts the shell, which becomes pid 1 of the new pid namespace, then closes all pipes and waits. */
+const KEEPER = [
+  // A shell redirects the input of a background command from /dev/null, so the commands are duplicated first.
+  `exec ${FD.stdin}<&${FD.commands}`,
+  `${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&${FD.stdin} ${closing([FD.stdin])} &`,
+  `exec ${closing([...PIPED, FD.stdin])}`,
+  'wait',
+].join('\n');
 
-/** Programs can open pipes again, as /dev/stdout and by /proc/PID/fd. Sockets they cannot. */
+/** Programs can reopen pipes as /dev/stdout or through /proc/PID/fd, but not sockets. */
 export type StreamKind = 'pipes' | 'sockets';
 
 export interface HolderOptions {
@@ -215,16 +219,15 @@ export interface HolderOptions {
   readonly streams: StreamKind;
 }
 
-/** The size of a work folder. */
 export interface Disk {
   readonly bytes: number;
   readonly entries: number;
 }
 
-/** The smallest page of the machines that we know. */
+/** The smallest page size of supported machines. */
 const PAGE_BYTES = 4_096;
 
-/** Control groups that are being taken away: it takes the kernel some milliseconds after the last process is gone. */
+/** Control groups being removed. The kernel needs some milliseconds after the last process has ended. */
 const removals = new Set<Promise<void>>();
 
 function remember(removal: Promise<void>): void {
@@ -233,17 +236,12 @@ function remember(removal: Promise<void>): void {
   void safe.then(() => removals.delete(safe));
 }
 
-/** Resolves when nothing of a closed holder is left anywhere. */
+/** Resolves when all closed holders are completely removed. */
 export async function allRemoved(): Promise<void> {
   await Promise.all(removals);
 }
 
-/** A folder that every system has and no run needs, to mount the work folder on. */
+/** A folder that every system has and no run needs: the mount point of the work folder. */
 export const DISK = ['/mnt', '/media', '/srv'].find(existsSync) ?? '/mnt';
 
-/** One word of a shell, whatever is in it. */
-export function quoted(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-const NOT_STARTED = 'The sandbox could not be started: unshare, of util-linux, was not found.';
+const NOT_STARTED = 'The sandbox could not start: unshare was not found. Install util-linux.';

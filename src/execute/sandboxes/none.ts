@@ -10,27 +10,24 @@ import { handOver, makePipes, type Pipe } from '../pipes.ts';
 import { isAlive, processesInGroup, processesMarked, signal } from '../processes.ts';
 
 /**
- * No sandbox: a process of the user's own, with a clock and a cap on its output. Its descendants are found by their process
- * group, and by a mark in their environment, so that one that left the group dies too; one that also cleans its environment
- * does not.
+ * No sandbox: a plain process of the user, with limits on time and output only. Proctor finds its descendants by
+ * process group and by a variable in their environment. A process that leaves the group and clears its environment
+ * escapes.
  */
 export const none: Sandbox = {
   async open(job) {
-    if (job.programs) throw new Fault('not_enforceable', 'Without a sandbox, nobody can bound which programs are run.');
+    if (job.programs) throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot limit which programs run.');
     if (job.then)
       throw new Fault(
         'not_enforceable',
-        'Without a sandbox, nobody can end one program for sure before the next begins.',
+        'Without a sandbox, Proctor cannot make sure that one program has ended before the next starts.',
       );
     if (job.writeRoots)
-      throw new Fault('not_enforceable', 'Without a sandbox, nobody can bound where a program writes.');
+      throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot limit where a program writes.');
     if (job.mounts || job.door)
-      throw new Fault(
-        'not_enforceable',
-        'Without a sandbox, a program sees this machine as it is: nothing can be shown.',
-      );
+      throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot mount files for a program.');
     if (job.network === 'blocked')
-      throw new Fault('not_enforceable', 'Without a sandbox, nobody can block the network.');
+      throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot block the network.');
     if (job.stdin !== undefined) checkStdin(job.stage, job.stdin);
     if (job.home) mkdirSync(path.join(job.stage, 'home'), { mode: 0o700 });
     return new BareCell(job, await makePipes(2));
@@ -44,7 +41,7 @@ class BareCell implements Cell {
   readonly #job: Job;
   readonly #marker: string;
   readonly #pipes: readonly Pipe[];
-  /** The process group of the program, until everybody in it is dead; after that, the number may be another's. */
+  /** The process group of the program, until all its processes have ended. Then the kernel may reuse the number. */
   #group: number | undefined;
 
   constructor(job: Job, pipes: readonly Pipe[]) {
@@ -74,7 +71,7 @@ class BareCell implements Cell {
         child.once('error', error => resolve(notStarted(error)));
         child.once('exit', (code, name) => resolve(name === null ? { code: code ?? 0 } : { signal: name }));
       } catch (error) {
-        // Some reasons, such as arguments that are too long, are thrown and not told.
+        // Node throws some errors, such as arguments that are too long, instead of emitting them.
         resolve(notStarted(error));
       } finally {
         if (input !== undefined) closeSync(input);
@@ -111,12 +108,11 @@ class BareCell implements Cell {
   }
 
   #signal(name: NodeJS.Signals): void {
-    // A group at once: whoever is just being born is not missed.
+    // Signalling the group also reaches processes that are just being created.
     if (this.#group !== undefined) signal(-this.#group, name);
     for (const pid of processesMarked(this.#marker)) signal(pid, name);
   }
 
-  /** The program is dead; what it left running dies now. */
   async #alone<End>(end: End): Promise<End> {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       if (!this.#isAnybodyLeft()) break;
@@ -133,7 +129,7 @@ class BareCell implements Cell {
   }
 }
 
-/** A missing program is the task's problem, not ours: it is an ending, so it leaves evidence. */
+/** A missing program is a problem of the task, not of Proctor. It is an ending, so it leaves evidence. */
 function notStarted(error: unknown): RawEnd {
   const { code } = error as { code?: string };
   return { notStarted: code === 'ENOENT' || code === 'ENOTDIR' ? 127 : 126 };

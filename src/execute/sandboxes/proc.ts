@@ -2,20 +2,20 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import type { Job } from '../job.ts';
 
 /**
- * The arguments of bubblewrap for /proc: that of the sandbox's own processes, without what describes the machine. The kernel
- * can leave out everything but processes (subset=pid), yet programs need cpuinfo, meminfo and stat. So Proctor covers
- * what they do not need, one by one; each cover takes about 0.15 ms of a launch.
+ * The bubblewrap arguments for a /proc that shows only the processes of the sandbox and does not describe the machine.
+ * The kernel can hide everything but processes (subset=pid), but programs need cpuinfo, meminfo and stat. So Proctor
+ * covers the other files one by one, at about 0.15 ms each.
  */
 export function procFor({ guarded }: Pick<Job, 'guarded'>): string[] {
   covers ??= COVERED.filter(existsSync).flatMap(cover);
-  // Read-only, /proc/PID/mem cannot be written to.
+  // With a read-only /proc, nothing can write to /proc/PID/mem.
   return ['--proc', '/proc', ...covers, ...(guarded ? ['--remount-ro', '/proc'] : [])];
 }
 
-/** The same for as long as the kernel runs. */
+/** Never changes while the kernel runs. */
 let covers: readonly string[] | undefined;
 
-/** A device that cannot be opened covers a file; an empty folder that cannot be written to covers a folder. */
+/** Covers a file with a device that cannot be opened, and a folder with an empty read-only one. */
 function cover(place: string): string[] {
   if (!statSync(place).isDirectory()) return ['--ro-bind', '/dev/null', place];
   if (readdirSync(place).length === 0) return [];
@@ -23,21 +23,21 @@ function cover(place: string): string[] {
 }
 
 const COVERED: readonly string[] = [
-  // bubblewrap itself, which runs as the same user: a program could write to its memory.
+  // Bubblewrap runs as the same user, so a program could write to its memory.
   '/proc/1',
-  // How the kernel was started and built, and where it lies in memory.
+  // Kernel command line, configuration and addresses.
   '/proc/cmdline',
   '/proc/config.gz',
   '/proc/kallsyms',
   '/proc/modules',
-  // Which machine this is, since when it runs, and its hardware.
+  // The identity, boot time and hardware of the machine.
   '/proc/sys/kernel/random/boot_id',
   '/proc/acpi',
   '/proc/asound',
   '/proc/bus',
   '/proc/fs',
   '/proc/scsi',
-  // What happens on it: input devices, keys of the same user, tasks under old kernels.
+  // Activity of the machine: interrupts, keys of the same user, tasks (old kernels).
   '/proc/interrupts',
   '/proc/keys',
   '/proc/sched_debug',

@@ -6,12 +6,12 @@ import { allRemoved, type Disk, Holder, type StreamKind } from './holder.ts';
 import { uidFor } from './users.ts';
 
 export interface ProcessSandbox extends Sandbox {
-  /** Makes a holder ready for the next run. */
+  /** Starts a holder for the next run. */
   warm(): void;
   close(): Promise<void>;
 }
 
-/** Bubblewrap around the program, with control groups and a system call filter. */
+/** Runs programs in bubblewrap, with control groups and a system call filter. */
 export function processSandbox(cgroups: Cgroups): ProcessSandbox {
   const spares = new Map<StreamKind, Promise<Holder>>();
   let count = 0;
@@ -19,7 +19,7 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
   let lastStreams: StreamKind = 'pipes';
   const make = (streams: StreamKind): Promise<Holder> => {
     const holder = Holder.open(`${ownName()}-${++count}`, cgroups, { uid: uidFor(count), disk, streams });
-    // It may never be used; whoever uses it sees its failure.
+    // A spare may never be used. `open` reports its failure.
     holder.catch(() => undefined);
     return holder;
   };
@@ -30,7 +30,7 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
     async open(job) {
       lastStreams = job.guarded ? 'sockets' : 'pipes';
       const next = spares.get(lastStreams) ?? make(lastStreams);
-      // Before the wait: whoever opens meanwhile must not get the same one.
+      // Before the await: a concurrent `open` must not get the same holder.
       spares.delete(lastStreams);
       const holder = await next;
       disk = { bytes: job.limits.workBytes, entries: job.limits.workEntries };

@@ -2,30 +2,32 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf } from '../programs.ts';
+import { ETC_FD } from './descriptors.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
 import { procFor } from './proc.ts';
 import { TERMINALS } from './shares.ts';
 
 /**
- * The arguments of bubblewrap for a job: a root made of nothing but what the program needs, everything in it read-only
- * but the work folder and two small temporary ones.
+ * The bubblewrap arguments for a job. The root contains only what the program needs and is read-only, except for the
+ * work folder, /tmp and /dev/shm.
  *
- * `disk` is where the holder of the namespaces has mounted the sized file system that becomes the work folder.
+ * `disk` is where the holder has mounted the file system of the work folder.
  */
 export function rootFor(job: Job, disk: string): string[] {
   const { stage, network, programs } = job;
   const options: readonly (readonly string[])[] = [
-    // All but that of System V memory, which the holder has made and bounded.
+    // No new IPC namespace: the holder has already created one and limited it.
     ['--unshare-user', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
     network === 'open' ? [] : ['--unshare-net'],
     ['--disable-userns', '--new-session'],
-    // What a guarded program leaves running is looked at before it is ended. All of it dies with the holder in any case.
+    // Proctor examines what a guarded program leaves running before it kills it. In any case, everything dies with the
+    // holder.
     job.guarded ? [] : ['--die-with-parent'],
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
     network === 'open' ? NAMES_OF_HOSTS.flatMap(file => ['--ro-bind-try', file, file]) : [],
-    etcFor(job).flatMap(({ name, fd }) => ['--perms', '0444', '--file', String(fd), `/etc/${name}`]),
-    // Without a size, each of these may take half of the machine's memory.
+    etcFor(job).flatMap(({ name }) => ['--perms', '0444', '--file', String(ETC_FD[name]), `/etc/${name}`]),
+    // Without a size, each of these may use half of the machine's memory.
     ['--dev', '/dev', '--size', SHM_BYTES, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     TERMINALS.flatMap(folder => ['--dev-bind', folder, folder]),
     procFor(job),
@@ -39,7 +41,9 @@ export function rootFor(job: Job, disk: string): string[] {
   return options.flat();
 }
 
-/** The work folder and the temporary one. Where only some places are writable, the rest of it is a part of the root. */
+/**
+ * The work folder and /tmp. If only some paths are writable, the rest of the work folder is part of the read-only root.
+ */
 function workFolder(job: Job, disk: string): string[] {
   const { stage, staged, writeRoots, readOnly = [] } = job;
   const laidOut = staged.flatMap(name => ['--ro-bind', path.join(stage, 'work', name), `/work/${name}`]);
@@ -56,9 +60,9 @@ function workFolder(job: Job, disk: string): string[] {
       '/work/output',
       ...laidOut,
     ];
-  // Several programs in a row find there what the one before them left.
+  // Later programs of a job see what earlier ones left in /tmp.
   const tmp = ['--bind', `${disk}/tmp`, '/tmp'];
-  // One mount for all: bubblewrap takes longer for each, and a repository may have thousands of names.
+  // One mount for everything: each costs bubblewrap time, and a repository may have thousands of entries.
   if (writeRoots.length === 0) return [...tmp, '--ro-bind', path.join(stage, 'work'), '/work'];
   const { everywhere, roots } = writableIn(writeRoots, staged);
   return [
@@ -70,7 +74,7 @@ function workFolder(job: Job, disk: string): string[] {
   ];
 }
 
-/** What only agents have: a home, what was brought along for them, and a door to whoever answers. */
+/** What only agents have: a home, mounts and a door to the model. */
 function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
   return [
     ...(home ? ['--bind', `${disk}/home`, HOME] : []),
@@ -79,13 +83,13 @@ function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[
   ];
 }
 
-/** Inside. */
+/** Paths inside the sandbox. */
 export const HOME = '/agent/home';
 export const DOOR = '/agent/door';
 
 /**
- * What has to be mounted so that a program can write to its roots: one that lies in another is there with it, unless
- * something that was laid out read-only lies between them.
+ * The mounts that make the roots writable. A root inside another root needs none, unless a read-only staged entry is
+ * between them.
  */
 export function writableIn(
   writeRoots: readonly string[],
@@ -101,8 +105,8 @@ export function writableIn(
 
 const SHM_BYTES = String(16 * 1024 * 1024);
 /**
- * How much fits into /tmp, which lies beside the work folder and counts as memory. The tools of agents keep their output
- * there: those get half of their memory, so that a full /tmp is an error of the one who writes and not the end of the run.
+ * The size of /tmp, which counts as memory. Tools of agents keep their output there, so agents get half of their memory
+ * limit. A full /tmp then fails a write instead of ending the run.
  */
 export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guarded' | 'limits'>): number {
   return guarded && memoryBytes !== undefined ? Math.floor(memoryBytes / 2) : TMP_BYTES;
@@ -110,7 +114,7 @@ export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guar
 
 const TMP_BYTES = 64 * 1024 * 1024;
 
-/** All programs of the machine. Its own settings, users and homes are not among them. */
+/** All programs of the machine, but not its settings, users and homes. */
 function everything(): string[] {
   const optional = ['/etc/ld.so.cache', '/etc/alternatives', '/nix/store'];
   return [
@@ -122,7 +126,7 @@ function everything(): string[] {
   ];
 }
 
-/** A folder that most systems have as a link to its namesake in /usr, and some as a folder. */
+/** On most systems these are symlinks into /usr, on some they are folders. */
 function sameAsHere(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return lstatSync(folder).isSymbolicLink()
@@ -130,7 +134,7 @@ function sameAsHere(folder: string): string[] {
     : ['--ro-bind', folder, folder];
 }
 
-/** These programs, and what they load; nothing else exists. */
+/** The given programs and what they load. Nothing else exists. */
 function only(programs: readonly string[]): string[] {
   const { files, links } = closureOf(programs);
   return [

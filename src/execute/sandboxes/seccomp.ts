@@ -3,39 +3,42 @@ import { assemble, end, goTo, keep, label, type Line, load, type Range, search, 
 import { ALLOWED, type CallNumbers, DENIED, JUDGED } from './syscalls.ts';
 
 export interface FilterOptions {
-  /** Whether a program may open Unix sockets by name. Pairs of connected ones are always there. */
+  /** Allows Unix sockets with names. Socket pairs are always allowed. */
   readonly unixSockets: boolean;
-  /** Whether the network is open. If not, only the TCP and UDP sockets that programs open by habit exist. */
+  /** The network is open. Otherwise only plain TCP and UDP sockets exist, because many programs open them. */
   readonly network: boolean;
-  /** Calls that make memory which belongs to no process, where nobody would count it. */
+  /** Calls to refuse, because they create memory that belongs to no process and cannot be counted. */
   readonly uncounted?: readonly UncountedCall[];
-  /** Sockets keep buffers of the usual size. Asking for larger ones has no effect. */
+  /** Ignores requests for larger socket buffers. */
   readonly plainBuffers?: boolean;
 }
 
-/** They do not exist where nobody would count what they make. */
 type UncountedCall = 'memfd_create' | 'shmget' | 'msgget' | 'semget';
 
-/** What a filter refuses where no control group counts. */
+/** Further restrictions for a run without control groups. */
 export type Uncounted = Pick<FilterOptions, 'uncounted' | 'plainBuffers'>;
 
-/** The filter for a job: sockets with names exist only where one of them is the door. */
+/** The filter for a job. It allows Unix sockets with names only for a job with a door. */
 export function filterFor({ door, network }: Job, uncounted: Uncounted = {}): Buffer | undefined {
   return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open', ...uncounted });
 }
 
+/** Whether Proctor has a system call filter for this processor. */
+export function hasSystemCallFilter(): boolean {
+  return process.arch in MACHINES;
+}
+
 /**
- * The filter that the kernel asks before every system call of a sandboxed program, as the bytes that `bwrap --seccomp`
- * takes. Undefined for a machine whose numbers we do not know.
+ * The system call filter of a sandboxed program, as bytes for `bwrap --seccomp`. Undefined for an unknown processor.
  *
- * It is a list of what is allowed. Denied calls fail with EPERM; all others, those of x32 and of the future among them,
- * fail with ENOSYS, for which libraries have a fallback.
+ * It is an allow list. Denied calls fail with EPERM. All other calls, including x32 and future ones, fail with ENOSYS,
+ * for which libraries have fallbacks.
  */
 export function seccompFilter(arch: string, options: FilterOptions): Buffer | undefined {
   if (arch !== 'x64' && arch !== 'arm64') return undefined;
   const { audit, column } = MACHINES[arch];
   return assemble([
-    // A second set of numbers (int 0x80 on x64) would bypass every line below.
+    // A second call table (int 0x80 on x64) would bypass every rule below.
     load(ARCH),
     unless(audit, 'kill'),
     load(NUMBER),
@@ -45,7 +48,7 @@ export function seccompFilter(arch: string, options: FilterOptions): Buffer | un
   ]);
 }
 
-/** What becomes of each call number; neighbours with the same fate are one range. */
+/** The verdict for each call number. Neighbours with the same verdict form one range. */
 function rangesOf(column: 0 | 1, uncounted: readonly string[] = []): Range[] {
   const fates = new Map<number, readonly Line[]>();
   const put = (calls: Iterable<[string, CallNumbers]>, fate: (name: string) => readonly Line[]): void => {
@@ -67,11 +70,11 @@ function rangesOf(column: 0 | 1, uncounted: readonly string[] = []): Range[] {
   return ranges;
 }
 
-/** One rule for each call that depends on its arguments. Each ends with a verdict or a jump to one. */
+/** One rule per call that depends on its arguments. Each ends with a verdict or a jump to one. */
 function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Line[]> {
   return {
     clone: [load(argument(0)), whenAny(NEW_NAMESPACES, 'not permitted'), ...ALLOWS],
-    // Its flags lie in memory, where a filter cannot look; libraries fall back to clone.
+    // Its flags are in memory, which a filter cannot read. Libraries fall back to clone.
     clone3: UNKNOWN,
     socket: [
       load(argument(0)),
@@ -83,7 +86,7 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
       label('inet'),
       ...(options.network ? [] : [load(argument(2)), ...PLAIN_PROTOCOLS.map(protocol => when(protocol, 'allow'))]),
       goTo(options.network ? 'allow' : 'no such protocol'),
-      // Programs list their interfaces through it; its other protocols configure the kernel.
+      // Programs list network interfaces through this protocol. The others configure the kernel.
       label('netlink'),
       load(argument(2)),
       when(NETLINK_ROUTE, 'allow'),
@@ -92,7 +95,7 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
     socketpair: [
       load(argument(0)),
       unless(FAMILY.unix, 'no such family'),
-      // One of a pair of datagram sockets still sends to any name, and a raw one is a datagram socket by another name.
+      // A datagram socket of a pair can still send to any name, and a raw socket is a datagram socket.
       ...(options.unixSockets
         ? []
         : [
@@ -103,7 +106,7 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
           ]),
       ...ALLOWS,
     ],
-    // A larger buffer is granted in words only.
+    // Reports success for a larger buffer, but does not grant it.
     setsockopt: options.plainBuffers
       ? [
           load(argument(1)),
@@ -114,14 +117,14 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
           ...ALLOWS,
         ]
       : ALLOWS,
-    // Both put words into the terminal as if its owner had typed them.
+    // Both inject input into the terminal.
     ioctl: [
       load(argument(1)),
       when(TERMINAL.TIOCSTI, 'not permitted'),
       when(TERMINAL.TIOCLINUX, 'not permitted'),
       ...ALLOWS,
     ],
-    // To ask is fine, and so is plain Linux; other values switch off what makes attacks hard.
+    // Querying and plain Linux are harmless. Other values disable exploit mitigations.
     personality: [load(argument(0)), when(0, 'allow'), when(0xffff_ffff, 'allow'), ...DENIES],
   };
 }
@@ -134,7 +137,7 @@ const MACHINES = {
 const ERRNO = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, ESOCKTNOSUPPORT: 94, EAFNOSUPPORT: 97 };
 const errno = (code: number): number => 0x0005_0000 | code;
 
-/** How a call ends, by the name that rules jump to. */
+/** Verdicts by the label that rules jump to. */
 const VERDICTS = {
   allow: 0x7fff_0000,
   'no effect': errno(0),
@@ -152,9 +155,9 @@ const UNKNOWN = [end(VERDICTS['no such call'])];
 
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
 const SOCKET = { stream: 1, seqpacket: 5 };
-/** The type of a socket shares its argument with SOCK_NONBLOCK and SOCK_CLOEXEC. */
+/** The socket type shares its argument with SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const SOCKET_TYPE = 0xf;
-/** The default of a type, TCP, UDP. */
+/** Default, TCP, UDP. */
 const PLAIN_PROTOCOLS = [0, 6, 17];
 const NETLINK_ROUTE = 0;
 const SOL_SOCKET = 1;
@@ -163,8 +166,10 @@ const TERMINAL = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c };
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
 
-/** Where `struct seccomp_data` keeps what a filter may look at. */
+/** Offsets in `struct seccomp_data`. */
 const NUMBER = 0;
 const ARCH = 4;
-/** The lower half of an argument: all that the kernel itself looks at in those we judge. Both machines are little-endian. */
+/**
+ * The lower half of an argument, which is all that the kernel reads in these calls. Both processors are little-endian.
+ */
 const argument = (index: number): number => 16 + 8 * index;

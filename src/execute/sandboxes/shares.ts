@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * The lines for the shell of a holder that bound what a run takes of what the kernel counts for each user or for all
- * sandboxes together: an eighth, so that other runs and the user's own programs go on.
+ * Shell commands that limit a run to an eighth of what the kernel counts per user or over all sandboxes, so that other
+ * runs and the user's own programs keep working.
  *
- * The kernel counts inotify for each namespace of users and for those around it, and the holder is root of one. `isShared`:
- * the run is the same user as others, whose pending signals and message queues it would use up.
+ * The kernel counts inotify per user namespace, and the holder is root of one. If `isShared`, the run has the same user
+ * as other programs, so its pending signals and message queues are limited too.
  */
 export function boundShares(isShared: boolean): string[] {
   const watches = ['instances', 'watches'].map(
@@ -19,16 +19,16 @@ export function boundShares(isShared: boolean): string[] {
     ...(isShared
       ? [`/usr/bin/prlimit --pid $$ --sigpending=${signals}:${signals} --msgqueue=${queues}:${queues} 2>/dev/null`]
       : []),
-    // If this fails, the terminals of the machine would be shown in their place.
+    // If this fails, the sandbox would show the terminals of the machine.
     ...TERMINALS.map(folder => `mount -t devpts -o ${TERMINAL_OPTIONS} devpts ${folder} || exit 1`),
   ];
 }
 
-/** Where a holder has the pseudo terminals of its run. Otherwise one run can take all that the sandboxes of a machine share. */
+/** Each holder mounts its own pseudo terminals. Otherwise one run could use up those of all sandboxes. */
 export const TERMINALS: readonly string[] = ['/dev/pts'].filter(existsSync);
 const TERMINAL_OPTIONS = 'newinstance,nosuid,noexec,ptmxmode=0666,mode=620,max=64';
 
-/** Of a number that the kernel tells; of one that it does not, of 128, the smallest that it ever had. */
+/** An eighth of a kernel limit. If it is unreadable, an eighth of 128, the smallest default there ever was. */
 function eighthOf(file: string, pattern: RegExp): number {
   const [, number = 128] = (existsSync(file) && pattern.exec(readFileSync(file, 'utf8'))) || [];
   return Math.max(1, Math.floor(Number(number) / 8));

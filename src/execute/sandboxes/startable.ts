@@ -3,17 +3,17 @@ import path from 'node:path';
 import type { Job } from '../job.ts';
 import { closureOf, findProgram, interpreterOf, isExecutable, isVisible } from '../programs.ts';
 
-/** Why a program would not start inside, as a shell says it. bubblewrap itself only says that it failed. */
+/** Why a program would not start inside, as the exit code of a shell. Bubblewrap does not report the reason. */
 export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | undefined {
   const words = [...argv, ...Object.entries(job.env).map(([name, value]) => `${name}=${value}`)];
   if (words.some(word => Buffer.byteLength(word) >= WORD_BYTES_MAX)) return 126;
   return whyNot(argv[0] ?? '', job, INTERPRETERS_MAX);
 }
 
-/** The kernel's own bound for one argument or variable, with the zero that ends it. */
+/** The kernel's limit for one argument or variable, including the zero byte. */
 const WORD_BYTES_MAX = 128 * 1024;
 
-/** As deep as the kernel follows scripts that are the interpreters of scripts. */
+/** As deep as the kernel follows interpreters that are scripts. */
 const INTERPRETERS_MAX = 5;
 
 function whyNot(program: string, job: Job, depth: number): 126 | 127 | undefined {
@@ -28,7 +28,7 @@ function bare(name: string, { programs }: Job): string | undefined {
   return programs && !programs.includes(name) ? undefined : findProgram(name);
 }
 
-/** Where this machine has what lies at a path inside; undefined if nothing can lie there. */
+/** The path on this machine of a file inside the sandbox; undefined if there can be none. */
 function outside(file: string, { stage, programs, writeRoots, mounts = [] }: Job): string | undefined {
   for (const [place, folder] of STAGED) {
     const staged = path.join(stage, folder, file.slice(place.length));

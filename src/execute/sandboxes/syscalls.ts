@@ -1,9 +1,9 @@
-/** The numbers of a system call: on x64, and on arm64 where it has one. */
+/** The numbers of a system call on x64 and, if it exists there, on arm64. */
 export type CallNumbers = readonly [x64: number, arm64?: number];
 
 /**
- * What ordinary programs call, as `name x64/arm64`. The reference is what Docker allows a container without capabilities,
- * less what takes from the whole machine or opens code of the kernel that programs do without: see DENIED.
+ * Calls of ordinary programs, as `name x64/arm64`. Based on what Docker allows a container without capabilities, minus
+ * calls that affect the whole machine or reach rarely used kernel code: see DENIED.
  */
 export const ALLOWED = calls(`
   # Files and folders
@@ -21,7 +21,7 @@ export const ALLOWED = calls(`
   unlinkat 263/35  getxattr 191/8  lgetxattr 192/9  fgetxattr 193/10  getxattrat 464/464  listxattr 194/11
   llistxattr 195/12  flistxattr 196/13  listxattrat 465/465  setxattr 188/5  lsetxattr 189/6  fsetxattr 190/7
   setxattrat 463/463  removexattr 197/14  lremovexattr 198/15  fremovexattr 199/16  removexattrat 466/466
-  # Waiting, and what can be waited for. The holder bounds what a run can watch.
+  # Waiting and events. The holder limits inotify.
   select 23/-  pselect6 270/72  poll 7/-  ppoll 271/73  epoll_create 213/-  epoll_create1 291/20  epoll_ctl 233/21
   epoll_wait 232/-  epoll_pwait 281/22  epoll_pwait2 441/441  eventfd 284/-  eventfd2 290/19  signalfd 282/-
   signalfd4 289/74  pipe 22/-  pipe2 293/59  inotify_init 253/-  inotify_init1 294/26  inotify_add_watch 254/27
@@ -42,7 +42,7 @@ export const ALLOWED = calls(`
   kill 62/129  tkill 200/130  tgkill 234/131  pause 34/-  alarm 37/-  rt_sigaction 13/134  rt_sigprocmask 14/135
   rt_sigpending 127/136  rt_sigsuspend 130/133  rt_sigtimedwait 128/137  rt_sigqueueinfo 129/138
   rt_tgsigqueueinfo 297/240  rt_sigreturn 15/139  sigaltstack 131/132  restart_syscall 219/128
-  # Users and rights
+  # Users and permissions
   getuid 102/174  geteuid 107/175  getgid 104/176  getegid 108/177  getresuid 118/148  getresgid 120/150
   getgroups 115/158  setuid 105/146  setgid 106/144  setreuid 113/145  setregid 114/143  setresuid 117/147
   setresgid 119/149  setfsuid 122/151  setfsgid 123/152  setgroups 116/159  capget 125/90  capset 126/91
@@ -61,44 +61,44 @@ export const ALLOWED = calls(`
   bind 49/200  listen 50/201  accept 43/202  accept4 288/242  connect 42/203  shutdown 48/210  getsockname 51/204
   getpeername 52/205  getsockopt 55/209  sendto 44/206  sendmsg 46/211  sendmmsg 307/269
   recvfrom 45/207  recvmsg 47/212  recvmmsg 299/243
-  # Queues, semaphores and segments: each run has an IPC namespace of its own.
+  # Queues, semaphores and segments: each run has its own IPC namespace.
   mq_open 240/180  mq_unlink 241/181  mq_timedsend 242/182  mq_timedreceive 243/183  mq_notify 244/184
   mq_getsetattr 245/185  msgget 68/186  msgsnd 69/189  msgrcv 70/188  msgctl 71/187  semget 64/190  semop 65/193
   semtimedop 220/192  semctl 66/191  shmget 29/194  shmat 30/196  shmdt 67/197  shmctl 31/195
 `);
 
-/** Known calls that the filter refuses with EPERM. Calls in neither table do not exist (ENOSYS), so libraries fall back. */
+/** Known calls that fail with EPERM. Calls in neither table fail with ENOSYS, so libraries fall back. */
 export const DENIED = calls(`
   # Mounts and roots.
   mount 165/40  umount2 166/39  pivot_root 155/41  chroot 161/51  open_tree 428/428  open_tree_attr 467/467
   move_mount 429/429  fsopen 430/430  fsconfig 431/431  fsmount 432/432  fspick 433/433  mount_setattr 442/442
-  # A handle opens a file without passing the folders above it; fanotify hands out events of whole file systems.
+  # A handle opens a file without checking its parent folders. fanotify reports events of whole file systems.
   name_to_handle_at 303/264  open_by_handle_at 304/265  fanotify_init 300/262  fanotify_mark 301/263
-  # A new namespace comes with capabilities.
+  # A new namespace grants capabilities.
   unshare 272/97  setns 308/268
-  # Kernel code that no ordinary program needs, and that has had holes.
+  # Kernel code that ordinary programs do not need and that has had vulnerabilities.
   init_module 175/105  finit_module 313/273  delete_module 176/106  create_module 174/-  kexec_load 246/104
   kexec_file_load 320/294  bpf 321/280  perf_event_open 298/241  userfaultfd 323/282  io_uring_setup 425/425
   io_uring_enter 426/426  io_uring_register 427/427  memfd_secret 447/447  remap_file_pages 216/234
-  # All runs and all users share aio-max-nr. The C library does its asynchronous I/O in threads.
+  # All users share aio-max-nr. The C library implements asynchronous I/O with threads.
   io_setup 206/0  io_destroy 207/1  io_submit 209/2  io_cancel 210/3  io_getevents 208/4  io_pgetevents 333/292
   # Other processes.
   ptrace 101/117  process_vm_readv 310/270  process_vm_writev 311/271  process_madvise 440/440
   process_mrelease 448/448  pidfd_getfd 438/438  kcmp 312/272  move_pages 279/239  migrate_pages 256/238
-  # Where memory lies. Allocators ask, and take a refusal for one node.
+  # NUMA placement. Allocators treat a refusal as a single node.
   get_mempolicy 239/236  set_mempolicy 238/237  set_mempolicy_home_node 450/450  mbind 237/235
-  # Keys are not in a namespace.
+  # Keys have no namespace.
   add_key 248/217  request_key 249/218  keyctl 250/219
   # The machine as a whole.
   reboot 169/142  syslog 103/116  acct 163/89  swapon 167/224  swapoff 168/225  quotactl 179/60  quotactl_fd 443/443
   settimeofday 164/170  clock_settime 227/112  clock_adjtime 305/266  adjtimex 159/171  sethostname 170/161
   setdomainname 171/162  vhangup 153/58
-  # Hardware, and calls of old kernels.
+  # Hardware, and obsolete calls.
   iopl 172/-  ioperm 173/-  modify_ldt 154/-  uselib 134/-  lookup_dcookie 212/18  nfsservctl 180/42  sysfs 139/-
   ustat 136/-  _sysctl 156/-
 `);
 
-/** Calls that depend on their arguments. seccomp.ts has a rule for each. */
+/** Calls with a rule in seccomp.ts, because they depend on their arguments. */
 export const JUDGED = {
   clone: [56, 220],
   clone3: [435, 435],
@@ -109,7 +109,7 @@ export const JUDGED = {
   personality: [135, 92],
 } as const satisfies Readonly<Record<string, CallNumbers>>;
 
-/** Reads a table; a line that begins with # says why. */
+/** Parses a table. Lines that start with # are comments. */
 function calls(table: string): ReadonlyMap<string, CallNumbers> {
   const rows = table.replaceAll(/^ *#.*$/gm, '').matchAll(/(\w+) (\d+)\/(\d+|-)/g);
   return new Map(

@@ -1,12 +1,14 @@
 import { lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import { quoted } from '../../base/shell.ts';
 import type { Job } from '../job.ts';
 import { firstLine, saidBy } from '../lines.ts';
-import { DISK, type Holder, quoted } from './holder.ts';
+import { FD } from './descriptors.ts';
+import { DISK, type Holder } from './holder.ts';
 import { tmpBytesOf, writableIn } from './root.ts';
 
-/** Where nothing may be written the whole folder is shown, so what every stage has in it and nobody laid out is taken out. */
+/** If nothing is writable, the sandbox shows the whole folder, so empty standard folders are removed. */
 export function removeUnstaged({ stage, staged, writeRoots }: Job): void {
   if (writeRoots?.length !== 0) return;
   for (const name of ['input', 'output'].filter(each => !staged.includes(each))) {
@@ -19,16 +21,15 @@ function isEmptyFolder(folder: string): boolean {
   return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).length === 0;
 }
 
-/** A read-only folder gets the mount points of the roots that lie in it; inside, nobody could make them any more. */
+/** Creates mount points for roots inside read-only folders, because they cannot be created inside the sandbox. */
 export function makeMountPoints({ stage, staged, writeRoots = [] }: Job): void {
-  if (!writeRoots.every(isBelow))
-    throw new Fault('stage_failed', 'A place to write to is no path below the work folder.');
+  if (!writeRoots.every(isBelow)) throw new Fault('stage_failed', 'A write root must be a path below the work folder.');
   try {
     for (const root of writableIn(writeRoots, staged).roots) {
       if (staged.includes(root.split('/')[0] as string)) mkdirSync(path.join(stage, 'work', root), { recursive: true });
     }
   } catch (cause) {
-    throw new Fault('stage_failed', 'A place to write to lies where a file was laid out.', { cause });
+    throw new Fault('stage_failed', 'A write root has the path of a staged file.', { cause });
   }
 }
 
@@ -36,7 +37,9 @@ function isBelow(root: string): boolean {
   return root === '.' || root.split('/').every(name => !['', '.', '..'].includes(name) && !name.includes('\0'));
 }
 
-/** Makes the roots on the disk of a holder, with what they begin with. It counts like what the program writes itself. */
+/**
+ * Creates the roots on the holder's disk with their initial contents, which count towards the size of the work folder.
+ */
 export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
   const { stage, writeRoots, home } = job;
   if (!writeRoots) return;
@@ -51,33 +54,30 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
     'umask 022',
     `mkdir -p ${folders.map(quoted).join(' ')}`,
     `mount -t tmpfs -o size=${tmpBytesOf(job)},mode=0755 tmp ${DISK}/tmp`,
-    // Not as an argument of cp: those can be read by anybody.
+    // Not as an argument of cp, because every user can read a command line.
     `cd ${quoted(path.join(stage, 'roots'))}`,
-    // It complains of every file that does not fit, and nobody reads that before it is over.
-    `{ cp -R . ${output} 2>/dev/null || { echo 'cp: no room for all files' >&2; false; }; }`,
+    // Discards the errors of cp, one per file that does not fit, because they are not read until it ends.
+    `{ cp -R . ${output} 2>/dev/null || { echo 'cp: not enough space for all files' >&2; false; }; }`,
     `chmod -R u+rwX ${output}`,
   ];
   await done(`(${steps.join(' && ')}) >&2`, holder);
 }
 
 /**
- * Lays out what the program reads as its input: a file without a name on its own disk. It may open it anew and write to
- * it, as its user may; then it fills its own disk, and not that of the machine.
+ * Copies the standard input of the program to an unlinked file on the disk of the run. The program may reopen it and
+ * write to it; then it fills only its own disk.
  */
 export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promise<void> {
   if (stdin === undefined) return;
   const copy = `${DISK}/.stdin`;
   const source = quoted(path.join(stage, stdin));
-  await done(`cat <${source} >${copy} && exec ${INPUT_FD}<${copy} && rm ${copy}`, holder);
+  await done(`cat <${source} >${copy} && exec ${FD.stdin}<${copy} && rm ${copy}`, holder);
 }
-
-/** By which the shell of a holder knows the input of the program. */
-export const INPUT_FD = 8;
 
 async function done(script: string, holder: Holder): Promise<void> {
   holder.say(`${script} && echo ready || echo failed\n`);
-  if ((await firstLine(holder.output(1))) === 'ready') return;
-  throw new Fault('stage_failed', 'The files of the run could not be laid out in its work folder.', {
-    cause: saidBy(holder.output(2)),
+  if ((await firstLine(holder.output(FD.answers))) === 'ready') return;
+  throw new Fault('stage_failed', 'The files of the run could not be copied into its work folder.', {
+    cause: saidBy(holder.output(FD.errors)),
   });
 }

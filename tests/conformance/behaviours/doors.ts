@@ -29,10 +29,10 @@ def ask(text):
 
 const has = (name: string, holds: Behaviour['holds']): Behaviour => ({ name, needs: 'door', holds });
 
-/** The only way out of a sandbox without a network. */
+/** Doors: the only way out of a sandbox without a network. */
 export const doors: Behaviour[] = [
   {
-    name: 'who listens behind the door is heard on a port, to the last byte of both sides',
+    name: 'forwards a port to the door, to the last byte in both directions',
     needs: 'door',
     holds: async world => {
       const code = `${ASKS}
@@ -51,7 +51,7 @@ with concurrent.futures.ThreadPoolExecutor(20) as pool:
     lacking: world =>
       expect(world.run({ argv: shell(':'), door: true })).rejects.toMatchObject({ code: 'not_enforceable' }),
   },
-  has('a connection that breaks takes no other with it', async world => {
+  has('a broken connection does not affect others', async world => {
     const code = `${ASKS}
 import struct
 broken = socket.create_connection(('127.0.0.1', ${PORT}))
@@ -62,7 +62,7 @@ print(ask(b'still there'))`;
     const { ending, out, err } = await world.run(through(python(code)));
     expect({ ending, out, err }).toEqual({ ending: { how: 'exited', code: 0 }, out: "b'still there'\n", err: '' });
   }),
-  has('behind a door there is nothing else: no server of this machine, no other address', async world => {
+  has('a door gives access to no other server or address', async world => {
     const server = createServer(socket => socket.end('reached'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -97,7 +97,7 @@ attempt(lambda: socket.socket(socket.AF_UNIX).connect('/agent/door/model.sock'))
       nameless.close();
     }
   }),
-  has('so many connections are carried at once, and one more is turned away alone', async world => {
+  has('forwards 256 connections at once, and refuses only the next', async world => {
     const code = `
 import socket
 def line(): return socket.create_connection(('127.0.0.1', ${PORT}), 20)
@@ -116,7 +116,7 @@ print(heard(again))`;
     const { out, err } = await world.run(through(python(code), { limits: { openFiles: 2_048 } }));
     expect({ out, err }).toEqual({ out: "b''\n{b'one'}\nb'again'\n", err: '' });
   }),
-  has('without a door there are no sockets with names', async world => {
+  has('there are no named sockets without a door', async world => {
     const { out } = await world.run({
       argv: python(
         'import errno, socket\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(errno.errorcode[e.errno])',
@@ -124,7 +124,7 @@ print(heard(again))`;
     });
     expect(out).toBe('EAFNOSUPPORT\n');
   }),
-  has('a program behind the forwarder has its own input, variables and end', async world => {
+  has('a program behind the forwarder has its own input, variables and exit code', async world => {
     const env = { PATH: '/usr/bin:/bin', WORD: 'of ours' };
     const { ending, out, err } = await world.run(
       through(shell('cat; env | grep -v ^_= | sort; echo err >&2; exit 7'), { input: 'task\n', env }),
@@ -141,7 +141,7 @@ print(heard(again))`;
       [139, 127, 126].map(code => ({ ending: { how: 'exited', code }, said: '' })),
     );
   }),
-  has('a program behind the forwarder is stopped like any other, and may take its leave', async world => {
+  has('a program behind the forwarder gets SIGTERM and can clean up', async world => {
     const said: string[] = [];
     const prepared = await world.open(
       through(shell('trap "echo bye; exit 3" TERM; echo up; sleep 60 & wait'), { limits: { graceMs: 10_000 } }),
@@ -159,7 +159,7 @@ print(heard(again))`;
       await prepared.close();
     }
   }),
-  has('a door that nobody listens behind, or beside an open network, is no run', async world => {
+  has('refuses a door without a server, and a door with an open network', async world => {
     await expect(world.run({ argv: shell(':'), door: true, network: 'open' })).rejects.toMatchObject({
       code: 'not_enforceable',
     });
@@ -168,7 +168,7 @@ print(heard(again))`;
       const job = { id: unique('door'), backend: world.backend.name, argv: shell(':'), env: {}, stage, staged: [] };
       const rest = { network: 'blocked', limits: LIMITS, secrets: [], live: false, door: true } as const;
       await expect(world.launcher.open({ ...job, ...rest })).rejects.toMatchObject({ code: 'stage_failed' });
-      // A file is nobody who listens.
+      // A file is not a server.
       mkdirSync(path.join(stage, 'door'));
       writeFileSync(path.join(stage, 'door', 'model.sock'), '');
       await expect(world.launcher.open({ ...job, ...rest })).rejects.toMatchObject({ code: 'stage_failed' });

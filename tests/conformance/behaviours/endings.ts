@@ -8,7 +8,7 @@ import { allGone, PATIENT, processesWith } from '../support.ts';
 export const endings: Behaviour[] = [
   ...[0, 1, 3, 126, 127, 137, 255].map(
     (code): Behaviour => ({
-      name: `a program that exits with ${code} has exited with ${code}`,
+      name: `reports exit code ${code}`,
       needs: 'always',
       holds: async world => {
         const { ending } = await world.run({ argv: shell(`exit ${code}`) });
@@ -17,7 +17,7 @@ export const endings: Behaviour[] = [
     }),
   ),
   {
-    name: 'a program that dies of its own signal is not said to have been killed by us',
+    name: 'reports a signal that the program sent itself as its own',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({ argv: shell('kill -SEGV $$') });
@@ -28,7 +28,7 @@ export const endings: Behaviour[] = [
   },
   ...(['INT', 'QUIT', 'TERM'] as const).map(
     (name): Behaviour => ({
-      name: `a program that SIG${name} is sent to inside dies of it, unless it asked not to`,
+      name: `a program dies of SIG${name} sent inside, unless it ignores it`,
       needs: 'always',
       holds: async world => {
         const number = { INT: 2, QUIT: 3, TERM: 15 }[name];
@@ -45,7 +45,7 @@ export const endings: Behaviour[] = [
     }),
   ),
   {
-    name: 'a program inherits no signal that is ignored or blocked',
+    name: 'a program inherits no ignored or blocked signals',
     needs: 'always',
     holds: async world => {
       const { out } = await world.run({ argv: ['/bin/grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status'] });
@@ -55,12 +55,12 @@ export const endings: Behaviour[] = [
   ...(
     [
       ['that does not exist is not started', ['/usr/bin/no-such-program'], 127],
-      ['that no folder of programs has is not started', ['no-such-program'], 127],
-      ['that would lie in a file is not started', ['/usr/bin/env/program'], 127],
+      ['that is in no folder of PATH is not started', ['no-such-program'], 127],
+      ['whose parent is a file is not started', ['/usr/bin/env/program'], 127],
       ['whose interpreter does not exist is not started', ['./input/orphan.sh'], 127],
       ['that is not executable is not started', ['./input/text'], 126],
       ['that is a folder is not started', ['./input'], 126],
-      ['whose argument is longer than the kernel takes is not started', ['/bin/echo', 'x'.repeat(140_000)], 126],
+      ['whose argument is too long for the kernel is not started', ['/bin/echo', 'x'.repeat(140_000)], 126],
     ] as const
   ).map(
     ([name, argv, code]): Behaviour => ({
@@ -75,7 +75,7 @@ export const endings: Behaviour[] = [
     }),
   ),
   {
-    name: 'a program is found by a path from its work folder',
+    name: 'finds a program by a path relative to its work folder',
     needs: 'always',
     holds: async world => {
       const files = { 'tool.sh': '#!/bin/sh\necho "$1"\n' };
@@ -84,7 +84,7 @@ export const endings: Behaviour[] = [
     },
   },
   {
-    name: 'a zero byte in an argument or a variable is refused, not dropped',
+    name: 'refuses a zero byte in an argument or variable',
     needs: 'always',
     holds: async world => {
       await expect(world.run({ argv: ['/bin/echo', 'a\0b'] })).rejects.toMatchObject({ code: 'zero_byte' });
@@ -92,7 +92,7 @@ export const endings: Behaviour[] = [
     },
   },
   {
-    name: 'a program that is asked to end at its timeout gets its time to do so',
+    name: 'gives a program its grace period at the timeout',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -107,7 +107,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program that does not listen is ended after the grace',
+    name: 'kills a program that ignores SIGTERM after the grace period',
     needs: 'always',
     holds: async world => {
       const { ending, out } = await world.stopped(
@@ -119,7 +119,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program that has stopped itself still ends at its timeout',
+    name: 'kills a program that has stopped itself at its timeout',
     needs: 'always',
     holds: async world => {
       const marker = unique('stopped');
@@ -132,7 +132,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a timeout that fires before the program is up is a timeout',
+    name: 'reports a timeout that fires before the program has started',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({ argv: shell('sleep 60'), limits: { timeoutMs: 0, graceMs: 0 } });
@@ -140,7 +140,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'children and grandchildren end at the timeout, with their signals ignored and in groups of their own',
+    name: 'kills children and grandchildren at the timeout, even if they ignore signals and leave the group',
     needs: 'always',
     holds: async world => {
       const marker = unique('family');
@@ -153,7 +153,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'what a program leaves running when it exits ends with it',
+    name: 'kills what a program leaves running when it exits',
     needs: 'always',
     holds: async world => {
       const marker = unique('daemon');
@@ -163,7 +163,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'what a program leaves running in its own group ends before anybody looks at what it made, whatever its environment',
+    name: 'kills what a program leaves in its process group before reading its output, whatever its environment',
     needs: 'always',
     holds: async world => {
       const marker = unique('companion');
@@ -176,7 +176,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a daemon that has also cleaned its environment ends',
+    name: 'kills a daemon that has cleared its environment',
     needs: 'tree',
     holds: async world => {
       const marker = unique('ghost');
@@ -194,7 +194,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program that says nothing for too long is ended',
+    name: 'stops a program without output',
     needs: 'always',
     holds: async world => {
       const { ending, out } = await world.run({ argv: shell('echo once; sleep 60'), limits: { idleMs: 2_500 } });
@@ -203,7 +203,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program that keeps talking, on either stream, is not idle',
+    name: 'does not treat a program as idle that writes to either stream',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({
@@ -214,7 +214,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program whose words nobody takes is not idle',
+    name: 'does not treat a program as idle whose output is not read',
     needs: 'always',
     holds: async world => {
       let pieces = 0;
@@ -226,7 +226,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program that has ended in time has not timed out, however late its words are taken',
+    name: 'reports no timeout for a program that ended in time, however late its output is read',
     needs: 'always',
     holds: async world => {
       const { ending, stdout } = await world.run(
@@ -238,7 +238,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a program can be stopped from outside, and the reason is told',
+    name: 'a program can be stopped from outside, and the reason is reported',
     needs: 'always',
     holds: async world => {
       const marker = unique('cancelled');
@@ -249,10 +249,10 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'the first reason to stop is the one that counts',
+    name: 'reports the first reason to stop',
     needs: 'always',
     holds: async world => {
-      // Its time is over while it still has its grace.
+      // The timeout fires during the grace period.
       const { ending } = await world.stopped(
         { argv: shell('trap "" TERM; echo deaf; sleep 60'), limits: { timeoutMs: 2_500, graceMs: 3_000 } },
         'policy',
@@ -262,7 +262,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a sandbox that is closed while its program runs leaves nothing, and the launcher lives on',
+    name: 'closing a sandbox with a running program leaves nothing behind, and the launcher continues',
     needs: 'always',
     holds: async world => {
       const marker = unique('closed');
@@ -277,7 +277,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'a sandbox whose program never starts is closed without a trace',
+    name: 'closing a sandbox without starting its program leaves nothing behind',
     needs: 'always',
     holds: async world => {
       const prepared = await world.open({ argv: shell('exit 0') });
@@ -287,7 +287,9 @@ time.sleep(60)`;
   },
 ];
 
-/** A child in a session of its own, and its child in another; all of them deaf. Arguments: a marker, and what to do then. */
+/**
+ * A child in its own session, and its child in another. All ignore signals. Arguments: a marker, and what to do next.
+ */
 const FAMILY = `
 import os, signal, sys, time
 for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(name, signal.SIG_IGN)
@@ -306,6 +308,6 @@ if sys.argv[2] == 'stay': time.sleep(60)
 print('left', flush=True)
 os._exit(0)`;
 
-/** It ends when its ghost is one. */
+/** Ends after its daemon has started. */
 const GHOST =
   'setsid env -i /bin/sh -c ": > output/up; /bin/sleep 60; :" "$1" >/dev/null 2>&1 </dev/null & while ! [ -e output/up ]; do sleep 0.02; done';

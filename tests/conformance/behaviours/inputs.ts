@@ -5,10 +5,10 @@ import { makeStage, removeStage } from '../../../src/execute/workspace.ts';
 import type { Behaviour } from '../backends.ts';
 import { LIMITS, MB, python, shell, unique } from '../jobs.ts';
 
-/** What a program reads, and the home that it may have. */
+/** Standard input and home of a program. */
 export const inputs: Behaviour[] = [
   {
-    name: 'a program reads its input to the end, however long it is',
+    name: 'a program reads its input to the end, however long',
     needs: 'always',
     holds: async world => {
       const input = 'line ü\n'.repeat(100_000);
@@ -18,7 +18,7 @@ export const inputs: Behaviour[] = [
     },
   },
   {
-    name: 'an input is no argument and no variable of anybody',
+    name: 'the input appears in no argument or variable of any process',
     needs: 'always',
     holds: async world => {
       const input = unique('task');
@@ -47,7 +47,7 @@ export const inputs: Behaviour[] = [
     },
   },
   {
-    name: 'the input is for the first of several programs',
+    name: 'only the first of several programs gets the input',
     needs: 'sequences',
     holds: async world => {
       const count = shell('wc -c; ls -l /proc/self/fd | wc -l');
@@ -57,7 +57,7 @@ export const inputs: Behaviour[] = [
     },
   },
   {
-    name: 'an input tells no path of this machine, and whoever writes to it fills their own disk',
+    name: 'the input reveals no path of this machine, and writing to it fills only the disk of the run',
     needs: 'work folder',
     holds: async world => {
       const code = `
@@ -77,7 +77,7 @@ print(written)`;
     },
   },
   {
-    name: 'an input that does not fit on its disk is no run',
+    name: 'refuses an input that does not fit on the disk of the run',
     needs: 'work folder',
     holds: async world => {
       const asked = { argv: shell('cat'), input: 'x'.repeat(2 * MB), limits: { workBytes: MB } };
@@ -85,7 +85,7 @@ print(written)`;
     },
   },
   {
-    name: 'an input that is no file of the stage is no run',
+    name: 'refuses an input that is not a file in the stage',
     needs: 'always',
     holds: async world => {
       const stage = makeStage(unique('input'));
@@ -102,7 +102,7 @@ print(written)`;
     },
   },
   {
-    name: 'a program has a home of its own, which counts with its work folder',
+    name: 'a program has its own home, which counts towards its work folder',
     needs: 'write roots',
     holds: async world => {
       let kept = '';
@@ -136,7 +136,7 @@ print(written)`;
     },
   },
   {
-    name: 'a work folder that is read-only as a whole need not be told by name, and its links stay links',
+    name: 'a read-only work folder needs no list of names, and keeps its symlinks',
     needs: 'write roots',
     holds: async world => {
       const stage = makeStage(unique('whole'));
@@ -163,7 +163,7 @@ print(written)`;
     },
   },
   {
-    name: 'a work folder of many names is read-only as a whole, whatever the names are',
+    name: 'a work folder with many names is completely read-only',
     needs: 'write roots',
     holds: async world => {
       const odd = ["it's", 'two words', '$HOME', '-rf', 'ü', 'a\nb', '`id`', '*', '.git', '--', '\\', 'output'];

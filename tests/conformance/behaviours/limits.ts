@@ -3,10 +3,10 @@ import type { Behaviour } from '../backends.ts';
 import { MB, python, shell, unique } from '../jobs.ts';
 import { processesWith } from '../support.ts';
 
-/** What a program may use up. */
+/** Limits of a program. */
 export const limits: Behaviour[] = [
   {
-    name: 'a program that takes too much memory is out of memory',
+    name: 'reports a program that exceeds its memory limit as out of memory',
     needs: 'memory',
     holds: async world => {
       const { ending } = await world.run({
@@ -24,7 +24,7 @@ export const limits: Behaviour[] = [
     },
   },
   {
-    name: 'a grandchild that takes too much memory is not hidden by a parent that exits with 0',
+    name: 'reports a grandchild that exceeds the memory limit although its parent exits with 0',
     needs: 'memory',
     holds: async world => {
       const { ending } = await world.run({
@@ -35,10 +35,10 @@ export const limits: Behaviour[] = [
     },
   },
   {
-    name: 'memory is counted over all processes together',
+    name: 'counts memory over all processes together',
     needs: 'memory',
     holds: async world => {
-      // Each keeps what it has until one of them is dead.
+      // Each child keeps its memory until one of them is dead.
       const code = `
 import os
 reader, writer = os.pipe()
@@ -54,7 +54,7 @@ for _ in range(3): os.wait()`;
     },
   },
   {
-    name: 'reading much more than its memory from files is no lack of memory',
+    name: 'reading files larger than the memory limit does not exceed it',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({
@@ -65,7 +65,7 @@ for _ in range(3): os.wait()`;
     },
   },
   {
-    name: 'what it used of memory and of the processor is told',
+    name: 'reports memory and CPU usage',
     needs: 'memory',
     holds: async world => {
       const { memoryPeakBytes = 0, cpuMs = 0 } = await world.run({
@@ -77,7 +77,7 @@ for _ in range(3): os.wait()`;
     },
   },
   {
-    name: 'processor time is counted over all processes together',
+    name: 'counts CPU time over all processes together',
     needs: 'cpu',
     holds: async world => {
       const { ending, cpuMs = 0 } = await world.run({
@@ -96,7 +96,7 @@ for _ in range(3): os.wait()`;
     },
   },
   {
-    name: 'a program that sleeps uses up no processor time',
+    name: 'a sleeping program uses no CPU time',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({ argv: shell('sleep 1'), limits: { cpuSeconds: 0.9 } });
@@ -104,7 +104,7 @@ for _ in range(3): os.wait()`;
     },
   },
   {
-    name: 'it has as many processes as it may, and no more',
+    name: 'limits the number of processes exactly',
     needs: 'pids',
     holds: async world => {
       const code = `
@@ -122,7 +122,7 @@ os._exit(0)`;
     },
   },
   {
-    name: 'a fork bomb is denied its children, and the run ends at its timeout with all of them',
+    name: 'denies a fork bomb its children, and kills all of them at the timeout',
     needs: 'pids',
     holds: async world => {
       const marker = unique('bomb');
@@ -140,7 +140,7 @@ while True:
     },
   },
   {
-    name: 'it has as many open files as it may',
+    name: 'limits the number of open files',
     needs: 'open files',
     holds: async world => {
       const code = `
@@ -160,7 +160,7 @@ except OSError as error: print(errno.errorcode[error.errno], opened)`;
     },
   },
   {
-    name: 'it leaves no core dump, and may not ask for one',
+    name: 'writes no core dump, and cannot enable one',
     needs: 'core dumps',
     holds: async world => {
       const code =

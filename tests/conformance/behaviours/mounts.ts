@@ -6,7 +6,7 @@ import type { Mount } from '../../../src/execute/job.ts';
 import type { Behaviour } from '../backends.ts';
 import { shell } from '../jobs.ts';
 
-/** A folder with a few things to show, and whether others may look into it. */
+/** A folder with files to mount, readable for other users or not. */
 async function withThings(mode: number, use: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   try {
@@ -24,10 +24,10 @@ async function withThings(mode: number, use: (folder: string) => Promise<void>):
 
 const shows = (name: string, holds: Behaviour['holds']): Behaviour => ({ name, needs: 'mounts', holds });
 
-/** What a program is shown of this machine. */
+/** Mounts of a program. */
 export const mounts: Behaviour[] = [
   {
-    name: 'a program sees what it is shown, and cannot change it',
+    name: 'a program sees its mounts and cannot change them',
     needs: 'mounts',
     holds: world =>
       withThings(0o755, async folder => {
@@ -51,7 +51,7 @@ export const mounts: Behaviour[] = [
         world.run({ argv: shell(':'), mountsAsTheyAre: [{ source: '/usr/bin/env', target: '/agent/env' }] }),
       ).rejects.toMatchObject({ code: 'not_enforceable' }),
   },
-  shows('a program that is shown starts, also in a folder and by a link', world =>
+  shows('a mounted program starts, also in a folder and through a symlink', world =>
     withThings(0o755, async folder => {
       const starts = (argv0: string, mount: Mount) => world.run({ argv: [argv0, 'a', 'b'], mounts: [mount] });
       const file = { source: path.join(folder, 'deep/er/tool.sh'), target: '/agent/bin/tool' };
@@ -63,7 +63,7 @@ export const mounts: Behaviour[] = [
       expect((await starts('/agent/all', all)).ending).toEqual({ how: 'not_started', code: 126 });
     }),
   ),
-  shows('what others may not reach is shown all the same, and stays whose it is', world =>
+  shows('mounts files that other users cannot read, and does not change their owner', world =>
     withThings(0o700, async folder => {
       const owners = () => ['file', 'deep/er/tool.sh', '.'].map(name => statSync(path.join(folder, name)).uid);
       const before = owners();
@@ -80,12 +80,12 @@ export const mounts: Behaviour[] = [
         argv: shell('cat /agent/one'),
         mountsAsTheyAre: [{ source: path.join(folder, 'file'), target: '/agent/one' }],
       });
-      // Only root is somebody else inside.
+      // Only runs of root have another user.
       if (process.getuid?.() === 0) await expect(asTheyAre).rejects.toMatchObject({ code: 'mount_failed' });
       else expect((await asTheyAre).out).toBe('shown\n');
     }),
   ),
-  shows('what is not there, or has no place of its own, is no run', async world => {
+  shows('refuses a missing source and overlapping targets', async world => {
     const real = '/usr/bin/env';
     const refused: Mount[][] = [
       [{ source: '/nowhere/at/all', target: '/agent/x' }],

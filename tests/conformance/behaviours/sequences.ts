@@ -6,15 +6,15 @@ import type { Behaviour, World } from '../backends.ts';
 import { MB, python, shell, unique } from '../jobs.ts';
 import { allGone, PATIENT, processesWith } from '../support.ts';
 
-/** Something about several programs in a row, which a sandbox has or refuses. */
+/** A behaviour of several programs in a row, which a sandbox supports or refuses. */
 function several(name: string, holds: (world: World) => Promise<void>, needs: Behaviour['needs'] = 'sequences') {
   return { name, needs, holds } satisfies Behaviour;
 }
 
-/** Several programs in a row, in one work folder and within the same bounds. */
+/** Several programs in a row, in one work folder and with the same limits. */
 export const sequences: Behaviour[] = [
   {
-    name: 'the second program begins when the first has ended, and finds what it left',
+    name: 'the second program starts after the first has ended, and finds its files',
     needs: 'sequences',
     holds: async world => {
       const { ending, command, out, err } = await world.run({
@@ -34,14 +34,14 @@ export const sequences: Behaviour[] = [
       );
     },
   },
-  several('a program that stands alone has no number, and one of a list of one has', async world => {
+  several('reports a program index only for a list of programs', async world => {
     expect(await world.run({ argv: shell(':') })).not.toHaveProperty('command');
     expect(await world.run({ argv: shell('exit 3'), then: [] })).toMatchObject({
       ending: { how: 'exited', code: 3 },
       command: 0,
     });
   }),
-  several('nothing runs after a program that failed', async world => {
+  several('runs nothing after a failed program', async world => {
     let left: string[] = [];
     const { ending, command, out } = await world.run(
       { argv: shell('echo first'), then: [shell('echo second; exit 7'), shell('echo third; echo x > output/third')] },
@@ -54,7 +54,7 @@ export const sequences: Behaviour[] = [
       left: [],
     });
   }),
-  several('a hundred programs run, each after the one before it', async world => {
+  several('runs a hundred programs one after another', async world => {
     const count = (number: number): string[] => shell('echo $1 >> output/count; echo $1', String(number));
     const [argv = [], ...then] = Array.from({ length: 100 }, (_, number) => count(number));
     let kept = '';
@@ -70,7 +70,7 @@ export const sequences: Behaviour[] = [
       kept: expected,
     });
   }),
-  several('one clock runs over all of them', async world => {
+  several('applies one timeout to all programs', async world => {
     const { ending, command, out } = await world.run({
       argv: shell('echo first; sleep 0.5'),
       then: [shell('echo second; sleep 0.5'), shell('echo third; sleep 60'), shell('echo fourth')],
@@ -82,7 +82,7 @@ export const sequences: Behaviour[] = [
       out: 'first\nsecond\nthird\n',
     });
   }),
-  several('a program that obeys by ending with 0 has still been stopped, and none follows', async world => {
+  several('reports a stopped program that exits with 0 as stopped, and starts no other', async world => {
     const asked = {
       argv: shell('trap "echo asked; exit 0" TERM; echo first; while :; do sleep 0.05; done'),
       then: [shell('echo second')],
@@ -95,7 +95,7 @@ export const sequences: Behaviour[] = [
       out: 'first\nasked\n',
     });
   }),
-  several('a stop ends the program that runs now, whatever it ignores, and all that it started', async world => {
+  several('a stop kills the current program and all its children, whatever they ignore', async world => {
     const word = unique('second');
     const prepared = await world.open({
       argv: shell(':'),
@@ -114,7 +114,7 @@ export const sequences: Behaviour[] = [
     }
     expect(existsSync(prepared.leftovers.stage)).toBe(false);
   }),
-  several('a stop that comes at any moment of a row of short programs ends it', async world => {
+  several('a stop at any moment ends a row of short programs', async world => {
     const rounds = Array.from({ length: 6 }, async (_, round) => {
       const then = Array.from({ length: 100 }, () => shell('echo x >> output/count'));
       const prepared = await world.open({ argv: shell(':'), then, limits: { timeoutMs: 60_000 } });
@@ -133,7 +133,7 @@ export const sequences: Behaviour[] = [
     });
     await Promise.all(rounds);
   }),
-  several('what a program left running is dead before the next one begins', async world => {
+  several('kills what a program left running before the next one starts', async world => {
     const code = `
 import os, time
 if os.fork() == 0:
@@ -158,7 +158,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     expect(Number(processes)).toBeLessThan(6);
   }),
   several(
-    'the second program is out of memory, and not the first',
+    'reports that the second program is out of memory, not the first',
     async world => {
       const { ending, command } = await world.run({
         argv: python('x = bytearray(30 << 20)'),
@@ -170,7 +170,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     'memory',
   ),
   several(
-    'a program that lost a child to a lack of memory is the last, also if it ends with 0',
+    'starts no program after one whose child ran out of memory, even if it exits with 0',
     async world => {
       const { ending, command, out } = await world.run({
         argv: shell('/usr/bin/python3 -I -S -c "bytearray(200 << 20)"; exit 0'),
@@ -182,7 +182,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     'memory',
   ),
   several(
-    'programs take no memory from each other once they have ended',
+    'an ended program leaves its memory to the next',
     async world => {
       const { ending, command } = await world.run({
         argv: python('x = bytearray(40 << 20)'),
@@ -194,7 +194,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     'memory',
   ),
   several(
-    'processor time is counted over all of them',
+    'counts CPU time over all programs',
     async world => {
       const burn = python('import time\nwhile time.process_time() < 0.3: pass');
       const { ending, command = 0 } = await world.run({
@@ -210,12 +210,12 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
   ),
   ...(
     [
-      ['is not there', ['no-such-program'], 127],
+      ['does not exist', ['no-such-program'], 127],
       ['is not executable', ['./input/text'], 126],
-      ['takes a longer argument than the kernel', ['echo', 'x'.repeat(140_000)], 126],
+      ['has an argument that is too long for the kernel', ['echo', 'x'.repeat(140_000)], 126],
     ] as const
   ).map(([name, missing, code]) =>
-    several(`a program that ${name} is not started in its turn, nor one after it`, async world => {
+    several(`does not start a later program that ${name}, nor any after it`, async world => {
       const { ending, command, out } = await world.run({
         argv: shell('echo first'),
         then: [missing, shell('echo third')],
@@ -225,7 +225,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     }),
   ),
   several(
-    'a program that is not on the list is not started in its turn',
+    'does not start a later program that is not listed',
     async world => {
       const { ending, command, out } = await world.run({
         argv: ['node', '-p', '1'],
@@ -240,11 +240,11 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     },
     'commands',
   ),
-  several('the first that is not there is not started, and none follows', async world => {
+  several('does not start a missing first program, nor any after it', async world => {
     const { ending, command, out } = await world.run({ argv: ['no-such-program'], then: [shell('echo second')] });
     expect({ ending, command, out }).toEqual({ ending: { how: 'not_started', code: 127 }, command: 0, out: '' });
   }),
-  several('each is behind the same filter, and none sees arguments of ours', async world => {
+  several('every program has the same filter, and sees no arguments of Proctor', async world => {
     const code = shell(
       'grep -E "^(Seccomp|NoNewPrivs|CapEff):" /proc/self/status; cat /proc/[0-9]*/cmdline | tr "\\0" "\\n"; echo open $(ls /proc/self/fd | wc -l)',
     );
@@ -253,7 +253,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     expect(out).not.toContain('proctor-stage');
     expect(out.match(/Seccomp:\t2/g)).toHaveLength(2);
     expect(out.match(/CapEff:\t0{16}/g)).toHaveLength(2);
-    // Its three streams and the folder itself, and nothing that we have open.
+    // Its three streams and the folder itself, and no file of Proctor.
     expect(out.match(/^open [0-9]+/gm)).toEqual(['open 4', 'open 4']);
   }),
 ];

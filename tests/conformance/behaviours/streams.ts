@@ -9,10 +9,10 @@ import { keeping, MB, python, shell } from '../jobs.ts';
 
 const SECRET = 'correct-horse-battery-staple';
 
-/** What a program says, and what is kept of it. */
+/** The output of a program, and what is kept of it. */
 export const streams: Behaviour[] = [
   {
-    name: 'both streams are kept apart, byte for byte',
+    name: 'keeps both streams separately, byte for byte',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -28,7 +28,7 @@ for _ in range(3): os.write(1, every); os.write(2, every[::-1])`;
     },
   },
   {
-    name: 'bytes that are no UTF-8 stay as they are, also where a character is cut in two',
+    name: 'keeps invalid UTF-8 unchanged, even if a character is split',
     needs: 'always',
     holds: async world => {
       const code =
@@ -38,7 +38,7 @@ for _ in range(3): os.write(1, every); os.write(2, every[::-1])`;
     },
   },
   {
-    name: 'of a long stream both ends are kept, and all of it is counted and hashed',
+    name: 'keeps head and tail of a long stream, and counts and hashes all of it',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -60,7 +60,7 @@ for number in range(80000): os.write(1, b'%063d\\n' % number)`;
     },
   },
   {
-    name: 'a stream that just fits has no tail, and one byte more makes one',
+    name: 'a stream that just fits has no tail, and one byte more creates one',
     needs: 'always',
     holds: async world => {
       const said = async (length: number) => {
@@ -76,7 +76,7 @@ for number in range(80000): os.write(1, b'%063d\\n' % number)`;
     },
   },
   {
-    name: 'a secret is masked at both ends, in live pieces, in the file for a recovery, and also when it comes in two parts',
+    name: 'masks a secret in head, tail, live output and recovery file, even if it arrives in two parts',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -107,7 +107,7 @@ os.write(2, secret * 3)`;
     },
   },
   {
-    name: 'live pieces come in the order in which they were said, each when the last was taken',
+    name: 'live output arrives in order, each piece after the previous one was taken',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -155,7 +155,7 @@ for number in range(3000):
           await wait(50);
         });
         const written = 65_536 * Number(readFileSync(path.join(prepared.workFolder, 'output', 'written'), 'utf8'));
-        // What lies between is in pipes, whose sizes are the kernel's and Node's.
+        // The rest is in pipe buffers of the kernel and of Node.
         expect(written - seen).toBeLessThan(4 * MB);
         expect(stdout.bytesTotal).toBe(seen);
         expect(seen).toBeLessThan(100 * MB);
@@ -166,7 +166,7 @@ for number in range(3000):
     },
   },
   {
-    name: 'what a program said before it ended is not lost on a reader who is slow to take it',
+    name: 'a slow reader receives all output of an ended program',
     needs: 'always',
     holds: async world => {
       let seen = 0;
@@ -184,7 +184,7 @@ for number in range(3000):
     },
   },
   {
-    name: 'a program that closes its streams goes on',
+    name: 'a program that closes its streams continues',
     needs: 'always',
     holds: async world => {
       const { ending, out } = await world.run({ argv: shell('echo said; exec >&- 2>&-; sleep 0.2; exit 6') });
@@ -192,7 +192,7 @@ for number in range(3000):
     },
   },
   {
-    name: 'the standard input is there and empty',
+    name: 'the standard input is open and empty',
     needs: 'always',
     holds: async world => {
       const { out } = await world.run({ argv: shell('wc -c; ls -l /proc/self/fd/0 | sed "s/.*-> //"') });

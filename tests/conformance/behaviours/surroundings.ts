@@ -28,10 +28,10 @@ const AWKWARD = [
   'x'.repeat(100_000),
 ];
 
-/** What a program finds around it. */
+/** The environment of a program. */
 export const surroundings: Behaviour[] = [
   {
-    name: 'arguments arrive as they were given',
+    name: 'passes arguments unchanged',
     needs: 'always',
     holds: async world => {
       const code =
@@ -41,7 +41,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'variables arrive as they were given, and there are no others',
+    name: 'passes variables unchanged, and adds no others',
     needs: 'always',
     holds: async world => {
       const env = Object.fromEntries(AWKWARD.map((value, index) => [`VARIABLE_${index}`, value]));
@@ -57,14 +57,14 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'no process that it can see shows a variable of ours, or arguments of ours',
+    name: 'no visible process shows variables or arguments of Proctor',
     needs: 'environment',
     holds: async world => {
       const token = unique('token');
       const code = 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"';
       const { out } = await world.run({ argv: shell(code), env: { PATH: '/usr/bin:/bin', TOKEN: token } });
       const others = out.split('\n').filter(line => line.startsWith('TOKEN=') || line.includes(token));
-      // Its own processes, which all have it, and nobody else.
+      // Only its own processes, which all have it.
       expect(new Set(others)).toEqual(new Set([`TOKEN=${token}`]));
       expect(out).not.toContain('proctor-stage');
     },
@@ -74,7 +74,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'no argument on this machine shows a secret of a run',
+    name: 'no command line on this machine shows a secret of a run',
     needs: 'always',
     holds: async world => {
       const token = unique('token');
@@ -105,18 +105,18 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'it cannot reach a server of this machine',
+    name: 'a program cannot reach a server of this machine',
     needs: 'network',
     holds: async world => expect(await connected(world, {})).toBe('refused\n'),
     lacking: async world => expect(await connected(world, {})).toBe('connected\n'),
   },
   {
-    name: 'it reaches a server where the network is open to it',
+    name: 'a program reaches a server if its network is open',
     needs: 'always',
     holds: async world => expect(await connected(world, { network: 'open' })).toBe('connected\n'),
   },
   {
-    name: 'its current folder is its work folder, which holds its input and an empty output',
+    name: 'a program starts in its work folder, with its input and an empty output folder',
     needs: 'always',
     holds: async world => {
       const { out } = await world.run(
@@ -127,7 +127,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'what was laid out for it cannot be changed, replaced or removed',
+    name: 'staged files cannot be changed, replaced or removed',
     needs: 'file system',
     holds: async world => {
       const acts = [
@@ -153,7 +153,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'a program that takes away all rights on what it made is cleaned up after',
+    name: 'cleans up after a program that removes all permissions',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({
@@ -163,7 +163,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'folders that are nested deeper than a path can say are cleaned up after',
+    name: 'removes folders that are nested deeper than a path can be long',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -178,7 +178,7 @@ print('deep')`;
     },
   },
   {
-    name: 'its work folder holds as many bytes as it may, and not one page more',
+    name: 'limits the bytes of the work folder to the page',
     needs: 'work folder',
     holds: async world => {
       const code = `
@@ -204,7 +204,7 @@ print(written)`;
     },
   },
   {
-    name: 'its work folder holds as many entries as it may',
+    name: 'limits the entries of the work folder',
     needs: 'work folder',
     holds: async world => {
       const code = `
@@ -224,7 +224,7 @@ print(made)`;
     },
   },
   {
-    name: 'ten programs at once find their own files and nobody else’s',
+    name: 'ten concurrent programs find only their own files',
     needs: 'always',
     holds: async world => {
       const ran = await Promise.all(
@@ -239,7 +239,7 @@ print(made)`;
     },
   },
   {
-    name: 'only the programs on its list exist',
+    name: 'only listed programs exist',
     needs: 'commands',
     holds: async world => {
       const code = `
@@ -253,7 +253,7 @@ console.log(JSON.stringify(found.map(program => program === process.execPath ? '
     },
   },
   {
-    name: 'a program that is not on the list does not start, nor does a script whose interpreter is not',
+    name: 'does not start an unlisted program, or a script with an unlisted interpreter',
     needs: 'commands',
     holds: async world => {
       const files = { 'tool.sh': '#!/bin/sh\necho ran\n' };
@@ -264,7 +264,7 @@ console.log(JSON.stringify(found.map(program => program === process.execPath ? '
     },
   },
   {
-    name: 'a listed program that is a script starts where its interpreter is listed',
+    name: 'starts a listed script if its interpreter is listed',
     needs: 'commands',
     holds: async world => {
       const version = expect.stringMatching(/^\d+\.\d+\.\d+\n$/);
@@ -273,14 +273,14 @@ console.log(JSON.stringify(found.map(program => program === process.execPath ? '
         [['npx', '--version'], PACKAGES, { ending: ended(0), out: version, err: '' }],
         [['npx', '--version'], ['node', 'npm'], { ending: { how: 'not_started', code: 127 } }],
         [['npm', '--version'], ['npm'], { ending: ended(127), err: expect.stringContaining("'node'") }],
-        // What a script names as its interpreter is a path, and not always the one that its name is found at.
+        // The interpreter path in a script may differ from the path of the program.
         [['egrep', '-o', 'sc', 'input/package.json'], ['egrep', 'grep'], { ending: { how: 'not_started', code: 127 } }],
         [['egrep', '-o', 'sc', 'input/package.json'], ['egrep', 'grep', 'sh'], { ending: ended(0), out: 'sc\n' }],
       ]);
     },
   },
   {
-    name: 'a listed program that is a script brings nothing but env along',
+    name: 'a listed script adds no program except env',
     needs: 'commands',
     holds: async world => {
       const look = `
@@ -295,7 +295,7 @@ console.log(JSON.stringify(folders.filter(existsSync).flatMap(folder => readdirS
     },
   },
   {
-    name: 'scripts of packages, which are lines for a shell, run where a shell is listed',
+    name: 'runs package scripts, which are shell commands, if a shell is listed',
     needs: 'commands',
     holds: async world => {
       const npm = ['npm', '--prefix', 'input', 'run'];
@@ -309,7 +309,7 @@ console.log(JSON.stringify(folders.filter(existsSync).flatMap(folder => readdirS
 
 const PACKAGES = ['node', 'npm', 'npx'];
 
-/** A program, the only ones that exist, and what becomes of it. */
+/** A program, the listed programs, and the expected result. */
 type Trial = readonly [argv: readonly string[], programs: readonly string[], expected: object];
 
 async function expectEach(world: World, trials: readonly Trial[]): Promise<void> {
@@ -327,7 +327,7 @@ async function expectEach(world: World, trials: readonly Trial[]): Promise<void>
 
 const ended = (code: number) => ({ how: 'exited', code });
 
-/** What a program says that tries to reach a server of this machine. */
+/** The output of a program that tries to reach a server of this machine. */
 async function connected(world: World, asked: Omit<Asked, 'argv'>): Promise<string> {
   const server = createServer(socket => socket.on('error', () => undefined).destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');

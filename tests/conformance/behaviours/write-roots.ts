@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Behaviour, World } from '../backends.ts';
 import { type Asked, MB, python, shell } from '../jobs.ts';
 
-/** Tries to write to some places, and says of each how it went. */
+/** Tries to write to some paths, and prints the result of each. */
 const tries = (...places: string[]): string[] =>
   python(
     `
@@ -17,7 +17,7 @@ for place in sys.argv[1:]:
     ...places,
   );
 
-/** What a program said of each place. */
+/** The printed result for each path. */
 async function tried(world: World, asked: Omit<Asked, 'argv'>, places: readonly string[]) {
   const { ending, out } = await world.run({ ...asked, argv: tries(...places) });
   expect(ending).toEqual({ how: 'exited', code: 0 });
@@ -31,10 +31,10 @@ async function tried(world: World, asked: Omit<Asked, 'argv'>, places: readonly 
 
 const within = (name: string, holds: Behaviour['holds']): Behaviour => ({ name, needs: 'write roots', holds });
 
-/** Where a program may write. */
+/** Write roots of a program. */
 export const writeRoots: Behaviour[] = [
   {
-    name: 'a program writes to its places and nowhere else',
+    name: 'a program writes to its roots and nowhere else',
     needs: 'write roots',
     holds: async world => {
       const places = ['out/a', 'a/b/c', 'new', 'a/new', 'input/new', 'input/laid', '/new', '/tmp/new', '/dev/shm/new'];
@@ -57,7 +57,7 @@ export const writeRoots: Behaviour[] = [
       );
     },
   },
-  within('its places cannot be removed, renamed or replaced', async world => {
+  within('roots cannot be removed, renamed or replaced', async world => {
     const { out } = await world.run({
       argv: shell(
         'rmdir out; mv out other; ln -s /tmp link; mkdir other; chmod 777 .; touch -d @0 .; mv out/x input; ls; ls out',
@@ -67,7 +67,7 @@ export const writeRoots: Behaviour[] = [
     });
     expect(out).toBe('input\nout\nx\n');
   }),
-  within('what it leaves lies below output, by the same paths', async world => {
+  within('the files of a program are below output, by the same paths', async world => {
     const kept: string[] = [];
     await world.run(
       { argv: shell('echo 1 > out/one; mkdir a/b/c; echo 2 > a/b/c/two'), writeRoots: ['out', 'a/b', 'empty'] },
@@ -75,7 +75,7 @@ export const writeRoots: Behaviour[] = [
     );
     expect(kept.sort()).toEqual(['a', 'a/b', 'a/b/c', 'a/b/c/two', 'empty', 'out', 'out/one']);
   }),
-  within('what its places begin with can be changed and removed, also what was not writable', async world => {
+  within('initial files can be changed and removed, even if they were read-only', async world => {
     let kept: readonly [string[], string] | undefined;
     const { ending, out } = await world.run(
       {
@@ -97,7 +97,7 @@ export const writeRoots: Behaviour[] = [
     expect(out).toBe('begun\ntool\n1000\n1000\n');
     expect(kept).toEqual([['deep', 'tool.sh'], 'begun\nmore\n']);
   }),
-  within('a program that lies where it may write is found there', async world => {
+  within('finds a program inside a root', async world => {
     const { ending, out } = await world.run({
       argv: ['./out/tool.sh'],
       then: [['./out/none.sh']],
@@ -106,7 +106,7 @@ export const writeRoots: Behaviour[] = [
     });
     expect({ ending, out }).toEqual({ ending: { how: 'not_started', code: 127 }, out: 'tool\n' });
   }),
-  within('a place in a folder that was laid out is writable, and what lies beside it is not', async world => {
+  within('a root inside a staged folder is writable, and its siblings are not', async world => {
     const asked = {
       laid: { 'a/laid': 'laid', 'a/b/hidden': 'hidden', 'package.json': '{}' },
       writeRoots: ['a/b', 'a/c/d'],
@@ -123,7 +123,7 @@ export const writeRoots: Behaviour[] = [
       'package.json': 'EROFS',
     });
   }),
-  within('a place in a place is one with it', async world => {
+  within('a root inside another root is part of it', async world => {
     const { ending, out } = await world.run({
       argv: shell('cat a/b/c; ln a/b/c a/same && mv a/b/c a/moved && ls a a/b'),
       writeRoots: ['a/b', 'a', 'a/b'],
@@ -131,7 +131,7 @@ export const writeRoots: Behaviour[] = [
     });
     expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 0 }, out: 'begun\na:\nb\nmoved\nsame\n\na/b:\n' });
   }),
-  within('a point stands for all of the work folder but what was laid out', async world => {
+  within('a dot makes the whole work folder writable except staged entries', async world => {
     let kept = 0;
     const { ending, out } = await world.run(
       {
@@ -146,14 +146,14 @@ export const writeRoots: Behaviour[] = [
     expect(out).toBe('new written\nbegun written\ninput/new EROFS\na/laid EROFS\na/b/new written\nc/new written\n');
     expect(kept).toBe(3);
   }),
-  within('a program without a place to write to writes nowhere in its work folder', async world => {
+  within('a program without roots cannot write to its work folder', async world => {
     expect(await tried(world, { writeRoots: [] }, ['new', 'output/new', '/tmp/new'])).toEqual({
       new: 'EROFS',
       'output/new': 'ENOENT',
       '/tmp/new': 'written',
     });
   }),
-  within('programs in a row find what the one before them wrote, also in /tmp', async world => {
+  within('a program finds what the previous one wrote, also in /tmp', async world => {
     const { ending, out } = await world.run({
       argv: shell('echo one > out/file; echo two > /tmp/file; rm -r out/old'),
       then: [shell('cat out/file /tmp/file; ls out; echo three > a/b/file'), shell('cat a/b/file; echo no > a/no')],
@@ -162,7 +162,7 @@ export const writeRoots: Behaviour[] = [
     });
     expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 2 }, out: 'one\ntwo\nfile\nthree\n' });
   }),
-  within('its places share one bound, and what they begin with counts', async world => {
+  within('roots share one limit, and their initial files count', async world => {
     const fill = python(`
 import sys
 written = 0
@@ -183,7 +183,7 @@ except OSError: print(written)`);
     expect(written[0]).toBeLessThanOrEqual(MB);
     expect(written[0]).toBeGreaterThan(MB - 2 * 65_536);
   }),
-  within('what does not fit into its places is no run, and leaves nothing', async world => {
+  within('refuses initial files that do not fit, and leaves nothing behind', async world => {
     await expect(
       world.run({
         argv: shell(':'),
@@ -194,13 +194,13 @@ except OSError: print(written)`);
     ).rejects.toThrow(expect.objectContaining({ code: 'stage_failed' }));
   }),
   ...['/tmp', '../x', 'a//b', 'a/./b', '', 'a/..'].map(root =>
-    within(`${JSON.stringify(root)} is no place to write to`, async world => {
+    within(`refuses ${JSON.stringify(root)} as a root`, async world => {
       await expect(world.run({ argv: shell(':'), writeRoots: [root] })).rejects.toThrow(
         expect.objectContaining({ code: 'stage_failed' }),
       );
     }),
   ),
-  within('a place has any name that a file can have', async world => {
+  within('a root can have any file name', async world => {
     const roots = ["it's", 'two words', '$HOME', '-rf', 'ü', 'a\nb', '`id`', '*'];
     const asked = { writeRoots: roots, begins: Object.fromEntries(roots.map(root => [`${root}/begun`, ''])) };
     const { ending } = await world.run(
