@@ -19,7 +19,7 @@ import { proctor, ROOT } from './support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-test('docs/contracts is what the contracts say (npm run docs writes it)', async () => {
+test('docs/contracts matches the contracts (npm run docs writes it)', async () => {
   const pages = contractPages(await loadContracts());
   expect(readdirSync(path.join(ROOT, 'docs', 'contracts')).sort((a, b) => (a < b ? -1 : 1))).toEqual(
     [...pages.keys()].sort((a, b) => (a < b ? -1 : 1)),
@@ -27,15 +27,15 @@ test('docs/contracts is what the contracts say (npm run docs writes it)', async 
   for (const [file, text] of pages) expect(read(`docs/contracts/${file}`), file).toBe(text);
 });
 
-test('the table of limits in docs/sandboxes.md is that of src/policy/limits.ts (npm run docs writes it)', () => {
+test('docs/sandboxes.md has the limits of src/policy/limits.ts (npm run docs writes them)', () => {
   expect(withLimitsTable(read('docs/sandboxes.md'))).toBe(read('docs/sandboxes.md'));
 });
 
-test('the table of acts in docs/agents.md is what the tests found (npm run docs writes it)', () => {
+test('docs/agents.md has the acts that the tests recorded (npm run docs writes them)', () => {
   expect(withActsTable(read('docs/agents.md'), ROOT)).toBe(read('docs/agents.md'));
 });
 
-test('docs/gate.svg shows what bench/results/gate.json measured (npm run docs writes it)', () => {
+test('docs/gate.svg shows the measurements of bench/results/gate.json (npm run docs writes it)', () => {
   expect(gatePicture(ROOT)).toBe(read('docs/gate.svg'));
 });
 
@@ -73,7 +73,7 @@ describe.each(PAGES)('%s', file => {
     expect(broken).toEqual([]);
   });
 
-  test('names only files of ours that exist', () => {
+  test('names only source files that exist', () => {
     const named = [...text.matchAll(/`((?:src|scripts|tests|docs|bench)\/[\w./-]*)`/g)].map(
       ([, name]) => name as string,
     );
@@ -110,7 +110,7 @@ test('docs/command-line.md documents every command with every flag', () => {
   const all = commandsBelow([]);
   expect(all.length).toBeGreaterThan(20);
   for (const { name, flags } of all) {
-    const [, text = ''] = [...sections].find(([heading]) => heading.split(', ').includes(name)) ?? parentSection(name);
+    const [, text] = [...sections].find(([heading]) => heading.split(', ').includes(name)) ?? parentSection(name);
     expect(text, name).toContain(name);
     for (const flag of flags) expect(text, `${name} ${flag}`).toMatch(new RegExp(`[\` ]${flag}[\` ]`));
   }
@@ -145,7 +145,7 @@ test.each([
   for (const option of options.split(', ')) expect(page, option).toMatch(new RegExp(`[\\s\`]${option}[\`:,]`));
 });
 
-test('docs/intents.md names the profiles as they are, every error, and every option', async () => {
+test('docs/intents.md lists the profiles with their values, every error and every option', async () => {
   const page = read('docs/intents.md');
   for (const { allowed_commands, allowed_write_roots, timeout_ms } of Object.values(builtInProfiles)) {
     expect(page).toContain(allowed_commands.join(', '));
@@ -159,13 +159,13 @@ test('docs/intents.md names the profiles as they are, every error, and every opt
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
 });
 
-test('docs/agents.md prints the table of files that run by themselves', () => {
+test('docs/agents.md lists every file that runs by itself', () => {
   const rows = ACTIVE_FILES.map(({ paths, runs }) => `| ${paths.map(name => `\`${name}\``).join(' ')} | ${runs} |`);
   const [, table] = /\| files \| why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(read('docs/agents.md')) ?? [];
   expect(table?.trimEnd().split('\n')).toEqual(rows);
 });
 
-test('every promise of docs/security.md names a test that is there', () => {
+test('every promise of docs/security.md names an existing test', () => {
   const promises = [...read('docs/security.md').matchAll(/^\|.*\]\(\.\.\/(tests\/[\w./-]+)\): "(.*)" \|$/gm)];
   expect(promises.length).toBeGreaterThan(15);
   const missing = promises.filter(([, file = '', title = '']) => title === '' || !read(file).includes(title));
