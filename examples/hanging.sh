@@ -1,6 +1,6 @@
 #!/bin/sh
-# Ignores every request to end, and leaves a child behind that does the same.
+# Ignores SIGTERM, SIGINT and SIGHUP, and starts a detached child that ignores SIGTERM too.
 trap '' TERM INT HUP
-echo 'nobody will stop me'
+echo 'ignoring all signals'
 (trap '' TERM; setsid sleep 600) &
 sleep 600

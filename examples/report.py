@@ -1,4 +1,4 @@
-"""Counts the rows of a table that lack an amount, and keeps them in a table of their own."""
+"""Counts the orders without an amount, and writes them to output/missing.csv."""
 import csv
 
 import proctor_tool

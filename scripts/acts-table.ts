@@ -15,13 +15,13 @@ export function withActsTable(page: string, root: string): string {
 const BEGIN = '<!-- acts: written by npm run docs -->';
 const END = '<!-- /acts -->';
 
-/** What each source of a violation means for a reader. */
+/** The sources of violations, in the words of the docs. */
 const SEEN_BY: Readonly<Record<string, string>> = {
-  sandbox: 'the kernel, for the sandbox',
-  door: 'the door',
-  git: 'the objects and refs of git',
-  tree: 'the files afterwards',
-  agent: 'the agent and its tools; the attempt had no effect',
+  sandbox: 'the kernel',
+  door: 'the model proxy',
+  git: 'git objects and refs',
+  tree: 'the files after the run',
+  agent: 'a failed tool; the attempt had no effect',
 };
 
 function tableOf(results: Readonly<Record<string, ActResult>>): string {
@@ -33,9 +33,9 @@ function tableOf(results: Readonly<Record<string, ActResult>>): string {
     const classes = found.map(([kind = '', ...more]) => [`\`${kind}\``, ...more.slice(0, -1)].join(' '));
     const flagged = flags.map(flag => `flag \`${flag}\``);
     const sources = [...new Set(found.map(words => SEEN_BY[words.at(-1) ?? ''] ?? ''))];
-    const seenBy = sources.length > 0 ? sources : flags.length > 0 ? ['its words'] : ['–'];
+    const seenBy = sources.length > 0 ? sources : flags.length > 0 ? ['the transcript'] : ['–'];
     const ends = termination === 'completed' ? '`completed`' : `\`${termination}\` (\`${reason}\`)`;
     return `| ${title} | ${[...classes, ...flagged].join(', ') || 'none'} | ${seenBy.join('; ')} | ${ends} |`;
   });
-  return ['| an agent … | class | seen by | ends as |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| act | class | detected by | ends as |', '|---|---|---|---|', ...rows].join('\n');
 }

@@ -6,14 +6,20 @@ import { withActsTable } from '../scripts/acts-table.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { gatePicture } from '../scripts/gate-picture.ts';
 import { withLimitsTable } from '../scripts/limits-table.ts';
+import { PICTURE } from '../scripts/picture-size.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
+import { applyRun } from '../src/tool/apply.ts';
+import { compareRuns } from '../src/tool/compare.ts';
+import { runAgent } from '../src/tool/run-agent.ts';
 import { runIntent } from '../src/tool/run-intent.ts';
+import { runScript } from '../src/tool/run-script.ts';
+import { runSuite } from '../src/tool/run-suite.ts';
 import { proctor, ROOT } from './support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-test('docs/contracts is what the contracts say (npm run docs writes it)', async () => {
+test('docs/contracts matches the contracts (npm run docs writes it)', async () => {
   const pages = contractPages(await loadContracts());
   expect(readdirSync(path.join(ROOT, 'docs', 'contracts')).sort((a, b) => (a < b ? -1 : 1))).toEqual(
     [...pages.keys()].sort((a, b) => (a < b ? -1 : 1)),
@@ -21,45 +27,53 @@ test('docs/contracts is what the contracts say (npm run docs writes it)', async 
   for (const [file, text] of pages) expect(read(`docs/contracts/${file}`), file).toBe(text);
 });
 
-test('the table of limits in docs/sandboxes.md is that of src/policy/limits.ts (npm run docs writes it)', () => {
+test('docs/sandboxes.md has the limits of src/policy/limits.ts (npm run docs writes them)', () => {
   expect(withLimitsTable(read('docs/sandboxes.md'))).toBe(read('docs/sandboxes.md'));
 });
 
-test('the table of acts in docs/agents.md is what the tests found (npm run docs writes it)', () => {
+test('docs/agents.md has the acts that the tests recorded (npm run docs writes them)', () => {
   expect(withActsTable(read('docs/agents.md'), ROOT)).toBe(read('docs/agents.md'));
 });
 
-test('docs/gate.svg shows what bench/results/gate.json measured (npm run docs writes it)', () => {
+test('docs/gate.svg shows the measurements of bench/results/gate.json (npm run docs writes it)', () => {
   expect(gatePicture(ROOT)).toBe(read('docs/gate.svg'));
 });
 
-describe.each([
-  'README.md',
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  'docs/agents.md',
-  'docs/ci.md',
-  'docs/decisions.md',
-  'docs/intents.md',
-  'docs/evidence.md',
-  'docs/ledger.md',
-  'docs/packs.md',
-  'docs/scripts.md',
-  'docs/secrets.md',
-  'docs/sandboxes.md',
-  'docs/security.md',
-  'docs/suites.md',
-])('%s', file => {
+const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...pagesIn('docs')];
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(path.join(ROOT, folder))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `${folder}/${name}`);
+}
+
+/** The anchor that GitHub gives to a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+describe.each(PAGES)('%s', file => {
   const text = read(file);
 
-  test('links only to what is there', () => {
-    const links = [...text.matchAll(/\]\(([^)#]+)\)/g)]
+  test('links only to files and headings that exist', () => {
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)]
       .map(([, link]) => link as string)
       .filter(link => !link.includes('://'));
-    expect(links.filter(link => !existsSync(path.join(ROOT, path.dirname(file), link)))).toEqual([]);
+    const broken = links.filter(link => {
+      const [name = '', anchor] = link.split('#');
+      const target = name === '' ? file : path.join(path.dirname(file), name);
+      if (!existsSync(path.join(ROOT, target))) return true;
+      if (anchor === undefined) return false;
+      return ![...read(target).matchAll(/^#+ (.*)$/gm)].some(([, heading]) => anchorOf(heading as string) === anchor);
+    });
+    expect(broken).toEqual([]);
   });
 
-  test('names only files of ours that exist', () => {
+  test('names only source files that exist', () => {
     const named = [...text.matchAll(/`((?:src|scripts|tests|docs|bench)\/[\w./-]*)`/g)].map(
       ([, name]) => name as string,
     );
@@ -73,16 +87,65 @@ describe.each([
   });
 });
 
-test('the README tells the commands that there are', () => {
-  const help = proctor(['--help']).stdout.split('Examples:')[0] ?? '';
-  const commands = [...help.matchAll(/^ {2}([a-z-]+) /gm)]
-    .map(([, name]) => name as string)
-    .filter(name => name !== 'help');
-  expect(commands.length).toBeGreaterThan(3);
-  for (const command of commands) expect(read('README.md')).toContain(`proctor ${command}`);
+test('the README has at most 900 words', () => {
+  expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
 });
 
-test('docs/intents.md names the profiles as they are, every error, and every option', async () => {
+test('the README shows docs/report.png, a PNG of the promised size (npm run picture writes it)', () => {
+  const { file, width, height, scale, bytesMax } = PICTURE;
+  expect(read('README.md')).toContain(`](${file})`);
+  const bytes = readFileSync(path.join(ROOT, file));
+  expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1A\n');
+  expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([width * scale, height * scale]);
+  expect(bytes.length).toBeLessThan(bytesMax);
+  expect((JSON.parse(read('package.json')) as { files: string[] }).files).toContain('docs');
+});
+
+test('docs/command-line.md documents every command with every flag', () => {
+  const sections = new Map(
+    read('docs/command-line.md')
+      .split(/^## /m)
+      .map(section => [section.split('\n', 1)[0] ?? '', section]),
+  );
+  const all = commandsBelow([]);
+  expect(all.length).toBeGreaterThan(20);
+  for (const { name, flags } of all) {
+    const [, text] = [...sections].find(([heading]) => heading.split(', ').includes(name)) ?? parentSection(name);
+    expect(text, name).toContain(name);
+    for (const flag of flags) expect(text, `${name} ${flag}`).toMatch(new RegExp(`[\` ]${flag}[\` ]`));
+  }
+
+  function parentSection(name: string): [string, string] {
+    const parent = name.split(' ').slice(0, -1).join(' ');
+    return [parent, sections.get(parent) ?? ''];
+  }
+});
+
+/** The commands without subcommands of their own, with the flags that their help lists. */
+function commandsBelow(words: readonly string[]): { readonly name: string; readonly flags: readonly string[] }[] {
+  const help = proctor([...words, '--help']).stdout;
+  const [, list = ''] = /^Commands:\n((?: .*\n)+)/m.exec(help) ?? [];
+  const below = [...list.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name]) => name as string);
+  if (below.length > 0) return below.filter(name => name !== 'help').flatMap(name => commandsBelow([...words, name]));
+  const flags = [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag as string);
+  return [{ name: ['proctor', ...words].join(' '), flags }];
+}
+
+test.each([
+  ['runScript', () => runScript({ script: 'x', nothing: true } as never)],
+  ['runAgent', () => runAgent({ agent: 'claude', task: 'x', nothing: true } as never)],
+  ['runSuite', () => runSuite({ nothing: true } as never)],
+  ['compareRuns', () => compareRuns({ nothing: true } as never)],
+  ['applyRun', () => applyRun('x', { nothing: true } as never)],
+])('docs/library.md names every option of %s', async (name, call) => {
+  const page = read('docs/library.md');
+  const refused: unknown = await call().catch((error: unknown) => error);
+  const [, options = ''] = /There are: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
+  expect(options.split(', ').length, name).toBeGreaterThan(4);
+  for (const option of options.split(', ')) expect(page, option).toMatch(new RegExp(`[\\s\`]${option}[\`:,]`));
+});
+
+test('docs/intents.md lists the profiles with their values, every error and every option', async () => {
   const page = read('docs/intents.md');
   for (const { allowed_commands, allowed_write_roots, timeout_ms } of Object.values(builtInProfiles)) {
     expect(page).toContain(allowed_commands.join(', '));
@@ -96,13 +159,13 @@ test('docs/intents.md names the profiles as they are, every error, and every opt
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
 });
 
-test('docs/agents.md prints the table of files that run by themselves', () => {
+test('docs/agents.md lists every file that runs by itself', () => {
   const rows = ACTIVE_FILES.map(({ paths, runs }) => `| ${paths.map(name => `\`${name}\``).join(' ')} | ${runs} |`);
   const [, table] = /\| files \| why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(read('docs/agents.md')) ?? [];
   expect(table?.trimEnd().split('\n')).toEqual(rows);
 });
 
-test('every promise of docs/security.md names a test that is there', () => {
+test('every promise of docs/security.md names an existing test', () => {
   const promises = [...read('docs/security.md').matchAll(/^\|.*\]\(\.\.\/(tests\/[\w./-]+)\): "(.*)" \|$/gm)];
   expect(promises.length).toBeGreaterThan(15);
   const missing = promises.filter(([, file = '', title = '']) => title === '' || !read(file).includes(title));

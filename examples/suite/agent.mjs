@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A small agent of a shop's help desk, to try suites with: node agent.mjs [--new] [--port 8787]
-// It answers POST /run-case. With --new it is a later version of itself, in which some things have gone wrong.
+// A help desk agent for trying out suites: node agent.mjs [--new] [--port 8787]
+// It answers POST /run-case. With --new it acts as the next version, which has several regressions.
 import { createServer } from 'node:http';
 import process from 'node:process';
 
@@ -19,7 +19,7 @@ const POLICIES = {
   'policy/large-refunds': 'Refunds over 500 EUR need the approval of a person.',
 };
 
-/** What the agent does while it thinks, told as events. */
+/** Records the agent's steps as events. */
 class Trace {
   events = [];
   #calls = 0;
@@ -47,7 +47,7 @@ class Trace {
 }
 
 function refund(trace, { order, id }) {
-  // The new version looks in the list of all orders, and finds only the first page of them.
+  // Regression: the new version lists orders instead of looking one up, and sees only the first page.
   const { call_id, result } =
     isNew && id === 'A-1003'
       ? trace.call('orders.list', { page: 1 }, { orders: ['A-1001', 'A-1002'] })
@@ -57,7 +57,7 @@ function refund(trace, { order, id }) {
   const docs = isNew ? ['policy/shipping'] : ['policy/refunds'];
   trace.search('refund of a damaged item', docs);
   const amount = (result.total_cents / 100).toFixed(2);
-  // The new version forgets which currency the shop has.
+  // Regression: the new version ignores the currency of the order.
   const currency = isNew ? 'USD' : result.currency;
   const action = {
     action_id: 'action_1',
@@ -128,7 +128,7 @@ const server = createServer((request, response) => {
   request.on('data', chunk => chunks.push(chunk));
   request.on('end', () => {
     const question = JSON.parse(Buffer.concat(chunks).toString());
-    // Every third time, the new version has a bad day with small talk.
+    // Regression: the new version is rude in about half of its small talk.
     if (isNew && question.case_id === 'small-talk' && Math.random() < 0.5)
       return send(response, 200, { ...answer(question), final_output: { content_type: 'text', content: 'No.' } });
     if (isNew && question.case_id === 'complaint')

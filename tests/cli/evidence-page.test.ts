@@ -27,7 +27,7 @@ import { Place } from '../runs-support.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'evidence.md'), 'utf8');
-const section = page.slice(page.indexOf('## With sha256sum and openssl'));
+const section = page.slice(page.indexOf('## Check a run with sha256sum and openssl'));
 /** The commands of the page, word for word: the names to replace, the signature, the files. */
 const [, signature = '', files = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
   ([, code]) => code as string,
