@@ -3,7 +3,8 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
-import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
+import type { JournaledPlan, JournalLine } from './kind.ts';
+import type { CaptureNote, Remark } from './script-run.ts';
 
 /** What was decided of an intent, and is known before anything of it runs. */
 export interface IntentPlan {
@@ -15,8 +16,7 @@ export interface IntentPlan {
   readonly going?: GoingPlan;
   readonly correlationId: string;
   readonly startedAtMs: number;
-  /** Whose run it is; when that process is gone, the run is dead. */
-  readonly owner: ScriptPlan['owner'];
+  readonly owner: JournaledPlan['owner'];
 }
 
 export type Decided =
@@ -49,11 +49,7 @@ export interface IntentReading {
 }
 
 /** A line of the journal of an intent's run. */
-export type IntentLine =
-  | { readonly is: 'planned'; readonly plan: IntentPlan }
-  | { readonly is: 'started'; readonly atMs: number }
-  | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
-  | { readonly is: 'read'; readonly atMs: number; readonly reading: IntentReading };
+export type IntentLine = JournalLine<IntentPlan, IntentReading>;
 
 /** Everything that a finished run is known by. */
 export interface IntentRun {

@@ -10,7 +10,7 @@ interface Life {
   /** Files that grew while the run was alive. */
   readonly files: readonly string[];
   /** Times that the journal states. */
-  readonly stated: readonly (number | undefined)[];
+  readonly stated: readonly number[];
   readonly nowMs: number;
 }
 
@@ -26,7 +26,7 @@ export function lastSeenMs(folder: string, { startedAtMs, timeoutMs, files, stat
     // An empty file may have been made by a recovery that was interrupted itself.
     return stat?.isFile() && stat.size > 0 && atMs >= startedAtMs && atMs <= latestMs ? [atMs] : [];
   });
-  return Math.max(startedAtMs, ...stated.flatMap(atMs => atMs ?? []), ...written);
+  return Math.max(startedAtMs, ...stated, ...written);
 }
 
 /** Preparing the sandbox and taking the files of a run do not count against its time limit. */

@@ -2,11 +2,8 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { AgentPlan } from '../evidence/agent-run.ts';
-import type { JudgeAgent } from '../evidence/agent-recover.ts';
-import type { OpenRun } from '../evidence/recover.ts';
+import type { JournaledPlan } from '../evidence/kind.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { SuiteState } from '../evidence/suite-resume.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
@@ -81,8 +78,8 @@ async function recoverOne(
     if (run.plan && run.isOurs) await sweepBare(id);
     const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
-    const sealing = { signer, ledger };
-    return { id, became: await recoverRun(folder, systemClock.now(), sealing, undefined, 'found', judgeAgent) };
+    const { KINDS } = await import('../run/kinds.ts');
+    return { id, became: await recoverRun(folder, KINDS, { nowMs: systemClock.now(), sealing: { signer, ledger } }) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;
@@ -92,12 +89,9 @@ async function recoverOne(
   }
 }
 
-/** Only runs of agents need it, and most of what recovers has none. */
-const judgeAgent: JudgeAgent = async left => (await import('../run/agent/interrupted.ts')).judgeInterrupted(left);
-
 /** Waits until the launcher of a dead agent's run has saved the work tree. False if it takes longer than it may. */
-async function isLauncherGone(plan: OpenRun['plan']): Promise<boolean> {
-  const { launcher, owner } = (plan ?? {}) as Partial<AgentPlan>;
+async function isLauncherGone(plan: JournaledPlan | undefined): Promise<boolean> {
+  const { launcher, owner } = plan ?? {};
   if (!launcher || !owner) return true;
   const [{ bootId }, processes] = await Promise.all([
     import('../execute/machine.ts'),
@@ -188,7 +182,7 @@ export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
 }
 
 /** Whether the process that a run belongs to is still there. */
-export async function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): Promise<boolean> {
+export async function isAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): Promise<boolean> {
   if (!plan) return false;
   const [{ bootId }, { startTicksOf }] = await Promise.all([
     import('../execute/machine.ts'),

@@ -1,4 +1,3 @@
-import type { Capture } from '../../contracts/capture.ts';
 import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
@@ -8,7 +7,8 @@ import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
 import { violationsDuring } from '../../policy/run-violations.ts';
-import type { Going } from './carry-out.ts';
+import type { StartedRun } from '../journaled-run.ts';
+import type { AgentTypes } from './agent.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';
 import { terminationOf } from './termination.ts';
@@ -17,23 +17,23 @@ import type { After } from './workspace-after.ts';
 
 /** Everything that is known of an agent when it is dead. */
 interface Known {
-  readonly going: Going;
-  readonly capture: Capture;
-  readonly seen: Seen;
+  readonly run: StartedRun<AgentTypes>;
+  readonly seen: AgentTypes['seen'];
   readonly after: After;
   readonly access: AgentOutcome['model_access'];
   readonly files: AgentFiles;
 }
 
 /** How it ended and why, and what went against the policy: during the run, and in what it left. */
-export function judged({ going, capture, seen, after, access, files }: Known): {
+export function judged({ run, seen, after, access, files }: Known): {
   readonly judgement: AgentJudgement;
   readonly violations: readonly Violation[];
   readonly needsReview: readonly ReviewedPath[];
 } {
-  const { ready, made, plan } = going;
+  const { made, plan } = run;
+  const { ready } = made;
   const { effective } = ready.bound;
-  const { reading, stoppedFor } = seen;
+  const { capture, reading, stoppedFor } = seen;
   const mask = maskOf(ready, made.door);
   const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
   // A sandbox of the agent's own may turn attempts away before the kernel counts them, so that none is no proof.
@@ -93,7 +93,7 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
       kinds: {},
       flagged: after.flagged.map(flag => ({ ...flag, path: mask(flag.path) })),
     },
-    remarks: remarksOf(going, seen),
+    remarks: remarksOf(run, seen),
   };
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
 }
@@ -109,7 +109,7 @@ export function during(
   return violationsDuring({ denials: reading.denials, question, networkAttempts }, effective);
 }
 
-function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'] {
+function remarksOf({ made }: StartedRun<AgentTypes>, { reading }: Seen): AgentJudgement['remarks'] {
   const problem = made.door?.stats().problem;
   return [
     ...(problem === undefined ? [] : [{ level: 'warning' as const, code: 'model_api', detail: problem }]),

@@ -3,7 +3,7 @@ import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import type { ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
-import type { Ready } from './agent.ts';
+import type { CheckedAgentRun } from './agent.ts';
 import type { Door } from '../../execute/door.ts';
 import { secretsOf } from './model.ts';
 
@@ -11,7 +11,7 @@ import { secretsOf } from './model.ts';
 export type Mask = (text: string) => string;
 
 /** For texts that do not come out of the agent's streams, which are masked on the way. */
-export function maskOf(ready: Pick<Ready, 'order' | 'model'>, door?: Door): Mask {
+export function maskOf(ready: Pick<CheckedAgentRun, 'order' | 'model'>, door?: Door): Mask {
   const secrets = [...secretsOf(ready), ...(door ? [door.token] : [])];
   const masking = maskingOf(secrets, ready.order.keepCredentials);
   return text => new Masker(masking).text(text);

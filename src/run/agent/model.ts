@@ -11,7 +11,7 @@ import { proxyFor } from '../../execute/proxy.ts';
 import { openRecording } from '../../execute/recording.ts';
 import type { UpstreamOptions } from '../../execute/upstream.ts';
 import type { AgentLimits } from '../../policy/agent-limits.ts';
-import type { Ready } from './agent.ts';
+import type { CheckedAgentRun } from './agent.ts';
 import { readLogin } from './login.ts';
 import type { AgentOrder } from './order.ts';
 
@@ -110,13 +110,13 @@ export function warningsOf(model: ModelAccess): string[] {
 const KEY_UNITS_MIN = 8;
 
 /** What nobody may read anywhere: what opens the model, and the secrets of the caller. */
-export function secretsOf({ order, model }: Pick<Ready, 'order' | 'model'>): string[] {
+export function secretsOf({ order, model }: Pick<CheckedAgentRun, 'order' | 'model'>): string[] {
   const opening = model.kind === 'live' || model.kind === 'record' ? model.secrets : [];
   return [...opening, ...Object.values(order.secrets ?? {})];
 }
 
 /** Opens the only way out: a socket that the sandbox sees, or a port where it has our network anyway. */
-export async function openDoorFor(ready: Ready, stage: string): Promise<Door | undefined> {
+export async function openDoorFor(ready: CheckedAgentRun, stage: string): Promise<Door | undefined> {
   const { model, adapter, bound, order, program, sessionId } = ready;
   if (model.kind === 'none') return undefined;
   const isOpen = bound.effective.network_posture === 'allow';
@@ -141,7 +141,7 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
 }
 
 /** What went through a door that is closed. */
-export function accessOf({ model, bound }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
+export function accessOf({ model, bound }: CheckedAgentRun, door: Door | undefined): AgentOutcome['model_access'] {
   const budget = budgetOf(bound.limits);
   if (!door || model.kind === 'none')
     return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null, budget };

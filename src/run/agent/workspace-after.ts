@@ -7,7 +7,8 @@ import { takeChanges } from '../../execute/changes.ts';
 import { putBack, violationsIn } from '../../policy/agent-violations.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';
-import type { Going } from './carry-out.ts';
+import type { StartedRun } from '../journaled-run.ts';
+import type { AgentTypes } from './agent.ts';
 import { secretsOf } from './model.ts';
 
 /** What became of the work tree. */
@@ -24,11 +25,9 @@ export interface After {
 
 /** Looks at the work tree when nothing of the agent is left to change it, and holds the policy against it and the refs written. */
 export async function workspaceAfter(
-  { ready, made, prepared }: Going,
-  folder: string,
+  { place: { folder }, made: { ready, clone }, prepared }: StartedRun<AgentTypes>,
   refsWritten: ReadonlySet<string>,
 ): Promise<After> {
-  const { clone } = made;
   const { effective } = ready.bound;
   const isReadOnly = effective.execution_posture === 'read_only';
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');

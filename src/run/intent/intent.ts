@@ -15,10 +15,9 @@ import type { Decided, IntentLine, IntentPlan, IntentTexts } from '../../evidenc
 import { Journal } from '../../evidence/journal.ts';
 import { makeRunFolder, type RunPlace } from '../../evidence/runs.ts';
 import { storedFiles } from '../../evidence/sealed-files.ts';
-import { removeAfter } from '../../execute/abandoned.ts';
 import type { Launcher } from '../../execute/launch.ts';
 import { ownerHere } from '../plan.ts';
-import type { Around } from '../recorded.ts';
+import type { RunContext } from '../journaled-run.ts';
 import { type Decision, decide } from './decide.ts';
 import { executeBundle, type JudgeAccept } from './execute.ts';
 import type { Mode } from './questions.ts';
@@ -47,7 +46,7 @@ export interface IntentOrder {
 }
 
 /** Where an intent's run is kept, and who starts its programs, should it come to that. */
-export interface IntentAround extends Omit<Around, 'launcher'> {
+export interface IntentAround extends Omit<RunContext, 'launcher'> {
   readonly launcher: () => Promise<Launcher>;
 }
 
@@ -80,23 +79,18 @@ export async function runIntent(order: IntentOrder, around: IntentAround): Promi
   if (decision.kind !== 'BUNDLE' || order.mode === 'plan-only') return writeDecision(plan, texts, around);
   const launcher = await around.launcher();
   const keptIn = order.keepIn && path.join(order.keepIn, id);
-  try {
-    const { place, documents } = await executeBundle({
-      id,
-      intent: decision.intent,
-      bundle: decision.bundle,
-      texts,
-      plan,
-      judgeAccept: order.judgeAccept,
-      ...(order.keepCredentials && { keepCredentials: true }),
-      around: { ...around, launcher },
-      ...(keptIn !== undefined && { onEnded: workFolder => keep(workFolder, keptIn) }),
-    });
-    return { place, result: resultIn(documents, order.profile), keptIn };
-  } finally {
-    // What a dead launcher had made beside the sandbox of this run, only its name tells.
-    if (launcher.isLost()) await removeAfter(launcher.pid);
-  }
+  const { place, documents } = await executeBundle({
+    id,
+    intent: decision.intent,
+    bundle: decision.bundle,
+    texts,
+    plan,
+    judgeAccept: order.judgeAccept,
+    ...(order.keepCredentials && { keepCredentials: true }),
+    context: { ...around, launcher },
+    ...(keptIn !== undefined && { onEnded: workFolder => keep(workFolder, keptIn) }),
+  });
+  return { place, result: resultIn(documents, order.profile), keptIn };
 }
 
 function planOf(id: string, order: IntentOrder, decision: Decision, startedAtMs: number): Omit<IntentPlan, 'going'> {
