@@ -71,15 +71,16 @@ export function agentKindWith(judge: JudgeAgent): JournaledKind<AgentPlan, Agent
 
 /** Rebuilds the evidence from the journal, and from what the agent had said and changed by then. */
 async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: JudgeAgent): Promise<Rebuilt> {
-  const { folder, plan, startedAtMs, captured, reading, because } = left;
+  const { folder, plan, because } = left;
   const { transcript, stdout, stderr } = AGENT_FILES;
   const completedAtMs = seenAtMs(left, plan.clocks.timeout_ms, [transcript, stdout, stderr, PARTS.door]);
-  const judged = reading && isThere(folder, reading.files) ? reading : undefined;
+  const read = left.read?.reading;
+  const judged = read && isThere(folder, read.files) ? read : undefined;
   if (!judged) cutToWholeLines(path.join(folder, transcript));
   const streams = streamsIn(folder);
   const notes = { stdout: noteOf(streams.stdout), stderr: noteOf(streams.stderr) };
-  const capture = captured ?? lostCapture(left, completedAtMs, notes);
-  const isStarted = startedAtMs !== undefined;
+  const capture = left.captured?.capture ?? lostCapture(left, completedAtMs, notes);
+  const isStarted = left.started !== undefined;
   const documentsWith = async (tree: KeptTree | undefined): Promise<Document[]> => {
     const files = { ...streams, diff: judged ? judged.files.diff : diffIn(folder, tree) };
     const events = countLines(path.join(folder, transcript));

@@ -37,10 +37,11 @@ export const intentKind: JournaledKind<IntentPlan, IntentReading> = {
 };
 
 function rebuild(left: Interrupted<IntentPlan, IntentReading>): Rebuilt {
-  const { folder, plan, reading: read, because } = left;
+  const { folder, plan, because } = left;
   if (!plan.going) throw oddJournal();
   const { timeout_ms: timeoutMs } = plan.going.runner.limits;
   const { capture, streams, completedAtMs } = captureLeft(left, INTENT_STEP_FOLDER, timeoutMs);
+  const read = left.read?.reading;
   const isRejected = read !== undefined && read.exitCode !== 0;
   const reading = isRejected ? read : unsealed(capture, because, read);
   const recovered = recoveredNote(left, read ? [] : ['output', 'checks']);

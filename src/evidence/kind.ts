@@ -31,18 +31,18 @@ export interface Because {
   readonly detail: string;
 }
 
+type Line<Is extends JournalLine['is'], Reading> = Extract<JournalLine<never, Reading>, { is: Is }>;
+
 /** What the journal of an interrupted run states. */
 export interface Interrupted<Plan = JournaledPlan, Reading = unknown> {
   readonly folder: string;
   readonly plan: Plan;
   /** Undefined if the program had not started. */
-  readonly startedAtMs: number | undefined;
+  readonly started: Line<'started', Reading> | undefined;
   /** Undefined if the program had not ended. */
-  readonly captured: CaptureNote | undefined;
+  readonly captured: Line<'captured', Reading> | undefined;
   /** Undefined if what the program left had not been judged. */
-  readonly reading: Reading | undefined;
-  /** Times that the journal states. */
-  readonly statedMs: readonly number[];
+  readonly read: Line<'read', Reading> | undefined;
   readonly because: Because;
   readonly nowMs: number;
 }

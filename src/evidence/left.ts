@@ -55,7 +55,8 @@ export function removeUnfinished(folder: string, stepFolder: string): void {
 
 /** When a run was last seen alive. `growing` are files that grow while its program runs. */
 export function seenAtMs(left: Interrupted, timeoutMs: number, growing: readonly string[]): number {
-  const { folder, plan, statedMs: stated, nowMs } = left;
+  const { folder, plan, started, captured, read, nowMs } = left;
+  const stated = [started, captured, read].flatMap(line => line?.atMs ?? []);
   return lastSeenMs(folder, { startedAtMs: plan.startedAtMs, timeoutMs, files: growing, stated, nowMs });
 }
 
@@ -65,7 +66,8 @@ export function captureLeft(
   stepFolder: string,
   timeoutMs: number,
 ): { readonly capture: CaptureNote; readonly streams: StoredStreams; readonly completedAtMs: number } {
-  const { folder, captured } = left;
+  const { folder } = left;
+  const captured = left.captured?.capture;
   const completedAtMs = seenAtMs(left, timeoutMs, [PARTS.stdout, PARTS.stderr]);
   const stdout = streamLeft(folder, stepFolder, 'stdout', captured?.stdout);
   const stderr = streamLeft(folder, stepFolder, 'stderr', captured?.stderr);
@@ -109,10 +111,11 @@ function storedPart(part: Buffer, captured?: StreamNote): Stored {
 
 /** The capture of a program that died with Proctor. Proctor did not see how it ended. */
 export function lostCapture(
-  { plan, startedAtMs }: Interrupted,
+  { plan, started }: Interrupted,
   completedAtMs: number,
   streams: Pick<CaptureNote, 'stdout' | 'stderr'>,
 ): CaptureNote {
+  const startedAtMs = started?.atMs;
   const setupMs = Math.max(0, (startedAtMs ?? completedAtMs) - plan.startedAtMs);
   return {
     ending: { how: 'lost' },
@@ -128,9 +131,9 @@ export function lostCapture(
 
 /** What Proctor did not see of an interrupted run. Nothing is unknown about a program that never started. */
 export function recoveredNote(
-  { nowMs, startedAtMs, captured }: Interrupted,
+  { nowMs, started, captured }: Interrupted,
   further: RecoveredNote['unknown'],
 ): RecoveredNote {
   const unseen: RecoveredNote['unknown'] = captured ? [] : ['ending', 'usage', 'streams'];
-  return { at: instantText(nowMs), unknown: startedAtMs === undefined ? [] : [...unseen, ...further] };
+  return { at: instantText(nowMs), unknown: started ? [...unseen, ...further] : [] };
 }

@@ -98,11 +98,13 @@ export async function recoverRun(
     }
     const kind = await kindNamed(kinds, plan.request.kind);
     if (!kind) throw oddJournal();
-    if (kind.removable && !lineOf(lines, 'started')) {
+    const started = lineOf(lines, 'started');
+    if (kind.removable && !started) {
       removeUnstarted(folder, kind.removable);
       return 'removed';
     }
-    await complete(kind, leftIn(folder, plan, lines, nowMs, because), sealing);
+    const [captured, read] = [lineOf(lines, 'captured'), lineOf(lines, 'read')];
+    await complete(kind, { folder, plan, started, captured, read, because, nowMs }, sealing);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {
@@ -128,28 +130,6 @@ function lineOf<Is extends JournalLine['is']>(
   is: Is,
 ): Extract<JournalLine, { is: Is }> | undefined {
   return lines.findLast((line): line is Extract<JournalLine, { is: Is }> => line.is === is);
-}
-
-function leftIn(
-  folder: string,
-  plan: JournaledPlan,
-  lines: readonly JournalLine[],
-  nowMs: number,
-  because: Because,
-): Interrupted {
-  const started = lineOf(lines, 'started');
-  const captured = lineOf(lines, 'captured');
-  const read = lineOf(lines, 'read');
-  return {
-    folder,
-    plan,
-    startedAtMs: started?.atMs,
-    captured: captured?.capture,
-    reading: read?.reading,
-    statedMs: [started, captured, read].flatMap(line => line?.atMs ?? []),
-    because,
-    nowMs,
-  };
 }
 
 /** Removes and seals nothing if the documents break a contract: no run of ours wrote such a journal. */

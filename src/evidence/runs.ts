@@ -119,8 +119,7 @@ export function listRuns(home: string): RunPlace[] {
 }
 
 /** A name that only a run of ours has: see `newRunId`. */
-export const RUN_ID =
-  /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.a?\d+)?)$/;
+export const RUN_ID = /^(?:[a-z]+_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}\.a?\d+)$/;
 
 /** The newest last: by the second in their names, and within one by when their folders were made. Future times come first. */
 export function byAge(places: readonly RunPlace[]): RunPlace[] {

@@ -40,8 +40,9 @@ export const scriptKind: JournaledKind<ScriptPlan, ScriptReading> = {
 };
 
 function rebuilt(left: Interrupted<ScriptPlan, ScriptReading>): Rebuilt {
-  const { folder, plan, reading: read, because } = left;
+  const { folder, plan, because } = left;
   const { capture, streams, completedAtMs } = captureLeft(left, STEP_FOLDER, plan.runner.limits.timeout_ms);
+  const read = left.read?.reading;
   const judged = read && isThere(folder, read.files) ? read : undefined;
   const reading = judged ? notSucceeded(judged, plan, because) : unread(capture, plan, because);
   // Output that was not judged to the end is not shown.

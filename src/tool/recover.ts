@@ -2,9 +2,10 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { JournaledPlan } from '../evidence/kind.ts';
+import type { JournaledPlan, Kinds } from '../evidence/kind.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import type { SuiteState } from '../evidence/suite-resume.ts';
+import { KINDS } from '../run/kinds.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
 
@@ -30,12 +31,16 @@ export interface Recovered {
  * dead runs have left on this machine. Completed runs are signed with the key that is named, else with that of the place.
  */
 export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
+  return recoverAll(cwd, signingKey, KINDS);
+}
+
+export async function recoverAll(cwd: string, signingKey: string | undefined, kinds: Kinds): Promise<Recovered[]> {
   const { attemptsIn, homeFrom, listRuns } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const lies of [home, attemptsIn(home)]) {
     for (const place of listRuns(lies)) {
-      const one = await recoverOne(lies, place, cwd, signingKey);
+      const one = await recoverOne(lies, place, cwd, signingKey, kinds);
       if (one) recovered.push(one);
     }
   }
@@ -51,6 +56,7 @@ async function recoverOne(
   place: RunPlace,
   cwd: string,
   signingKey: string | undefined,
+  kinds: Kinds,
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
   const [{ hasJournal, openRun, recoverRun, removeUnwritten }, { isStartedHere }] = await Promise.all([
@@ -78,8 +84,7 @@ async function recoverOne(
     if (run.plan && run.isOurs) await sweepBare(id);
     const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
-    const { KINDS } = await import('../run/kinds.ts');
-    return { id, became: await recoverRun(folder, KINDS, { nowMs: systemClock.now(), sealing: { signer, ledger } }) };
+    return { id, became: await recoverRun(folder, kinds, { nowMs: systemClock.now(), sealing: { signer, ledger } }) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;

@@ -3,8 +3,10 @@ import { Fault } from '../base/fault.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
+import type { Kinds } from '../evidence/kind.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { KINDS } from '../run/kinds.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { foreignResume } from './suite-words.ts';
 
@@ -54,11 +56,12 @@ export async function listRuns(
   return { runs, total: places.length };
 }
 
-async function listed(place: RunPlace, life: Life): Promise<Listed> {
+/** A run of any kind as a list shows it. */
+export async function listed(place: RunPlace, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
-  const [{ kindNamed }, { KINDS }] = await Promise.all([import('../evidence/kind.ts'), import('../run/kinds.ts')]);
-  const kind = (await kindNamed(KINDS, lane)) ?? (await KINDS.script());
+  const { kindNamed } = await import('../evidence/kind.ts');
+  const kind = (await kindNamed(kinds, lane)) ?? (await KINDS.script());
   const { runId, startedAt, status, subject, durationMs, recovered } = kind.summarize(folder);
   return {
     id: runId ?? id,
