@@ -27,7 +27,7 @@ import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from '.
 import { areSound, lostCapture, PARTS, recoveredNote, seenAtMs } from './left.ts';
 import type { CaptureNote, StreamNote } from './script-run.ts';
 
-/** What is left of an agent's run that was not judged. */
+/** An interrupted run of an agent that was not judged. */
 export interface AgentLeft {
   readonly folder: string;
   readonly plan: AgentPlan;
@@ -41,7 +41,7 @@ export interface AgentLeft {
   readonly because: Because;
 }
 
-/** Judges what is left. This reads the agent's stream again, which needs its adapter. */
+/** Judges an interrupted run. This reads the agent's stream again, which needs its adapter. */
 export type JudgeAgent = (left: AgentLeft) => Promise<{
   readonly judgement: AgentJudgement;
   readonly unknown: RecoveredNote['unknown'];
@@ -57,7 +57,6 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   [STEP_FILES.status, workspaceStatus],
 ]);
 
-/** Runs of agents. */
 export function agentKindWith(judge: JudgeAgent): JournaledKind<AgentPlan, AgentJudgement> {
   return {
     name: 'agent',
@@ -69,7 +68,7 @@ export function agentKindWith(judge: JudgeAgent): JournaledKind<AgentPlan, Agent
   };
 }
 
-/** Rebuilds the evidence from the journal, and from what the agent had said and changed by then. */
+/** Rebuilds the evidence from the journal, the agent's streams and the saved work tree. */
 async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: JudgeAgent): Promise<Rebuilt> {
   const { folder, plan, because } = left;
   const { transcript, stdout, stderr } = AGENT_FILES;
@@ -92,24 +91,24 @@ async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: Judg
   };
   const tree = keptTreeIn(folder);
   let documents = await documentsWith(tree);
-  // The saved tree is a file like any other, and may not be what the launcher wrote.
+  // Another program may have changed the saved tree.
   if (tree && !areSound(documents, CONTRACTS)) documents = await documentsWith(undefined);
   return { documents, discarded: unlisted(documents) };
 }
 
-/** A journal is no seal: what was judged good before the interruption is interrupted. */
+/** An unsealed run never counts as completed. */
 function notCompleted(judged: AgentJudgement, { reason, message, detail }: Because): AgentJudgement {
   const remarks = [...judged.remarks, { level: 'error', code: reason, detail } as const];
   if (judged.termination !== 'completed') return { ...judged, remarks };
   return { ...judged, termination: 'error', reason: reasonFor(reason), detail: message, remarks };
 }
 
-/** A reason in the words of agent steps. */
+/** The reason as the agent formats name it. */
 export function reasonFor(reason: string): 'interrupted' | 'runner_failed' {
   return reason === 'interrupted' ? 'interrupted' : 'runner_failed';
 }
 
-/** The transcript is written line by line, and the last may be half a line. Its time stays that of the last write. */
+/** Removes a torn last line. Keeps the file's time, which says when the run was last seen alive. */
 function cutToWholeLines(file: string): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, 'r+');
@@ -130,7 +129,7 @@ function cutToWholeLines(file: string): void {
 
 const LINE_BYTES_MAX = 1024 * 1024;
 
-/** What there is of each stream; one that had not been begun is empty. */
+/** The stored streams. Creates those that are missing. */
 function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
   const stored = (file: string): Stored => {
     const place = path.join(folder, file);
@@ -144,7 +143,7 @@ function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
 
 function storedAt(place: string): Stored {
   const sha256 = fileHash(place);
-  if (sha256 === undefined) throw new Fault('odd_folder', 'A file of the run cannot be read.');
+  if (sha256 === undefined) throw new Fault('odd_folder', 'A file in the run folder cannot be read.');
   return { sha256, bytes: statSync(place).size };
 }
 
@@ -164,7 +163,7 @@ export function sealedAgentFiles({ transcript, stdout, stderr, diff }: AgentFile
   ];
 }
 
-/** Puts the diff that the launcher saved in its place. Any other diff was not finished. */
+/** Moves the diff that the launcher saved to its final path. Any other diff is incomplete, and is removed. */
 function diffIn(folder: string, tree: KeptTree | undefined): Stored | null {
   const saved = path.join(folder, PARTS.diff);
   const place = path.join(folder, AGENT_FILES.diff);
@@ -175,7 +174,7 @@ function diffIn(folder: string, tree: KeptTree | undefined): Stored | null {
   return null;
 }
 
-/** Documents of the step that an earlier, interrupted recovery may have written, and this one does not. */
+/** Step documents that only an earlier, interrupted recovery wrote. */
 function unlisted(documents: readonly Document[]): string[] {
   const written = new Set(documents.map(([file]) => file));
   return Object.values(STEP_FILES).filter(file => !written.has(file));

@@ -21,11 +21,10 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['evidence/outcome.json', intentOutcome],
 ]);
 
-/** What an intent writes before its first command starts. */
+/** Names that an intent may write before its first command starts. Recovery removes a run that has only these. */
 const BEFORE_START =
   /^(?:journal\.ndjson|evidence|(?:run|intent|bundle|policy|model_io)\.json(?:\.tmp)?|\.(?:intent|bundle|model_io)\.json\.[0-9a-f]{12}\.tmp)$/;
 
-/** Runs of intents. One that had not started leaves nothing, as if it had never been requested. */
 export const intentKind: JournaledKind<IntentPlan, IntentReading> = {
   name: 'intent',
   sealedAs: 'intent',
@@ -53,7 +52,6 @@ function rebuild(left: Interrupted<IntentPlan, IntentReading>): Rebuilt {
   };
 }
 
-/** The texts that were written before the first command started. */
 function textsIn(folder: string, sha256: string): IntentTexts {
   const text = readRegular(path.join(folder, 'intent.json'), intent.bytesMax);
   const plan = documentIn(folder, 'bundle.json', bundle) as Bundle | undefined;
@@ -65,10 +63,7 @@ function textsIn(folder: string, sha256: string): IntentTexts {
   };
 }
 
-/**
- * A run that was not judged, or was judged good: a journal is no seal, so neither is accepted. The code of a command that
- * failed is known; that of the whole run is not.
- */
+/** An unsealed run is never accepted. The exit code is known only if a command failed. */
 function unsealed({ ending }: CaptureNote, because: Because, judged: IntentReading | undefined): IntentReading {
   return {
     exitCode: ending.how === 'lost' ? null : exitOf(ending).code || null,

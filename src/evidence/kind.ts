@@ -7,11 +7,11 @@ import { anyObject, count, record } from '../contracts/shape.ts';
 import type { Document } from './documents.ts';
 import type { CaptureNote } from './script-run.ts';
 
-/** What every plan states, whatever the kind of the run. */
+/** What the plan of every kind of run states. */
 export interface JournaledPlan {
   readonly request: { readonly run_id: string; readonly kind: string };
   readonly startedAtMs: number;
-  /** The process that runs it. If that process is gone, the run is dead. */
+  /** The run is dead once this process is gone. */
   readonly owner: { readonly pid: number; readonly startTicks: number; readonly bootId: string };
   /** The process that saves the work tree if the owner dies. Recovery waits until it has ended. */
   readonly launcher?: { readonly pid: number; readonly startTicks: number };
@@ -54,7 +54,7 @@ export interface Rebuilt {
   readonly discarded: readonly string[];
 }
 
-/** A line of `proctor list`, as the documents of a finished run tell it. Undefined is what they do not tell. */
+/** What `proctor list` shows of a run. A field is undefined if the documents do not state it. */
 export interface RunSummary {
   readonly runId: string | undefined;
   readonly startedAt: string | undefined;
@@ -65,19 +65,18 @@ export interface RunSummary {
 }
 
 /**
- * A kind of run, as far as recovery and lists need to know it. `runJournaled` in `run/pipeline.ts` runs one; the list of
- * all kinds is `run/kinds.ts`.
+ * A kind of run, as recovery and `proctor list` see it. `run/pipeline.ts` runs it, and `run/kinds.ts` lists all kinds.
  */
 export interface JournaledKind<Plan extends JournaledPlan = JournaledPlan, Reading = unknown> {
   /** The folder below `runs/`, and the first word of the run's id. */
   readonly name: string;
-  /** The kind in the seal and in the ledger, whose published formats list the kinds there are. */
+  /** Its name in seals and ledgers. Their published formats allow only certain names. */
   readonly sealedAs: RunKind;
-  /** The folder of the documents of its step. */
+  /** Where the documents of its step are. */
   readonly stepFolder: string;
   /** The contracts of its documents, by file. */
   readonly contracts: ReadonlyMap<string, Contract>;
-  /** If set, recovery removes a run whose program had not started, provided that its folder holds only these names. */
+  /** If set, recovery removes a run that had not started and whose folder contains only these names. */
   readonly removable?: RegExp;
   /** Makes the evidence of an interrupted run from its journal and its files. */
   rebuild(left: Interrupted<Plan, Reading>): Rebuilt | Promise<Rebuilt>;
@@ -91,13 +90,13 @@ export async function kindNamed(kinds: Kinds, name: string): Promise<JournaledKi
   return Object.hasOwn(kinds, name) ? kinds[name]?.() : undefined;
 }
 
-/** Whether a line has the fields that recovery reads before it checks the documents made from them. */
+/** Whether a line has the fields that recovery reads before it checks the resulting documents. */
 export function isJournalLine(line: unknown): line is JournalLine {
   for (const _ of formOf(lineShape).faults(line, '')) return false;
   return true;
 }
 
-/** The latest instant that a date can show. */
+/** The end of the year 9999. */
 const instantMs = () => count().check(z.lte(253_402_300_799_999));
 
 const noteShape = record({ bytesTotal: count(), sha256: z.string() });

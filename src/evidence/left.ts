@@ -19,7 +19,7 @@ export const PARTS = {
   stderr: 'evidence/internal/stderr.part',
   /** How many requests an agent has sent to its model so far. */
   door: 'evidence/internal/door.part',
-  /** The changes of an agent, saved by the launcher after Proctor died: the facts, and the diff. */
+  /** The agent's changes, saved by the launcher after Proctor died: the facts, and the diff. */
   workspace: 'evidence/internal/workspace.part',
   diff: 'evidence/internal/diff.part',
 } as const;
@@ -27,10 +27,10 @@ export const PARTS = {
 export const PASSING: readonly string[] = Object.values(PARTS);
 
 export function oddJournal(cause?: unknown): Fault {
-  return new Fault('odd_journal', 'The journal of the run does not say what that of a run does.', { cause });
+  return new Fault('odd_journal', 'The journal does not describe a run.', { cause });
 }
 
-/** Whether documents made from a journal satisfy their contracts, as those of every run do. */
+/** Whether documents made from a journal satisfy their contracts. */
 export function areSound(documents: readonly Document[], contracts: ReadonlyMap<string, Contract>): boolean {
   return documents.every(([file, bytes]) => {
     const contract = contracts.get(file);
@@ -79,7 +79,7 @@ export function captureLeft(
   };
 }
 
-/** A stream as far as it was stored: its document if there is one, else the part that was kept while the program ran. */
+/** A stream as far as it was stored: its document if there is one, else the part that was written during the run. */
 function streamLeft(
   folder: string,
   stepFolder: string,

@@ -20,15 +20,15 @@ import { RUN_ID } from './runs.ts';
 import { sealedEntry } from './sealed-entry.ts';
 import { storedFiles } from './sealed-files.ts';
 
-/** A run whose journal is still there. */
+/** A run whose journal still exists. */
 export interface OpenRun {
   readonly plan: JournaledPlan | undefined;
   readonly isSealed: boolean;
-  /** This user's Proctor began it on this machine; see `Chain`. */
+  /** This user started it on this machine; see `Chain`. */
   readonly isOurs: boolean;
 }
 
-/** Whether something lies where a run that is open has its journal. */
+/** Whether a run folder contains anything that is named like a journal. */
 export function hasJournal(folder: string): boolean {
   return entryAt(path.join(folder, JOURNAL)) !== undefined;
 }
@@ -38,20 +38,19 @@ export function openRun(folder: string): OpenRun {
   return { plan: lineOf(lines.filter(isJournalLine), 'planned')?.plan, isSealed: isSealed(folder), isOurs };
 }
 
-/** Whether everything was written: the seal comes last. */
+/** Whether the run is complete: the seal is written last. */
 export function isSealed(folder: string): boolean {
   return entryAt(path.join(folder, SEAL))?.isFile() === true;
 }
 
-/** Takes away the journal of a run that is sealed. Whoever left it may have died before the run stood in the ledger. */
+/** Removes the journal of a sealed run. Its process may have died before the run had a line in the ledger. */
 export async function removeJournal(folder: string, ledger?: Ledger): Promise<void> {
   const entry = ledger && sealedEntry(folder);
   if (entry) await ledger.enter(entry);
-  // The launcher may have saved a work tree in the moment in which the run was sealed.
+  // The launcher may have saved a work tree while the run was being sealed.
   for (const file of [...PASSING, JOURNAL]) rmSync(path.join(folder, file), { force: true });
 }
 
-/** What lies at a path, which may lead through what is no folder at all. */
 function entryAt(file: string): Stats | undefined {
   try {
     return lstatSync(file);
@@ -65,13 +64,13 @@ export interface Recovery {
   readonly nowMs: number;
   readonly sealing?: Sealing;
   readonly because?: Because;
-  /** The process that made the folder needs no proof that the journal is its own. */
+  /** The process that made the folder needs no proof that the journal is ours. */
   readonly whose?: 'made by us' | 'found';
 }
 
 /**
- * Completes what is left of an interrupted run: the folder becomes valid, and states what happened. Returns what became
- * of it; `removed` if nothing of the run had started. A folder that cannot be one of our runs is left as it is.
+ * Completes an interrupted run, so that its folder is valid and states what happened. Returns `removed` if the run had not
+ * started. Rejects a folder that cannot be one of our runs, and leaves it unchanged.
  */
 export async function recoverRun(
   folder: string,
@@ -81,10 +80,10 @@ export async function recoverRun(
   try {
     if (!hasJournal(folder)) {
       if (isSealed(folder)) return 'sealed';
-      throw new Fault('no_journal', 'This is not the folder of a run that was interrupted.');
+      throw new Fault('no_journal', 'This folder does not contain an interrupted run.');
     }
     const lines = linesIn(folder, whose);
-    // A folder with a seal is whole, whatever its journal holds.
+    // A sealed folder is complete, whatever its journal says.
     if (isSealed(folder)) {
       await removeJournal(folder, sealing.ledger);
       return 'sealed';
@@ -109,22 +108,18 @@ export async function recoverRun(
     return 'recovered';
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault('recovery_failed', 'The folder of the run could not be completed.', { cause });
+    throw new Fault('recovery_failed', 'The run folder could not be completed.', { cause });
   }
 }
 
-/**
- * The lines of the journal that have the right form; others count as not written. A checkout may hold any journal, so
- * Proctor does not seal a run by one that it did not write.
- */
+/** The well-formed lines of the journal. A checkout may contain any journal, so only one that we wrote may be sealed. */
 function linesIn(folder: string, whose: Recovery['whose']): JournalLine[] {
   const { lines, isOurs } = readJournal<unknown>(folder);
   if (isOurs) return lines.filter(isJournalLine);
   if (whose === 'made by us') return [];
-  throw new Fault('not_started_here', 'It was interrupted, and not started here.');
+  throw new Fault('not_started_here', 'The run was interrupted, and you did not start it on this machine.');
 }
 
-/** The last line of a type. */
 function lineOf<Is extends JournalLine['is']>(
   lines: readonly JournalLine[],
   is: Is,
@@ -132,7 +127,7 @@ function lineOf<Is extends JournalLine['is']>(
   return lines.findLast((line): line is Extract<JournalLine, { is: Is }> => line.is === is);
 }
 
-/** Removes and seals nothing if the documents break a contract: no run of ours wrote such a journal. */
+/** Removes and seals nothing if the documents break a contract, because then the journal is not ours. */
 async function complete(kind: JournaledKind, left: Interrupted, sealing: Sealing): Promise<void> {
   const { folder, plan, nowMs } = left;
   const { documents, discarded } = await kind.rebuild(left);
@@ -150,13 +145,13 @@ async function complete(kind: JournaledKind, left: Interrupted, sealing: Sealing
   });
 }
 
-/** Removes a run that had not started, if its folder holds only what a run writes before it starts. */
+/** Removes a run that had not started, unless its folder contains anything else. */
 function removeUnstarted(folder: string, removable: RegExp): void {
   if (!readdirSync(folder).every(name => removable.test(name))) throw oddFolder();
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Takes away the folder of a run that had not begun: its journal and empty folders, and nothing that holds more. */
+/** Removes a run folder that contains only a journal and empty folders. */
 function removeEmpty(folder: string): void {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const isUnbegun = RUN_ID.test(path.basename(folder)) && names.every(name => EMPTY_RUN.has(name));
@@ -171,8 +166,8 @@ function removeEmpty(folder: string): void {
 const EMPTY_RUN: ReadonlySet<string> = new Set([JOURNAL, 'evidence', 'evidence/internal']);
 
 /**
- * Removes the folder of a run whose process died before it wrote the first line of its journal. No line can prove who began
- * it, and none is needed: the folder is this user's and holds not a single byte. Returns whether it did.
+ * Removes the folder of a run that died before it wrote the first line of its journal. This needs no proof of who started
+ * the run: the folder belongs to this user and contains no bytes. Returns whether it was removed.
  */
 export function removeUnwritten(folder: string): boolean {
   const journal = entryAt(path.join(folder, JOURNAL));
@@ -185,13 +180,13 @@ export function removeUnwritten(folder: string): boolean {
     else return false;
     return true;
   } catch {
-    // It holds something, or it is gone.
+    // The folder is not empty, or is gone.
     return false;
   }
 }
 
 const INTERRUPTED: Because = {
   reason: 'interrupted',
-  message: 'The run was interrupted, which was not its own doing.',
-  detail: 'Proctor ended before the run did; the folder was completed from its journal.',
+  message: 'Proctor was interrupted before the run was complete.',
+  detail: 'Proctor exited before the run was complete. The evidence was completed from the journal.',
 };

@@ -22,7 +22,6 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['result.json', scriptResult],
 ]);
 
-/** Runs of scripts. */
 export const scriptKind: JournaledKind<ScriptPlan, ScriptReading> = {
   name: 'script',
   sealedAs: 'script',
@@ -45,13 +44,13 @@ function rebuilt(left: Interrupted<ScriptPlan, ScriptReading>): Rebuilt {
   const read = left.read?.reading;
   const judged = read && isThere(folder, read.files) ? read : undefined;
   const reading = judged ? notSucceeded(judged, plan, because) : unread(capture, plan, because);
-  // Output that was not judged to the end is not shown.
+  // Output that was not judged is removed.
   const discarded = judged ? [] : ['output'];
   const recovered = recoveredNote(left, judged ? [] : ['output']);
   return { documents: documentsOf({ plan, capture, reading, completedAtMs, recovered }, streams), discarded };
 }
 
-/** Whether `output/` holds the files that were judged; a power cut can take what was not on the disk yet. */
+/** Whether `output/` still contains the files that were judged. A power cut can lose files that were not synced. */
 function isThere(folder: string, files: ScriptReading['files']): boolean {
   const output = path.join(folder, 'output');
   const names = existsSync(output) ? readdirSync(output, { recursive: true, withFileTypes: true }) : [];
@@ -60,7 +59,7 @@ function isThere(folder: string, files: ScriptReading['files']): boolean {
   return names.filter(entry => entry.isFile()).length === files.length && files.every(isWhole);
 }
 
-/** A journal is no seal: what was judged good before the interruption is interrupted, and its files are salvaged. */
+/** An unsealed run never counts as a success. Its files are salvaged. */
 function notSucceeded(judged: ScriptReading, plan: ScriptPlan, because: Because): ScriptReading {
   const { reason, message, detail } = because;
   const remarks = [...judged.remarks, { level: 'error', code: reason, detail } as const];
@@ -76,7 +75,7 @@ function notSucceeded(judged: ScriptReading, plan: ScriptPlan, because: Because)
   };
 }
 
-/** A run whose files are gone. What its clocks had already decided stays decided. */
+/** The reading of a run whose files are gone. A timeout stays a timeout. */
 function unread({ ending }: CaptureNote, plan: ScriptPlan, because: Because): ScriptReading {
   const isOver = isTime(ending);
   return {

@@ -139,15 +139,14 @@ async function completeAfter(
   { folder }: RunPlace,
   context: RunContext,
 ): Promise<boolean> {
-  const fault =
-    error instanceof Fault ? error : new Fault('bug', 'Proctor failed by a bug of its own.', { cause: error });
+  const fault = error instanceof Fault ? error : new Fault('bug', 'Proctor had an internal error.', { cause: error });
   try {
     // If the sandbox did not start, its output is not the program's.
     if (fault.code === 'sandbox_unavailable')
       for (const part of PASSING) rmSync(path.join(folder, part), { force: true });
     const because = {
       reason: fault.code,
-      message: 'The run could not be completed, which was not its own doing.',
+      message: 'Proctor could not complete the run. The program did not cause this.',
       detail: `${fault.message} ${causeText(fault.cause)}`,
     };
     const kinds = { [kind.name]: async () => kind };
@@ -161,5 +160,5 @@ async function completeAfter(
 }
 
 function incomplete({ code, message, cause }: Fault): Fault {
-  return new Fault(code, `${message} What there is of the run is kept, and proctor recover completes it.`, { cause });
+  return new Fault(code, `${message} The incomplete run is kept. Run proctor recover to complete it.`, { cause });
 }

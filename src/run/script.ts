@@ -89,7 +89,6 @@ function scriptRun(order: CheckedOrder, machine: Machine, live: boolean): Journa
   };
 }
 
-/** Copies the script and its inputs to where the program will find them. */
 function layOut({ script, inputs }: CheckedOrder, stage: string) {
   stageTools(stage);
   let bytesLeft = INPUT_BYTES_MAX;
@@ -131,16 +130,16 @@ function verdict(reading: ScriptReading, fault?: Fault): ScriptVerdict {
   return { reading, stored: reading.files, ...(fault && { fault }) };
 }
 
-/** What could not be stored, mostly for want of room, must not hide the result, which was read. */
+/** A full disk must not hide the result, which was already read. */
 function storingFault(error: unknown): Fault {
   if (error instanceof Fault && error.code === 'ingest_io') return error;
   throw error;
 }
 
-/** Output in which a name tells a secret is not kept. */
+/** Removes output if a file name contains a secret. */
 function unnamed(output: OutputReading, target: string, secrets: readonly string[]): OutputReading {
   if (!output.ok || !hasTellingName(output.files, secrets)) return output;
   rmSync(target, { recursive: true, force: true });
   const seen = { files: output.files.length, bytes: output.bytesTotal };
-  return { ...breach('artifact_name_invalid', 'the name of a file in output/ holds a declared secret'), seen };
+  return { ...breach('artifact_name_invalid', 'the name of a file in output/ contains a declared secret'), seen };
 }

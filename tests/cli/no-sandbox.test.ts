@@ -37,7 +37,7 @@ describe.runIf(canBeApart)('a machine', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: The sandbox needs what is not installed here: bwrap. --sandbox none runs without one, and then nothing is isolated.\n',
+        'error: The sandbox needs programs that are not installed: bwrap. --sandbox none runs without one, and then nothing is isolated.\n',
     });
     expect(readdirSync(here.cwd)).toEqual(['ok.py']);
     const { code, stdout } = proctorAfter(TAKEN, here, ['doctor']);

@@ -15,7 +15,7 @@ const STANDARD: Offer = {
   lacks: ['limits on memory', 'filters'],
   machine: machine('no_groups', false),
 };
-const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs what is not installed here: bwrap.' };
+const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs programs that are not installed: bwrap.' };
 
 function refusal(requested: Requested, process: Offer | null = STRICT): string {
   try {
@@ -122,19 +122,19 @@ describe('what cannot be enforced', () => {
       'a sandbox that is not installed',
       {},
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap. --sandbox none runs without one, and then nothing is isolated.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap. --sandbox none runs without one, and then nothing is isolated.',
     ],
     [
       'a sandbox that is not installed and was asked for',
       { sandbox: 'process' },
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
     ],
     [
       'isolation from a sandbox that is not installed',
       { isolation: 'standard' },
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
     ],
   ];
   test.each(rows)('is refused in a sentence that names it: %s', (_, requested, offer, sentence) => {

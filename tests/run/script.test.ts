@@ -188,7 +188,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     );
     expect(answer).toMatchObject({
       code: 'write_failed',
-      message: expect.stringMatching(/could not be written\. .* proctor recover completes it\.$/) as string,
+      message: expect.stringMatching(/could not be written\. .* Run proctor recover to complete it\.$/) as string,
     });
     rmSync(path.join(folder, 'evidence/final-state.txt'), { recursive: true });
     expect(await recoverRun(folder, KINDS, { nowMs: Date.now(), sealing: { signer: undefined } })).toBe('recovered');

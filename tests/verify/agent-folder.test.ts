@@ -67,13 +67,13 @@ const SILENT: Told = {
   finalText: null,
   diff: null,
   ending: { how: 'killed', by: 'idle', signal: 'SIGKILL' },
-  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent did not get on.' },
+  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent made no progress for too long.' },
 };
 
 const LATE: Told = {
   ending: { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
   policy: { violations: [hard('native_policy_block')] },
-  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent took longer than it may.' },
+  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent exceeded its time limit.' },
 };
 
 describe('the folder of an agent', () => {

@@ -50,7 +50,7 @@ export interface AgentAnswer {
   readonly effective: EffectivePolicy;
   readonly violations: readonly Violation[];
   readonly changes: { readonly files: number; readonly commits: number } | null;
-  /** Changes that run by themselves where they are applied. */
+  /** Changed files that run by themselves once they are applied, such as hooks. */
   readonly needsReview: readonly ReviewedPath[];
 }
 
@@ -71,7 +71,7 @@ export async function runAgent(order: AgentOrder, around: AgentAround): Promise<
   return { place, run, result: resultOf(run), effective, violations, changes, needsReview };
 }
 
-/** A run that is checked against this machine. Nothing is made for it yet. */
+/** A run that is checked against this machine. Nothing is created for it yet. */
 export interface CheckedAgentRun {
   readonly id: string;
   readonly order: AgentOrder;
@@ -100,18 +100,17 @@ async function checked(
   return { id, order, adapter, bound, program, model, sessionId, machine, around };
 }
 
-/** What is made for the run. */
+/** What is created for the run. */
 export interface AgentWorkspace {
   readonly stage: string;
   readonly clone: Clone;
   readonly guarded: Guarded;
-  /** The way to the model, if there is one. It may be closed more than once. */
+  /** The model gateway, if there is one. Closing it twice is harmless. */
   readonly door: Door | undefined;
   readonly context: FoundContext;
   readonly invocation: Invocation;
 }
 
-/** The values that the steps of an agent's run hand to each other. */
 export interface AgentTypes {
   readonly plan: AgentPlan;
   readonly made: AgentWorkspace & {
@@ -164,10 +163,10 @@ function recordedRun({ plan, seen, judged, completedAtMs }: CompletedRun<AgentTy
   return { plan, capture: seen.capture, judgement: judged.reading, completedAtMs };
 }
 
-/** The run is complete, and what was to be recorded of it is not. */
+/** The run is sealed, but the recording of its model could not be written. */
 function unrecorded(error: unknown): never {
   if (!(error instanceof Fault)) throw error;
-  throw new Fault(error.code, `${error.message} The run itself is complete, and proctor show tells of it.`, {
+  throw new Fault(error.code, `${error.message} The run itself is complete; see proctor show.`, {
     cause: error.cause,
   });
 }

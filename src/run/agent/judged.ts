@@ -15,7 +15,7 @@ import { terminationOf } from './termination.ts';
 import type { Seen } from './watch.ts';
 import type { After } from './workspace-after.ts';
 
-/** Everything that is known of an agent when it is dead. */
+/** What Proctor knows about an agent once it is dead. */
 interface Known {
   readonly run: StartedRun<AgentTypes>;
   readonly seen: AgentTypes['seen'];
@@ -24,7 +24,7 @@ interface Known {
   readonly files: AgentFiles;
 }
 
-/** How it ended and why, and what went against the policy: during the run, and in what it left. */
+/** Decides how the agent ended and why, and collects violations during the run and in the work tree. */
 export function judged({ run, seen, after, access, files }: Known): {
   readonly judgement: AgentJudgement;
   readonly violations: readonly Violation[];
@@ -36,7 +36,7 @@ export function judged({ run, seen, after, access, files }: Known): {
   const { capture, reading, stoppedFor } = seen;
   const mask = maskOf(ready, made.door);
   const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
-  // A sandbox of the agent's own may turn attempts away before the kernel counts them, so that none is no proof.
+  // The agent's own sandbox may block attempts before the kernel counts them, so a count of 0 proves nothing.
   const networkAttempts = ready.program.nestedSandbox ? capture.networkAttempts || undefined : capture.networkAttempts;
   const seenDuring = during(seen, networkAttempts, effective).map(violation => maskedViolation(violation, mask));
   const atDoor = doorViolations(access.refused, effective);
@@ -61,7 +61,7 @@ export function judged({ run, seen, after, access, files }: Known): {
     apiStatus: ended.apiStatus,
     finalText: reading.finalText && mask(reading.finalText),
     session: reading.session && mask(reading.session),
-    // Not every agent tells; then it is the one that it was given.
+    // Not every agent reports its model. Then it is the one that was requested.
     model: mask(reading.model ?? ready.order.model ?? '') || null,
     reported: reading.usage,
     lines: reading.lines,
@@ -79,8 +79,8 @@ export function judged({ run, seen, after, access, files }: Known): {
       violations,
       enforcementNotes: [
         breaches.length === 0
-          ? 'The work tree was looked at when every process was dead: nothing in it goes against the policy.'
-          : 'The work tree was looked at when every process was dead: what goes against the policy is listed.',
+          ? 'The work tree was examined once every process was dead. It has no violation.'
+          : 'The work tree was examined once every process was dead. Its violations are listed.',
         ...after.changes.notes.map(mask),
       ],
     }),
@@ -98,7 +98,7 @@ export function judged({ run, seen, after, access, files }: Known): {
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
 }
 
-/** What the agent was denied, what it asked of nobody, and where it reached. */
+/** Denied tool calls, questions to the user, and network attempts. */
 export function during(
   { reading, stoppedFor }: Pick<Seen, 'reading' | 'stoppedFor'>,
   networkAttempts: number | undefined,
@@ -118,7 +118,7 @@ function remarksOf({ made }: StartedRun<AgentTypes>, { reading }: Seen): AgentJu
           {
             level: 'note' as const,
             code: 'broken_lines',
-            detail: `${reading.lines.broken} lines of its stream are no JSON.`,
+            detail: `${reading.lines.broken} lines of its stream are not JSON.`,
           },
         ]
       : []),

@@ -22,10 +22,10 @@ import { clocksOf, turnLimitOf } from './bound.ts';
 import { maskedContext, maskOf } from './masked.ts';
 import { budgetOf, secretsOf } from './model.ts';
 
-/** Where the door is offered inside. */
+/** The port of the model gateway inside the sandbox. */
 const DOOR_PORT = 8417;
 
-/** Translates the order for the agent, and puts what it needs for it in place. */
+/** Translates the order into a command line, and stages its files. */
 export function layOut(
   ready: CheckedAgentRun,
   { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation'>,
@@ -57,14 +57,13 @@ export function layOut(
       writeFileSync(file, text, { mode, flag: 'wx' });
     }
   } catch (cause) {
-    throw new Fault('stage_failed', 'The task could not be put in place for the agent.', { cause });
+    throw new Fault('stage_failed', 'The files of the agent could not be staged.', { cause });
   }
   return invocation;
 }
 
 const STDIN = 'stdin';
 
-/** The program to run. */
 export async function jobFor(
   ready: CheckedAgentRun,
   { stage, clone, guarded, door, invocation }: AgentWorkspace,
@@ -103,7 +102,7 @@ export async function jobFor(
   };
 }
 
-/** Where a recovery looks for what the agent changed, should we die. */
+/** Where the launcher saves the agent's changes if Proctor dies. Recovery reads them there. */
 function keepTreeOf({ bound }: CheckedAgentRun, whole: Clone, folder: string): KeepTree {
   const { baseFiles: _, ...clone } = whole;
   return {
@@ -116,18 +115,17 @@ function keepTreeOf({ bound }: CheckedAgentRun, whole: Clone, folder: string): K
   };
 }
 
-/** Its streams are kept as they come; this is only for messages about it. */
+/** Only for messages. The agent's streams are stored in full as they arrive. */
 const CAPS = { stdoutBytes: 64 * 1024, stderrBytes: 64 * 1024, htmlBytes: 0, summaryBytes: 1_000 };
 
-/** What a clone, and all that an agent makes in it and in its home, may take. */
+/** Limits for the clone, and for everything that the agent writes to it and to its home. */
 const WORK_BYTES = 2 * 1024 ** 3;
 const WORK_ENTRIES = 500_000;
 
-/** What is written down before the agent starts. */
 export function planOf(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
   const { ready, clone, invocation, job, startedAtMs } = made;
   const { id, order, adapter, bound, program, model, machine, around } = ready;
-  // What the caller says is masked whatever is kept of what the agent says.
+  // The caller's texts are always masked. `keepCredentials` is about the agent's output.
   const mask = maskOf({ ...ready, order: { ...order, keepCredentials: false } });
   return {
     request: { run_id: id, kind: 'agent' },
@@ -175,7 +173,7 @@ export function planOf(made: AgentTypes['made'], observed: readonly Observation[
   };
 }
 
-/** Where the clone came from; of what is no repository, there is nothing to tell. */
+/** Where the clone came from; undefined if the folder is not a repository. */
 export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: string): object | undefined {
   if (kind === 'copy') return undefined;
   return {
@@ -189,8 +187,8 @@ export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: s
 
 function runnerFor({ ready: { bound, model }, door, job }: AgentTypes['made']): AgentPlan['runner'] {
   if (bound.limits.timeoutMs > RECORD_MS_MAX)
-    return 'A runner record can state no timeout of more than 10 minutes, and this run has one.';
-  // Through a door to a live model, bytes leave the sandbox.
+    return 'A runner record cannot state a timeout of more than 10 minutes, and this run has one.';
+  // A gateway to a live model lets bytes leave the sandbox.
   const isLive = door !== undefined && model.kind !== 'replay';
   const bounds = isLive
     ? {

@@ -50,7 +50,6 @@ function watchedRefs({ made: { ready }, prepared }: StartedRun<AgentTypes>): Ref
   return new RefWatch(path.join(prepared.workFolder, 'output', '.git'));
 }
 
-/** Runs the program, and hears every line of it as it comes. */
 async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture; seen: Seen }> {
   const { place, prepared, made } = run;
   const { adapter, bound, around, order } = made.ready;
@@ -81,7 +80,7 @@ async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture
       try {
         watch.take(stream, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       } catch (error) {
-        // Whoever cannot write down what an agent says must not let it go on.
+        // An agent whose output cannot be stored must not continue.
         failure = { error };
         prepared.stop('cancel');
       }
@@ -93,7 +92,7 @@ async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture
   }
 }
 
-/** Where an agent may be silent for as long as it may run, it is the wall clock that ends it, and this one comes later. */
+/** If an idle limit is not below the timeout, the idle clock waits until after the timeout. */
 function timesOf(bound: CheckedAgentRun['bound']) {
   const { timeout_ms, grace_ms: graceMs, idle_timeout_ms, tool_idle_timeout_ms } = clocksOf(bound);
   const after = (ms: number): number => (ms < timeout_ms ? ms : timeout_ms + WALL_CLOCK_FIRST_MS);

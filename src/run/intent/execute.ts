@@ -30,14 +30,13 @@ import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts'
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../steps.ts';
 import { readingOf } from './reading.ts';
 
-/** Judges the checks of an intent on the files that were taken. */
+/** Judges the checks of an intent on the stored outputs. */
 export type JudgeAccept = (
   checks: readonly AcceptCheck[],
   folder: string,
   files: ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>,
 ) => Promise<IntentOutcome['checks']>;
 
-/** A bundle to execute. */
 export interface IntentExecution {
   readonly id: string;
   readonly intent: Intent;
@@ -45,7 +44,7 @@ export interface IntentExecution {
   readonly texts: IntentTexts;
   readonly plan: Omit<IntentPlan, 'going'>;
   readonly judgeAccept: JudgeAccept;
-  /** Stores well-known credentials unmasked. */
+  /** Store well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
   /** Called while the sandbox is still there. */
   readonly onEnded?: (workFolder: string) => Promise<void>;
@@ -113,16 +112,16 @@ function effectiveFor(bundle: Bundle, profile: Profile, offers: ReturnType<typeo
     },
     offers,
   );
-  // A profile that allows the network does not open it for those who do not ask.
+  // The intent must request the network as well.
   return { ...effective, network: bundle.network ? effective.network : 'blocked' };
 }
 
-/** Puts the files in place: those below a root where a command may change them, all others where none can. */
+/** Stages the files: writable if they are below a write root, else read-only. */
 function layOut({ intent, bundle }: IntentExecution, stage: string): string[] {
   const roots = bundle.write_roots.includes('.') ? [] : bundle.write_roots;
   const staged = new Set<string>();
   try {
-    // Names of scripts; for an intent they are like any other.
+    // Only scripts reserve these names.
     for (const name of ['input', 'output']) rmdirSync(path.join(stage, 'work', name));
     for (const { path: file, content } of intent.files ?? []) {
       const isInRoot = isWithin(file, roots);
@@ -133,12 +132,12 @@ function layOut({ intent, bundle }: IntentExecution, stage: string): string[] {
     }
     for (const place of ['work', 'roots']) setModes(path.join(stage, place));
   } catch (cause) {
-    throw new Fault('stage_failed', 'The files of the intent could not be put in place.', { cause });
+    throw new Fault('stage_failed', 'The files of the intent could not be staged.', { cause });
   }
   return [...staged].sort();
 }
 
-/** The same for everybody, whatever mask the caller has. */
+/** Sets modes that do not depend on the caller's umask. */
 function setModes(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     chmodSync(path.join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
@@ -170,7 +169,7 @@ function jobFor(
   };
 }
 
-/** A shell exists inside only where it is allowed by name, or everything is. */
+/** A shell exists only if the allowlist is empty or names it. */
 function commandsOf({ allowed_commands: allowed }: Profile): GoingPlan['runner']['commands'] {
   const hasShell = (allowed.length === 0 || allowed.includes('sh')) && existsSync('/bin/sh');
   return { allowlist: [...new Set(allowed)].sort(), blocklist: [], shell: hasShell ? '/bin/sh' : 'none' };
