@@ -16,94 +16,36 @@ import {
 import type { Contract } from '../contracts/contract.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
+import type { SealedFile } from '../contracts/seal/statement.ts';
 import { workspaceStatus } from '../contracts/workspace/index.ts';
 import { AGENT_FILES, AGENT_STEP_FOLDER, agentDocuments, STEP_FILES } from './agent-documents.ts';
-import type { AgentFiles, AgentJudgement, AgentLine, AgentPlan, Stored } from './agent-run.ts';
+import { openAgentIn, readAgentFolder } from './agent-folder.ts';
+import type { AgentFiles, AgentJudgement, AgentPlan, Stored } from './agent-run.ts';
 import type { Document } from './documents.ts';
-import { finish, type Sealing } from './finish.ts';
-import { lastSeenMs } from './last-seen.ts';
-import { type Because, lineOf, lostCapture, PARTS, PASSING, removeUnfinished, unknownOf } from './left.ts';
-import { areSound } from './script-line.ts';
+import { type KeptTree, keptTreeIn } from './kept-tree.ts';
+import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from './kind.ts';
+import { areSound, lostCapture, PARTS, recoveredNote, seenAtMs } from './left.ts';
 import type { CaptureNote, StreamNote } from './script-run.ts';
-import { storedFiles } from './sealed-files.ts';
-import { keptTreeIn, type KeptTree } from './kept-tree.ts';
 
-/** What is left of an agent's run that was not judged. */
+/** An interrupted run of an agent that was not judged. */
 export interface AgentLeft {
   readonly folder: string;
   readonly plan: AgentPlan;
   readonly isStarted: boolean;
   readonly capture: CaptureNote;
   readonly files: AgentFiles;
-  /** What the launcher saved of the work tree; undefined if nothing was. */
+  /** The work tree that the launcher saved, if it saved one. */
   readonly tree: KeptTree | undefined;
-  /** How many lines the transcript has. */
+  /** The number of lines in the transcript. */
   readonly events: number;
   readonly because: Because;
 }
 
-/** Judges what is left. It reads the agent's stream again, which this room cannot. */
+/** Judges an interrupted run. This reads the agent's stream again, which needs its adapter. */
 export type JudgeAgent = (left: AgentLeft) => Promise<{
   readonly judgement: AgentJudgement;
   readonly unknown: RecoveredNote['unknown'];
 }>;
-
-/** Completes the run of an agent from its journal, and from what it had said and changed by then. */
-export async function completeAgent(
-  folder: string,
-  journal: readonly unknown[],
-  nowMs: number,
-  because: Because,
-  sealing: Sealing,
-  judge: JudgeAgent,
-): Promise<void> {
-  const lines = journal as readonly AgentLine[];
-  const plan = lineOf(lines, 'planned')?.plan as AgentPlan;
-  const started = lineOf(lines, 'started');
-  const captured = lineOf(lines, 'captured');
-  const read = lineOf(lines, 'read');
-  const completedAtMs = lastSeenMs(folder, {
-    startedAtMs: plan.startedAtMs,
-    timeoutMs: plan.clocks.timeout_ms,
-    files: [AGENT_FILES.transcript, AGENT_FILES.stdout, AGENT_FILES.stderr, PARTS.door],
-    stated: [started?.atMs, captured?.atMs, read?.atMs],
-    nowMs,
-  });
-  const judged = read && isThere(folder, read.reading.files) ? read.reading : undefined;
-  if (!judged) cutToWholeLines(path.join(folder, AGENT_FILES.transcript));
-  const streams = streamsIn(folder);
-  const capture =
-    captured?.capture ??
-    lostCapture(plan.startedAtMs, started?.atMs, noteOf(streams.stdout), noteOf(streams.stderr), completedAtMs);
-  const isStarted = started !== undefined;
-  const documentsWith = async (tree: KeptTree | undefined): Promise<Document[]> => {
-    const files = { ...streams, diff: judged ? judged.files.diff : diffIn(folder, tree) };
-    const events = countLines(path.join(folder, AGENT_FILES.transcript));
-    const left = { folder, plan, isStarted, capture, files, tree: files.diff ? tree : undefined, events, because };
-    const { judgement, unknown } = judged
-      ? { judgement: notCompleted(judged, because), unknown: [] }
-      : await judge(left);
-    const recovered = { at: instantText(nowMs), unknown: unknownOf(isStarted, captured !== undefined, unknown) };
-    return agentDocuments({ plan, capture, judgement, completedAtMs, recovered });
-  };
-  const tree = keptTreeIn(folder);
-  let documents = await documentsWith(tree);
-  // What was saved is a file like any other, and may not be what the launcher wrote.
-  if (tree && !areSound(documents, CONTRACTS)) documents = await documentsWith(undefined);
-  if (!areSound(documents, CONTRACTS))
-    throw new Fault('odd_journal', 'The journal of the run does not say what that of a run does.');
-  removeUnfinished(folder, AGENT_STEP_FOLDER);
-  removeUnlisted(folder, documents);
-  await finish(folder, {
-    runId: plan.request.run_id,
-    kind: 'agent',
-    documents,
-    stored: storedFiles([]),
-    passing: PASSING,
-    sealedAtMs: nowMs,
-    ...sealing,
-  });
-}
 
 const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['result.json', agentResult],
@@ -115,19 +57,58 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   [STEP_FILES.status, workspaceStatus],
 ]);
 
-/** A journal is no seal: what was judged good before the interruption is interrupted. */
+export function agentKindWith(judge: JudgeAgent): JournaledKind<AgentPlan, AgentJudgement> {
+  return {
+    name: 'agent',
+    sealedAs: 'agent',
+    stepFolder: AGENT_STEP_FOLDER,
+    contracts: CONTRACTS,
+    rebuild: left => rebuild(left, judge),
+    summarize,
+  };
+}
+
+/** Rebuilds the evidence from the journal, the agent's streams and the saved work tree. */
+async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: JudgeAgent): Promise<Rebuilt> {
+  const { folder, plan, because } = left;
+  const { transcript, stdout, stderr } = AGENT_FILES;
+  const completedAtMs = seenAtMs(left, plan.clocks.timeout_ms, [transcript, stdout, stderr, PARTS.door]);
+  const read = left.read?.reading;
+  const judged = read && isThere(folder, read.files) ? read : undefined;
+  if (!judged) cutToWholeLines(path.join(folder, transcript));
+  const streams = streamsIn(folder);
+  const notes = { stdout: noteOf(streams.stdout), stderr: noteOf(streams.stderr) };
+  const capture = left.captured?.capture ?? lostCapture(left, completedAtMs, notes);
+  const isStarted = left.started !== undefined;
+  const documentsWith = async (tree: KeptTree | undefined): Promise<Document[]> => {
+    const files = { ...streams, diff: judged ? judged.files.diff : diffIn(folder, tree) };
+    const events = countLines(path.join(folder, transcript));
+    const unjudged = { folder, plan, isStarted, capture, files, tree: files.diff ? tree : undefined, events, because };
+    const { judgement, unknown } = judged
+      ? { judgement: notCompleted(judged, because), unknown: [] }
+      : await judge(unjudged);
+    return agentDocuments({ plan, capture, judgement, completedAtMs, recovered: recoveredNote(left, unknown) });
+  };
+  const tree = keptTreeIn(folder);
+  let documents = await documentsWith(tree);
+  // Another program may have changed the saved tree.
+  if (tree && !areSound(documents, CONTRACTS)) documents = await documentsWith(undefined);
+  return { documents, discarded: unlisted(documents) };
+}
+
+/** An unsealed run never counts as completed. */
 function notCompleted(judged: AgentJudgement, { reason, message, detail }: Because): AgentJudgement {
   const remarks = [...judged.remarks, { level: 'error', code: reason, detail } as const];
   if (judged.termination !== 'completed') return { ...judged, remarks };
   return { ...judged, termination: 'error', reason: reasonFor(reason), detail: message, remarks };
 }
 
-/** A reason in the words of agent steps. */
+/** The reason as the agent formats name it. */
 export function reasonFor(reason: string): 'interrupted' | 'runner_failed' {
   return reason === 'interrupted' ? 'interrupted' : 'runner_failed';
 }
 
-/** The transcript is written line by line, and the last may be half a line. Its time stays that of the last write. */
+/** Removes a torn last line. Keeps the file's time, which says when the run was last seen alive. */
 function cutToWholeLines(file: string): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, 'r+');
@@ -148,7 +129,7 @@ function cutToWholeLines(file: string): void {
 
 const LINE_BYTES_MAX = 1024 * 1024;
 
-/** What there is of each stream; one that had not been begun is empty. */
+/** The stored streams. Creates those that are missing. */
 function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
   const stored = (file: string): Stored => {
     const place = path.join(folder, file);
@@ -162,19 +143,27 @@ function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
 
 function storedAt(place: string): Stored {
   const sha256 = fileHash(place);
-  if (sha256 === undefined) throw new Fault('odd_folder', 'A file of the run cannot be read.');
+  if (sha256 === undefined) throw new Fault('odd_folder', 'A file in the run folder cannot be read.');
   return { sha256, bytes: statSync(place).size };
 }
 
-/** Whether the files that were judged are still what they were. */
+/** Whether the files that were judged are unchanged. */
 function isThere(folder: string, files: AgentFiles): boolean {
-  return Object.entries(files).every(([name, stored]) => {
-    const place = path.join(folder, AGENT_FILES[name as keyof AgentFiles]);
-    return stored === null ? !existsSync(place) : fileHash(place) === (stored as Stored).sha256;
-  });
+  const isNotThere = files.diff !== null || !existsSync(path.join(folder, AGENT_FILES.diff));
+  return isNotThere && sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256);
 }
 
-/** Puts the diff that the launcher saved in its place. Any other diff was not finished. */
+/** The files of an agent's run that are stored before its documents are written. */
+export function sealedAgentFiles({ transcript, stdout, stderr, diff }: AgentFiles): SealedFile[] {
+  return [
+    { path: AGENT_FILES.transcript, ...transcript },
+    { path: AGENT_FILES.stdout, ...stdout },
+    { path: AGENT_FILES.stderr, ...stderr },
+    ...(diff ? [{ path: AGENT_FILES.diff, ...diff }] : []),
+  ];
+}
+
+/** Moves the diff that the launcher saved to its final path. Any other diff is incomplete, and is removed. */
 function diffIn(folder: string, tree: KeptTree | undefined): Stored | null {
   const saved = path.join(folder, PARTS.diff);
   const place = path.join(folder, AGENT_FILES.diff);
@@ -185,11 +174,10 @@ function diffIn(folder: string, tree: KeptTree | undefined): Stored | null {
   return null;
 }
 
-/** A recovery that was interrupted itself may have written a file of the step that this one cannot. */
-function removeUnlisted(folder: string, documents: readonly Document[]): void {
+/** Step documents that only an earlier, interrupted recovery wrote. */
+function unlisted(documents: readonly Document[]): string[] {
   const written = new Set(documents.map(([file]) => file));
-  for (const file of Object.values(STEP_FILES))
-    if (!written.has(file)) rmSync(path.join(folder, file), { force: true });
+  return Object.values(STEP_FILES).filter(file => !written.has(file));
 }
 
 function noteOf({ sha256, bytes }: Stored): StreamNote {
@@ -206,3 +194,27 @@ function countLines(file: string): number {
     closeSync(fd);
   }
 }
+
+function summarize(folder: string): RunSummary {
+  const { request, outcome, metadata } = readAgentFolder(folder);
+  const plan = outcome ? undefined : openAgentIn(folder);
+  const family = outcome?.agent.family ?? plan?.agent.family;
+  const task = request?.rendered_task_text ?? plan?.asked.rendered_task_text;
+  const { started_at: startedAt, ended_at: endedAt } = metadata ?? {};
+  return {
+    runId: outcome?.run_id,
+    startedAt: startedAt ?? (plan && instantText(plan.startedAtMs)),
+    status: outcome?.termination,
+    subject: family && `${family.replace(/_cli$/, '')}: ${firstWords(task ?? '')}`,
+    durationMs: outcome && startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
+    recovered: outcome?.recovered,
+  };
+}
+
+/** The beginning of a task, for one line of a list. */
+function firstWords(task: string): string {
+  const [line = ''] = task.trim().split('\n', 1);
+  return line.length > WORDS_UNITS_MAX ? `${line.slice(0, WORDS_UNITS_MAX).trimEnd()}…` : line;
+}
+
+const WORDS_UNITS_MAX = 60;

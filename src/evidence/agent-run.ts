@@ -5,7 +5,8 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
-import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
+import type { JournaledPlan, JournalLine } from './kind.ts';
+import type { CaptureNote, Remark } from './script-run.ts';
 
 /** Everything decided before the agent starts. */
 export interface AgentPlan {
@@ -43,9 +44,8 @@ export interface AgentPlan {
   readonly workspace: object | undefined;
   readonly correlationId: string;
   readonly startedAtMs: number;
-  readonly owner: ScriptPlan['owner'];
-  /** The process that saves the work tree if the owner dies. A recovery waits until it has ended. */
-  readonly launcher?: { readonly pid: number; readonly startTicks: number };
+  readonly owner: JournaledPlan['owner'];
+  readonly launcher?: NonNullable<JournaledPlan['launcher']>;
 }
 
 /** How Proctor judged the agent, after all its processes have ended. */
@@ -84,12 +84,8 @@ export interface AgentFiles {
 
 export type Stored = Pick<SealedFile, 'sha256' | 'bytes'>;
 
-/** One line of the journal. */
-export type AgentLine =
-  | { readonly is: 'planned'; readonly plan: AgentPlan }
-  | { readonly is: 'started'; readonly atMs: number }
-  | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
-  | { readonly is: 'read'; readonly atMs: number; readonly reading: AgentJudgement };
+/** A line of the journal of an agent's run. */
+export type AgentLine = JournalLine<AgentPlan, AgentJudgement>;
 
 export interface AgentRun {
   readonly plan: AgentPlan;

@@ -1,7 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { instantText } from '../base/clock.ts';
-import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Contract } from '../contracts/contract.ts';
@@ -9,72 +6,13 @@ import { type Bundle, bundle, intent, intentOutcome, intentRequest, modelIo } fr
 import { runResult } from '../contracts/run-result/index.ts';
 import { runner } from '../contracts/runner/index.ts';
 import { exitOf } from './endings.ts';
-import { finish, type Sealing } from './finish.ts';
 import { INTENT_STEP_FOLDER, intentDocuments } from './intent-documents.ts';
-import type { IntentLine, IntentReading, IntentTexts } from './intent-run.ts';
-import { lastSeenMs } from './last-seen.ts';
-import { type Because, lineOf, lostCapture, PARTS, PASSING, removeUnfinished, streamLeft, unknownOf } from './left.ts';
+import { readIntentFolder } from './intent-folder.ts';
+import type { IntentPlan, IntentReading, IntentTexts } from './intent-run.ts';
+import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from './kind.ts';
+import { captureLeft, oddJournal, recoveredNote } from './left.ts';
 import { documentIn } from './read.ts';
-import { areSound } from './script-line.ts';
 import type { CaptureNote } from './script-run.ts';
-import { storedFiles } from './sealed-files.ts';
-
-/**
- * Completes the run of an intent from its journal. False if nothing of it had run: then it is as if nobody had asked,
- * and the folder is taken away.
- */
-export async function completeIntent(
-  folder: string,
-  journal: readonly unknown[],
-  nowMs: number,
-  because: Because,
-  sealing: Sealing,
-): Promise<boolean> {
-  const lines = journal as readonly IntentLine[];
-  const plan = lineOf(lines, 'planned')?.plan;
-  const started = lineOf(lines, 'started');
-  if (!plan?.going || !started) {
-    removeUnbegun(folder);
-    return false;
-  }
-  const captured = lineOf(lines, 'captured');
-  const read = lineOf(lines, 'read');
-  const completedAtMs = lastSeenMs(folder, {
-    startedAtMs: plan.startedAtMs,
-    timeoutMs: plan.going.runner.limits.timeout_ms,
-    files: [PARTS.stdout, PARTS.stderr],
-    stated: [started.atMs, captured?.atMs, read?.atMs],
-    nowMs,
-  });
-  const stdout = streamLeft(folder, INTENT_STEP_FOLDER, 'stdout', captured?.capture.stdout);
-  const stderr = streamLeft(folder, INTENT_STEP_FOLDER, 'stderr', captured?.capture.stderr);
-  const capture = captured
-    ? { ...captured.capture, stdout: stdout.note, stderr: stderr.note }
-    : lostCapture(plan.startedAtMs, started.atMs, stdout.note, stderr.note, completedAtMs);
-  const isRejected = read !== undefined && read.reading.exitCode !== 0;
-  const reading = isRejected ? read.reading : unsealed(capture, because, read?.reading);
-  const unknown = unknownOf(true, captured !== undefined, read ? [] : ['output', 'checks']);
-  const recovered = { at: instantText(nowMs), unknown };
-  const run = { plan, ran: { capture, reading }, completedAtMs, recovered };
-  const documents = intentDocuments(run, textsIn(folder, plan.intentSha256), {
-    stdout: stdout.bytes,
-    stderr: stderr.bytes,
-  });
-  if (!areSound(documents, CONTRACTS)) throw new Fault('odd_journal', ODD);
-  removeUnfinished(folder, INTENT_STEP_FOLDER);
-  // Files that the result does not list are not shown.
-  if (!isRejected) rmSync(path.join(folder, 'output'), { recursive: true, force: true });
-  await finish(folder, {
-    runId: plan.request.run_id,
-    kind: 'intent',
-    documents,
-    stored: storedFiles([]),
-    passing: PASSING,
-    sealedAtMs: nowMs,
-    ...sealing,
-  });
-  return true;
-}
 
 const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['run.json', runResult],
@@ -83,11 +21,41 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['evidence/outcome.json', intentOutcome],
 ]);
 
-/** What was written before the first command was started. */
+/** Names that an intent may write before its first command starts. Recovery removes a run that has only these. */
+const BEFORE_START =
+  /^(?:journal\.ndjson|evidence|(?:run|intent|bundle|policy|model_io)\.json(?:\.tmp)?|\.(?:intent|bundle|model_io)\.json\.[0-9a-f]{12}\.tmp)$/;
+
+export const intentKind: JournaledKind<IntentPlan, IntentReading> = {
+  name: 'intent',
+  sealedAs: 'intent',
+  stepFolder: INTENT_STEP_FOLDER,
+  contracts: CONTRACTS,
+  removable: BEFORE_START,
+  rebuild,
+  summarize,
+};
+
+function rebuild(left: Interrupted<IntentPlan, IntentReading>): Rebuilt {
+  const { folder, plan, because } = left;
+  if (!plan.going) throw oddJournal();
+  const { timeout_ms: timeoutMs } = plan.going.runner.limits;
+  const { capture, streams, completedAtMs } = captureLeft(left, INTENT_STEP_FOLDER, timeoutMs);
+  const read = left.read?.reading;
+  const isRejected = read !== undefined && read.exitCode !== 0;
+  const reading = isRejected ? read : unsealed(capture, because, read);
+  const recovered = recoveredNote(left, read ? [] : ['output', 'checks']);
+  const run = { plan, ran: { capture, reading }, completedAtMs, recovered };
+  return {
+    documents: intentDocuments(run, textsIn(folder, plan.intentSha256), streams),
+    // The result of an interrupted run lists no files.
+    discarded: isRejected ? [] : ['output'],
+  };
+}
+
 function textsIn(folder: string, sha256: string): IntentTexts {
   const text = readRegular(path.join(folder, 'intent.json'), intent.bytesMax);
   const plan = documentIn(folder, 'bundle.json', bundle) as Bundle | undefined;
-  if (!text || bytesHash(text) !== sha256 || !plan) throw new Fault('odd_journal', ODD);
+  if (!text || bytesHash(text) !== sha256 || !plan) throw oddJournal();
   return {
     intent: text,
     bundle: plan,
@@ -95,12 +63,7 @@ function textsIn(folder: string, sha256: string): IntentTexts {
   };
 }
 
-const ODD = 'The journal of the run does not say what that of a run does.';
-
-/**
- * A run that was not judged, or was judged good: a journal is no seal, so neither is accepted. The code of a command that
- * failed is known; that of the whole run is not.
- */
+/** An unsealed run is never accepted. The exit code is known only if a command failed. */
 function unsealed({ ending }: CaptureNote, because: Because, judged: IntentReading | undefined): IntentReading {
   return {
     exitCode: ending.how === 'lost' ? null : exitOf(ending).code || null,
@@ -113,13 +76,15 @@ function unsealed({ ending }: CaptureNote, because: Because, judged: IntentReadi
   };
 }
 
-/** Only what a run of ours writes before it begins is taken away. */
-function removeUnbegun(folder: string): void {
-  const names = readdirSync(folder);
-  if (!names.every(name => OURS.test(name)))
-    throw new Fault('odd_folder', 'The folder of a run holds what no run leaves there. It is left as it is.');
-  rmSync(folder, { recursive: true, force: true });
+function summarize(folder: string): RunSummary {
+  const { request, result, outcome } = readIntentFolder(folder);
+  const planned = request?.mode === 'plan-only' && result?.kernel_result_kind === 'BUNDLE' ? ', only planned' : '';
+  return {
+    runId: request?.run_id,
+    startedAt: result?.started_at,
+    status: result && (result.decision.accepted ? 'accepted' : 'rejected'),
+    subject: result && `${result.intent.path}, ${result.kernel_result_kind}${planned}`,
+    durationMs: result && Date.parse(result.completed_at) - Date.parse(result.started_at),
+    recovered: outcome?.recovered,
+  };
 }
-
-const OURS =
-  /^(?:journal\.ndjson|evidence|(?:run|intent|bundle|policy|model_io)\.json(?:\.tmp)?|\.(?:intent|bundle|model_io)\.json\.[0-9a-f]{12}\.tmp)$/;

@@ -3,7 +3,8 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
-import type { CaptureNote, Remark, ScriptPlan } from './script-run.ts';
+import type { JournaledPlan, JournalLine } from './kind.ts';
+import type { CaptureNote, Remark } from './script-run.ts';
 
 /** Everything decided before anything runs. */
 export interface IntentPlan {
@@ -15,8 +16,7 @@ export interface IntentPlan {
   readonly going?: GoingPlan;
   readonly correlationId: string;
   readonly startedAtMs: number;
-  /** The owning process. When it has ended, the run is dead. */
-  readonly owner: ScriptPlan['owner'];
+  readonly owner: JournaledPlan['owner'];
 }
 
 export type Decided =
@@ -46,12 +46,8 @@ export interface IntentReading {
   readonly remarks: readonly Remark[];
 }
 
-/** One line of the journal. */
-export type IntentLine =
-  | { readonly is: 'planned'; readonly plan: IntentPlan }
-  | { readonly is: 'started'; readonly atMs: number }
-  | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
-  | { readonly is: 'read'; readonly atMs: number; readonly reading: IntentReading };
+/** A line of the journal of an intent's run. */
+export type IntentLine = JournalLine<IntentPlan, IntentReading>;
 
 export interface IntentRun {
   readonly plan: IntentPlan;

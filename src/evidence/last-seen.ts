@@ -8,8 +8,8 @@ interface Life {
   readonly timeoutMs: number;
   /** Files that grew while the run was alive. */
   readonly files: readonly string[];
-  /** Times stated in the journal. */
-  readonly stated: readonly (number | undefined)[];
+  /** Times that the journal states. */
+  readonly stated: readonly number[];
   readonly nowMs: number;
 }
 
@@ -25,7 +25,7 @@ export function lastSeenMs(folder: string, { startedAtMs, timeoutMs, files, stat
     // An interrupted recovery may have created an empty file.
     return stat?.isFile() && stat.size > 0 && atMs >= startedAtMs && atMs <= latestMs ? [atMs] : [];
   });
-  return Math.max(startedAtMs, ...stated.flatMap(atMs => atMs ?? []), ...written);
+  return Math.max(startedAtMs, ...stated, ...written);
 }
 
 /** Sandbox setup and output collection do not count against the time limit. */

@@ -116,8 +116,7 @@ export function listRuns(home: string): RunPlace[] {
 }
 
 /** The run ids that Proctor creates; see `newRunId`. */
-export const RUN_ID =
-  /^(?:(?:script|agent|intent)_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}(?:\.a?\d+)?)$/;
+export const RUN_ID = /^(?:[a-z]+_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}\.a?\d+)$/;
 
 /**
  * Sorts runs, newest last: by the second in their names, then by the creation time of their folders. Runs that claim

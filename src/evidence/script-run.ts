@@ -4,6 +4,7 @@ import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
+import type { JournaledPlan, JournalLine } from './kind.ts';
 
 /** Everything decided before the script starts. */
 export interface ScriptPlan {
@@ -15,8 +16,7 @@ export interface ScriptPlan {
   readonly observed: ScriptOutcome['observed'];
   readonly correlationId: string;
   readonly startedAtMs: number;
-  /** The owning process. When it has ended, the run is dead. */
-  readonly owner: { readonly pid: number; readonly startTicks: number; readonly bootId: string };
+  readonly owner: JournaledPlan['owner'];
 }
 
 /** How Proctor judged the script's output. */
@@ -56,12 +56,8 @@ export interface CaptureNote extends Omit<Capture, 'stdout' | 'stderr'> {
 
 export type StreamNote = Omit<KeptStream, 'head' | 'tail'> & { readonly bytesKept: number };
 
-/** One line of the journal. */
-export type ScriptLine =
-  | { readonly is: 'planned'; readonly plan: ScriptPlan }
-  | { readonly is: 'started'; readonly atMs: number }
-  | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
-  | { readonly is: 'read'; readonly atMs: number; readonly reading: ScriptReading };
+/** A line of the journal of a script's run. */
+export type ScriptLine = JournalLine<ScriptPlan, ScriptReading>;
 
 export interface ScriptRun {
   readonly plan: ScriptPlan;

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
-import type { Around } from '../run/recorded.ts';
+import type { RunContext } from '../run/journaled-run.ts';
 import { runScript, type ScriptAnswer } from '../run/script.ts';
 import type { Check, CheckAnswer, RunCheck } from './check.ts';
 
 /** Where checks run, and who stops them. */
-export interface CheckAround extends Pick<Around, 'home' | 'signal'> {
+export interface CheckAround extends Pick<RunContext, 'home' | 'signal'> {
   /** Asked for when the first check comes: most suites have none. */
-  readonly launcher: () => Promise<Around['launcher']>;
+  readonly launcher: () => Promise<RunContext['launcher']>;
   /**
    * What a machine that cannot run a check means. The run's own process tells it in the evaluation. A reader that judges
    * again throws: a check that failed must not become one that nobody could make.

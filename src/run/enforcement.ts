@@ -6,7 +6,7 @@ import type { Machine } from '../execute/machine.ts';
 import type { Effective } from '../policy/bounds.ts';
 import { heldBy, LIMITS } from '../policy/limits.ts';
 
-/** The limits that a runner record states: of memory and processor time only what is enforced over the run. */
+/** The limits of a runner record. It states memory and CPU time only if they are enforced over the whole run. */
 export function statedLimits(effective: Effective): Runner['limits'] {
   const { memoryBytes, cpuSeconds, machine, network } = effective;
   const isEnforced = (limit: LimitName): boolean => heldBy(limit, machine, network)[0] === 'enforced';
@@ -19,7 +19,7 @@ export function statedLimits(effective: Effective): Runner['limits'] {
   };
 }
 
-/** What holds each bound. */
+/** The mechanism that enforces each limit. */
 export function enforcementOf(
   effective: Effective,
   { cgroups, seccomp }: Machine,
@@ -44,7 +44,7 @@ export function enforcementOf(
   return { memory: by, pids: by, cpu, output: 'tmpfs', seccomp, user: true, kill: 'pid_namespace', claims };
 }
 
-/** Every limit, its value, and what it is worth on this machine. */
+/** Every limit, its value, and how far this machine enforces it. */
 function claimsOf(effective: Effective, { limits, network }: Pick<Job, 'limits' | 'network'>): LimitClaim[] {
   const isBare = effective.sandbox === 'none';
   const { memoryBytes } = limits;

@@ -20,7 +20,7 @@ import { type Caps, ends } from '../policy/caps.ts';
 import { enforcementOf, statedLimits } from './enforcement.ts';
 import type { CheckedOrder } from './order.ts';
 
-/** What each sandbox can promise here. */
+/** The guarantees that each sandbox can give on this machine. */
 export function offersOf(machine: Machine): Offer[] {
   const { cgroups, seccomp, missing, dividesCpus, countsSockets } = machine;
   const can = { dividesCpus, countsSockets };
@@ -36,12 +36,11 @@ export function offersOf(machine: Machine): Offer[] {
       isolation: lacks.length === 0 ? 'strict' : 'standard',
       lacks,
       machine: { ...can, kind: cgroups === 'none' ? 'no_groups' : `cgroup_${cgroups}` },
-      ...(missing.length > 0 && { unusable: `The sandbox needs what is not installed here: ${parts}.` }),
+      ...(missing.length > 0 && { unusable: `The sandbox needs programs that are not installed: ${parts}.` }),
     },
   ];
 }
 
-/** The program to run, out of an order and what will be enforced. */
 export function jobFor(id: string, order: CheckedOrder, effective: Effective, stage: string, live: boolean): Job {
   const isBare = effective.sandbox === 'none';
   const at = (inside: string, outside: string): string => (isBare ? path.join(stage, outside) : inside);
@@ -52,7 +51,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
       order.interpreter.path,
       ...order.interpreter.args,
       at(`/work/${order.script.name}`, `work/${order.script.name}`),
-      // Else the first argument of the script would be taken for the name of its function.
+      // Otherwise proctor_tool takes the first argument of the script for a function name.
       ...(order.interpreter.args.includes('proctor_tool') ? ['run_tool'] : []),
       ...order.args,
     ],
@@ -88,7 +87,7 @@ export function limitsOf(effective: Effective, caps: Caps): Limits {
     ...(cpus !== undefined && { cpus }),
     ...(pids !== undefined && { pids }),
     openFiles: OPEN_FILES,
-    // The exact bounds are those of output/, and are judged when it is taken; these hold for all that is written.
+    // These limit everything that is written. The exact limits of output/ are checked when it is stored.
     workBytes: outputBytesMax + SCRATCH_BYTES,
     workEntries: 2 * outputFilesMax + SCRATCH_ENTRIES,
     keep: { stdout: ends(caps.stdoutBytes), stderr: ends(caps.stderrBytes) },
@@ -112,7 +111,6 @@ export interface Planned {
   readonly startedAtMs: number;
 }
 
-/** What is written down before the program starts. */
 export function planOf(planned: Planned): ScriptPlan {
   const { machine, effective, startedAtMs } = planned;
   return {
@@ -127,7 +125,7 @@ export function planOf(planned: Planned): ScriptPlan {
   };
 }
 
-/** Bounds that runner.json has no place for. */
+/** Limits that runner.json cannot state. */
 export function furtherLimits(effective: Effective): ScriptPlan['limits'] {
   return {
     pids: effective.pids ?? null,
@@ -136,7 +134,7 @@ export function furtherLimits(effective: Effective): ScriptPlan['limits'] {
   };
 }
 
-/** Whose runs are ours: when this process is gone, they are dead. */
+/** Identifies this process. Its runs are dead once it is gone. */
 export function ownerHere(): ScriptPlan['owner'] {
   return { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: bootId() };
 }
@@ -170,7 +168,7 @@ function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
   };
 }
 
-/** Which programs may be run, and where they may write. */
+/** The programs that may run, and where they may write. */
 interface BoundBy {
   readonly commands: Runner['commands'];
   readonly writeRoots: readonly string[];
@@ -181,7 +179,7 @@ const BOUND_BY_NOTHING: BoundBy = {
   writeRoots: ['.'],
 };
 
-/** The record of the runner, as far as it is known before the program starts. */
+/** The runner record, as far as it is known before the program starts. */
 export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: BoundBy): ScriptPlan['runner'] {
   const isBare = effective.sandbox === 'none';
   const { identity, warnings } = runnerHere(effective.warnings);
@@ -198,7 +196,7 @@ export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: B
     write_roots: [...boundBy.writeRoots],
     context: {
       working_dir: '.',
-      // The sandbox sets PWD when it changes to the work folder.
+      // The sandbox sets PWD when it enters the work folder.
       env_allowlist: [...new Set([...Object.keys(job.env), isBare ? 'PROCTOR_RUN' : 'PWD'])].sort(),
       locale: LOCALE,
       timezone: 'UTC',
@@ -207,7 +205,7 @@ export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: B
   };
 }
 
-/** What every record of a runner on this machine begins with. */
+/** The part of a runner record that depends only on this machine. */
 export function runnerHere(warnings: readonly string[]) {
   const npm = npmVersion();
   const unproven = stateWarning();
@@ -225,13 +223,13 @@ export function runnerHere(warnings: readonly string[]) {
     } satisfies Partial<Runner>,
     warnings: [
       ...warnings,
-      ...(npm === undefined ? ['npm: not found beside node'] : []),
+      ...(npm === undefined ? ['npm: not found next to node'] : []),
       ...(unproven === undefined ? [] : [unproven]),
     ].sort(),
   };
 }
 
-/** From npm's own package beside node: asking npm itself would take longer than most scripts do. */
+/** Read from npm's package.json: starting npm would take longer than most scripts run. */
 function npmVersion(): string | undefined {
   const beside = path.join(path.dirname(process.execPath), '..');
   for (const folder of [`${beside}/lib/node_modules/npm`, `${beside}/node_modules/npm`, '/usr/share/nodejs/npm']) {
@@ -239,7 +237,7 @@ function npmVersion(): string | undefined {
       const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: unknown };
       if (typeof version === 'string' && SEMVER.test(version)) return version;
     } catch {
-      // Not there; perhaps at the next place.
+      // Try the next folder.
     }
   }
   return undefined;

@@ -15,13 +15,13 @@ import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { Remark, ScriptReading } from '../evidence/script-run.ts';
 
-/** The facts about a script that has ended: how, and what it left. */
+/** How a script ended, and what it left. */
 export interface Facts {
   readonly ending: Ending;
   readonly result: ResultReading;
-  /** A fault where it could not be stored, which is none of the script's. */
+  /** A fault if Proctor could not store the output. */
   readonly output: OutputReading | Fault;
-  /** Stored files that hold secrets, or are named so. */
+  /** Stored files that contain secrets, or whose names suggest it. */
   readonly flagged: readonly Flagged[];
   readonly secrets: readonly string[];
   readonly keepCredentials?: boolean;
@@ -29,7 +29,7 @@ export interface Facts {
   readonly correlationId: string;
 }
 
-/** Judges a run: our own clocks first, then our cancel, the kernel, the contract, and last what the script claims. */
+/** Judges a run by Proctor's clocks first, then cancellation, the kernel, the contract, and last the script's claim. */
 export function readingOf(facts: Facts): ScriptReading {
   const { result, output, secrets } = facts;
   const verdict = verdictOf(facts);
@@ -51,7 +51,7 @@ export function readingOf(facts: Facts): ScriptReading {
     errorSummary: summary.text,
     result: note,
     files,
-    // Of what could not be stored, nobody can say that it was missing.
+    // If the output could not be stored, no file counts as missing.
     artifacts: compared(output instanceof Fault ? [] : (claimed?.artifacts ?? []), files, hide),
     cuts: [...html.cuts, ...summary.cuts],
     replaced: [...(hasNul ? ['html_output'] : []), ...summary.replaced],
@@ -93,23 +93,24 @@ function verdictOf({ ending, result, output }: Facts): Verdict {
   if (status === 'timed_out') return { status, reason: 'script_timed_out', timeoutSource: 'script', isClaim: true };
   if (status === 'failed') return { status, reason: 'script_failed', isClaim: true };
   if (ending.how === 'exited' && ending.code !== 0) {
-    const message = 'The script said that it succeeded, but it ended with an error.';
+    const message = 'The script reported success, but it exited with an error.';
     return { status: 'failed', reason: 'exit_code', message };
   }
   return { status, reason: null, isClaim: true };
 }
 
-const NOT_STORED = 'The output of the run could not be stored, which was not its own doing.';
-const CRASHED = 'The script ended with an error before it wrote a result.';
+const NOT_STORED = 'Proctor could not store the output of the run. The script did not cause this.';
+const CRASHED = 'The script exited with an error before it wrote a result.';
 
 function timeReason(ending: Ending): { reason: string; message: string } {
   const by = ending.how === 'killed' ? ending.by : 'timeout';
-  if (by === 'idle') return { reason: 'idle_timeout', message: 'The run said nothing for too long and was stopped.' };
-  if (by === 'cpu') return { reason: 'cpu_timeout', message: 'The run used more processor time than it may.' };
-  return { reason: 'wall_timeout', message: 'The run took longer than it may.' };
+  if (by === 'idle')
+    return { reason: 'idle_timeout', message: 'The run printed nothing for too long and was stopped.' };
+  if (by === 'cpu') return { reason: 'cpu_timeout', message: 'The run exceeded its CPU time limit.' };
+  return { reason: 'wall_timeout', message: 'The run exceeded its time limit.' };
 }
 
-/** Endings after which nothing that the script claims counts. */
+/** Endings that override any claim of the script. */
 function failedBy(ending: Ending): { reason: string; message: string } | undefined {
   if (ending.how === 'exited') return undefined;
   if (ending.how === 'killed') return ending.by === 'policy' ? FAILED_BY.policy : FAILED_BY.cancel;
@@ -117,12 +118,12 @@ function failedBy(ending: Ending): { reason: string; message: string } | undefin
 }
 
 const FAILED_BY = {
-  policy: { reason: 'policy', message: 'The run broke its policy and was stopped.' },
+  policy: { reason: 'policy', message: 'The run violated its policy and was stopped.' },
   cancel: { reason: 'cancelled', message: 'The run was cancelled.' },
-  out_of_memory: { reason: 'oom_killed', message: 'The run needed more memory than it may use.' },
+  out_of_memory: { reason: 'oom_killed', message: 'The run exceeded its memory limit.' },
   signalled: { reason: 'killed_by_signal', message: 'The run crashed.' },
-  not_started: { reason: 'not_started', message: 'The program of the run could not be started.' },
-  lost: { reason: 'interrupted', message: 'The run was interrupted, which was not its own doing.' },
+  not_started: { reason: 'not_started', message: 'The program could not be started.' },
+  lost: { reason: 'interrupted', message: 'Proctor was interrupted before the run was complete.' },
 } as const;
 
 interface Summary {
@@ -132,7 +133,7 @@ interface Summary {
   readonly remarks: readonly Remark[];
 }
 
-/** What end users read of a failure: the script's own words if they may be shown, else ours. */
+/** The message for end users: the script's, if it is safe to show, else one of ours. */
 function summaryOf(
   verdict: Verdict,
   claimed: ScriptResult | undefined,
@@ -142,14 +143,15 @@ function summaryOf(
   const said = claimed?.error_summary ?? null;
   if (verdict.status === 'succeeded') {
     if (said === null) return { ...none, text: null };
-    const detail = 'The script gave an error summary although it said that it succeeded; it is not shown.';
+    const detail = 'The script gave an error summary although it reported success. The summary is not shown.';
     return { ...none, text: null, replaced: ['error_summary'], remarks: [note('summary_of_success', detail)] };
   }
   if (verdict.message !== undefined) return { ...none, text: `${verdict.message} Reference: ${correlationId}.` };
   const safe = safeSummary(said, secrets, caps.summaryBytes);
   const text = safe.text ?? UNSAID[verdict.status];
   if (safe.changed === 'unsafe' || safe.changed === 'redacted') {
-    const detail = 'The error summary held a trace, a path or a secret, which are not shown; the raw result has it.';
+    const detail =
+      'The error summary contained a stack trace, a path or a secret, so it is not shown. The raw result has it.';
     return {
       ...none,
       text,
@@ -161,13 +163,13 @@ function summaryOf(
   return { ...none, text, cuts: safe.changed === 'cut' && cut.bytes_kept < cut.bytes_total ? [cut] : [] };
 }
 
-/** Of a script that gave no message, or none that can be read. */
+/** For a script that gave no message, or none that can be shown. */
 const UNSAID = {
   failed: 'The script reported a failure and gave no message.',
-  timed_out: 'The script reported that it ran out of time and gave no message.',
+  timed_out: 'The script reported a timeout and gave no message.',
 } as const;
 
-/** What was cut is counted after masking, as in streams: a mask may be longer than what it hides. */
+/** Cut bytes are counted after masking, as in streams, because a mask may be longer than the secret. */
 function htmlOf(
   said: string,
   { secrets, caps, keepCredentials }: Facts,
@@ -181,18 +183,18 @@ function htmlOf(
   return { text, cuts: [{ what: 'html_output', bytes_total, bytes_kept }] };
 }
 
-/** What the format of results has room for, beside the rest. JSON writes a control character in six bytes. */
+/** The size that script-result leaves for the HTML. JSON writes a control character in six bytes. */
 const JSON_BYTES_MAX = 1_000_000;
 const ESCAPE_BYTES = 6;
 
-/** Names that a script chose may be secrets, too, and long ones are cut before they come here. */
+/** Redacts names that the script chose. They may contain secrets, and long ones are already cut. */
 function hiding(secrets: readonly string[]): (text: string) => string {
   const needles = needlesOf(secrets);
   const forms = secretForms(secrets);
   return text => redactCut(text, needles, forms).text;
 }
 
-/** Of the result as it is stored: a digest over a secret would let everybody try their guesses. */
+/** Hashes the masked result: a digest over a secret would let anyone test guesses. */
 function noteOf(
   { result, secrets, keepCredentials }: Facts,
   hide: (text: string) => string,
@@ -204,7 +206,7 @@ function noteOf(
   return { note: { sha256: bytesHash(bytes), bytes: bytes.length, unknown_keys }, kinds: masker.kinds };
 }
 
-/** The list of a script is a hint; the files are the truth. Where they differ is worth a note. */
+/** Compares the files that the script declared with those that exist. The files decide. */
 function compared(
   declared: ScriptResult['artifacts'],
   files: ScriptReading['files'],
@@ -226,7 +228,7 @@ function compared(
 
 const MISSING_MAX = 50;
 
-/** `./output/x` and `output/./x` mean `output/x`. */
+/** Makes `./output/x` and `output/./x` `output/x`. */
 function normal(path: string): string {
   return path
     .split('/')
@@ -244,7 +246,7 @@ function remarksOn({ result, output, flagged }: Facts, { reason }: Verdict, hide
     remarks.push({ level: 'error', code: output.code, detail: `${output.message} ${causeText(output.cause)}` });
   } else if (!output.ok) remarks.push({ level: 'error', code: output.code, detail: hide(output.detail) });
   for (const { path, code, kinds } of flagged.slice(0, MISSING_MAX)) {
-    const detail = `${hide(path)} needs a look${kinds.length > 0 ? `: ${kinds.join(', ')}` : ''}.`;
+    const detail = `Review ${hide(path)}${kinds.length > 0 ? `: ${kinds.join(', ')}` : ''}.`;
     remarks.push({ level: 'warning', code, detail });
   }
   return remarks;
@@ -254,4 +256,7 @@ function note(code: string, detail: string): Remark {
   return { level: 'note', code, detail };
 }
 
-const NUL_REPLACED = note('nul_replaced', 'The HTML held U+0000, which is shown as U+FFFD; the raw result has it.');
+const NUL_REPLACED = note(
+  'nul_replaced',
+  'The HTML contained U+0000, which is replaced by U+FFFD. The raw result has it.',
+);

@@ -2,12 +2,10 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { AgentPlan } from '../evidence/agent-run.ts';
-import type { JudgeAgent } from '../evidence/agent-recover.ts';
-import type { OpenRun } from '../evidence/recover.ts';
+import type { JournaledPlan, Kinds } from '../evidence/kind.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import type { ScriptPlan } from '../evidence/script-run.ts';
 import type { SuiteState } from '../evidence/suite-resume.ts';
+import { KINDS } from '../run/kinds.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
 
@@ -33,12 +31,16 @@ export interface Recovered {
  * dead runs have left on this machine. Completed runs are signed with the key that is named, else with that of the place.
  */
 export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
+  return recoverAll(cwd, signingKey, KINDS);
+}
+
+export async function recoverAll(cwd: string, signingKey: string | undefined, kinds: Kinds): Promise<Recovered[]> {
   const { attemptsIn, homeFrom, listRuns } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const lies of [home, attemptsIn(home)]) {
     for (const place of listRuns(lies)) {
-      const one = await recoverOne(lies, place, cwd, signingKey);
+      const one = await recoverOne(lies, place, cwd, signingKey, kinds);
       if (one) recovered.push(one);
     }
   }
@@ -54,6 +56,7 @@ async function recoverOne(
   place: RunPlace,
   cwd: string,
   signingKey: string | undefined,
+  kinds: Kinds,
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
   const [{ hasJournal, openRun, recoverRun, removeUnwritten }, { isStartedHere }] = await Promise.all([
@@ -81,8 +84,7 @@ async function recoverOne(
     if (run.plan && run.isOurs) await sweepBare(id);
     const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
-    const sealing = { signer, ledger };
-    return { id, became: await recoverRun(folder, systemClock.now(), sealing, undefined, 'found', judgeAgent) };
+    return { id, became: await recoverRun(folder, kinds, { nowMs: systemClock.now(), sealing: { signer, ledger } }) };
   } catch (error) {
     // One that cannot be completed must not keep the others from it.
     if (!(error instanceof Fault)) throw error;
@@ -92,12 +94,9 @@ async function recoverOne(
   }
 }
 
-/** Only runs of agents need it, and most of what recovers has none. */
-const judgeAgent: JudgeAgent = async left => (await import('../run/agent/interrupted.ts')).judgeInterrupted(left);
-
 /** Waits until the launcher of a dead agent's run has saved the work tree. False if it takes longer than it may. */
-async function isLauncherGone(plan: OpenRun['plan']): Promise<boolean> {
-  const { launcher, owner } = (plan ?? {}) as Partial<AgentPlan>;
+async function isLauncherGone(plan: JournaledPlan | undefined): Promise<boolean> {
+  const { launcher, owner } = plan ?? {};
   if (!launcher || !owner) return true;
   const [{ bootId }, processes] = await Promise.all([
     import('../execute/machine.ts'),
@@ -188,7 +187,7 @@ export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
 }
 
 /** Whether the process that a run belongs to is still there. */
-export async function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): Promise<boolean> {
+export async function isAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): Promise<boolean> {
   if (!plan) return false;
   const [{ bootId }, { startTicksOf }] = await Promise.all([
     import('../execute/machine.ts'),

@@ -4,7 +4,7 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { Launcher } from '../execute/launch.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
-import type { Around } from '../run/recorded.ts';
+import type { RunContext } from '../run/journaled-run.ts';
 import type { ScriptAnswer } from '../run/script.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
@@ -37,9 +37,9 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   /** The file of the key that the seal is signed with; else that of `.proctor`, if it has one. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
-  readonly onOutput?: Around['onOutput'];
-  readonly onWait?: Around['onWait'];
-  readonly onFolder?: Around['onFolder'];
+  readonly onOutput?: RunContext['onOutput'];
+  readonly onWait?: RunContext['onWait'];
+  readonly onFolder?: RunContext['onFolder'];
   /** Something went wrong that does not touch the run. */
   readonly onWarning?: (sentence: string) => void;
 }

@@ -3,8 +3,10 @@ import { Fault } from '../base/fault.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
+import type { Kinds } from '../evidence/kind.ts';
 import type { LogLine, ScriptFolder } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { KINDS } from '../run/kinds.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { foreignResume } from './suite-words.ts';
 
@@ -54,24 +56,23 @@ export async function listRuns(
   return { runs, total: places.length };
 }
 
-async function listed(place: RunPlace, life: Life): Promise<Listed> {
+/** A run of any kind as a list shows it. */
+export async function listed(place: RunPlace, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
-  if (lane === 'intent') return listedIntent(place, life);
-  if (lane === 'agent') return listedAgent(place, life);
-  const { readScriptFolder } = await import('../evidence/read.ts');
-  const { request, outcome, metadata } = readScriptFolder(folder);
-  const { started_at: startedAt, ended_at: endedAt } = metadata ?? {};
+  const { kindNamed } = await import('../evidence/kind.ts');
+  const kind = (await kindNamed(kinds, lane)) ?? (await KINDS.script());
+  const { runId, startedAt, status, subject, durationMs, recovered } = kind.summarize(folder);
   return {
-    id: request?.run_id ?? id,
+    id: runId ?? id,
     kind: lane,
     folder,
     startedAt,
-    status: statusOf(life, outcome?.status),
-    subject: request?.script.name,
-    durationMs: startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
-    ...(outcome?.recovered && { recovered: outcome.recovered }),
-    ...(request && request.run_id !== id && { renamed: true }),
+    status: statusOf(life, status),
+    subject,
+    durationMs,
+    ...(recovered && { recovered }),
+    ...(runId !== undefined && runId !== id && { renamed: true }),
   };
 }
 
@@ -80,52 +81,6 @@ function statusOf(life: Life, status: string | undefined): string {
   if (life === 'finished') return status ?? 'unreadable';
   return life === 'alive' ? 'running' : 'unfinished';
 }
-
-async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
-  const { readIntentFolder } = await import('../evidence/intent-folder.ts');
-  const { request, result, outcome } = readIntentFolder(folder);
-  const planned = request?.mode === 'plan-only' && result?.kernel_result_kind === 'BUNDLE' ? ', only planned' : '';
-  const took = result && Date.parse(result.completed_at) - Date.parse(result.started_at);
-  return {
-    id: request?.run_id ?? id,
-    kind: lane,
-    folder,
-    startedAt: result?.started_at,
-    status: statusOf(life, result && (result.decision.accepted ? 'accepted' : 'rejected')),
-    subject: result && `${result.intent.path}, ${result.kernel_result_kind}${planned}`,
-    durationMs: took,
-    ...(outcome?.recovered && { recovered: outcome.recovered }),
-    ...(request && request.run_id !== id && { renamed: true }),
-  };
-}
-
-async function listedAgent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
-  const { openAgentIn, readAgentFolder } = await import('../evidence/agent-folder.ts');
-  const { request, outcome, metadata } = readAgentFolder(folder);
-  const plan = outcome ? undefined : openAgentIn(folder);
-  const family = outcome?.agent.family ?? plan?.agent.family;
-  const task = request?.rendered_task_text ?? plan?.asked.rendered_task_text;
-  const { started_at: startedAt, ended_at: endedAt } = metadata ?? {};
-  return {
-    id: outcome?.run_id ?? id,
-    kind: lane,
-    folder,
-    startedAt: startedAt ?? (plan && instantText(plan.startedAtMs)),
-    status: statusOf(life, outcome?.termination),
-    subject: family && `${family.replace(/_cli$/, '')}: ${firstWords(task ?? '')}`,
-    durationMs: outcome && startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
-    ...(outcome?.recovered && { recovered: outcome.recovered }),
-    ...(outcome && outcome.run_id !== id && { renamed: true }),
-  };
-}
-
-/** As much of a task as stands on one line of a list. */
-function firstWords(task: string): string {
-  const [line = ''] = task.trim().split('\n', 1);
-  return line.length > WORDS_UNITS_MAX ? `${line.slice(0, WORDS_UNITS_MAX).trimEnd()}…` : line;
-}
-
-const WORDS_UNITS_MAX = 60;
 
 async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
   const { id, lane, folder } = place;

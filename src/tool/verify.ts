@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
+import { KINDS } from '../run/kinds.ts';
 import type { Options, Outcome, Verdict } from '../verify/index.ts';
 
 export { EXIT } from '../verify/verdict.ts';
@@ -43,4 +44,4 @@ async function fileOf(input: string, cwd: string): Promise<string> {
 }
 
 /** An id of a run, or the beginning of one. */
-const RUN_ID = /^(?:script|agent|intent)_[0-9a-f_]*$/;
+const RUN_ID = new RegExp(`^(?:${Object.keys(KINDS).join('|')})_[0-9a-f_]*$`);

@@ -182,7 +182,7 @@ describe('a login', () => {
     symlinkSync(file('claude'), path.join(world.place.cwd, 'auth.json'));
     expect(await refusal('codex', { ...env, CODEX_HOME: world.place.cwd })).toContain('is no link');
     expect(await refusal('codex', { HOME: '', CODEX_HOME: '' })).toContain('HOME is not set');
-    expect(await refusal('codex', env, 'claude')).toContain('The login of claude opens no model for codex');
+    expect(await refusal('codex', env, 'claude')).toContain('codex cannot use the login of claude');
     expect(world.place.runFolders()).toEqual([]);
   });
 

@@ -59,10 +59,10 @@ test('the summary of the policy says what is read-only in the sandbox, and what 
   expect((JSON.parse(summary) as { capability_notes: string[] }).capability_notes).toEqual(
     expect.arrayContaining([
       'forbidden_paths: read-only in the sandbox: docs/legal',
-      'forbidden_paths: judged afterwards, because they are not there yet or are links: secrets.txt',
+      'forbidden_paths: checked after the run, because they do not exist yet or are symlinks: secrets.txt',
       'forbidden_operations: read-only in the sandbox: .git/HEAD, .git/packed-refs, .git/refs, .git/config, .git/hooks',
-      expect.stringMatching(/^forbidden_operations: delete is judged afterwards: /),
-      expect.stringMatching(/^forbidden_operations: push is judged afterwards: /),
+      expect.stringMatching(/^forbidden_operations: delete is checked after the run: /),
+      expect.stringMatching(/^forbidden_operations: push is checked after the run: /),
     ]),
   );
 });

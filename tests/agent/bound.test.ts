@@ -73,23 +73,23 @@ describe('what bounds an agent', () => {
 describe('an order', () => {
   test.each<[string, Partial<AgentOrder>, string]>([
     ['of no agent', { agent: 'claud' }, 'There is no agent "claud". Did you mean "claude"? There are: claude, codex.'],
-    ['without a task', { task: ' \n' }, 'The task is empty: say what the agent is to do.'],
+    ['without a task', { task: ' \n' }, 'The task is empty. Describe what the agent should do.'],
     ['with a task of a megabyte', { task: 'x'.repeat(1_000_000) }, 'The task is too long: 1000000 bytes'],
-    ['with half a character', { task: 'a\ud800' }, 'The task holds a zero byte or half a character.'],
+    ['with half a character', { task: 'a\ud800' }, 'The task contains a NUL or half a surrogate pair.'],
     [
       'with a path that climbs',
       { overrides: { allowed_paths: ['../x'] } },
-      '"../x" is no path below the folder: it climbs',
+      '"../x" is not a path below the folder: it climbs',
     ],
     [
       'with a variable for credentials',
       { secrets: { OPENAI_KEY: 'x' } },
-      'The variable OPENAI_KEY may not enter a run',
+      'The variable OPENAI_KEY cannot be passed to a run',
     ],
-    ['with a recording that nobody needs', { recording: 'x' }, 'A recording is of use only with'],
-    ['that needs a recording', { modelMode: 'replay' }, 'The model mode replay needs a recording'],
-    ['with a model that is a flag', { model: '--help' }, 'The model is no name'],
-    ['with a reference of two lines', { promptReference: 'a\nb' }, 'The reference of the prompt must be'],
+    ['with a recording that nobody needs', { recording: 'x' }, '--recording requires --model-mode'],
+    ['that needs a recording', { modelMode: 'replay' }, '--model-mode replay requires --recording FILE'],
+    ['with a model that is a flag', { model: '--help' }, 'The model name is not valid'],
+    ['with a reference of two lines', { promptReference: 'a\nb' }, 'The prompt reference must have'],
   ])('%s is refused', (_, parts, sentence) => {
     expect(() => checkAgentOrder(order(parts))).toThrow(sentence);
   });

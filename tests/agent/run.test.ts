@@ -107,7 +107,7 @@ test.each([
   const { answer, folder, stderr } = world.run('claude', 'x', flags, env);
   const agent = { version, untested: true, newest_tried: '2.1.325' };
   expect(answer).toMatchObject({ ...completed, agent });
-  const warning = `version: ${version} was not tried, the newest that was is 2.1.325`;
+  const warning = `version: ${version} is untested, the newest tested version is 2.1.325`;
   expect(stderr).toContain(`warning: ${warning}`);
   expect(world.tried(['show', 'latest']).stdout).toContain(
     'a version that was not tried (the newest that was: 2.1.325)',
@@ -192,12 +192,12 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
   place.file('other/claude', "#!/bin/sh\necho '1.0.9 (Claude Code)'\n");
   chmodSync(path.join(place.cwd, 'other', 'claude'), 0o755);
   const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
-    [['--task', ' '], 'The task is empty: say what the agent is to do.'],
+    [['--task', ' '], 'The task is empty. Describe what the agent should do.'],
     [['--task', 'x', '--task-file', 'y'], 'Say what the agent is to do, with either --task or --task-file.'],
     [['--task-file', '/dev/zero'], 'The task file zero is no file.'],
-    [['--task', 'x', '--prompt-ref', '/home/alice/p'], 'The reference of the prompt is a path of this machine'],
-    [['--task', 'x', '--secret', 'PIN'], 'The value of PIN is too short to be masked', { PIN: '123' }],
-    [['--task', 'x', '--recording', 'r.json'], 'A recording is of use only with'],
+    [['--task', 'x', '--prompt-ref', '/home/alice/p'], 'The prompt reference is an absolute path'],
+    [['--task', 'x', '--secret', 'PIN'], 'The value of PIN is too short to mask', { PIN: '123' }],
+    [['--task', 'x', '--recording', 'r.json'], '--recording requires --model-mode'],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
       'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so there is no',
@@ -207,11 +207,15 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
       'The folder for the recording r.json does not exist.',
       { ANTHROPIC_API_KEY: 'a-key-of-mine' },
     ],
-    [['--task', 'x'], 'ANTHROPIC_API_KEY holds a character that no key has.', { ANTHROPIC_API_KEY: 'a-key-of-mine\n' }],
-    [['--task', 'x'], 'There is no program called claude on the PATH.', { PATH: '/nowhere:.:' }],
     [
       ['--task', 'x'],
-      'claude is version 1.0.9, and understood are',
+      'ANTHROPIC_API_KEY contains a character that is not allowed in a key.',
+      { ANTHROPIC_API_KEY: 'a-key-of-mine\n' },
+    ],
+    [['--task', 'x'], 'claude is not on the PATH.', { PATH: '/nowhere:.:' }],
+    [
+      ['--task', 'x'],
+      'claude is version 1.0.9. Supported versions are',
       { PATH: `${path.join(place.cwd, 'other')}:/usr/bin:/bin` },
     ],
     [['--task-file', 'long.md'], 'The task is too long: 1000000 bytes'],

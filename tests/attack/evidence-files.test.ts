@@ -246,7 +246,7 @@ describe('a disk that has no room for the output', () => {
       status: 'failed',
       claimed_status: 'succeeded',
       reason: 'ingest_io',
-      public_message: expect.stringContaining('not its own doing') as string,
+      public_message: expect.stringContaining('The script did not cause this') as string,
       result: { bytes: expect.any(Number) as number },
       artifacts: { files: 0, declared_missing: [] },
     });

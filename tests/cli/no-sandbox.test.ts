@@ -37,7 +37,7 @@ describe.runIf(canBeApart)('a machine', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: The sandbox needs what is not installed here: bwrap. Use --sandbox none to run without isolation.\n',
+        'error: The sandbox needs programs that are not installed: bwrap. Use --sandbox none to run without isolation.\n',
     });
     expect(readdirSync(here.cwd)).toEqual(['ok.py']);
     const { code, stdout } = proctorAfter(TAKEN, here, ['doctor']);

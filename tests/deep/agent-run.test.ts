@@ -172,7 +172,7 @@ describe('a disk that is full', () => {
     expect(code, stderr).toBe(2);
     expect(stdout).toMatch(/^\{"ok":false,.*: the disk is full\./);
     // Of a run that could not even be begun, nothing is left.
-    expect(stdout.includes('proctor recover completes it')).toBe(world.place.runFolders().length > 0);
+    expect(stdout.includes('Run proctor recover to complete it')).toBe(world.place.runFolders().length > 0);
     expect(stderr).not.toMatch(/ENOSPC|\n\s+at /);
     disk.grow();
     const recovered = world.tried(['recover']);

@@ -229,7 +229,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
       [
         `import os\nos._exit(4)`,
         'result_missing',
-        /^The script ended with an error before it wrote a result\. Reference: /,
+        /^The script exited with an error before it wrote a result\. Reference: /,
       ],
       [`import os\nos.abort()`, 'result_missing', /./],
     ];
@@ -431,17 +431,17 @@ describe('what cannot be run as asked', () => {
     [['no-exec'], /not executable/],
     [['plain'], /not known what runs plain/],
     [['empty'], /not known what runs empty/],
-    [['unknown-interpreter'], /asks for ruby99, which is not installed/],
-    [['hidden-interpreter'], /asks for tool, which is not installed/],
-    [['result.json'], /may not be called/],
+    [['unknown-interpreter'], /requires ruby99, which is not installed/],
+    [['hidden-interpreter'], /requires tool, which is not installed/],
+    [['result.json'], /cannot be named/],
     [['fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'missing.csv'], /input missing\.csv does not exist/],
     [['ok.py', '--input', 'link.csv'], /is a link/],
     [['ok.py', '--input', 'folder.py'], /The input folder\.py is a folder\. Give its files, or an archive of it\./],
     [['ok.py', '--input', 'fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'large'], /too large/],
-    [['ok.py', '--input', 'a.csv', '--input', 'other/A.csv'], /Two inputs are called A\.csv/],
-    [['ok.py', '--timeout', '999ms'], /timeout must be 1 second to 10 minutes/],
+    [['ok.py', '--input', 'a.csv', '--input', 'other/A.csv'], /Two inputs are named A\.csv/],
+    [['ok.py', '--timeout', '999ms'], /timeout must be from 1 second to 10 minutes/],
     [['ok.py', '--timeout', '601s'], /timeout must be/],
     [['ok.py', '--timeout', 'soon'], /a time such as/],
     [['ok.py', '--idle-timeout', '99ms'], /idle timeout must be/],
@@ -541,7 +541,7 @@ describe('what cannot be run as asked', () => {
       'warning   standard, not strict: there are no limits on the memory of a whole run, for which',
     );
     chmodSync(here.file('unreadable.py', OK), 0o000);
-    expectRefusal(here.proctor(['run', 'script', 'unreadable.py'], nobody), /may not be read/);
+    expectRefusal(here.proctor(['run', 'script', 'unreadable.py'], nobody), /cannot be read/);
     expectRefusal(here.proctor(['run', 'script', 'ok.py', '--input', 'unreadable.py'], nobody), /unreadable\.py/);
     expect(here.runFolders()).toHaveLength(1);
   });

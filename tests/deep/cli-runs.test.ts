@@ -319,15 +319,13 @@ describe('doctor', () => {
     );
     expect(told('known', 'a-key-of-mine')).not.toContain('a-key-of-mine');
     expect(told('newer')).toMatch(
-      /✓ agent claude {2}9\.9\.9, understood; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest version that was tried\./,
+      /✓ agent claude {2}9\.9\.9, understood; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest tested version\./,
     );
     expect(told('older')).toMatch(
-      /✗ agent claude {2}2\.0\.1, not understood; .*\n {4}to do {5}Understood are 2\.1\.190 to/,
+      /✗ agent claude {2}2\.0\.1, not understood; .*\n {4}to do {5}Supported versions are 2\.1\.190 to/,
     );
-    expect(told('silent')).toContain('✗ agent claude  does not say its version\n');
-    expect(told('broken')).toContain(
-      '✗ agent claude  cannot be asked for its version: Cannot read the version of claude',
-    );
+    expect(told('silent')).toContain('✗ agent claude  does not report its version\n');
+    expect(told('broken')).toContain('✗ agent claude  cannot report its version: claude does not say its version');
     const { agents } = JSON.parse(here.proctor(['doctor', '--json'], { env: { PATH: '/nowhere' } }).stdout);
     expect(agents).toMatchObject([
       { agent: 'claude', found: false, version: null, understood: false, key: { variable: 'ANTHROPIC_API_KEY' } },

@@ -103,7 +103,7 @@ describe('a check in the sandbox', () => {
   test('that is not there, or a link, or of no known kind, cannot be run', async () => {
     expect(await checked('')).toEqual({ trouble: 'The check is not among the files of the run.' });
     expect(await checked('x', { name: 'check.unknown' })).toEqual({
-      trouble: expect.stringMatching(/^It is not known what runs/) as string,
+      trouble: expect.stringMatching(/^Proctor does not know which program runs/) as string,
     });
     const folder = temporaryFolder();
     symlinkSync('/etc/passwd', path.join(folder, 'check.py'));

@@ -5,14 +5,15 @@ import { bytesHash } from '../../src/base/hash.ts';
 import type { Changes } from '../../src/contracts/agent-step/changes.ts';
 import type { AgentOutcome, PolicySummary } from '../../src/contracts/agent-step/index.ts';
 import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
-import { completeAgent } from '../../src/evidence/agent-recover.ts';
 import type { AgentLine } from '../../src/evidence/agent-run.ts';
 import { SEAL } from '../../src/evidence/finish.ts';
+import { JOURNAL } from '../../src/evidence/journal.ts';
 import type { KeptTree } from '../../src/evidence/kept-tree.ts';
 import { PARTS } from '../../src/evidence/left.ts';
+import { recoverRun } from '../../src/evidence/recover.ts';
 import type { StreamNote } from '../../src/evidence/script-run.ts';
-import { judgeInterrupted } from '../../src/run/agent/interrupted.ts';
-import { temporaryFolder } from '../support.ts';
+import { KINDS } from '../../src/run/kinds.ts';
+import { proveJournal, temporaryFolder } from '../support.ts';
 import { agentRun, DIFF, EVENTS, type Told } from './agent-world.ts';
 import { expectValid, put } from './script-world.ts';
 
@@ -51,7 +52,9 @@ function noteOf(text: string): StreamNote {
 }
 
 async function recovered({ folder, lines, nowMs }: ReturnType<typeof torn>): Promise<AgentOutcome> {
-  await completeAgent(folder, lines, nowMs, BECAUSE, { signer: undefined }, judgeInterrupted);
+  put(folder, JOURNAL, lines.map(line => `${JSON.stringify(line)}\n`).join(''));
+  proveJournal(folder);
+  expect(await recoverRun(folder, KINDS, { nowMs, because: BECAUSE })).toBe('recovered');
   await expectValid(folder);
   for (const part of Object.values(PARTS)) expect(existsSync(path.join(folder, part))).toBe(false);
   return json(folder, 'evidence/outcome.json') as AgentOutcome;

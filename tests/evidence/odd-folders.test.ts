@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
+import { KINDS } from '../../src/run/kinds.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from './script-world.ts';
@@ -59,7 +60,10 @@ describe('a folder that contains something other than files and folders', () => 
     put(folder, 'output.partial/a', 'mine');
     spoil(folder);
     const before = insideOf(folder);
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault', code: 'odd_folder' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({
+      name: 'Fault',
+      code: 'odd_folder',
+    });
     expect(insideOf(folder)).toEqual(before);
   });
 
@@ -70,7 +74,7 @@ describe('a folder that contains something other than files and folders', () => 
     const folder = runFolder();
     symlinkSync(outside, path.join(folder, 'evidence'));
     const before = insideOf(outside);
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'odd_folder' });
     expect(insideOf(outside)).toEqual(before);
   });
 
@@ -79,7 +83,7 @@ describe('a folder that contains something other than files and folders', () => 
     put(folder, 'evidence', 'mine');
     put(folder, 'output/a.txt', 'mine');
     expect(openRun(folder).isSealed).toBe(false);
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ name: 'Fault' });
     expect(readFileSync(path.join(folder, 'evidence'), 'utf8')).toBe('mine');
     expect(hasJournal(folder)).toBe(true);
   });
@@ -87,7 +91,7 @@ describe('a folder that contains something other than files and folders', () => 
   test('a folder nested deeper than any run is refused', async () => {
     const folder = runFolder();
     mkdirSync(path.join(folder, ...Array.from({ length: 150 }, () => 'd')), { recursive: true });
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_folder' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'odd_folder' });
   });
 });
 
@@ -103,7 +107,7 @@ describe('a journal that is not ours', () => {
     put(folder, 'output/a.txt', 'mine');
     spoil(path.join(folder, JOURNAL));
     expect(() => openRun(folder)).toThrow(expect.objectContaining({ code: 'foreign_journal' }));
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'foreign_journal' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'foreign_journal' });
     expect(Object.keys(insideOf(folder)).sort()).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
 
@@ -117,7 +121,7 @@ describe('a journal that is not ours', () => {
     for (const each of [folder, other]) {
       expect(hasJournal(each)).toBe(true);
       expect(() => openRun(each)).toThrow(expect.objectContaining({ code: 'foreign_journal' }));
-      await expect(recoverRun(each, NOW)).rejects.toMatchObject({ name: 'Fault' });
+      await expect(recoverRun(each, KINDS, { nowMs: NOW })).rejects.toMatchObject({ name: 'Fault' });
     }
     expect(hasJournal(real)).toBe(true);
   });
@@ -141,7 +145,7 @@ describe('a journal with unexpected content', () => {
     put(folder, 'output/a.txt', 'mine');
     put(folder, 'notes.tmp', 'mine');
     const before = insideOf(folder);
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({
       name: 'Fault',
       code: expect.stringMatching(/^odd_(?:journal|folder)$/),
     });
@@ -154,19 +158,19 @@ describe('a journal with unexpected content', () => {
     ['fields of older versions', { is: 'opened', leftovers: { processes: [{ pid: process.pid }] } }],
   ])('an invalid line counts as not written: %s', async (_, odd) => {
     const folder = runFolder([...LINES.slice(0, 2), odd]);
-    expect(await recoverRun(folder, NOW)).toBe('recovered');
+    expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('recovered');
     const outcome: unknown = JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8'));
     expect(outcome).toMatchObject({ reason: 'interrupted', ending: { how: 'lost' } });
   });
 
   test('an invalid reading refuses the whole recovery, because the rest may be invalid too', async () => {
     const folder = runFolder([...LINES.slice(0, 3), { is: 'read', atMs: COMPLETED_AT, reading: { status: 'fine' } }]);
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'odd_journal' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'odd_journal' });
   });
 });
 
 /** Only the process that created the folder knows that the run had not started. */
-const removeOwn = (folder: string): Promise<string> => recoverRun(folder, NOW, undefined, undefined, 'made by us');
+const removeOwn = (folder: string): Promise<string> => recoverRun(folder, KINDS, { nowMs: NOW, whose: 'made by us' });
 
 describe('a run that had not started', () => {
   test('is removed with its empty folders', async () => {

@@ -6,6 +6,7 @@ import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts'
 import { SEAL } from '../../src/evidence/finish.ts';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
+import { KINDS } from '../../src/run/kinds.ts';
 import type { ScriptLine, ScriptReading } from '../../src/evidence/script-run.ts';
 import { proveJournal, ROOT, temporaryFolder } from '../support.ts';
 import {
@@ -96,12 +97,12 @@ describe('a run whose journal ends', () => {
       const isBegun = lines > 0;
       const folder = interrupted(journal.subarray(0, cut), isBegun ? { ...PARTS, ...OUTPUT } : {});
       if (!isBegun) {
-        await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ code: 'not_started_here' });
-        expect(await recoverRun(folder, NOW, undefined, undefined, 'made by us')).toBe('removed');
+        await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'not_started_here' });
+        expect(await recoverRun(folder, KINDS, { nowMs: NOW, whose: 'made by us' })).toBe('removed');
         expect(existsSync(folder)).toBe(false);
         return;
       }
-      expect(await recoverRun(folder, NOW)).toBe('recovered');
+      expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('recovered');
       await expectWhole(folder);
       const { status, reason, ending, artifacts, salvaged, usage, recovered } = outcomeIn(folder);
       expect({ status, reason, ending }).toEqual({
@@ -126,7 +127,7 @@ describe('a run whose journal ends', () => {
 
   test('after a time limit ended the program has timed out', async () => {
     const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 3)), PARTS);
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     expect(outcomeIn(folder)).toMatchObject({
       status: 'timed_out',
@@ -139,7 +140,7 @@ describe('a run whose journal ends', () => {
   test('early states the reason, if it is known', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 2)));
     const because = { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' };
-    await recoverRun(folder, NOW, undefined, because);
+    await recoverRun(folder, KINDS, { nowMs: NOW, because });
     await expectWhole(folder);
     expect(outcomeIn(folder)).toMatchObject({ reason: 'ingest_io', public_message: 'It could not be completed.' });
     expect(readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')).toContain('ENOSPC');
@@ -148,7 +149,7 @@ describe('a run whose journal ends', () => {
   test('in garbage is recovered as if it ended before', async () => {
     for (const garbage of [Buffer.alloc(4_096), Buffer.from('null\n7\n'), Buffer.from([0xff, 0xfe])]) {
       const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 2))), garbage]));
-      expect(await recoverRun(folder, NOW)).toBe('recovered');
+      expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('recovered');
       await expectWhole(folder);
     }
   });
@@ -156,7 +157,7 @@ describe('a run whose journal ends', () => {
   test('before the start, on a clock that was set back since, is still valid', async () => {
     for (const lines of [1, 2, 3, 4]) {
       const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...(lines === 4 && OUTPUT) });
-      await recoverRun(folder, STARTED_AT - 3_600_000);
+      await recoverRun(folder, KINDS, { nowMs: STARTED_AT - 3_600_000 });
       await expectWhole(folder);
     }
   });
@@ -166,7 +167,7 @@ describe('the time when an interrupted run was last alive', () => {
   const endedAt = async (writtenAtMs: number, nowMs = NOW): Promise<number> => {
     const folder = interrupted(journalOf(LINES.slice(0, 2)), PARTS);
     utimesSync(path.join(folder, 'evidence/internal/stdout.part'), writtenAtMs / 1_000, writtenAtMs / 1_000);
-    await recoverRun(folder, nowMs);
+    await recoverRun(folder, KINDS, { nowMs: nowMs });
     await expectWhole(folder);
     return Date.parse((timesIn(folder) as { ended_at: string }).ended_at);
   };
@@ -186,7 +187,7 @@ describe('the time when an interrupted run was last alive', () => {
 test('files that differ from those judged are not shown', async () => {
   for (const files of [{ 'output/a.txt': 'aaa' }, { ...OUTPUT, 'output/a.txt': '' }, { ...OUTPUT, 'output/c': 'c' }]) {
     const folder = interrupted(journalOf(LINES), { ...PARTS, ...files });
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     expect(existsSync(path.join(folder, 'output'))).toBe(false);
     expect(outcomeIn(folder)).toMatchObject({ reason: 'interrupted', recovered: { unknown: ['output'] } });
@@ -203,7 +204,7 @@ test('a failure that was judged before the interruption keeps its reason', async
     errorSummary: 'No rows.',
   };
   const folder = interrupted(journalOf(linesOf(EXITED, failed)), PARTS);
-  await recoverRun(folder, NOW);
+  await recoverRun(folder, KINDS, { nowMs: NOW });
   await expectWhole(folder);
   expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'script_failed', recovered: { unknown: [] } });
 });
@@ -223,7 +224,7 @@ describe('the rest of a stream', () => {
 
   test('is its head with a mark for the missing bytes, and a count', async () => {
     const folder = interrupted(journalOf(lines), parts);
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     expect(textIn(folder, 'stdout')).toBe(`${long.slice(0, 1_000)}\n[2008 bytes are missing here]\n`);
     expect(outcomeIn(folder).streams[0]).toMatchObject({ bytes_total: 3_008, bytes_kept: 1_000, truncated: true });
@@ -231,7 +232,7 @@ describe('the rest of a stream', () => {
 
   test('is masked, and not reported as truncated if only a credential is missing', async () => {
     const folder = interrupted(journalOf(lines), parts);
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     expect(textIn(folder, 'stderr')).toBe('key [masked]');
     expect(outcomeIn(folder).streams[1]).toMatchObject({
       truncated: false,
@@ -247,7 +248,7 @@ describe('the rest of a stream', () => {
     const documents = ['stdout', 'stderr'].map(name => `evidence/steps/script/${name}.txt`);
     const stored = Object.fromEntries(documents.map(file => [file, readFileSync(path.join(done, file))]));
     const folder = interrupted(journalOf([...lines, { is: 'read', atMs: COMPLETED_AT, reading: succeeded() }]), stored);
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     for (const file of documents) expect(readFileSync(path.join(folder, file))).toEqual(stored[file]);
     expect(outcomeIn(folder).streams).toEqual(outcomeIn(done).streams);
@@ -255,7 +256,7 @@ describe('the rest of a stream', () => {
 
   test('may be empty', async () => {
     const folder = interrupted(journalOf(lines));
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     expect(textIn(folder, 'stdout')).toBe('\n[3008 bytes are missing here]\n');
   });
@@ -266,7 +267,7 @@ describe('the rest of a stream', () => {
     const folder = interrupted(journalOf([...LINES.slice(0, 2), line]), {
       'evidence/internal/stdout.part': Buffer.from('ab€').subarray(0, 4),
     });
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     expect(textIn(folder, 'stdout')).toBe('ab\n[98 bytes are missing here]\n');
   });
@@ -289,7 +290,7 @@ describe('temporary files of an interrupted run', () => {
 
   test.each([1, 2, 3, 4])('are removed, after %d lines', async lines => {
     const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...LEFT, ...OUTPUT });
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
     expect(existsSync(path.join(folder, 'output.partial'))).toBe(false);
   });
@@ -320,7 +321,7 @@ describe('a run that was interrupted while it was written', () => {
     async step => {
       const folder = await dyingAt(step);
       const isSealed = existsSync(path.join(folder, SEAL));
-      expect(await recoverRun(folder, NOW)).toBe(isSealed ? 'sealed' : 'recovered');
+      expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe(isSealed ? 'sealed' : 'recovered');
       await expectWhole(folder);
       expect(outcomeIn(folder)).toMatchObject({
         status: isSealed ? 'succeeded' : 'failed',
@@ -333,7 +334,7 @@ describe('a run that was interrupted while it was written', () => {
   test('after its seal only loses its journal', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 1)), OUTPUT);
     await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));
-    expect(await recoverRun(folder, NOW)).toBe('sealed');
+    expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('sealed');
     await expectWhole(folder);
   });
 });
@@ -349,13 +350,13 @@ describe('a second recovery', () => {
 
   test.each([1, 2, 3, 4])('changes nothing, after %d lines', async lines => {
     const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     const before = bytesOf(folder);
-    expect(await recoverRun(folder, NOW + 1_000)).toBe('sealed');
+    expect(await recoverRun(folder, KINDS, { nowMs: NOW + 1_000 })).toBe('sealed');
     expect(bytesOf(folder)).toEqual(before);
     put(folder, JOURNAL, journalOf(LINES.slice(0, lines)));
     proveJournal(folder);
-    expect(await recoverRun(folder, NOW + 1_000)).toBe('sealed');
+    expect(await recoverRun(folder, KINDS, { nowMs: NOW + 1_000 })).toBe('sealed');
     expect(bytesOf(folder)).toEqual(before);
   });
 
@@ -364,12 +365,12 @@ describe('a second recovery', () => {
       const first = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
       const again = path.join(temporaryFolder(), 'run');
       cpSync(first, again, { recursive: true });
-      await recoverRun(first, NOW);
+      await recoverRun(first, KINDS, { nowMs: NOW });
       for (const file of Object.keys(bytesOf(first)).filter(file => file !== SEAL)) {
         cpSync(path.join(first, file), path.join(again, file));
       }
       proveJournal(again);
-      await recoverRun(again, NOW);
+      await recoverRun(again, KINDS, { nowMs: NOW });
       await expectWhole(again);
       expect(outcomeIn(again)).toEqual(outcomeIn(first));
     }
@@ -378,7 +379,10 @@ describe('a second recovery', () => {
   test('is refused for a folder that is not a run, and does not change it', async () => {
     const folder = temporaryFolder();
     put(folder, 'precious.txt', 'mine');
-    await expect(recoverRun(folder, NOW)).rejects.toMatchObject({ name: 'Fault', code: 'no_journal' });
+    await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({
+      name: 'Fault',
+      code: 'no_journal',
+    });
     expect(bytesOf(folder)).toEqual({ 'precious.txt': 'mine' });
   });
 });
@@ -396,7 +400,7 @@ describe('an open run', () => {
   test('differs from a finished one', async () => {
     const folder = interrupted(journalOf(LINES));
     expect(hasJournal(folder)).toBe(true);
-    await recoverRun(folder, NOW);
+    await recoverRun(folder, KINDS, { nowMs: NOW });
     expect(hasJournal(folder)).toBe(false);
   });
 });

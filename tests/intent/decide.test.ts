@@ -379,6 +379,6 @@ function expectContracts(decision: Decision, policy: (typeof profiles)[number], 
 test('an intent that grows beyond its bound in canonical form is a fault', () => {
   const context = { numbers: Array.from({ length: 1_600_000 }, () => 1e9) };
   expect(fault(() => decided({ goal: 'g', context } satisfies Intent))).toBe(
-    'RUN_E003: The intent, in its canonical form, is larger than it may be: 16 MiB.',
+    'RUN_E003: The intent, in its canonical form, exceeds the limit of 16 MiB.',
   );
 });

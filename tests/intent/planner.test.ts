@@ -109,11 +109,11 @@ test.each([
 });
 
 test.each<[string, object, string]>([
-  ['is prose', goalFor('Sure! Here it is: {}'), 'RUN_E007: What the model answered is not one JSON object.'],
+  ['is prose', goalFor('Sure! Here it is: {}'), 'RUN_E007: The answer of the model is not one JSON object.'],
   [
     'asks for more than a plan may',
     goalFor({ ...PLAN, network: true }),
-    'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+    'RUN_E003: The proposal has a key that must not be proposed.',
   ],
 ])('an answer that %s is a fault, with the evidence of who gave it, and no recording', async (_, intent, told) => {
   expect(await refused(intent)).toMatchObject({ told, isRecorded: false, runs: [expect.any(String)] });
@@ -139,10 +139,10 @@ test('nobody is asked whose answer could not be kept, or who is not there', asyn
     /^RUN_E007: The folder .* does not exist/,
   );
   const { told, runs } = await refused(goalFor(PLAN), { environment: { ...environment, PATH: '/nowhere' } });
-  expect(told).toMatch(/^RUN_E007: There is no program called claude on the PATH/);
+  expect(told).toMatch(/^RUN_E007: claude is not on the PATH/);
   expect(runs).toEqual([]);
   expect((await refused(goalFor(PLAN), { environment: { PATH: bin } })).told).toBe(
-    'RUN_E007: None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so claude has no way to a model.',
+    'RUN_E007: None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so claude cannot reach a model.',
   );
 });
 

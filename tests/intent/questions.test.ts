@@ -267,7 +267,7 @@ describe('a question that is answered', () => {
   test('with what has no end is a fault', () => {
     const answers = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`n${at}`, `<n${at + 1}>`]));
     expect(fault(() => decided({ goal: 'to <n0>' }, { answers }))).toBe(
-      'RUN_E003: The answers raise new questions again and again.',
+      'RUN_E003: Each answer raises a new question. Proctor stopped asking.',
     );
   });
 
@@ -326,7 +326,7 @@ describe('a question that is answered', () => {
       'with a NUL',
       { commands: [{ argv: ['node', '<a>'] }] },
       { a: 'x\0y' },
-      'The intent breaks a rule: commands[0] contains a NUL, which cannot be passed to a program.',
+      'The intent is invalid: commands[0] holds a NUL, which no program can be given.',
     ],
   ])('%s is a fault', (_, rest, answers, message) => {
     expect(fault(() => decided({ goal: 'g', ...rest }, { answers }))).toBe(`RUN_E003: ${message}`);
@@ -334,17 +334,9 @@ describe('a question that is answered', () => {
 
   test.each<[string, unknown, string]>([
     ['a list', [], 'The answer to commands must be an object with commands, files, outputs or accept.'],
-    [
-      'the network',
-      { commands: [node('0')], network: true },
-      'What is proposed for the intent has a key that cannot be proposed.',
-    ],
-    [
-      'another goal',
-      { commands: [node('0')], goal: 'x' },
-      'What is proposed for the intent has a key that cannot be proposed.',
-    ],
-    ['commands that are none', { commands: 'node' }, 'The intent breaks a rule: commands must be a list, but is a string.'],
+    ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
+    ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
+    ['commands that are none', { commands: 'node' }, 'The intent is invalid: commands must be a list, is a string.'],
   ])('%s cannot be what is to be run', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
@@ -376,7 +368,7 @@ describe('a question that is answered', () => {
 
   test('a million times is refused before it fills the memory', () => {
     const work = () => decided({ goal: '<x> '.repeat(1_000_000) }, { answers: { x: 'y'.repeat(100_000) } });
-    expect(fault(work)).toBe('RUN_E003: With its answers filled in, the intent is larger than it may be.');
+    expect(fault(work)).toBe('RUN_E003: With its answers, the intent exceeds its size limit.');
   });
 
   test('with a command is bound by the profile as if its author had written it', () => {

@@ -89,48 +89,36 @@ describe('a bare goal with a recording', () => {
   });
 
   test.each<[string, unknown, string]>([
-    [
-      'network',
-      { ...PLAN, network: true },
-      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
-    ],
-    [
-      'a policy',
-      { ...PLAN, policy: 'dev' },
-      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
-    ],
-    [
-      'another goal',
-      { ...PLAN, goal: 'x' },
-      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
-    ],
+    ['network', { ...PLAN, network: true }, 'RUN_E003: The proposal has a key that must not be proposed.'],
+    ['a policy', { ...PLAN, policy: 'dev' }, 'RUN_E003: The proposal has a key that must not be proposed.'],
+    ['another goal', { ...PLAN, goal: 'x' }, 'RUN_E003: The proposal has a key that must not be proposed.'],
     [
       '__proto__',
       '{"commands":[{"argv":["node"]}],"__proto__":{"network":true}}',
-      'RUN_E003: What is proposed for the intent has a key that cannot be proposed.',
+      'RUN_E003: The proposal has a key that must not be proposed.',
     ],
     [
       'limits that are none',
       { ...PLAN, limits: { timeout_ms: 'long' } },
-      'RUN_E003: What the model proposed breaks a rule: limits.timeout_ms must be a number, but is a string.',
+      'RUN_E003: The proposal of the model is invalid: limits.timeout_ms must be a number, is a string.',
     ],
-    ['no commands', { outputs: ['out/a'] }, 'RUN_E007: What the model answered has no commands.'],
-    ['a list', [], 'RUN_E007: What the model answered is not one JSON object.'],
-    ['prose', 'Sure! Here is the plan: {}', 'RUN_E007: What the model answered is not one JSON object.'],
+    ['no commands', { outputs: ['out/a'] }, 'RUN_E007: The answer of the model has no commands.'],
+    ['a list', [], 'RUN_E007: The answer of the model is not one JSON object.'],
+    ['prose', 'Sure! Here is the plan: {}', 'RUN_E007: The answer of the model is not one JSON object.'],
     [
       'a fence with words before it',
       'Here:\n```json\n{}\n```',
-      'RUN_E007: What the model answered is not one JSON object.',
+      'RUN_E007: The answer of the model is not one JSON object.',
     ],
-    ['two fences', '```\n{}\n```\n```\n{}\n```', 'RUN_E007: What the model answered is not one JSON object.'],
-    ['one key twice', '{"commands":[],"commands":[]}', 'RUN_E007: What the model answered is not one JSON object.'],
+    ['two fences', '```\n{}\n```\n```\n{}\n```', 'RUN_E007: The answer of the model is not one JSON object.'],
+    ['one key twice', '{"commands":[],"commands":[]}', 'RUN_E007: The answer of the model is not one JSON object.'],
   ])('that proposes %s is refused', async (_, answer, told) => {
     expect(await replayed([[GOAL, answer]])).toBe(told);
   });
 
   test('for which nothing was recorded is a fault', async () => {
     expect(await replayed([[{ ...GOAL, context: { a: 1 } }, PLAN]])).toBe(
-      'RUN_E007: The recording holds no answer for this goal: another was asked.',
+      'RUN_E007: The recording contains no answer for this goal.',
     );
   });
 });
@@ -153,7 +141,7 @@ describe('a model mode', () => {
     writeFileSync(file, changed);
     const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay', recording: file }).catch(toldOf);
     expect(told).toBe(
-      'RUN_E007: The recording breaks a rule: MI7: interactions[0].response_hash does not match the content.',
+      'RUN_E007: The recording is invalid: MI7: interactions[0].response_hash is not that of the content.',
     );
   });
 });

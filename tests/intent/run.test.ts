@@ -1,11 +1,11 @@
-import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
 import { SEAL } from '../../src/evidence/finish.ts';
-import { completeIntent } from '../../src/evidence/intent-recover.ts';
-import { Journal } from '../../src/evidence/journal.ts';
+import { Journal, JOURNAL } from '../../src/evidence/journal.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
+import { KINDS } from '../../src/run/kinds.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { closeLauncher, sharedLauncher } from '../../src/tool/run-script.ts';
@@ -18,6 +18,13 @@ afterAll(() => closeLauncher());
 const read = (folder: string, file: string): unknown => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
 
 const BECAUSE = { reason: 'interrupted', message: 'It was interrupted.', detail: 'Killed.' };
+
+/** Recovers a run from these lines of its journal. */
+async function recoverFrom(folder: string, lines: readonly unknown[]): Promise<void> {
+  writeFileSync(path.join(folder, JOURNAL), lines.map(line => `${JSON.stringify(line)}\n`).join(''), { mode: 0o600 });
+  proveJournal(folder);
+  expect(await recoverRun(folder, KINDS, { nowMs: Date.now(), because: BECAUSE })).toBe('recovered');
+}
 
 const intent = (rest: object): object => ({ goal: 'Try it', ...rest });
 
@@ -62,7 +69,7 @@ describe('an intent that is done', () => {
     expect(result.decision.accepted).toBe(true);
     const told = await ran(intent({ commands: [node('0', 'x'.repeat(131_072))] })).catch(toldOf);
     expect(told).toBe(
-      'RUN_E003: The intent breaks a rule: commands[0].argv[3] is too long: the kernel accepts less than 128 KiB per argument. Put the text into a file.',
+      'RUN_E003: The intent is invalid: commands[0].argv[3] is an argument that is too long: the kernel takes less than 128 KiB for one. Put the text into a file.',
     );
   });
 
@@ -424,7 +431,7 @@ describe('a run that is torn off', () => {
       onFolder: place => cpSync(place.folder, copy, { recursive: true }),
     });
     proveJournal(copy);
-    expect(await recoverRun(copy, Date.now())).toBe('removed');
+    expect(await recoverRun(copy, KINDS, { nowMs: Date.now() })).toBe('removed');
     expect(existsSync(copy)).toBe(false);
   });
 
@@ -447,7 +454,7 @@ describe('a run that is torn off', () => {
       },
     );
     proveJournal(copy);
-    expect(await recoverRun(copy, Date.now())).toBe('recovered');
+    expect(await recoverRun(copy, KINDS, { nowMs: Date.now() })).toBe('recovered');
     const result = read(copy, 'run.json') as RunResult;
     await expectSound({ folder: copy, result });
     expect(result).toMatchObject({ decision: { accepted: false }, execution: null });
@@ -477,7 +484,7 @@ describe('a run that is torn off', () => {
     const accept = [{ check: 'file_exists', path: 'out/a' }];
     const folder = unsealed(await ran(intent({ commands, outputs: ['out/a'], accept })));
     const lines = append.mock.calls.slice(0, whole).map(([line]) => line);
-    await completeIntent(folder, lines, Date.now(), BECAUSE, { signer: undefined });
+    await recoverFrom(folder, lines);
     const result = read(folder, 'run.json') as RunResult;
     await expectSound({ folder, result });
     expect(result).toMatchObject({ decision: { accepted: false, reasons: ['It was interrupted.'] }, execution: null });
@@ -496,7 +503,7 @@ describe('a run that is torn off', () => {
     const folder = unsealed(await ran(intent({ commands: [node('process.exit(7)')] })));
     for (const whole of [3, 4]) {
       const lines = append.mock.calls.slice(0, whole).map(([line]) => line);
-      await completeIntent(folder, lines, Date.now(), BECAUSE, { signer: undefined });
+      await recoverFrom(folder, lines);
       const result = read(folder, 'run.json') as RunResult;
       await expectSound({ folder, result });
       expect(result).toMatchObject({ decision: { accepted: false }, execution: { exit_code: 7 } });

@@ -15,7 +15,7 @@ const STANDARD: Offer = {
   lacks: ['limits on memory', 'filters'],
   machine: machine('no_groups', false),
 };
-const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs what is not installed here: bwrap.' };
+const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs programs that are not installed: bwrap.' };
 
 function refusal(requested: Requested, process: Offer | null = STRICT): string {
   try {
@@ -132,19 +132,19 @@ describe('a limit that cannot be enforced', () => {
       'a sandbox that is not installed',
       {},
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap. Use --sandbox none to run without isolation.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap. Use --sandbox none to run without isolation.',
     ],
     [
       'a requested sandbox that is not installed',
       { sandbox: 'process' },
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
     ],
     [
       'isolation from a sandbox that is not installed',
       { isolation: 'standard' },
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs what is not installed here: bwrap.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
     ],
   ];
   test.each(rows)('is refused by name: %s', (_, requested, offer, sentence) => {

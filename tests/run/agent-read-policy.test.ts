@@ -71,7 +71,7 @@ describe('an agent policy', () => {
 
   test('that is not there is refused without a word of where it was looked for', () => {
     const folder = temporaryFolder();
-    const none = 'There is no such agent policy: neither read-only, edit, open, nor a file that can be read.';
+    const none = 'There is no such agent policy: it is neither read-only, edit, open, nor a readable file.';
     expect(() => readAgentPolicy('readonly', folder)).toThrow(`${none} Did you mean "read-only"?`);
     expect(() => readAgentPolicy('nothing.yaml', folder)).toThrow(new RegExp(`^${none}$`));
     mkdirSync(path.join(folder, 'folder'));

@@ -61,7 +61,7 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
       { path: 'output/told.txt', code: 'secret_in_file', kinds: ['declared_secret'] },
     ]);
     expect(read(place.folder, 'evidence/internal/log.ndjson')).toMatch(
-      /secret_in_file.*output\/coded\.txt needs a look.*\n.*output\/told\.txt needs a look/,
+      /secret_in_file.*Review output\/coded\.txt.*\n.*Review output\/told\.txt/,
     );
   });
 });

@@ -37,9 +37,9 @@ function withScript(name: string, text: string, mode = 0o755): string {
 }
 
 const UNKNOWN = (name: string): string =>
-  `unknown_interpreter: It is not known what runs ${name}: give it a first line such as "#!/usr/bin/env python3", or an ending such as .py, .mjs, .js or .sh.`;
+  `unknown_interpreter: Proctor does not know which program runs ${name}. Add a first line such as "#!/usr/bin/env python3", or an extension such as .py, .mjs, .js or .sh.`;
 const ABSENT = (name: string, program: string): string =>
-  `unknown_interpreter: ${name} asks for ${program}, which is not installed where a sandbox could see it. proctor doctor lists what is.`;
+  `unknown_interpreter: ${name} requires ${program}, which is not installed where the sandbox can see it. Run proctor doctor to list what is.`;
 
 describe('a script', () => {
   test('that does not exist is refused', () => {
@@ -62,25 +62,25 @@ describe('a script', () => {
     truncateSync(at('ok.py'), 16 * 1024 * 1024);
     expect(refusal({ script: at('ok.py') })).toBe('accepted');
     truncateSync(at('ok.py'), 16 * 1024 * 1024 + 1);
-    expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is larger than a script may be, 16 MiB.');
+    expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is too large. A script may have at most 16 MiB.');
   });
 
   test('that may not be read is refused in a sentence', () => {
     const { folder, at } = world();
     chmodSync(at('ok.py'), 0o200);
-    expect(asNobody(folder, () => refusal({ script: at('ok.py') }))).toBe('usage: The script ok.py may not be read.');
+    expect(asNobody(folder, () => refusal({ script: at('ok.py') }))).toBe('usage: The script ok.py cannot be read.');
   });
 
   test('in a folder that may not be entered is refused in a sentence', () => {
     const { folder, at } = world({ 'closed/ok.py': '' });
     chmodSync(at('closed'), 0);
     expect(asNobody(folder, () => refusal({ script: at('closed/ok.py') }))).toBe(
-      'usage: The script ok.py may not be read.',
+      'usage: The script ok.py cannot be read.',
     );
   });
 
   const named = (name: string): string =>
-    `usage: A script may not be called ${name}: the name has another meaning in the work folder.`;
+    `usage: A script cannot be named ${name}: the work folder reserves that name.`;
   test.each([
     ['input', '#!/bin/sh\n', named('input')],
     ['OUTPUT', '#!/bin/sh\n', named('OUTPUT')],
@@ -99,7 +99,7 @@ describe('a script', () => {
       'run',
       '#!/usr/bin/env python3\n',
       0o644,
-      'usage: run is not executable. chmod +x makes it so.',
+      'usage: run is not executable. Run chmod +x.',
     ],
     ['a first line, and may be executed', 'run', '#!/usr/bin/env python3\n', 0o755, 'accepted'],
     ['an ending that is known, and may not be executed', 'run.sh', '', 0o644, 'accepted'],
@@ -161,39 +161,39 @@ describe('an input', () => {
 
   const rows: [string, (at: (name: string) => string) => void, string[], string][] = [
     ['that is missing', nothing, ['no.csv'], 'The input no.csv does not exist.'],
-    ['that is a folder', nothing, ['sub'], 'The input sub is a folder. Give its files, or an archive of it.'],
-    ['that is the folder above', nothing, ['sub/..'], 'is a folder. Give its files, or an archive of it.'],
+    ['that is a folder', nothing, ['sub'], 'The input sub is a folder. Pass its files, or an archive.'],
+    ['that is the folder above', nothing, ['sub/..'], 'is a folder. Pass its files, or an archive.'],
     [
       'that is a link',
       at => symlinkSync(at('a.csv'), at('l.csv')),
       ['l.csv'],
-      'The input l.csv is a link. Give the file itself.',
+      'The input l.csv is a symlink. Pass the file itself.',
     ],
     [
       'that is a link to nothing',
       at => symlinkSync(at('no'), at('l.csv')),
       ['l.csv'],
-      'The input l.csv is a link. Give the file itself.',
+      'The input l.csv is a symlink. Pass the file itself.',
     ],
     ['that is a FIFO', at => execFileSync('mkfifo', [at('p')]), ['p'], 'The input p is not a regular file.'],
-    ['that is given twice', nothing, ['a.csv', 'a.csv'], 'Two inputs are called a.csv.'],
+    ['that is given twice', nothing, ['a.csv', 'a.csv'], 'Two inputs are named a.csv.'],
     [
       'of the same name in another folder',
       at => writeFileSync(at('sub/a.csv'), ''),
       ['a.csv', 'sub/a.csv'],
-      'Two inputs are called a.csv.',
+      'Two inputs are named a.csv.',
     ],
     [
       'of the same name but for its case',
       at => writeFileSync(at('sub/A.CSV'), ''),
       ['a.csv', 'sub/A.CSV'],
-      'Two inputs are called A.CSV.',
+      'Two inputs are named A.CSV.',
     ],
     [
       'of a name that looks the same',
       at => writeFileSync(at('sub/ａ.csv'), ''),
       ['a.csv', 'sub/ａ.csv'],
-      'Two inputs are called ａ.csv.',
+      'Two inputs are named ａ.csv.',
     ],
     [
       'of a name that turns the line around',
@@ -212,13 +212,13 @@ describe('an input', () => {
       'that is too large',
       at => truncateSync(at('a.csv'), 1024 ** 3 + 1),
       ['a.csv'],
-      'The inputs are too large: together at most 1 GiB.',
+      'The inputs are too large. Together they may have at most 1 GiB.',
     ],
     [
       'that is too large with the others',
       at => truncateSync(at('a.csv'), 1024 ** 3),
       ['a.csv', 'sub/b.csv'],
-      'The inputs are too large: together at most 1 GiB.',
+      'The inputs are too large. Together they may have at most 1 GiB.',
     ],
   ];
   test.each(rows)('%s', (_, prepare, names, sentence) => {
@@ -228,7 +228,7 @@ describe('an input', () => {
   test('of a thousand and one is one too many', () => {
     const { at } = world();
     const many = Array.from({ length: 1_001 }, (_, no) => at(String(no)));
-    expect(refusal({ script: at('ok.py'), inputs: many })).toBe('usage: More than 1000 inputs are too many.');
+    expect(refusal({ script: at('ok.py'), inputs: many })).toBe('usage: A script may have at most 1000 inputs.');
   });
 });
 
@@ -243,19 +243,20 @@ describe('a variable', () => {
   });
 
   test.each(['', '1A', 'A B', 'A=B', 'A-B', 'Ä', 'A\n', 'A'.repeat(129)])('%j is none', name => {
-    for (const said of entering({ [name]: 'x' })) expect(said).toMatch(/^usage: ".*" is not the name of a variable\.$/);
+    for (const said of entering({ [name]: 'x' })) expect(said).toMatch(/^usage: ".*" is not a valid variable name\.$/);
   });
 
   test.each(['SSH_AUTH_SOCK', 'NPM_TOKEN', 'GIT_DIR', 'AWS_REGION', 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY'])(
     '%s is kept out, also as a secret',
     name => {
-      for (const said of entering({ [name]: 'x' })) expect(said).toContain(`The variable ${name} may not enter a run`);
+      for (const said of entering({ [name]: 'x' }))
+        expect(said).toContain(`The variable ${name} cannot be passed to a run`);
     },
   );
 
   test.each(['PATH', 'HOME', 'LANG', 'TZ', 'PYTHONPATH', 'PROCTOR_TOOL', 'PROCTOR_RUN'])('%s is ours', name => {
     for (const said of entering({ [name]: 'x' })) {
-      expect(said).toBe(`usage: The variable ${name} is set by Proctor itself.`);
+      expect(said).toBe(`usage: Proctor sets the variable ${name} itself.`);
     }
   });
 
@@ -268,7 +269,7 @@ describe('a variable', () => {
   ])('whose value holds %s is refused', (_, variables) => {
     for (const said of entering(variables)) {
       expect(said).toBe(
-        'usage: The variables for the script are too many, too long, or hold a NUL or half a character.',
+        'usage: The script has too many variables, or one is too long or contains a NUL or half a surrogate pair.',
       );
     }
   });
@@ -276,7 +277,8 @@ describe('a variable', () => {
 
 describe('arguments', () => {
   const given = (args: string[]): string => refusal({ script: world().at('ok.py'), args });
-  const refused = 'usage: The arguments for the script are too many, too long, or hold a NUL or half a character.';
+  const refused =
+    'usage: The script has too many arguments, or one is too long or contains a NUL or half a surrogate pair.';
 
   test.each([
     ['a thousand', Array.from({ length: 1_000 }, () => 'x'), 'accepted'],

@@ -70,7 +70,7 @@ describe('what a machine offers', () => {
 
   test('names the programs that are missing, and not where they would lie', () => {
     const [, sandbox] = offersOf({ ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/setpriv'] });
-    expect(sandbox?.unusable).toBe('The sandbox needs what is not installed here: bwrap, setpriv.');
+    expect(sandbox?.unusable).toBe('The sandbox needs programs that are not installed: bwrap, setpriv.');
   });
 });
 
@@ -85,7 +85,7 @@ describe('the version of npm', () => {
     onTestFinished(() => void (process.execPath = execPath));
     process.execPath = path.join(folder, 'bin/node');
     const { platform, warnings = [] } = planned().plan.runner;
-    return { npm: platform.npm_version, isWarned: warnings.includes('npm: not found beside node') };
+    return { npm: platform.npm_version, isWarned: warnings.includes('npm: not found next to node') };
   }
 
   test('is that of the package beside node', () => {

@@ -81,21 +81,21 @@ const DECIDED: [Ending, string, string, string | null, string][] = [
     'timed_out',
     'wall_timeout',
     'proctor',
-    'The run took longer than it may.',
+    'The run exceeded its time limit.',
   ],
   [
     { how: 'killed', by: 'idle', signal: 'SIGTERM' },
     'timed_out',
     'idle_timeout',
     'proctor',
-    'The run said nothing for too long and was stopped.',
+    'The run printed nothing for too long and was stopped.',
   ],
   [
     { how: 'killed', by: 'cpu', signal: 'SIGTERM' },
     'timed_out',
     'cpu_timeout',
     'proctor',
-    'The run used more processor time than it may.',
+    'The run exceeded its CPU time limit.',
   ],
   [{ how: 'killed', by: 'cancel', signal: 'SIGTERM' }, 'failed', 'cancelled', null, 'The run was cancelled.'],
   [
@@ -103,13 +103,13 @@ const DECIDED: [Ending, string, string, string | null, string][] = [
     'failed',
     'policy',
     null,
-    'The run broke its policy and was stopped.',
+    'The run violated its policy and was stopped.',
   ],
-  [{ how: 'out_of_memory', code: 137 }, 'failed', 'oom_killed', null, 'The run needed more memory than it may use.'],
-  [{ how: 'out_of_memory', code: 0 }, 'failed', 'oom_killed', null, 'The run needed more memory than it may use.'],
+  [{ how: 'out_of_memory', code: 137 }, 'failed', 'oom_killed', null, 'The run exceeded its memory limit.'],
+  [{ how: 'out_of_memory', code: 0 }, 'failed', 'oom_killed', null, 'The run exceeded its memory limit.'],
   [{ how: 'signalled', signal: 'SIGSEGV' }, 'failed', 'killed_by_signal', null, 'The run crashed.'],
-  [{ how: 'not_started', code: 127 }, 'failed', 'not_started', null, 'The program of the run could not be started.'],
-  [{ how: 'lost' }, 'failed', 'interrupted', null, 'The run was interrupted, which was not its own doing.'],
+  [{ how: 'not_started', code: 127 }, 'failed', 'not_started', null, 'The program could not be started.'],
+  [{ how: 'lost' }, 'failed', 'interrupted', null, 'Proctor was interrupted before the run was complete.'],
 ];
 
 describe('after the ending', () => {
@@ -139,9 +139,9 @@ describe('after the ending', () => {
 });
 
 const NO_RESULT = 'The run did not produce a valid result.';
-const CRASHED = 'The script ended with an error before it wrote a result.';
-const BAD_FILES = 'The run left files of a kind that is not allowed.';
-const LIED = 'The script said that it succeeded, but it ended with an error.';
+const CRASHED = 'The script exited with an error before it wrote a result.';
+const BAD_FILES = 'The run left files of a kind that is not kept.';
+const LIED = 'The script reported success, but it exited with an error.';
 
 type Row = [code: number, result: keyof typeof RESULTS, output: keyof typeof OUTPUTS, ...expected: Expected];
 type Expected = [
@@ -210,7 +210,7 @@ describe('a script that ended by itself', () => {
 
 test('a script that says it ran out of time without a word gets one of ours', () => {
   const { publicMessage } = read({ result: claims({ status: 'timed_out', error_summary: null }) });
-  expect(publicMessage).toBe('The script reported that it ran out of time and gave no message.');
+  expect(publicMessage).toBe('The script reported a timeout and gave no message.');
 });
 
 test('HTML with U+0000 is shown without, and says so', async () => {

@@ -7,11 +7,12 @@ import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts'
 import { publicSentence } from '../../src/evidence/ingest/reason.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
+import { KINDS } from '../../src/run/kinds.ts';
 import { listRuns } from '../../src/evidence/runs.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
 import { openLauncher } from '../../src/execute/launch.ts';
 import type { ScriptOrder } from '../../src/run/order.ts';
-import type { Around } from '../../src/run/recorded.ts';
+import type { RunContext } from '../../src/run/journaled-run.ts';
 import { runScript, type ScriptAnswer } from '../../src/run/script.ts';
 import { expectValid, put } from '../evidence/script-world.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
@@ -28,7 +29,7 @@ def result(**more):
 `;
 
 /** Runs a script of Python in a home of its own. */
-async function run(code: string, order: Partial<ScriptOrder> = {}, around: Partial<Around> = {}) {
+async function run(code: string, order: Partial<ScriptOrder> = {}, around: Partial<RunContext> = {}) {
   const folder = temporaryFolder();
   const script = path.join(folder, 'script.py');
   writeFileSync(script, `${RESULT}\n${code}\n`);
@@ -167,9 +168,11 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     );
     expect(readJournal<ScriptLine>(copy).lines.map(({ is }) => is)).toEqual(['planned', 'started']);
     const sealing = { signer: undefined };
-    await expect(recoverRun(copy, Date.now(), sealing)).rejects.toMatchObject({ code: 'not_started_here' });
+    await expect(recoverRun(copy, KINDS, { nowMs: Date.now(), sealing })).rejects.toMatchObject({
+      code: 'not_started_here',
+    });
     proveJournal(copy);
-    expect(await recoverRun(copy, Date.now(), sealing)).toBe('recovered');
+    expect(await recoverRun(copy, KINDS, { nowMs: Date.now(), sealing })).toBe('recovered');
     await expectValid(copy);
     expect(outcomeIn(copy)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
@@ -185,10 +188,10 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     );
     expect(answer).toMatchObject({
       code: 'write_failed',
-      message: expect.stringMatching(/could not be written\. .* proctor recover completes it\.$/) as string,
+      message: expect.stringMatching(/could not be written\. .* Run proctor recover to complete it\.$/) as string,
     });
     rmSync(path.join(folder, 'evidence/final-state.txt'), { recursive: true });
-    expect(await recoverRun(folder, Date.now(), { signer: undefined })).toBe('recovered');
+    expect(await recoverRun(folder, KINDS, { nowMs: Date.now(), sealing: { signer: undefined } })).toBe('recovered');
     await expectValid(folder);
     expect(outcomeIn(folder)).toMatchObject({ status: 'failed', claimed_status: 'succeeded', reason: 'interrupted' });
   });

@@ -35,7 +35,7 @@ const BROKEN: Telling = {
 
 const LATE: Telling = {
   ending: { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
-  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent took longer than it may.' },
+  judgement: { termination: 'killed_timeout', reason: 'wall_clock', detail: 'The agent exceeded its time limit.' },
 };
 
 describe('proctor apply', () => {

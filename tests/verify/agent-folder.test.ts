@@ -67,7 +67,7 @@ const SILENT: Told = {
   finalText: null,
   diff: null,
   ending: { how: 'killed', by: 'idle', signal: 'SIGKILL' },
-  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent made no progress.' },
+  judgement: { termination: 'killed_idle', reason: 'stalled', detail: 'The agent made no progress for too long.' },
 };
 
 const LATE: Told = {

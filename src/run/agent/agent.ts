@@ -4,36 +4,41 @@ import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newRunId, newSessionId } from '../../base/ids.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
-import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
-import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
-import type { AgentLine, AgentRun } from '../../evidence/agent-run.ts';
-import type { resultOf } from '../../evidence/agent-documents.ts';
+import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
+import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
+import type { SealedFile } from '../../contracts/seal/statement.ts';
+import { agentDocuments, resultOf } from '../../evidence/agent-documents.ts';
+import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent-run.ts';
+import { PARTS } from '../../evidence/left.ts';
 import type { RunPlace } from '../../evidence/runs.ts';
-import { removeAfter } from '../../execute/abandoned.ts';
-import { observe } from '../../execute/canary.ts';
+import type { CaptureNote } from '../../evidence/script-run.ts';
 import { type Clone, cloneFor } from '../../execute/clone.ts';
 import type { Door } from '../../execute/door.ts';
-import { takeSlot } from '../../execute/slots.ts';
-import { makeStage, removeStage } from '../../execute/workspace.ts';
+import type { Job } from '../../execute/job.ts';
+import type { Machine } from '../../execute/machine.ts';
+import type { CompletedRun, JournaledRun, RunContext } from '../journaled-run.ts';
+import { runJournaled } from '../pipeline.ts';
 import { offersOf } from '../plan.ts';
-import { type Around, Listener, recordRun } from '../recorded.ts';
-import { carryOut } from './carry-out.ts';
+import { Onlooker } from '../steps.ts';
+import { type Bound, boundFor, boundWith } from './bound.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
+import { agentKind } from './kind.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
-import { type Bound, boundFor, boundWith } from './bound.ts';
 import { jobFor, layOut, planOf } from './plan.ts';
 import { type Program, programFor, versionWarnings } from './program.ts';
 import { type FoundContext, projectContext } from './project-context.ts';
+import { judgeAgent, watchAgent } from './steps.ts';
+import type { Seen } from './watch.ts';
 
 export type { AgentOrder } from './order.ts';
 
-/** Where a run is kept, and who watches it. */
-export interface AgentAround extends Omit<Around, 'onOutput'> {
-  /** What the agent does, told in the turn of the event loop in which its line came. */
+/** Where a run is stored, and who observes it. */
+export interface AgentAround extends Omit<RunContext, 'onOutput'> {
+  /** Receives each event of the agent, in the same turn of the event loop as its line. */
   readonly onEvent?: (line: TranscriptLine) => void;
-  /** Something that does not touch the run, but that its caller should know. */
+  /** Receives a sentence about something that does not affect the run. */
   readonly onWarning?: (sentence: string) => void;
 }
 
@@ -45,22 +50,29 @@ export interface AgentAnswer {
   readonly effective: EffectivePolicy;
   readonly violations: readonly Violation[];
   readonly changes: { readonly files: number; readonly commits: number } | null;
-  /** Changes that run by themselves where they are applied. */
+  /** Changed files that run by themselves once they are applied, such as hooks. */
   readonly needsReview: readonly ReviewedPath[];
 }
 
-/** Lets an agent do a task on a private clone, in a sandbox, under a policy, and writes the evidence. */
+/** Runs an agent on a private clone, in a sandbox and under a policy, and writes the evidence. */
 export async function runAgent(order: AgentOrder, around: AgentAround): Promise<AgentAnswer> {
   const adapter = checkAgentOrder(order);
-  try {
-    return await runChecked(order, adapter, around);
-  } finally {
-    if (around.launcher.isLost()) await removeAfter(around.launcher.pid);
-  }
+  const listener = new Onlooker(around.onEvent);
+  const observed = { ...around, ...(listener.notify && { onEvent: listener.notify }) };
+  const sealed = await runJournaled(around, async machine =>
+    agentRun(await checked(order, adapter, machine, observed)),
+  );
+  const { place, made, judged } = sealed;
+  await made.door?.close().catch(unrecorded);
+  if (listener.failure) throw listener.failure.error;
+  const run = recordedRun(sealed);
+  const { effective } = made.ready.bound;
+  const { violations, changes, needsReview } = judged;
+  return { place, run, result: resultOf(run), effective, violations, changes, needsReview };
 }
 
-/** Everything that is known before something is made for the run. */
-export interface Ready {
+/** A run that is checked against this machine. Nothing is created for it yet. */
+export interface CheckedAgentRun {
   readonly id: string;
   readonly order: AgentOrder;
   readonly adapter: AgentAdapter;
@@ -68,78 +80,93 @@ export interface Ready {
   readonly program: Program;
   readonly model: ModelAccess;
   readonly sessionId: string;
+  readonly machine: Machine;
   readonly around: AgentAround;
 }
 
-/** What was made for the run. */
-export interface Made {
+async function checked(
+  order: AgentOrder,
+  adapter: AgentAdapter,
+  machine: Machine,
+  around: AgentAround,
+): Promise<CheckedAgentRun> {
+  const asked = boundFor(order, adapter, offersOf(machine));
+  const model = modelFor(order, adapter);
+  const program = await programFor(order, adapter, around);
+  const bound = boundWith(asked, adapter, program);
+  const id = newRunId('agent', systemClock);
+  for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
+  const sessionId = model.session ?? newSessionId();
+  return { id, order, adapter, bound, program, model, sessionId, machine, around };
+}
+
+/** What is created for the run. */
+export interface AgentWorkspace {
   readonly stage: string;
   readonly clone: Clone;
   readonly guarded: Guarded;
-  /** The way to the model, if there is one. Nobody is harmed who closes it twice. */
+  /** The model gateway, if there is one. Closing it twice is harmless. */
   readonly door: Door | undefined;
   readonly context: FoundContext;
   readonly invocation: Invocation;
 }
 
-async function runChecked(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<AgentAnswer> {
-  const machine = await around.launcher.machine();
-  const listener = new Listener(around.onEvent);
-  const asked = boundFor(order, adapter, offersOf(machine));
-  const model = modelFor(order, adapter);
-  const program = await programFor(order, adapter, around);
-  const bound = boundWith(asked, adapter, program);
-  const ready: Ready = {
-    id: newRunId('agent', systemClock),
-    order,
-    adapter,
-    bound,
-    program,
-    model,
-    sessionId: model.session ?? newSessionId(),
-    around: { ...around, ...(listener.tell && { onEvent: listener.tell }) },
+export interface AgentTypes {
+  readonly plan: AgentPlan;
+  readonly made: AgentWorkspace & {
+    readonly ready: CheckedAgentRun;
+    readonly job: Job;
+    readonly startedAtMs: number;
   };
-  for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
-  const free = await takeSlot(around);
-  let stage: string | undefined;
-  let door: Door | undefined;
-  try {
-    stage = makeStage(ready.id);
-    const startedAtMs = systemClock.now();
-    const clone = await cloneFor(order.dir, stage, {
-      runId: ready.id,
-      allowDirty: order.allowDirty === true,
-      readOnly: bound.effective.execution_posture === 'read_only',
-    });
-    for (const note of clone.notes) around.onWarning?.(note);
-    door = await openDoorFor(ready, stage);
-    const context = projectContext(adapter, clone, order.projectContext !== false);
-    const invocation = layOut(ready, { stage, clone, door, context });
-    const guarded = guardedIn(clone, bound.effective);
-    const made: Made = { stage, clone, guarded, door, context, invocation };
-    const job = await jobFor(ready, made);
-    const observed = await observe(around.launcher, job, path.join(around.home, 'cache'));
-    const prepared = await around.launcher.open(job);
-    const plan = planOf({ ready, made, job, machine, observed, startedAtMs });
-    const answer = await recordRun<AgentLine, AgentAnswer>(
-      { prepared, id: ready.id, lane: 'agent', planned: { is: 'planned', plan }, around },
-      (place, journal) => carryOut({ ready, made, prepared, job, plan }, place, journal),
-    );
-    await door?.close().catch(unrecorded);
-    if (listener.failure) throw listener.failure.error;
-    return answer;
-  } finally {
-    // Whatever it has to say was said, or something else went wrong before.
-    await door?.close().catch(() => undefined);
-    free();
-    if (stage !== undefined) removeStage(stage);
-  }
+  readonly seen: Seen & {
+    readonly capture: CaptureNote;
+    readonly refsWritten: ReadonlySet<string>;
+  };
+  readonly judged: Pick<AgentAnswer, 'violations' | 'changes' | 'needsReview'> & {
+    readonly reading: AgentJudgement;
+    readonly stored: readonly SealedFile[];
+  };
 }
 
-/** The run is complete, and what was to be recorded of it is not. */
+function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
+  const { id, order, adapter, bound, around } = ready;
+  let door: Door | undefined;
+  return {
+    kind: agentKind,
+    id,
+    async prepare(stage, folder) {
+      const startedAtMs = systemClock.now();
+      const clone = await cloneFor(order.dir, stage, {
+        runId: id,
+        allowDirty: order.allowDirty === true,
+        readOnly: bound.effective.execution_posture === 'read_only',
+      });
+      for (const note of clone.notes) around.onWarning?.(note);
+      door = await openDoorFor(ready, stage);
+      const context = projectContext(adapter, clone, order.projectContext !== false);
+      const invocation = layOut(ready, { stage, clone, door, context });
+      const workspace = { stage, clone, guarded: guardedIn(clone, bound.effective), door, context, invocation };
+      return { ...workspace, ready, job: await jobFor(ready, workspace, folder), startedAtMs };
+    },
+    plan: planOf,
+    begin: ({ place, made }) => made.door?.countIn(path.join(place.folder, PARTS.door)),
+    watch: watchAgent,
+    judge: judgeAgent,
+    documents: run => agentDocuments(recordedRun(run)),
+    async release() {
+      await door?.close().catch(() => undefined);
+    },
+  };
+}
+
+function recordedRun({ plan, seen, judged, completedAtMs }: CompletedRun<AgentTypes>): AgentRun {
+  return { plan, capture: seen.capture, judgement: judged.reading, completedAtMs };
+}
+
+/** The run is sealed, but the recording of its model could not be written. */
 function unrecorded(error: unknown): never {
   if (!(error instanceof Fault)) throw error;
-  throw new Fault(error.code, `${error.message} The run itself is complete, and proctor show tells of it.`, {
+  throw new Fault(error.code, `${error.message} The run itself is complete; see proctor show.`, {
     cause: error.cause,
   });
 }

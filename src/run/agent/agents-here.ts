@@ -8,24 +8,24 @@ import { readLogin } from './login.ts';
 import { variablesOf } from './model.ts';
 import type { AgentOrder } from './order.ts';
 
-/** Whether an agent can be run here, and with which key. */
+/** Whether an agent can run on this machine, and with which credential. */
 export interface AgentHere {
   readonly agent: string;
   readonly isFound: boolean;
-  /** What its program says; undefined where it is not there, or says none. */
+  /** Undefined if the program is missing or reports no version. */
   readonly version: string | undefined;
-  /** That version runs: its flags are known, or it is newer than those that were tried. */
+  /** Whether Proctor runs this version: its flags are known, or it is newer than every tested version. */
   readonly isUnderstood: boolean;
-  /** The variable that opens its model; the first that could, where none is set. */
+  /** The variable that holds the model credential: the one that is set, else the first that could be. */
   readonly key: { readonly variable: string; readonly isSet: boolean };
-  /** Whether `--login` could use the login of its own program, and why not. */
+  /** Whether `--login` can use the login of the agent's program, and if not, why. */
   readonly login: { readonly isUsable: boolean; readonly why: string | undefined };
-  /** What is in the way, and what to do about it, in words. */
+  /** What is wrong, and what to do about it. */
   readonly trouble: string | undefined;
   readonly advice: readonly string[];
 }
 
-/** Looks for every agent, and asks each that is there for its version, as a run would. */
+/** Looks for every agent, and probes its version as a run would. */
 export function agentsHere(launcher: Launcher, environment: AgentOrder['environment']): Promise<readonly AgentHere[]> {
   return Promise.all(AGENTS.map(adapter => agentHere(adapter, launcher, environment)));
 }
@@ -52,16 +52,16 @@ async function agentHere(
         ? []
         : [
             standing === 'newer'
-              ? `It is newer than ${newestTried}, the newest version that was tried. Runs say so.`
-              : `Understood are ${knownVersions}, and newer ones: ${install}`,
+              ? `It is newer than ${newestTried}, the newest tested version. The evidence of each run says so.`
+              : `Supported versions are ${knownVersions} and newer: ${install}`,
           ]),
       ...(key.isSet ? [] : [accessAdvice(adapter, login.isUsable)]),
     ];
-    const trouble = version === undefined ? 'does not say its version' : undefined;
+    const trouble = version === undefined ? 'does not report its version' : undefined;
     return { agent, isFound: true, version, isUnderstood, key, login, trouble, advice };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { ...unknown, isFound: true, trouble: `cannot be asked for its version: ${error.message}`, advice: [] };
+    return { ...unknown, isFound: true, trouble: `cannot report its version: ${error.message}`, advice: [] };
   }
 }
 

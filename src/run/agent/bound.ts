@@ -14,29 +14,29 @@ import { type Program, versionWarnings } from './program.ts';
 import { readAgentPolicy } from './read-policy.ts';
 import { readPrices } from './read-prices.ts';
 
-/** Everything that will bound an agent. */
+/** Everything that limits an agent. */
 export interface Bound {
   readonly requested: RequestedPolicy;
   readonly effective: EffectivePolicy;
   readonly limits: AgentLimits;
-  /** What the door holds it to. */
+  /** What the model gateway enforces. */
   readonly budget: BudgetLimits;
-  /** The bounds of the sandbox. */
+  /** What the sandbox enforces. */
   readonly bounds: Effective;
-  /** What the summary of the policy says before anything has run. */
+  /** The policy summary before the run. */
   readonly summary: {
     readonly requested: RequestedPolicy;
     readonly effective: EffectivePolicy;
     readonly capabilityNotes: readonly string[];
     readonly appliedOverrides: readonly AppliedOverride[];
   };
-  /** What was decided where nothing was said, or what was said together leaves less. */
+  /** Defaults that were applied, and requests that others tightened. */
   readonly decisions: readonly string[];
-  /** Who could enforce something, as far as it is known before the program is. */
+  /** What can enforce each request, as far as it is known before the program is found. */
   readonly enforcers: Enforcers;
 }
 
-/** From the policy that was asked for to what will be enforced here; refused where nobody can. */
+/** Turns the requested policy into what this machine enforces. Refuses what it cannot enforce. */
 export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: readonly Offer[]): Bound {
   const { policy } = readAgentPolicy(order.policy, order.cwd);
   const requested = requestedFrom(SYSTEM_SETTINGS, policy);
@@ -87,7 +87,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   };
 }
 
-/** The same, once the program is known: it may be one that nobody has tried, or run without the sandbox it brings. */
+/** Refines it once the program is known: its version may be untested, or its own sandbox may not work in ours. */
 export function boundWith(bound: Bound, adapter: AgentAdapter, program: Program): Bound {
   const { effective, limits, bounds, summary, decisions, enforcers } = bound;
   const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;
@@ -108,14 +108,14 @@ function budgetOf({ maxRequests, maxTokens, maxCostUsd }: AgentLimits, prices: M
   };
 }
 
-/** The longest that a runner record can state. */
+/** The longest timeout that a runner record can state. */
 const RECORD_MS_MAX = 600_000;
 
-/** How many files an agent may change, and how large they may be together. */
+/** How many files an agent may change, and their total size. */
 export const CHANGES_MAX = 10_000;
 export const CHANGED_BYTES_MAX = 1024 ** 3;
 
-/** The clocks of an agent, as its outcome tells them. */
+/** The clocks of an agent, as its outcome states them. */
 export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
   return {
     timeout_ms: limits.timeoutMs,
@@ -125,7 +125,7 @@ export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
   };
 }
 
-/** How many turns an agent may have, and who counts them; nothing where nobody asked. */
+/** The turn limit and what enforces it; empty if none was requested. */
 export function turnLimitOf(
   { limits: { maxTurns: max } }: Bound,
   { capabilities: { turn_limit: enforced_by } }: AgentAdapter,
@@ -133,5 +133,5 @@ export function turnLimitOf(
   return max === undefined || enforced_by === false ? {} : { turnLimit: { max, enforced_by } };
 }
 
-/** Between the last line of an agent and its end. */
+/** Between the agent's last line and its exit. */
 const GRACE_MS = 10_000;

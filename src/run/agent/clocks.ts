@@ -1,17 +1,17 @@
 import { monotonicMs } from '../../base/clock.ts';
 
 export interface ClockLimits {
-  /** Without progress. */
+  /** The time without progress after which the agent is stopped. */
   readonly idleMs: number;
-  /** Without progress, while a tool that the agent called has not answered: a long test run is silent. */
+  /** The same while a tool call is pending, because a long test run prints nothing. */
   readonly toolIdleMs: number;
-  /** From its last line to its end. */
+  /** The time between the agent's last line and its exit. */
   readonly graceMs: number;
 }
 
 /**
- * The two clocks of an agent that only its own words and its model's can set: the one that stops it where it does not get
- * on, and the one that stops it where it has said its last line and stays. The launcher holds how long it may take in all.
+ * Stops an agent that makes no progress, or that stays after its last line. Output of the agent and its model resets these
+ * clocks. The launcher enforces the total time.
  */
 export class AgentClocks {
   readonly #limits: ClockLimits;
@@ -28,17 +28,17 @@ export class AgentClocks {
     this.#watch();
   }
 
-  /** It got on, and waits for so many tools. */
+  /** The agent made progress, and waits for this many tools. */
   progress(inFlight: number): void {
     if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();
     const wasWaiting = this.#inFlight > 0;
     this.#inFlight = inFlight;
-    // A limit that became shorter must not wait for the end of the longer one.
+    // A shorter limit must not wait for the longer one to expire.
     if (wasWaiting && inFlight === 0) this.#again();
   }
 
-  /** It has said its last line. */
+  /** The agent wrote its last line. */
   finished(): void {
     if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();

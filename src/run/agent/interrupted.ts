@@ -21,8 +21,8 @@ import { terminationOf } from './termination.ts';
 import { LINE_BYTES_MAX } from './watch.ts';
 
 /**
- * Judges an agent whose Proctor died before it could: by its stream, which is read again, by the count of the door, and
- * by what the launcher saved of the work tree. Anything else is unknown, and said to be.
+ * Judges an agent whose Proctor died: by its stream, by the request count of the model gateway, and by the work tree that
+ * the launcher saved. The evidence lists everything else as unknown.
  */
 export async function judgeInterrupted(left: AgentLeft): Promise<{
   readonly judgement: AgentJudgement;
@@ -39,7 +39,7 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   const head = tree?.changes.refs.find(({ name }) => name === 'HEAD')?.sha;
   const judgement: AgentJudgement = {
     ...endedAs(left, reading),
-    // Words before the last line are not the last words.
+    // Without a final line, no message is the last one.
     finalText: reading.terminal ? reading.finalText : null,
     session: reading.session,
     model: reading.model,
@@ -62,10 +62,10 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   return { judgement, unknown };
 }
 
-/** The launcher masked it; what is left to do is to tell apart names that became one. */
+/** The launcher masked the texts. Only names that masking made equal are still to be told apart. */
 const asIs = (text: string): string => text;
 
-/** What the clocks or the policy decided before stays decided. Nothing else of an interrupted run is believed. */
+/** A timeout or a policy violation stands. Any other ending becomes an error. */
 function endedAs(
   { plan, capture, tree, because }: AgentLeft,
   reading: AgentReading,
@@ -85,10 +85,10 @@ function endedAs(
   return { termination: 'error', reason: reasonFor(because.reason), detail: because.message, apiStatus: null };
 }
 
-/** The same fold over the native stream as while the agent was alive. A last line that was cut off is none. */
+/** Reads the native stream again, without a torn last line. */
 function readAgain(folder: string, plan: AgentPlan): AgentReading {
   const adapter = agentNamed(plan.asked.agent_family);
-  if (!adapter) throw new Fault('odd_journal', 'The journal of the run names an agent that Proctor does not know.');
+  if (!adapter) throw new Fault('odd_journal', 'The journal names an unknown agent.');
   const reader = adapter.reader({
     approval: plan.invocation.approval,
     maxTurns: undefined,
@@ -98,7 +98,7 @@ function readAgain(folder: string, plan: AgentPlan): AgentReading {
   const fd = openSync(path.join(folder, AGENT_FILES.stdout), 'r');
   try {
     for (;;) {
-      // The cutter keeps what it is given.
+      // The cutter keeps a reference to the chunk.
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       const length = readChunk(fd, chunk);
       if (length === 0) break;
@@ -112,7 +112,7 @@ function readAgain(folder: string, plan: AgentPlan): AgentReading {
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** How often the agent asked its model. Before it is started, it asks nothing. */
+/** How many requests the agent sent to its model. An agent that had not started sent none. */
 function accessOf({ folder, plan, isStarted }: AgentLeft): {
   readonly told: AgentOutcome['model_access'];
   readonly isKnown: boolean;
@@ -137,12 +137,12 @@ function accessOf({ folder, plan, isStarted }: AgentLeft): {
 
 function notesOf({ isStarted, tree }: AgentLeft): string[] {
   if (!isStarted) return ['Proctor was interrupted before the agent started.'];
-  if (!tree) return ['Proctor was interrupted, and the work tree is gone: what the agent changed in it is not known.'];
+  if (!tree) return ['Proctor was interrupted, and the work tree is gone. Its changes are unknown.'];
   return [
     tree.breaches.length === 0
-      ? 'Proctor was interrupted. The launcher examined the work tree when every process was dead: nothing in it breaks the policy.'
-      : 'Proctor was interrupted. The launcher examined the work tree when every process was dead: what breaks the policy is listed.',
-    ...(tree.holdsSecret ? ['workspace.diff holds the value of a secret.'] : []),
+      ? 'Proctor was interrupted. The launcher examined the work tree once every process was dead. It found no violation.'
+      : 'Proctor was interrupted. The launcher examined the work tree once every process was dead. Its violations are listed.',
+    ...(tree.holdsSecret ? ['workspace.diff contains a secret.'] : []),
     ...tree.changes.notes,
   ];
 }

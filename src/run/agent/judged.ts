@@ -1,4 +1,3 @@
-import type { Capture } from '../../contracts/capture.ts';
 import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
@@ -8,35 +7,36 @@ import { policySummary } from '../../evidence/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
 import { violationsDuring } from '../../policy/run-violations.ts';
-import type { Going } from './carry-out.ts';
+import type { StartedRun } from '../journaled-run.ts';
+import type { AgentTypes } from './agent.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';
 import { terminationOf } from './termination.ts';
 import type { Seen } from './watch.ts';
 import type { After } from './workspace-after.ts';
 
-/** Everything that is known of an agent when it is dead. */
+/** What Proctor knows about an agent once it is dead. */
 interface Known {
-  readonly going: Going;
-  readonly capture: Capture;
-  readonly seen: Seen;
+  readonly run: StartedRun<AgentTypes>;
+  readonly seen: AgentTypes['seen'];
   readonly after: After;
   readonly access: AgentOutcome['model_access'];
   readonly files: AgentFiles;
 }
 
-/** How it ended and why, and what went against the policy: during the run, and in what it left. */
-export function judged({ going, capture, seen, after, access, files }: Known): {
+/** Decides how the agent ended and why, and collects violations during the run and in the work tree. */
+export function judged({ run, seen, after, access, files }: Known): {
   readonly judgement: AgentJudgement;
   readonly violations: readonly Violation[];
   readonly needsReview: readonly ReviewedPath[];
 } {
-  const { ready, made, plan } = going;
+  const { made, plan } = run;
+  const { ready } = made;
   const { effective } = ready.bound;
-  const { reading, stoppedFor } = seen;
+  const { capture, reading, stoppedFor } = seen;
   const mask = maskOf(ready, made.door);
   const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
-  // A sandbox of the agent's own may turn attempts away before the kernel counts them, so that none is no proof.
+  // The agent's own sandbox may block attempts before the kernel counts them, so a count of 0 proves nothing.
   const networkAttempts = ready.program.nestedSandbox ? capture.networkAttempts || undefined : capture.networkAttempts;
   const seenDuring = during(seen, networkAttempts, effective).map(violation => maskedViolation(violation, mask));
   const atDoor = doorViolations(access.refused, effective);
@@ -61,7 +61,7 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
     apiStatus: ended.apiStatus,
     finalText: reading.finalText && mask(reading.finalText),
     session: reading.session && mask(reading.session),
-    // Not every agent tells; then it is the one that it was given.
+    // Not every agent reports its model. Then it is the one that was requested.
     model: mask(reading.model ?? ready.order.model ?? '') || null,
     reported: reading.usage,
     lines: reading.lines,
@@ -79,8 +79,8 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
       violations,
       enforcementNotes: [
         breaches.length === 0
-          ? 'The work tree was looked at when every process was dead: nothing in it goes against the policy.'
-          : 'The work tree was looked at when every process was dead: what goes against the policy is listed.',
+          ? 'The work tree was examined once every process was dead. It has no violation.'
+          : 'The work tree was examined once every process was dead. Its violations are listed.',
         ...after.changes.notes.map(mask),
       ],
     }),
@@ -93,12 +93,12 @@ export function judged({ going, capture, seen, after, access, files }: Known): {
       kinds: {},
       flagged: after.flagged.map(flag => ({ ...flag, path: mask(flag.path) })),
     },
-    remarks: remarksOf(going, seen),
+    remarks: remarksOf(run, seen),
   };
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
 }
 
-/** What the agent was denied, what it asked of nobody, and where it reached. */
+/** Denied tool calls, questions to the user, and network attempts. */
 export function during(
   { reading, stoppedFor }: Pick<Seen, 'reading' | 'stoppedFor'>,
   networkAttempts: number | undefined,
@@ -109,7 +109,7 @@ export function during(
   return violationsDuring({ denials: reading.denials, question, networkAttempts }, effective);
 }
 
-function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'] {
+function remarksOf({ made }: StartedRun<AgentTypes>, { reading }: Seen): AgentJudgement['remarks'] {
   const problem = made.door?.stats().problem;
   return [
     ...(problem === undefined ? [] : [{ level: 'warning' as const, code: 'model_api', detail: problem }]),
@@ -118,7 +118,7 @@ function remarksOf({ made }: Going, { reading }: Seen): AgentJudgement['remarks'
           {
             level: 'note' as const,
             code: 'broken_lines',
-            detail: `${reading.lines.broken} lines of its stream are no JSON.`,
+            detail: `${reading.lines.broken} lines of its stream are not JSON.`,
           },
         ]
       : []),

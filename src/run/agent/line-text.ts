@@ -1,6 +1,6 @@
 import type { AgentEvent, AgentUsage, Clipped } from '../../contracts/agent-step/reading.ts';
 
-/** Where a line of the transcript stands. */
+/** The position of a line in the transcript. */
 export interface LinePlace {
   readonly seq: number;
   readonly atMs: number;
@@ -8,8 +8,8 @@ export interface LinePlace {
 }
 
 /**
- * A line of the transcript as canonical JSON: for each kind its keys in their order. Agents print small lines by the
- * million, and sorting the same keys anew for each takes longer than all the rest.
+ * Writes a transcript line as canonical JSON, with the keys of each kind in order. Agents print millions of
+ * small lines, and sorting the keys of each would take longer than everything else.
  */
 export function lineText({ seq, atMs, nativeLine }: LinePlace, event: AgentEvent): string {
   const from = `{"at_ms":${atMs},`;
@@ -51,7 +51,7 @@ function used({ turns, input_tokens, cached_input_tokens, output_tokens, cost_us
   return `{"cached_input_tokens":${cached_input_tokens},"cost_usd":${cost_usd},"input_tokens":${input_tokens},"output_tokens":${output_tokens},"turns":${turns}}`;
 }
 
-/** Most texts have nothing in them that JSON would write otherwise. */
+/** Most texts need no escaping. */
 function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }

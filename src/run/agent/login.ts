@@ -7,12 +7,12 @@ import { readRegular } from '../../base/regular.ts';
 import type { AgentOrder } from './order.ts';
 
 /**
- * Reads the login that an agent's own program keeps. It is never refreshed, because that would replace the token that the
- * program holds and log its user out; nor is it written, or shown to the sandbox.
+ * Reads the login that an agent's own program stores. Proctor never refreshes it, because that would log the user out. It
+ * does not write the login, and does not show it to the sandbox.
  */
 export function readLogin(agent: string, login: LoginFile, environment: AgentOrder['environment']): HeldLogin {
   const refuse = (why: string): never => {
-    throw new Fault('no_login', `The login of ${agent} cannot be used: ${why}`);
+    throw new Fault('no_login', `Proctor cannot use the login of ${agent}: ${why}`);
   };
   const folder = environment[login.folderVariable] || below(environment['HOME'], login.folder);
   if (folder === undefined) return refuse('HOME is not set, so it cannot be found.');
@@ -34,12 +34,12 @@ function below(home: string | undefined, folder: string): string | undefined {
   return home ? path.join(home, folder) : undefined;
 }
 
-/** Whoever else can write the file could have the work of this user billed to another account. */
+/** Another user who can write the file could bill this user's work to another account. */
 function isOwn({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return uid === process.getuid?.() && (mode & 0o022) === 0;
 }
 
 const LOGIN_BYTES_MAX = 64 * 1024;
 
-/** A login that ends before the agent has asked anything is as good as expired. */
+/** A login that expires before the agent's first request counts as expired. */
 const LEFT_MS_MIN = 60_000;

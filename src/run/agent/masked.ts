@@ -3,15 +3,15 @@ import type { LeftRunning } from '../../contracts/capture.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import type { ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
-import type { Ready } from './agent.ts';
+import type { CheckedAgentRun } from './agent.ts';
 import type { Door } from '../../execute/door.ts';
 import { secretsOf } from './model.ts';
 
-/** Takes out of a text what nobody may read. */
+/** Removes secrets from a text. */
 export type Mask = (text: string) => string;
 
-/** For texts that do not come out of the agent's streams, which are masked on the way. */
-export function maskOf(ready: Pick<Ready, 'order' | 'model'>, door?: Door): Mask {
+/** For texts from outside the agent's streams, which are masked as they are read. */
+export function maskOf(ready: Pick<CheckedAgentRun, 'order' | 'model'>, door?: Door): Mask {
   const secrets = [...secretsOf(ready), ...(door ? [door.token] : [])];
   const masking = maskingOf(secrets, ready.order.keepCredentials);
   return text => new Masker(masking).text(text);
@@ -22,12 +22,11 @@ export function maskedViolation(violation: Violation, mask: Mask): Violation {
   return { ...violation, message: mask(message), ...(path !== undefined && { path: mask(path) }) };
 }
 
-/** Two programs whose names differ in their secrets alone become one name. */
 export function maskedLeft({ processes, programs }: LeftRunning, mask: Mask): LeftRunning {
   return { processes, programs: [...new Set(programs.map(mask))] };
 }
 
-/** Names of files and branches are the agent's to choose, and may be made of what it was told to keep to itself. */
+/** The agent chooses the names of files and branches, so they may contain secrets. */
 export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStatus {
   const all = <List extends { readonly listed: readonly string[] }>(list: List): List => ({
     ...list,
@@ -55,7 +54,6 @@ export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStat
   };
 }
 
-/** Names of files are the project's to choose. */
 export function maskedContext(context: ProjectContextNote, mask: Mask): ProjectContextNote {
   return { ...context, files: context.files.map(file => ({ ...file, path: mask(file.path) })) };
 }
@@ -65,7 +63,7 @@ interface Listed<Item> {
   listed: Item[];
 }
 
-/** Two names that differ in their secrets alone are still two. */
+/** Numbers names that differ only in their secrets, so that they stay distinct. */
 function distinct<Item extends { readonly path: string }>(items: readonly Item[]): Item[] {
   const seen = new Map<string, number>();
   return items.map(item => {

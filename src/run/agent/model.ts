@@ -11,7 +11,7 @@ import { proxyFor } from '../../execute/proxy.ts';
 import { openRecording } from '../../execute/recording.ts';
 import type { UpstreamOptions } from '../../execute/upstream.ts';
 import type { AgentLimits } from '../../policy/agent-limits.ts';
-import type { Ready } from './agent.ts';
+import type { CheckedAgentRun } from './agent.ts';
 import { readLogin } from './login.ts';
 import type { AgentOrder } from './order.ts';
 
@@ -28,17 +28,17 @@ export type ModelAccess =
       readonly as: CredentialKind;
     };
 
-/** A model API, and what opens it. */
+/** A model API and its credential. */
 interface Opened {
   readonly upstream: UpstreamOptions;
   readonly as: CredentialKind;
-  /** Which credential that is, by name. */
+  /** The name of the credential. */
   readonly credential: NonNullable<AgentOutcome['model_access']['credential']>;
-  /** Everything that must not be seen: keys, tokens, and the password of a proxy. */
+  /** Keys, tokens and proxy passwords to mask. */
   readonly secrets: readonly string[];
 }
 
-/** Decides where the answers come from, before anything is made. */
+/** Decides where the model's answers come from, before anything is created. */
 export function modelFor(order: AgentOrder, adapter: AgentAdapter): ModelAccess {
   const { modelMode = 'live', recording, needsModel, login = 'env' } = order;
   if (modelMode === 'replay') {
@@ -53,25 +53,25 @@ export function modelFor(order: AgentOrder, adapter: AgentAdapter): ModelAccess 
       : { kind: 'live', ...opened };
   const names = variablesOf(adapter);
   const unset = names.length === 1 ? `${names[0]} is not set` : `None of ${names.join(', ')} is set`;
-  if (modelMode === 'record')
-    throw new Fault('no_key', `${unset}, so there is no model whose answers could be recorded.`);
-  const why = `${unset}, so ${adapter.agent} has no way to a model.`;
+  if (modelMode === 'record') throw new Fault('no_key', `${unset}, so Proctor cannot reach a model to record.`);
+  const why = `${unset}, so ${adapter.agent} cannot reach a model.`;
   if (needsModel) throw new Fault('no_model', why);
   return { kind: 'none', why };
 }
 
-/** The variables that could open a model API, in the order in which they count. */
+/** The variables that may hold a model credential, by precedence. */
 export function variablesOf({ api }: AgentAdapter): readonly string[] {
   return api.credentials.map(({ name }) => name);
 }
 
-/** The first variable that is set counts. An API key comes first, because it is set for programs and belongs to no person. */
+/** Uses the first variable that is set. API keys come first, because they belong to programs, not to people. */
 function openedByVariable({ environment }: AgentOrder, { api }: AgentAdapter): Opened | undefined {
   const found = api.credentials.find(({ name }) => environment[name]);
   if (!found) return undefined;
   const key = environment[found.name] as string;
-  // It goes out as a header; a line feed that came along from a file would make every request fail.
-  if (/[^\u0021-\u007e]/.test(key)) throw new Fault('usage', `${found.name} holds a character that no key has.`);
+  // The key becomes a header, and a line feed in it would make every request fail.
+  if (/[^\u0021-\u007e]/.test(key))
+    throw new Fault('usage', `${found.name} contains a character that is not allowed in a key.`);
   const url = environment[api.urlVariable] || api.defaultUrl;
   const keyHeader = found.as === 'key' ? api.keyHeader : 'authorization';
   const proxy = proxyFor(url, environment);
@@ -96,27 +96,26 @@ function openedByLogin({ environment }: AgentOrder, { agent, api }: AgentAdapter
   };
 }
 
-/** What the caller should know of the way to the model. */
 export function warningsOf(model: ModelAccess): string[] {
   if (model.kind === 'none') return [model.why];
   if (model.kind === 'replay' || (model.upstream.key ?? '').length >= KEY_UNITS_MIN) return [];
-  const recorded = model.kind === 'record' ? ', and what is recorded may not be had again' : '';
+  const recorded = model.kind === 'record' ? ', and the recording may not replay' : '';
   return [
-    `The key in ${model.credential.name} is so short that it is masked in the midst of other words${recorded}. Take a longer one.`,
+    `The key in ${model.credential.name} is so short that masking it changes other words${recorded}. Use a longer one.`,
   ];
 }
 
-/** Placeholders that people give to a model without a key are words: "any", "none", "test". */
+/** Placeholders for a model without a key are often words: "any", "none", "test". */
 const KEY_UNITS_MIN = 8;
 
-/** What nobody may read anywhere: what opens the model, and the secrets of the caller. */
-export function secretsOf({ order, model }: Pick<Ready, 'order' | 'model'>): string[] {
+/** Everything to mask: the model credential, and the caller's secrets. */
+export function secretsOf({ order, model }: Pick<CheckedAgentRun, 'order' | 'model'>): string[] {
   const opening = model.kind === 'live' || model.kind === 'record' ? model.secrets : [];
   return [...opening, ...Object.values(order.secrets ?? {})];
 }
 
-/** Opens the only way out: a socket that the sandbox sees, or a port where it has our network anyway. */
-export async function openDoorFor(ready: Ready, stage: string): Promise<Door | undefined> {
+/** Opens the model gateway: a socket in the sandbox, or a port if the sandbox has network access. */
+export async function openDoorFor(ready: CheckedAgentRun, stage: string): Promise<Door | undefined> {
   const { model, adapter, bound, order, program, sessionId } = ready;
   if (model.kind === 'none') return undefined;
   const isOpen = bound.effective.network_posture === 'allow';
@@ -140,8 +139,8 @@ export async function openDoorFor(ready: Ready, stage: string): Promise<Door | u
   });
 }
 
-/** What went through a door that is closed. */
-export function accessOf({ model, bound }: Ready, door: Door | undefined): AgentOutcome['model_access'] {
+/** The model use of a run whose gateway is closed. */
+export function accessOf({ model, bound }: CheckedAgentRun, door: Door | undefined): AgentOutcome['model_access'] {
   const budget = budgetOf(bound.limits);
   if (!door || model.kind === 'none')
     return { mode: 'none', requests: 0, failures: 0, recording_sha256: null, difference: null, budget };
@@ -156,7 +155,7 @@ export function accessOf({ model, bound }: Ready, door: Door | undefined): Agent
   };
 }
 
-/** What bounds the agent's use of its model, as its outcome tells it. */
+/** The limits on the agent's model use, as its outcome states them. */
 export function budgetOf(limits: AgentLimits): NonNullable<AgentOutcome['model_access']['budget']> {
   const { maxTurns = null, maxRequests = null, maxTokens = null, maxCostUsd = null } = limits;
   return { max_turns: maxTurns, max_requests: maxRequests, max_tokens: maxTokens, max_cost_usd: maxCostUsd };

@@ -7,56 +7,56 @@ import { printable } from '../../base/printable.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
 import { checkVariable } from '../order.ts';
 
-/** What a caller wants an agent to do. */
+/** An agent run, as the caller describes it. */
 export interface AgentOrder {
   /** `claude` or `codex`. */
   readonly agent: string;
   readonly task: string;
-  /** Where the text of the task comes from, for whoever reads the evidence: `prompts/implement@3`. */
+  /** Where the task text comes from, for readers of the evidence: `prompts/implement@3`. */
   readonly promptReference?: string;
-  /** The folder that the agent gets a private clone of. */
+  /** The folder to clone for the agent. */
   readonly dir: string;
-  /** `read-only`, `edit`, `open` or the file of a policy. */
+  /** `read-only`, `edit`, `open`, or the path of a policy file. */
   readonly policy: string;
-  /** What is tighter for this run than the policy has it. What would be looser is refused. */
+  /** Limits that tighten the policy for this run. Looser ones are refused. */
   readonly overrides?: Overrides;
   readonly timeoutMs?: number;
   readonly idleMs?: number;
   readonly model?: string;
   readonly maxTurns?: number;
-  /** Requests that make the model answer, whoever inside makes them. */
+  /** Limits requests that make the model answer, including those of subprocesses. */
   readonly maxRequests?: number;
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
-  /** The file of prices by which the door counts cost. */
+  /** The price file that the model gateway uses to count cost. */
   readonly prices?: string;
-  /** How many processors it may use at once. Refused where no control group can hold it to that. */
+  /** How many CPUs it may use at once. Refused if no control group can enforce it. */
   readonly cpus?: number;
-  /** Variables that the agent sees, and whose values are masked wherever they would be stored or shown. */
+  /** Environment variables whose values are masked in everything that is stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Well-known credentials are stored as the agent says them. Declared secrets never are. */
+  /** Store well-known credentials unmasked. Declared secrets are always masked. */
   readonly keepCredentials?: boolean;
-  /** Whether the model answers now, answers and is recorded, or a recording answers; `live`, if not said. */
+  /** Whether the model answers live, is recorded, or is replayed from a recording. Default: `live`. */
   readonly modelMode?: 'live' | 'record' | 'replay';
-  /** The file of the recording. */
+  /** Path of the recording. */
   readonly recording?: string;
-  /** `env`: a variable opens the model API; `claude`, `codex`: the login that this agent's own program keeps. `env`, if not said. */
+  /** `env` takes the credential from a variable; `claude` or `codex` from that program's login. Default: `env`. */
   readonly login?: 'env' | 'claude' | 'codex';
-  /** Refused where there is no way to a model; else it runs, and ends as it may. */
+  /** Refuse the run if no model can be reached. */
   readonly needsModel?: boolean;
-  /** Also a version of the agent that nobody has tried. */
+  /** Run an untested version of the agent as well. */
   readonly allowUntestedVersion?: boolean;
-  /** Also where the folder has changes that are not committed, which the agent then does not see. */
+  /** Run although the folder has uncommitted changes, which the agent does not see. */
   readonly allowDirty?: boolean;
-  /** Whether the agent gets the instructions that the project has for agents; true, if not said. */
+  /** Whether the agent gets the project's instructions for agents. Default: true. */
   readonly projectContext?: boolean;
-  /** Where the program and the key of the model are looked up. Nothing of it reaches the agent. */
+  /** Where Proctor looks up the program and the model credential. The agent does not see it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where files that are named are looked for. */
+  /** Relative paths start here. */
   readonly cwd: string;
 }
 
-/** Doubts everything that a caller can get wrong and that needs no look at the machine. */
+/** Checks everything that a caller can get wrong and that does not depend on the machine. */
 export function checkAgentOrder(order: AgentOrder): AgentAdapter {
   const adapter = agentNamed(order.agent);
   if (!adapter) {
@@ -72,45 +72,45 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
     checkSecret(name, value);
   }
   if (order.promptReference !== undefined && !/^[^\p{Cc}\p{Cs}]{1,500}$/u.test(order.promptReference))
-    throw new Fault('usage', 'The reference of the prompt must be a text of 1 to 500 characters.');
+    throw new Fault('usage', 'The prompt reference must have 1 to 500 characters, on one line.');
   if (order.promptReference !== undefined && hostPathIn(order.promptReference) !== undefined)
-    throw new Fault('usage', 'The reference of the prompt is a path of this machine, which evidence may not hold.');
+    throw new Fault('usage', 'The prompt reference is an absolute path, which evidence must not contain.');
   if (order.model !== undefined && !/^\w[\w.:/@ -]{0,199}$/.test(order.model))
-    throw new Fault('usage', 'The model is no name that an agent could take.');
+    throw new Fault('usage', 'The model name is not valid.');
   const { allowed_paths, forbidden_paths } = order.overrides ?? {};
   for (const path of [...(allowed_paths ?? []), ...(forbidden_paths ?? [])]) {
     const trouble = unsafePath(path);
-    if (trouble) throw new Fault('usage', `"${printable(path)}" is no path below the folder: it ${trouble}.`);
+    if (trouble) throw new Fault('usage', `"${printable(path)}" is not a path below the folder: it ${trouble}.`);
   }
   const { modelMode = 'live', recording, login = 'env' } = order;
   if (!['env', adapter.agent].includes(login))
     throw new Fault(
       'usage',
-      `The login of ${printable(login)} opens no model for ${adapter.agent}. Say --login env or --login ${adapter.agent}.`,
+      `${adapter.agent} cannot use the login of ${printable(login)}. Use --login env or --login ${adapter.agent}.`,
     );
   if (modelMode === 'live' && recording !== undefined)
-    throw new Fault('usage', 'A recording is of use only with --model-mode record or replay.');
+    throw new Fault('usage', '--recording requires --model-mode record or replay.');
   if (modelMode !== 'live' && recording === undefined)
-    throw new Fault('usage', `The model mode ${modelMode} needs a recording: --recording FILE.`);
+    throw new Fault('usage', `--model-mode ${modelMode} requires --recording FILE.`);
   return adapter;
 }
 
 function checkTask(task: string): void {
-  if (task.trim() === '') throw new Fault('usage', 'The task is empty: say what the agent is to do.');
+  if (task.trim() === '') throw new Fault('usage', 'The task is empty. Describe what the agent should do.');
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     throw new Fault(
       'usage',
-      `The task is too long: ${Buffer.byteLength(task)} bytes, and at most ${TASK_BYTES_MAX / 1024} KiB are taken. Put what is long into a file of the folder.`,
+      `The task is too long: ${Buffer.byteLength(task)} bytes. The limit is ${TASK_BYTES_MAX / 1024} KiB. Put long text into a file in the folder.`,
     );
-  if (/\0|\p{Cs}/u.test(task)) throw new Fault('usage', 'The task holds a zero byte or half a character.');
+  if (/\0|\p{Cs}/u.test(task)) throw new Fault('usage', 'The task contains a NUL or half a surrogate pair.');
 }
 
-/** Masked wherever it stands, a short value would tear holes into every line of the agent, and nobody could read them. */
+/** Masking a short value would make the agent's output unreadable. */
 function checkSecret(name: string, value: string): void {
   if (value !== '' && value.trim().length < SECRET_UNITS_MIN)
     throw new Fault(
       'usage',
-      `The value of ${name} is too short to be masked: it takes at least ${SECRET_UNITS_MIN} characters.`,
+      `The value of ${name} is too short to mask. It needs at least ${SECRET_UNITS_MIN} characters.`,
     );
 }
 

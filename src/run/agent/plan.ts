@@ -13,24 +13,23 @@ import type { Clone } from '../../execute/clone.ts';
 import { forwarded, forwarderMounts } from '../../execute/forwarder.ts';
 import type { Job } from '../../execute/job.ts';
 import type { KeepTree } from '../../execute/keep-tree.ts';
-import type { Machine } from '../../execute/machine.ts';
 import { reachable } from '../../execute/mounts.ts';
 import { startTicksOf } from '../../execute/processes.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
 import { enforcementOf } from '../enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
-import type { Made, Ready } from './agent.ts';
+import type { AgentTypes, AgentWorkspace, CheckedAgentRun } from './agent.ts';
 import { clocksOf, turnLimitOf } from './bound.ts';
 import { maskedContext, maskOf } from './masked.ts';
 import { budgetOf, secretsOf } from './model.ts';
 
-/** Where the door is offered inside. */
+/** The port of the model gateway inside the sandbox. */
 const DOOR_PORT = 8417;
 
-/** Translates the order for the agent, and puts what it needs for it in place. */
+/** Translates the order into a command line, and stages its files. */
 export function layOut(
-  ready: Ready,
-  { stage, clone, door, context }: Omit<Made, 'guarded' | 'invocation'>,
+  ready: CheckedAgentRun,
+  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation'>,
 ): Invocation {
   const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
@@ -59,15 +58,18 @@ export function layOut(
       writeFileSync(file, text, { mode, flag: 'wx' });
     }
   } catch (cause) {
-    throw new Fault('stage_failed', 'The task could not be put in place for the agent.', { cause });
+    throw new Fault('stage_failed', 'The files of the agent could not be staged.', { cause });
   }
   return invocation;
 }
 
 const STDIN = 'stdin';
 
-/** The program to run. */
-export async function jobFor(ready: Ready, { stage, clone, guarded, door, invocation }: Made): Promise<Job> {
+export async function jobFor(
+  ready: CheckedAgentRun,
+  { stage, clone, guarded, door, invocation }: AgentWorkspace,
+  folder: string,
+): Promise<Job> {
   const { id, order, bound, program } = ready;
   const isBehindDoor = door?.socket !== undefined;
   const argv = [program.argv0, ...invocation.args];
@@ -97,14 +99,13 @@ export async function jobFor(ready: Ready, { stage, clone, guarded, door, invoca
     secrets: [...secretsOf(ready), ...(door ? [door.token] : [])],
     ...(order.keepCredentials && { keepCredentials: true as const }),
     live: true,
-    keepTree: keepTreeOf(ready, clone),
+    keepTree: keepTreeOf(ready, clone, folder),
   };
 }
 
-/** Where a recovery looks for what the agent changed, should we die. */
-function keepTreeOf({ id, bound, around }: Ready, whole: Clone): KeepTree {
+/** Where the launcher saves the agent's changes if Proctor dies. Recovery reads them there. */
+function keepTreeOf({ bound }: CheckedAgentRun, whole: Clone, folder: string): KeepTree {
   const { baseFiles: _, ...clone } = whole;
-  const folder = path.join(around.home, 'runs', 'agent', id);
   return {
     clone,
     isReadOnly: bound.effective.execution_posture === 'read_only',
@@ -115,27 +116,17 @@ function keepTreeOf({ id, bound, around }: Ready, whole: Clone): KeepTree {
   };
 }
 
-/** Its streams are kept as they come; this is only for messages about it. */
+/** Only for messages. The agent's streams are stored in full as they arrive. */
 const CAPS = { stdoutBytes: 64 * 1024, stderrBytes: 64 * 1024, htmlBytes: 0, summaryBytes: 1_000 };
 
-/** What a clone, and all that an agent makes in it and in its home, may take. */
+/** Limits for the clone, and for everything that the agent writes to it and to its home. */
 const WORK_BYTES = 2 * 1024 ** 3;
 const WORK_ENTRIES = 500_000;
 
-export interface Planned {
-  readonly ready: Ready;
-  readonly made: Made;
-  readonly job: Job;
-  readonly machine: Machine;
-  readonly observed: readonly Observation[];
-  readonly startedAtMs: number;
-}
-
-/** What is written down before the agent starts. */
-export function planOf({ ready, made, job, machine, observed, startedAtMs }: Planned): AgentPlan {
-  const { id, order, adapter, bound, program, model, around } = ready;
-  const { clone, invocation } = made;
-  // What the caller says is masked whatever is kept of what the agent says.
+export function planOf(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
+  const { ready, clone, invocation, job, startedAtMs } = made;
+  const { id, order, adapter, bound, program, model, machine, around } = ready;
+  // The caller's texts are always masked. `keepCredentials` is about the agent's output.
   const mask = maskOf({ ...ready, order: { ...order, keepCredentials: false } });
   return {
     request: { run_id: id, kind: 'agent' },
@@ -158,7 +149,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
       command: [adapter.agent, ...invocation.args].map(mask),
       approval: bound.effective.approval_posture,
     },
-    runner: runnerFor(ready, made, job),
+    runner: runnerFor(made),
     enforcement: enforcementOf(bound.bounds, machine, job),
     limits: furtherLimits(bound.bounds),
     observed: [...observed],
@@ -183,7 +174,7 @@ export function planOf({ ready, made, job, machine, observed, startedAtMs }: Pla
   };
 }
 
-/** Where the clone came from; of what is no repository, there is nothing to tell. */
+/** Where the clone came from; undefined if the folder is not a repository. */
 export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: string): object | undefined {
   if (kind === 'copy') return undefined;
   return {
@@ -195,10 +186,10 @@ export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: s
   };
 }
 
-function runnerFor({ bound, model }: Ready, { door }: Made, job: Job): AgentPlan['runner'] {
+function runnerFor({ ready: { bound, model }, door, job }: AgentTypes['made']): AgentPlan['runner'] {
   if (bound.limits.timeoutMs > RECORD_MS_MAX)
-    return 'A runner record can state no timeout of more than 10 minutes, and this run has one.';
-  // Through a door to a live model, bytes leave the sandbox.
+    return 'A runner record cannot state a timeout of more than 10 minutes, and this run has one.';
+  // A gateway to a live model lets bytes leave the sandbox.
   const isLive = door !== undefined && model.kind !== 'replay';
   const bounds = isLive
     ? {

@@ -8,26 +8,26 @@ import { type AgentProgram, findAgentProgram } from '../../execute/agent-program
 import type { AgentAround } from './agent.ts';
 import type { AgentOrder } from './order.ts';
 
-/** The program of an agent, as it was found and tried here. */
+/** The program of an agent, as found and probed on this machine. */
 export interface Program extends AgentProgram {
   readonly version: string;
   readonly sha256: ContentHash;
-  /** Nobody has tried its flags: it is newer than those that were tried, or the caller wants it all the same. */
+  /** The version is untested: newer than every tested one, or requested anyway. */
   readonly untested: boolean;
-  /** The newest version that was tried, where this one was not. */
+  /** The newest tested version, if this one is untested. */
   readonly newestTried: string | undefined;
-  /** A sandbox of its own works inside ours. */
+  /** Whether the agent's own sandbox works inside ours. */
   readonly nestedSandbox: boolean;
 }
 
-/** Finds the program, asks for its version, and refuses one that is older than those that were tried, or like none of them. */
+/** Finds the program and probes its version. Refuses a version older than the tested ones. */
 export async function programFor(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<Program> {
   const { agent } = adapter;
   const found = findAgentProgram(agent, order.environment['PATH'] ?? '');
   if (!found)
     throw new Fault(
       'no_agent',
-      `There is no program called ${agent} on the PATH. Install it (${adapter.install}), or put its folder there.`,
+      `${agent} is not on the PATH. Install it (${adapter.install}), or add its folder to the PATH.`,
     );
   const rememberIn = path.join(around.home, 'cache');
   const sha256 = await digestOf(found, rememberIn);
@@ -35,10 +35,10 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
   const version = adapter.versionIn(said);
   const standing = version === undefined ? 'unknown' : adapter.standing(version);
   if (standing === 'unknown' && !order.allowUntestedVersion) {
-    const shown = version === undefined ? 'does not say its version' : `is version ${printable(version)}`;
+    const shown = version === undefined ? 'does not report its version' : `is version ${printable(version)}`;
     throw new Fault(
       'unsupported_version',
-      `${agent} ${shown}, and understood are ${adapter.knownVersions}. --allow-untested-version runs it all the same, and the evidence says so.`,
+      `${agent} ${shown}. Supported versions are ${adapter.knownVersions}. Use --allow-untested-version to run it anyway; the evidence then says so.`,
     );
   }
   const { sandboxProbe } = adapter;
@@ -53,7 +53,7 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
   };
 }
 
-/** What the caller should know of a version that nobody has tried, in the form of the warnings of a record. */
+/** Warnings about an untested version, in the form that runner records use. */
 export function versionWarnings({ untested, version, newestTried }: Program): string[] {
-  return untested ? [`version: ${printable(version)} was not tried, the newest that was is ${newestTried}`] : [];
+  return untested ? [`version: ${printable(version)} is untested, the newest tested version is ${newestTried}`] : [];
 }

@@ -9,14 +9,14 @@ import { CONTEXT_FILES_MAX, type ProjectContextNote } from '../../contracts/agen
 import type { Clone } from '../../execute/clone.ts';
 
 export interface FoundContext {
-  /** Undefined where the project has none, null where the caller leaves it out. */
+  /** Undefined if the project has none, null if the caller omits it. */
   readonly given: ProjectContext | null | undefined;
   readonly told: ProjectContextNote;
 }
 
 /**
- * The instructions that a project has for an agent: files of the commit that the agent gets, and no others. Settings,
- * hooks, servers and permissions of a project are not among them, because they would change the policy.
+ * Finds the project's instructions in the commit that the agent gets. Ignores its settings, hooks, servers and
+ * permissions, because they would change the policy.
  */
 export function projectContext(adapter: AgentAdapter, clone: Clone, isWanted: boolean): FoundContext {
   if (!isWanted) return { given: null, told: { state: 'left_out', total: 0, files: [] } };
@@ -50,7 +50,7 @@ function takeInstructions(
   }
 }
 
-/** Imports lead to imports, as far as the program follows them, and never out of the work folder. */
+/** Follows imports as deep as the program does, and never out of the work folder. */
 function takeImports(found: ReadonlyMap<string, Buffer>, startIn: string, take: (file: string) => boolean): void {
   let files = [...found.keys()];
   for (let depth = 0; depth < IMPORT_DEPTH_MAX && files.length > 0; depth++) {
@@ -63,7 +63,7 @@ function takeImports(found: ReadonlyMap<string, Buffer>, startIn: string, take: 
   }
 }
 
-/** Of two skills of one name, that of the folder that is nearer to the work folder. */
+/** If two skills have the same name, the folder closer to the work folder wins. */
 function skillsIn(
   { skills }: ContextPlaces,
   folders: readonly string[],
@@ -101,7 +101,7 @@ function inside(folder: string): string {
   return path.posix.join('/work', folder);
 }
 
-/** The tree of a clone before the agent has seen it. Its links are followed as long as they stay in it. */
+/** The tree of a clone before the agent runs. Follows symlinks that stay inside it. */
 class CommittedTree {
   readonly #top: string;
   #listed = 0;
@@ -115,7 +115,7 @@ class CommittedTree {
     return real === undefined ? undefined : readRegular(real, FILE_BYTES_MAX);
   }
 
-  /** The names in a folder, in their order. */
+  /** The sorted names in a folder. */
   list(folder: string, isDeep: boolean): string[] {
     const real = this.#real(folder);
     if (real === undefined || !statSync(real).isDirectory()) return [];

@@ -16,11 +16,11 @@ import { readDocument } from '../written/document.ts';
 export interface NamedPolicy {
   readonly policy: AgentPolicy;
   readonly name: string;
-  /** Over its canonical form, so that one policy in YAML and in JSON has one hash. */
+  /** Hash of the canonical form, so YAML and JSON give the same hash. */
   readonly sha256: string;
 }
 
-/** A policy by its name, or by a file in YAML or JSON. Everything that is wrong with a file is said, with its line. */
+/** Reads a policy by name, or from a YAML or JSON file. Reports every error with its line. */
 export function readAgentPolicy(word: string, cwd: string): NamedPolicy {
   return named(builtInPolicy(word) ?? policyIn(path.resolve(cwd, word), word));
 }
@@ -44,11 +44,11 @@ function bytesOf(file: string, word: string): Buffer {
     const names = Object.keys(builtInPolicies);
     throw new Fault(
       'bad_policy',
-      `There is no such agent policy: neither ${names.join(', ')}, nor a file that can be read.${didYouMean(word, names)}`,
+      `There is no such agent policy: it is neither ${names.join(', ')}, nor a readable file.${didYouMean(word, names)}`,
     );
   }
   try {
-    // One byte more than it may have: then it is too large, whatever it claimed to have.
+    // Reads one byte more than allowed, because the size of the file may change.
     const bytes = Buffer.alloc(Math.min(fstatSync(fd).size, contract.bytesMax) + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {

@@ -5,21 +5,21 @@ import type { Ending } from '../../contracts/ending.ts';
 import type { AskEnd } from '../../execute/gateway/ask.ts';
 import type { StoppedFor } from './watch.ts';
 
-/** All that decides how a step ended. */
+/** The facts that decide how a step ended. */
 export interface EndFacts {
   readonly ending: Ending;
-  /** Processes of it that could not be ended. */
+  /** The number of processes that could not be killed. */
   readonly survivors: number;
   readonly stoppedFor: StoppedFor | undefined;
   readonly reading: AgentReading;
   readonly approval: EffectivePolicy['approval_posture'];
-  /** What was found in the work tree. */
+  /** Violations in the work tree. */
   readonly breaches: readonly Violation[];
-  /** What the sandbox could not keep: more changes than a run may make. */
+  /** Why there are more changes than a run may make, if so. */
   readonly tooMuch: string | null;
-  /** Which request was the first that is not as it was recorded. */
+  /** The first request that differs from the recording. */
   readonly difference: string | null;
-  /** How the door saw the last request end that made the model answer; null where there was none, or no door. */
+  /** How the last model request ended, as the gateway saw it; null without a request or a gateway. */
   readonly lastAsk: AskEnd | null;
 }
 
@@ -27,24 +27,23 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
   readonly apiStatus: number | null;
 };
 
-/** One of the five terminations, and why: what was found first, then our own acts, the kernel's, the door's facts, its word. */
+/** Decides the termination: violations first, then Proctor's actions, the kernel's, the gateway's facts, the agent's claim. */
 export function terminationOf(facts: EndFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);
   if (breach) return ended('killed_policy', REASON_OF[breach.class], breach.message);
-  if (survivors > 0) return ended('error', 'orphan_left', 'Something that the agent started could not be ended.');
+  if (survivors > 0) return ended('error', 'orphan_left', 'A process that the agent started could not be killed.');
   if (isDone(facts)) return exited(ending.how === 'exited' ? ending.code : 0, { ...facts, stoppedFor: undefined });
   if (ending.how === 'killed') return killed(ending.by, facts);
   if (ending.how === 'out_of_memory')
-    return ended('error', 'out_of_memory', 'The agent and its tools needed more memory than they may have.');
-  if (ending.how === 'not_started')
-    return ended('error', 'spawn_failed', 'The program of the agent could not be started.');
-  if (ending.how === 'lost') return ended('error', 'interrupted', 'Proctor ended before the agent did.');
-  if (ending.how === 'signalled') return ended('error', 'signal', `The agent was ended by ${ending.signal}.`);
+    return ended('error', 'out_of_memory', 'The agent and its tools exceeded their memory limit.');
+  if (ending.how === 'not_started') return ended('error', 'spawn_failed', 'The agent could not be started.');
+  if (ending.how === 'lost') return ended('error', 'interrupted', 'Proctor exited before the agent did.');
+  if (ending.how === 'signalled') return ended('error', 'signal', `The agent was killed by ${ending.signal}.`);
   return exited(ending.code, facts);
 }
 
-/** It said that all went well, and Proctor ended what it left running, perhaps with the agent itself. Success stands. */
+/** The agent reported success, and Proctor killed what it left running, perhaps including the agent. The success stands. */
 function isDone({ ending, stoppedFor, reading }: EndFacts): boolean {
   const isOurs = ending.how === 'exited' || (ending.how === 'killed' && ending.by === 'idle');
   return isOurs && stoppedFor?.hadFinished === true && reading.terminal?.ok === true;
@@ -61,34 +60,35 @@ const REASON_OF: Readonly<Record<Violation['class'], AgentOutcome['reason']>> = 
 
 function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Terminated {
   const { stoppedFor, approval } = facts;
-  if (by === 'timeout') return ended('killed_timeout', 'wall_clock', 'The agent took longer than it may.');
-  if (by === 'cpu') return ended('killed_timeout', 'wall_clock', 'The agent used more processor time than it may.');
-  if (by === 'idle') return ended('killed_idle', 'stalled', stoppedFor?.detail ?? 'The agent did not get on.');
-  if (by === 'cancel' || !stoppedFor) return ended('error', 'cancelled', 'The run was stopped from outside.');
+  if (by === 'timeout') return ended('killed_timeout', 'wall_clock', 'The agent exceeded its time limit.');
+  if (by === 'cpu') return ended('killed_timeout', 'wall_clock', 'The agent exceeded its CPU time limit.');
+  if (by === 'idle')
+    return ended('killed_idle', 'stalled', stoppedFor?.detail ?? 'The agent made no progress for too long.');
+  if (by === 'cancel' || !stoppedFor) return ended('error', 'cancelled', 'The run was cancelled.');
   const { reason, detail } = stoppedFor;
   if (reason === 'stalled') return ended('killed_idle', reason, detail);
   const isPolicy = reason === 'denied_tool' || (reason === 'prompt_detected' && approval === 'fail_on_prompt');
   return ended(isPolicy ? 'killed_policy' : 'error', reason, detail);
 }
 
-/** An agent that ended by itself. Its exit code alone says little. */
+/** An agent that exited by itself. Its exit code alone says little. */
 function exited(code: number, { reading, approval, tooMuch, difference, stoppedFor, lastAsk }: EndFacts): Terminated {
   const { terminal, failure, finalText, denialCount } = reading;
   if (difference !== null) return ended('error', 'protocol_error', difference);
-  // It was quicker than our signal.
+  // The agent exited before our signal arrived.
   if (stoppedFor) return killed('policy', { stoppedFor, approval } as EndFacts);
   if (lastAsk && !isGood(lastAsk)) return unanswered(lastAsk, failure);
   if (failure) return { ...ended('error', failure.reason, failure.detail), apiStatus: failure.status };
-  if (code !== 0) return ended('error', 'exit_nonzero', `The agent ended with exit code ${code}.`);
-  if (!terminal) return ended('error', 'incomplete_stream', 'The agent ended without its last line.');
-  if (!terminal.ok) return ended('error', 'protocol_error', 'The agent did not call its own work finished.');
+  if (code !== 0) return ended('error', 'exit_nonzero', `The agent exited with code ${code}.`);
+  if (!terminal) return ended('error', 'incomplete_stream', 'The agent exited without its final line.');
+  if (!terminal.ok) return ended('error', 'protocol_error', 'The agent did not report success.');
   if (finalText === null || finalText.trim() === '')
-    return ended('error', 'incomplete_stream', 'The agent ended without a last message.');
+    return ended('error', 'incomplete_stream', 'The agent exited without a final message.');
   if (denialCount > 0 && approval === 'fail_on_prompt')
     return ended(
       'killed_policy',
       'denied_tool',
-      'A tool call was denied, and the policy asks for an end at the first denial.',
+      'A tool call was denied, and the policy stops the agent at the first denial.',
     );
   if (tooMuch !== null) return ended('error', 'limit_output', tooMuch);
   return { termination: 'completed', reason: 'ok', detail: null, apiStatus: null };
@@ -99,16 +99,16 @@ function isGood({ status, isWhole }: AskEnd): boolean {
 }
 
 /**
- * An agent whose last question to the model was not answered, whatever it makes of that: some end with 0. What it says
- * about the status is not believed, because the door has to answer with one where no model did.
+ * The model did not answer the agent's last request. The exit code does not matter: some agents exit with 0. The status
+ * that the agent reports does not count either, because the gateway sends one when no model answered.
  */
 function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']): Terminated {
-  // It stopped at a limit of its own, perhaps in the middle of an answer.
+  // The agent stopped at a limit of its own, perhaps in the middle of an answer.
   if (failure && LIMITS.has(failure.reason)) return ended('error', failure.reason, failure.detail);
   const sentence =
     status !== null && status >= 400
       ? `The model API answered the last request with status ${status}.`
-      : 'The model API did not answer the last request to its end.';
+      : 'The model API did not complete its answer to the last request.';
   const detail = status === null || status < 300 ? (says ?? sentence) : (failure?.detail ?? sentence);
   const reason = status === 401 || status === 403 ? 'auth_missing' : 'api_error';
   return { ...ended('error', reason, detail), apiStatus: status !== null && status >= 400 ? status : null };

@@ -18,7 +18,7 @@ import { GrowingFile } from '../../evidence/growing-file.ts';
 import { AgentClocks, type ClockLimits } from './clocks.ts';
 import { lineText } from './line-text.ts';
 
-/** Where what an agent says is kept, and how much of it. */
+/** The files that store the agent's output. */
 export interface Keeping {
   readonly transcript: string;
   readonly stdout: string;
@@ -29,19 +29,19 @@ export interface Watching {
   readonly reader: AgentReader;
   readonly keeping: Keeping;
   readonly clocks: ClockLimits;
-  /** Masked in the transcript, too: a line may spell in JSON what its bytes do not show. */
+  /** Applied to the transcript as well, because JSON escapes may hide a secret from the stream's masker. */
   readonly masking: Masking;
   readonly stop: (by: StoppedBy) => void;
   readonly onEvent: ((line: TranscriptLine) => void) | undefined;
 }
 
-/** Why we stopped it, where the ending alone does not say. */
+/** Why Proctor stopped the agent, if the ending alone does not say it. */
 export interface StoppedFor {
   readonly reason: Reason;
   readonly detail: string;
-  /** It had said its last line, and something that it started kept running, or it did itself. */
+  /** The agent had written its last line, and it or one of its processes kept running. */
   readonly hadFinished?: true;
-  /** What saw it, where that was not the agent's own stream. */
+  /** What detected it, if not the agent's own stream. */
   readonly source?: 'door';
 }
 
@@ -52,10 +52,7 @@ export interface Seen {
   readonly stoppedFor: StoppedFor | undefined;
 }
 
-/**
- * Listens to an agent while it lives: keeps its native stream, makes the transcript of it line by line, sets its clocks,
- * and stops it where it must not go on.
- */
+/** Stores the agent's streams, writes the transcript line by line, resets its clocks, and stops it when it must not continue. */
 export class AgentWatch {
   readonly #watching: Watching;
   readonly #masker: Masker;
@@ -64,16 +61,16 @@ export class AgentWatch {
   readonly #cutter = new LineCutter(LINE_BYTES_MAX);
   readonly #began = monotonicMs();
   readonly #onLine = (bytes: Buffer | null): void => this.#line(bytes);
-  /** When the piece came that is being read. */
+  /** When the current piece arrived. */
   #atMs = 0;
   #nativeLine = 0;
   #seq = 0;
-  /** Lines of the transcript that are not written yet. */
+  /** Transcript lines that are not written yet. */
   readonly #held = Buffer.allocUnsafe(HELD_BYTES_MAX);
   #heldBytes = 0;
-  /** The events of these lines, which are told when it is known what is masked in them. */
+  /** Events of these lines. They are reported once masking is done. */
   #untold: TranscriptLine[] = [];
-  /** The end of what it said on stderr, until it is known to have gone on since; and when that came. */
+  /** The last text on stderr and its time, until later output shows that the agent continued. */
   #lastError = '';
   #lastErrorMs = 0;
   #stoppedFor: StoppedFor | undefined;
@@ -89,14 +86,14 @@ export class AgentWatch {
       stderr: new GrowingFile(stderr, STDERR_BYTES_MAX),
     };
     this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
-      // Who asks and gets no answer does not get on, but that is not why.
+      // An agent that waits for an answer makes no progress, but the question is the reason.
       if (this.#asking !== undefined) return this.halt(ASKED);
       if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE, hadFinished: true };
       watching.stop('idle');
     });
   }
 
-  /** A piece of what it says. Its events have been told when this returns. */
+  /** Takes a piece of output, and reports its events before it returns. */
   take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
     clearTimeout(this.#asking);
     this.#asking = undefined;
@@ -110,31 +107,31 @@ export class AgentWatch {
       this.#atMs = Math.round(nowMs - this.#began);
       this.#cutter.take(bytes, this.#onLine);
       this.#flush();
-      // Streams are read one beside the other: what comes at once may have been said before.
+      // The streams are read concurrently, so a piece that arrives now may be older than the other stream's.
       if (nowMs - this.#lastErrorMs > GOING_ON_MS) this.#lastError = '';
     }
     const rest = this.#cutter.rest(ASKING_BYTES_MAX);
     const isAsking = rest !== undefined && rest.first !== OPENING_BRACE && asksForInput(rest.tail.toString());
     if (isAsking || asksForInput(this.#lastError)) {
-      // Somebody who only thinks aloud goes on at once; who asks waits for an answer. Where stdout came after a question
-      // on stderr, either may be so, and a model takes its time.
+      // An agent that thinks aloud continues at once; one that asks waits for an answer. If stdout follows a question on
+      // stderr, either is possible, so the agent gets more time.
       const isDoubtful = !isAsking && stream === 'stdout';
       this.#asking = setTimeout(() => this.halt(ASKED), isDoubtful ? DOUBTFUL_MS : ASKING_MS);
     }
   }
 
-  /** The model speaks to it: that is progress, however little of it the agent tells. */
+  /** The model sent bytes. That is progress, even if the agent prints nothing. */
   heard(speech: ModelSpeech): void {
     const { sign, reason } = this.#watching.reader.heard(speech);
     this.#obey(sign, reason);
   }
 
-  /** The door heard the model ask the user. */
+  /** The gateway saw the model ask the user a question. */
   asked(): void {
     this.halt({ ...ASKED, source: 'door' });
   }
 
-  /** Everything of it is dead. */
+  /** Every process of the agent is dead. */
   end(facts: EndFacts): Seen {
     this.close();
     this.#cutter.end(this.#onLine);
@@ -148,13 +145,13 @@ export class AgentWatch {
     };
   }
 
-  /** It must not go on. */
+  /** Stops the agent. */
   halt(why: StoppedFor): void {
     this.#stoppedFor ??= why;
     this.#watching.stop('policy');
   }
 
-  /** Nothing more is watched. */
+  /** Stops watching. */
   close(): void {
     clearTimeout(this.#asking);
     this.#clocks.close();
@@ -185,7 +182,7 @@ export class AgentWatch {
     else if (sign === 'kill') this.halt(reason === 'prompt_detected' ? ASKED : haltFor(reason));
   }
 
-  /** Line by line: one letter beyond Latin-1 makes a text of many lines twice as long, and as slow to write. */
+  /** Line by line, because one character beyond Latin-1 doubles the size of the whole string. */
   #hold(line: string, event: TranscriptLine): void {
     const bytesMax = line.length * 3;
     if (this.#heldBytes + bytesMax > HELD_BYTES_MAX) this.#flush();
@@ -214,7 +211,7 @@ export class AgentWatch {
   }
 }
 
-/** The events of lines that something was masked in. A line that a secret made no JSON of is not told. */
+/** The events of masked lines. A line that masking made invalid JSON is not reported. */
 function eventsIn(lines: Buffer): TranscriptLine[] {
   return lines
     .toString()
@@ -230,19 +227,19 @@ function haltFor(reason: Reason = 'protocol_error'): StoppedFor {
 }
 
 const DETAILS: Readonly<Partial<Record<Reason, string>>> = {
-  denied_tool: 'A tool call was denied, and the policy asks for an end at the first denial.',
-  limit_turns: 'The agent had as many turns as it may.',
+  denied_tool: 'A tool call was denied, and the policy stops the agent at the first denial.',
+  limit_turns: 'The agent reached its turn limit.',
 };
 
 const ASKED: StoppedFor = {
   reason: 'prompt_detected',
-  detail: 'The agent asked for input, and nobody is there to answer.',
+  detail: 'The agent asked for input, and no user can answer.',
 };
 
-const LATE = 'The agent had said its last line and did not end.';
-const TOO_MUCH = 'The agent said more than is kept of it.';
+const LATE = 'The agent wrote its last line and did not exit.';
+const TOO_MUCH = 'The agent exceeded its output limit.';
 
-/** A line of an agent holds at most one message; what is longer is no line that anybody could read. */
+/** The limit for one line of an agent, which holds at most one message. */
 export const LINE_BYTES_MAX = 16 * 1024 * 1024;
 const STDOUT_BYTES_MAX = 256 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024 * 1024;

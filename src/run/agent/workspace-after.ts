@@ -7,28 +7,27 @@ import { takeChanges } from '../../execute/changes.ts';
 import { putBack, violationsIn } from '../../policy/agent-violations.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';
-import type { Going } from './carry-out.ts';
+import type { StartedRun } from '../journaled-run.ts';
+import type { AgentTypes } from './agent.ts';
 import { secretsOf } from './model.ts';
 
-/** What became of the work tree. */
+/** The work tree after the run. */
 export interface After {
   readonly changes: Changes;
   readonly diff: Stored;
   readonly breaches: readonly Violation[];
-  /** More was changed than a run may change, in a sentence. */
+  /** A sentence, if the agent changed more than it may. */
   readonly tooMuch: string | null;
   readonly counts: { readonly files: number; readonly commits: number };
-  /** The diff, where it holds secrets, and changed files that are named as if they did. */
+  /** The diff if it contains secrets, and changed files whose names suggest credentials. */
   readonly flagged: readonly Flagged[];
 }
 
-/** Looks at the work tree when nothing of the agent is left to change it, and holds the policy against it and the refs written. */
+/** Compares the work tree and the written refs with the policy, once every process of the agent is dead. */
 export async function workspaceAfter(
-  { ready, made, prepared }: Going,
-  folder: string,
+  { place: { folder }, made: { ready, clone }, prepared }: StartedRun<AgentTypes>,
   refsWritten: ReadonlySet<string>,
 ): Promise<After> {
-  const { clone } = made;
   const { effective } = ready.bound;
   const isReadOnly = effective.execution_posture === 'read_only';
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
@@ -56,6 +55,6 @@ const NAMED_MAX = 500;
 function tooMuchIn({ changed, diff }: Changes): string | null {
   if (changed.length > CHANGES_MAX) return `The agent changed more than ${CHANGES_MAX} files.`;
   const bytes = changed.reduce((sum, file) => sum + file.bytes, 0);
-  if (bytes > CHANGED_BYTES_MAX) return 'The agent made files of more than 1 GiB.';
-  return diff.cut ? 'The agent changed more than a diff can hold.' : null;
+  if (bytes > CHANGED_BYTES_MAX) return 'The agent wrote more than 1 GiB.';
+  return diff.cut ? 'The changes exceed the size limit of a diff.' : null;
 }

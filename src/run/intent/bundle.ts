@@ -2,7 +2,7 @@ import { type Bundle, bundleIdOf, type Intent, planOf } from '../../contracts/in
 import type { Profile } from '../../contracts/profile/shape.ts';
 import type { Question } from './questions.ts';
 
-/** Exactly what would be done for an intent under a profile, and what is still to be asked. */
+/** The exact plan for an intent under a profile, and its open questions. */
 export function bundleOf(
   intent: Intent,
   intentSha256: string,

@@ -3,19 +3,19 @@ import { type Opposite, oppositesIn } from './opposites.ts';
 import { fileCountIn } from './quantities.ts';
 import { quoted } from './words.ts';
 
-/** Two things that an intent says and that cannot both hold. */
+/** Two statements of an intent that contradict each other. */
 export interface Contradiction {
   readonly index: number;
-  /** What stands against `constraints[index]`: a place in the intent. */
+  /** The path in the intent that contradicts `constraints[index]`. */
   readonly against: string;
   readonly because: string;
-  /** The limit that would keep the constraint, where one would. */
+  /** A limit that would satisfy the constraint, if there is one. */
   readonly limit?: { readonly name: LimitName; readonly value: number };
 }
 
 type LimitName = (typeof LIMIT_NAMES)[number];
 
-/** Constraints that contradict a declared limit, the outputs, the network, or each other. There may be a million. */
+/** Constraints that contradict a limit, the outputs, the network, or each other. An intent may have a million. */
 export function contradictionsIn(intent: Intent): Contradiction[] {
   const found: Contradiction[] = [];
   const { constraints = [], outputs = [], limits, network } = intent;
@@ -46,7 +46,7 @@ function ofPair(constraints: readonly string[], index: number, earlier: number, 
   return { index, against: `constraints[${earlier}]`, because: `${texts.join(' and ')}, because ${because}` };
 }
 
-/** `a single file`, where several are to be taken. A folder may hold any number. */
+/** `a single file`, although there are several outputs. A folder counts as any number of files. */
 function againstOutputs(text: string, index: number, outputs: readonly string[]): Contradiction[] {
   const max = fileCountIn(text)?.max ?? Infinity;
   const because = `the constraint says at most ${max}, and there are ${outputs.length}`;
@@ -54,8 +54,8 @@ function againstOutputs(text: string, index: number, outputs: readonly string[])
 }
 
 /**
- * What some constraint says must be, and another must not. Of a million, hardly any are contested, and to remember all of
- * them costs more than to read them: only the side that says less is remembered, and none where nobody contradicts.
+ * What some constraint requires and another forbids. Few of a million constraints conflict, so this stores only the
+ * shorter side, and nothing if one side is empty.
  */
 function contestedIn(constraints: readonly string[]): ReadonlySet<string> {
   const contested = new Set<string>();
@@ -72,7 +72,7 @@ function contestedIn(constraints: readonly string[]): ReadonlySet<string> {
   return contested;
 }
 
-/** The constraint that said the opposite before. Whoever says something first is noted: one that denies, as `~index`. */
+/** The earlier constraint that says the opposite. The first to say something is stored: `~index` if it forbids it. */
 function oppositeOf(
   text: string,
   index: number,
@@ -88,13 +88,13 @@ function oppositeOf(
   return undefined;
 }
 
-/** What a constraint says must be, or must not. */
+/** What a constraint requires or forbids. */
 function saidIn(text: string): { readonly what: string; readonly isDenied: boolean } | undefined {
   const [, not, rest] = MUST.exec(text) ?? [];
   return rest === undefined ? undefined : { what: withoutStops(rest.toLowerCase()), isDenied: not !== undefined };
 }
 
-/** By hand: a pattern for what stands at the end is tried at every place before it. */
+/** Not a regular expression: one anchored at the end would be tried at every position. */
 function withoutStops(text: string): string {
   let end = text.length;
   while (end > 0 && (text[end - 1] === '.' || text[end - 1]?.trim() === '')) end--;
@@ -122,7 +122,7 @@ function againstLimits(bound: number, unit: string, index: number, { limits = {}
   return found;
 }
 
-/** Words for units, each with the limit that they are of and what one of them is in it; any other is a second. */
+/** Unit words, each with its limit and its factor. Any other unit is a second. */
 const UNITS: ReadonlyMap<string, readonly [name: LimitName, factor: number]> = new Map(
   (
     [

@@ -12,11 +12,11 @@ import { refusalsOf } from './refusals.ts';
 import { IntentFault } from './trouble.ts';
 import { quoted } from './words.ts';
 
-/** What was decided of an intent, before anything runs. */
+/** The decision about an intent, before anything runs. */
 export type Decision = {
-  /** With answers and proposals in it. */
+  /** Includes answers and proposals. */
   readonly intent: Intent;
-  /** The same as it lies in the run folder. */
+  /** Its text as stored in the run folder. */
   readonly text: Buffer;
   readonly sha256: ContentHash;
 } & (
@@ -30,11 +30,11 @@ export interface Asked {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly mode: Mode;
   readonly profile: Profile;
-  /** What a model proposes for an intent that has only a goal. */
+  /** Proposes a plan for an intent that has only a goal. */
   readonly propose?: (intent: Intent) => Readonly<Record<string, unknown>>;
 }
 
-/** Plans an intent: a value in, a value out, the same for the same words on every machine. */
+/** Plans an intent. Pure: the same input gives the same plan on every machine. */
 export function decide({ intent: written, answers, mode, profile, propose }: Asked): Decision {
   const { intent, questions } = answered(written, answers, mode, propose);
   const { text, sha256 } = effectiveIntent(intent);
@@ -45,18 +45,18 @@ export function decide({ intent: written, answers, mode, profile, propose }: Ask
   return { kind: 'CLARIFY', intent, text, sha256, bundle, questions: questions.map(question => question.text) };
 }
 
-/** The intent that a model would have to plan; undefined where nobody need be asked, or may not be yet. */
+/** The intent for a model to plan; undefined if it needs no plan, or has open questions first. */
 export function goalToPlan({ intent: written, answers, mode, profile }: Omit<Asked, 'propose'>): Intent | undefined {
   const { intent } = settled(written, new Map(Object.entries(answers)), mode);
   return needsPlan(intent) && refusalsOf(intent, profile).length === 0 ? intent : undefined;
 }
 
 function needsPlan(intent: Intent): boolean {
-  // What a model would plan upon must be said first, and must not contradict itself.
+  // A model plans only an intent without placeholders and contradictions.
   return !isExecutable(intent) && placeholdersIn(intent).length === 0 && contradictionsIn(intent).length === 0;
 }
 
-/** Answers what can be answered, before something is proposed and after. */
+/** Applies the answers, before the proposal and after it. */
 function answered(
   written: Intent,
   answers: Readonly<Record<string, unknown>>,
@@ -66,14 +66,14 @@ function answered(
   const open = new Map(Object.entries(answers));
   let { intent, questions } = settled(written, open, mode);
   if (propose && needsPlan(intent)) {
-    const proposed = judgedIntent(merged(intent, propose(intent)), 'What the model proposed');
+    const proposed = judgedIntent(merged(intent, propose(intent)), 'The proposal of the model');
     ({ intent, questions } = settled(proposed, open, mode));
   }
   refuseStray(open, questions);
   return { intent, questions };
 }
 
-/** Takes every answer that is open and asked for; an answer may raise the next question. */
+/** Applies every answer that has a question. An answer may raise the next question. */
 function settled(written: Intent, open: Map<string, unknown>, mode: Mode): { intent: Intent; questions: Question[] } {
   let intent = written;
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -85,12 +85,12 @@ function settled(written: Intent, open: Map<string, unknown>, mode: Mode): { int
       known.flatMap(question => editsOf(question, open)),
     );
   }
-  throw new IntentFault('intent_invalid', 'The answers raise new questions again and again.');
+  throw new IntentFault('intent_invalid', 'Each answer raises a new question. Proctor stopped asking.');
 }
 
 const ROUNDS_MAX = 16;
 
-/** The questions that have an answer. Of two that share a key, the first takes it; the other is asked again. */
+/** Questions that have an answer. If two share a key, the first gets it, and the other is asked again. */
 function answerable(questions: readonly Question[], open: ReadonlyMap<string, unknown>): Question[] {
   const taken = new Set<string>();
   return questions.filter(({ key, id }) => {
@@ -109,7 +109,7 @@ function editsOf({ key, id, answer }: Question, open: Map<string, unknown>) {
   throw new IntentFault('intent_invalid', `The answer to ${key} must be ${edits}.`, { details: { question: id } });
 }
 
-/** An answer to what nobody asks is a slip, and would be left out in silence. */
+/** Rejects an answer without a question: it is probably a typo, and would be ignored silently. */
 function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Question[]): void {
   const [stray] = open.keys();
   if (stray === undefined) return;

@@ -3,7 +3,7 @@ import { filledIn } from './placeholders.ts';
 import { judgedIntent } from './read-intent.ts';
 import { IntentFault } from './trouble.ts';
 
-/** What an answer does to an intent. Places are those of the intent before any of them. */
+/** A change that an answer makes. Paths refer to the intent before all changes. */
 export type Edit =
   | { readonly fill: string; readonly with: string }
   | { readonly drop: 'constraints' | 'outputs' | 'accept'; readonly index: number }
@@ -14,7 +14,7 @@ export type Edit =
   | { readonly expectZero: number }
   | { readonly merge: Readonly<Record<string, unknown>> };
 
-/** The intent with all of them made at once, judged as if its author had written it so. */
+/** Applies all changes at once, and checks the result like an intent that its author wrote. */
 export function edited(intent: Intent, edits: readonly Edit[]): Intent {
   const fills = new Map(edits.flatMap(edit => ('fill' in edit ? [[edit.fill, edit.with] as const] : [])));
   const filled = fills.size > 0 ? filledIn(intent, fills) : intent;
@@ -47,11 +47,11 @@ export function edited(intent: Intent, edits: readonly Edit[]): Intent {
   return judgedIntent(edits.reduce<object>((all, edit) => ('merge' in edit ? merged(all, edit.merge) : all), next));
 }
 
-/** Adds what a bare goal lacks: what to do, and how to tell that it was done. What its author has written stays. */
+/** Adds commands and checks to a bare goal. Keeps everything that the author wrote. */
 export function merged(intent: object, proposal: Readonly<Record<string, unknown>>): object {
   const foreign = Object.keys(proposal).find(key => !PROPOSABLE.has(key));
   if (foreign !== undefined)
-    throw new IntentFault('intent_invalid', 'What is proposed for the intent has a key that cannot be proposed.', {
+    throw new IntentFault('intent_invalid', 'The proposal has a key that must not be proposed.', {
       ruleId: 'IN1',
       details: { may_have: [...PROPOSABLE] },
     });
@@ -63,7 +63,7 @@ export function merged(intent: object, proposal: Readonly<Record<string, unknown
   );
 }
 
-/** Lists one after the other, limits side by side; whatever has another form is left for the contract to refuse. */
+/** Concatenates lists and merges limits. The contract rejects any other form. */
 function both(written: unknown, proposed: unknown): unknown {
   if (written === undefined || proposed === undefined) return written ?? proposed;
   if (Array.isArray(written) && Array.isArray(proposed)) {

@@ -15,50 +15,49 @@ import type { Decided, IntentLine, IntentPlan, IntentTexts } from '../../evidenc
 import { Journal } from '../../evidence/journal.ts';
 import { makeRunFolder, type RunPlace } from '../../evidence/runs.ts';
 import { storedFiles } from '../../evidence/sealed-files.ts';
-import { removeAfter } from '../../execute/abandoned.ts';
 import type { Launcher } from '../../execute/launch.ts';
 import { ownerHere } from '../plan.ts';
-import type { Around } from '../recorded.ts';
+import type { RunContext } from '../journaled-run.ts';
 import { type Decision, decide } from './decide.ts';
 import { executeBundle, type JudgeAccept } from './execute.ts';
 import type { Mode } from './questions.ts';
 import type { Given } from './read-intent.ts';
 import { IntentFault } from './trouble.ts';
 
-/** An intent to be decided upon, and everything that the decision depends on. */
+/** An intent to decide, and everything that the decision depends on. */
 export interface IntentOrder {
   readonly intent: Intent;
   readonly given: Given;
   readonly answers: { readonly values: Readonly<Record<string, unknown>>; readonly given: Given } | null;
   readonly recording: { readonly bytes: Uint8Array; readonly given: Given } | null;
-  /** What a model proposes for a bare goal. */
+  /** Proposes a plan for a bare goal. */
   readonly propose?: (intent: Intent) => Readonly<Record<string, unknown>>;
   readonly mode: Mode;
   readonly profile: Profile;
   readonly modelMode: IntentRequest['model_mode'];
   readonly judgeAccept: JudgeAccept;
-  /** Looks at the checks before anything runs, and throws if one cannot be judged. */
+  /** Throws if a check cannot be judged. Called before anything runs. */
   readonly checkAccept: (checks: NonNullable<Intent['accept']>) => void;
-  /** It is decided what will be done, and nothing of it is done yet. */
+  /** Called once the intent is decided, before anything runs. */
   readonly onDecided?: () => void;
-  /** Where to keep what the sandbox held, if somebody wants to look at it. */
+  /** A folder to copy the sandbox's files to. */
   readonly keepIn?: string;
   readonly keepCredentials?: boolean;
 }
 
-/** Where an intent's run is kept, and who starts its programs, should it come to that. */
-export interface IntentAround extends Omit<Around, 'launcher'> {
+/** The context of an intent's run. It opens the launcher only if something runs. */
+export interface IntentAround extends Omit<RunContext, 'launcher'> {
   readonly launcher: () => Promise<Launcher>;
 }
 
 export interface IntentAnswer {
   readonly place: RunPlace;
   readonly result: RunResult;
-  /** What was kept of the sandbox. */
+  /** The copy of the sandbox's files, if one was requested. */
   readonly keptIn: string | undefined;
 }
 
-/** Decides upon an intent, does what was decided if that was asked for, and writes the evidence. */
+/** Decides an intent, executes its plan if requested, and writes the evidence. */
 export async function runIntent(order: IntentOrder, around: IntentAround): Promise<IntentAnswer> {
   const startedAtMs = systemClock.now();
   const decision = decide({
@@ -80,23 +79,18 @@ export async function runIntent(order: IntentOrder, around: IntentAround): Promi
   if (decision.kind !== 'BUNDLE' || order.mode === 'plan-only') return writeDecision(plan, texts, around);
   const launcher = await around.launcher();
   const keptIn = order.keepIn && path.join(order.keepIn, id);
-  try {
-    const { place, documents } = await executeBundle({
-      id,
-      intent: decision.intent,
-      bundle: decision.bundle,
-      texts,
-      plan,
-      judgeAccept: order.judgeAccept,
-      ...(order.keepCredentials && { keepCredentials: true }),
-      around: { ...around, launcher },
-      ...(keptIn !== undefined && { onEnded: workFolder => keep(workFolder, keptIn) }),
-    });
-    return { place, result: resultIn(documents, order.profile), keptIn };
-  } finally {
-    // What a dead launcher had made beside the sandbox of this run, only its name tells.
-    if (launcher.isLost()) await removeAfter(launcher.pid);
-  }
+  const { place, documents } = await executeBundle({
+    id,
+    intent: decision.intent,
+    bundle: decision.bundle,
+    texts,
+    plan,
+    judgeAccept: order.judgeAccept,
+    ...(order.keepCredentials && { keepCredentials: true }),
+    context: { ...around, launcher },
+    ...(keptIn !== undefined && { onEnded: workFolder => keep(workFolder, keptIn) }),
+  });
+  return { place, result: resultIn(documents, order.profile), keptIn };
 }
 
 function planOf(id: string, order: IntentOrder, decision: Decision, startedAtMs: number): Omit<IntentPlan, 'going'> {
@@ -126,7 +120,7 @@ function decidedOf(decision: Decision): Decided {
   return { kind: decision.kind, questions: decision.kind === 'CLARIFY' ? decision.questions : [] };
 }
 
-/** Nothing runs. A crash before the seal leaves what the next recovery takes away. */
+/** Seals a decision without running anything. After a crash before the seal, recovery removes the folder. */
 async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: IntentAround): Promise<IntentAnswer> {
   const place = makeRunFolder(around.home, 'intent', plan.request.run_id);
   const journal = Journal.open<IntentLine>(place.folder);
@@ -153,7 +147,7 @@ async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: Inten
   }
 }
 
-/** The result as it was written. Evidence of ours that breaks a rule is no evidence. */
+/** The result as it was written. Throws if it breaks a rule. */
 function resultIn(documents: readonly Document[], policy: Profile): RunResult {
   const [, text = ''] = documents.find(([file]) => file === 'run.json') ?? [];
   const result = JSON.parse(String(text)) as RunResult;
@@ -165,7 +159,7 @@ function resultIn(documents: readonly Document[], policy: Profile): RunResult {
   });
 }
 
-/** Copies what the sandbox held. Every process of it is dead; what is neither file, folder nor link, or has no name in UTF-8, stays behind. */
+/** Copies the sandbox's files, folders and symlinks. Every process in it is dead. */
 async function keep(workFolder: string, target: string): Promise<void> {
   try {
     makeFolders(path.dirname(target));
@@ -174,12 +168,12 @@ async function keep(workFolder: string, target: string): Promise<void> {
       verbatimSymlinks: true,
       filter: source => {
         const stat = lstatSync(source, { throwIfNoEntry: false });
-        // The copy is ours alone: a program must not leave one that runs with our rights, or that others can read.
+        // Private modes: the program must not leave a setuid file, or one that others can read.
         if (stat?.isFile() || stat?.isDirectory()) chmodSync(source, stat.mode & 0o700);
         return stat?.isFile() === true || stat?.isDirectory() === true || stat?.isSymbolicLink() === true;
       },
     });
   } catch (cause) {
-    throw new Fault('not_kept', 'What the sandbox held could not be kept.', { cause });
+    throw new Fault('not_kept', 'The files of the sandbox could not be copied.', { cause });
   }
 }

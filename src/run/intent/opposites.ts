@@ -1,6 +1,6 @@
 import { type FileCount, fileCountIn, type Quantity, quantityIn } from './quantities.ts';
 
-/** Two constraints that cannot both hold. */
+/** Two constraints that contradict each other. */
 export interface Opposite {
   readonly index: number;
   readonly earlier: number;
@@ -8,8 +8,8 @@ export interface Opposite {
 }
 
 /**
- * Constraints that say opposite things of the same, as far as words tell without a model. Sober on purpose: what is said must
- * be the same but for the words that contradict, so that a question is worth its answer.
+ * Finds constraints that contradict each other, by their words alone. Deliberately conservative: the rest of the two
+ * sentences must be equal, so that few questions are pointless.
  */
 export function oppositesIn(constraints: readonly string[]): Opposite[] {
   const found: Opposite[] = [];
@@ -28,14 +28,14 @@ export function oppositesIn(constraints: readonly string[]): Opposite[] {
   return found;
 }
 
-/** Nobody writes more by hand, and each is compared with the others. */
+/** A limit, because each constraint is compared with the others. */
 const COMPARED_MAX = 1_000;
 const LENGTH_MAX = 500;
 const SAME_TOPIC_MAX = 8;
 
 interface Claim {
   readonly index: number;
-  /** Claims can contradict each other only where this is the same. */
+  /** Only claims with the same key can contradict each other. */
   readonly topic: string;
   readonly says: Says;
 }
@@ -67,7 +67,7 @@ function excludes(a: Says, b: Says): boolean {
 
 const isApart = (a: Quantity, b: Quantity): boolean => a.min > b.max || b.min > a.max;
 
-/** One file of a name, and another one. */
+/** One output file with a name, and one with another name. */
 const isOther = ({ max, names }: FileCount, other: FileCount): boolean =>
   max === 1 && names.length === 1 && other.isAdded && other.names.some(name => name !== names[0]);
 
@@ -87,12 +87,12 @@ function* claimsOf(text: string, index: number): Generator<Claim> {
   if (quantity) yield { index, topic: `quantity ${quantity.of}`, says: { kind: 'quantity', bounds: quantity } };
 }
 
-/** `The service must not log`, `never log`, `always log`: who, whether, and what. */
+/** `The service must not log`, `never log`, `always log`: subject, modality and verb. */
 const MODAL =
   /^\s{0,20}(.{0,80}?)\b(must|shall|should|always|never|do not|don't|cannot|mustn't)(?:\s{1,8}(not|never)|\s{1,8}always)?\s{1,8}(\S.{0,400})$/is;
 const DENIES = /^(?:never|do not|don't|cannot|mustn't)$/i;
 
-/** `be synchronous` and `be asynchronous`: the same but for one word of a group. */
+/** `be synchronous` and `be asynchronous`: equal except for one word of a group. */
 function* wordClaim(about: string, rest: string, index: number): Generator<Claim> {
   if (!rest.startsWith('be ')) return;
   const words = rest.split(' ').filter(word => !FILLERS.has(word));
@@ -105,7 +105,7 @@ function* wordClaim(about: string, rest: string, index: number): Generator<Claim
 
 const FILLERS: ReadonlySet<string> = new Set(['valid', 'in', 'as', 'written', 'format', 'file', 'document', 'only']);
 
-/** Words of which only one can be true of the same thing. */
+/** Groups of mutually exclusive words. */
 const GROUPS = [
   'synchronous asynchronous',
   'sync async',
@@ -123,7 +123,7 @@ const GROUP_OF: ReadonlyMap<string, number> = new Map(
   GROUPS.flatMap((words, group) => words.split(' ').map(word => [word, group] as const)),
 );
 
-/** `use only npm` and `also use yarn`: the same verb, and something else. */
+/** `use only npm` and `also use yarn`: the same verb, another object. */
 function* onlyClaim(about: string, rest: string, index: number): Generator<Claim> {
   const words = rest.split(' ');
   const role = (['only', 'also'] as const).find(each => words.indexOf(each) >= 0 && words.indexOf(each) <= 1);
@@ -132,7 +132,7 @@ function* onlyClaim(about: string, rest: string, index: number): Generator<Claim
   yield { index, topic: `only ${about} | ${verb}`, says: { kind: 'only', role, what: what.join(' ') } };
 }
 
-/** Lower case, without articles and signs that end or part a sentence. */
+/** Lower case, without articles and punctuation. */
 function plain(text: string): string {
   return text
     .toLowerCase()

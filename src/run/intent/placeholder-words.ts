@@ -1,16 +1,16 @@
-/** What a text of an intent is: people read prose, file systems paths, programs arguments or what to search for, a shell its line. */
+/** What a text of an intent is for: a person, a file system, a program, a search, or a shell. */
 export type Kind = 'prose' | 'path' | 'argument' | 'search' | 'shell';
 
-/** A part of a text, and the placeholders that count in it. Its parts together are the text. */
+/** A part of a text, and the patterns of its placeholders. The parts add up to the text. */
 export interface Part {
   readonly text: string;
-  /** `<name>` and `{{name}}`; the name stands in one of the groups. */
+  /** `<name>` and `{{name}}`. One of the groups captures the name. */
   readonly named: RegExp | undefined;
   /** Words such as TBD. */
   readonly open: RegExp | undefined;
 }
 
-/** The parts of a text, each with what is a placeholder there. Nothing is one in code, and nothing that is only talked about. */
+/** Splits a text into parts with their placeholder patterns. Code, and words that are only mentioned, have none. */
 export function partsOf(text: string, kind: Kind): Part[] {
   if (kind === 'prose') return sentencesOf(text).map(inProse);
   if (kind === 'path') return [{ text, named: ANYWHERE, open: OPEN_IN_NAME }];
@@ -19,7 +19,7 @@ export function partsOf(text: string, kind: Kind): Part[] {
   return [{ text, named: IN_ARGUMENT, open: kind === 'search' || /\s/.test(text) ? undefined : OPEN_IN_NAME }];
 }
 
-/** Most texts hold none, and are not looked at twice. */
+/** Most texts contain none. */
 export function mayHold(text: string): boolean {
   return text.includes('<') || text.includes('{{') || MAY_BE_OPEN.test(text);
 }
@@ -30,16 +30,16 @@ const NAME = '[a-z][a-z0-9 _-]{0,39}';
 const ANGLE = `<(${NAME})>`;
 const BRACES = String.raw`\{\{\s{0,4}(${NAME}?)\s{0,4}\}\}`;
 
-/** Not after a letter, where it is a type: `List<string>`. */
+/** Not after a letter, because that is a type: `List<string>`. */
 const IN_PROSE = new RegExp(`(?<![\\w<])${ANGLE}|${BRACES}`, 'gi');
 
-/** No file system that evidence travels to has these signs in names. */
+/** File names on some systems cannot contain these characters. */
 const ANYWHERE = new RegExp(`${ANGLE}|${BRACES}`, 'gi');
 
-/** After a letter only where a name goes on (`app<env>.txt`), or begins with a version (`v<version>`). */
+/** After a letter only inside a name (`app<env>.txt`), or for a version (`v<version>`). */
 const IN_ARGUMENT = new RegExp(`(?<![\\w<])${ANGLE}|(?<=\\w)${ANGLE}(?=[./:_-]\\w)|(?<=\\bv)${ANGLE}|${BRACES}`, 'gi');
 
-/** Where a shell could not mean `<in >out`: alone, within a name, or with nothing after it to write to. */
+/** Only if a shell cannot read it as `<in >out`: alone, inside a name, or with nothing after it. */
 const IN_SHELL = new RegExp(
   String.raw`^${ANGLE}$|(?<=[-/=_.:@])<([a-z][a-z0-9_-]{0,39})>|(?<!<)<([a-z][a-z0-9_-]{0,39})>(?=\s*(?:$|[;|)]|&&))|${BRACES}`,
   'gi',
@@ -47,7 +47,7 @@ const IN_SHELL = new RegExp(
 
 const OPEN_IN_PROSE =
   /\b(?:TBD|TBA|TBC|FIXME|XXX)\b|\bTODO\b(?=\s*(?:[:.)\]]|$))|\?\?\?|\bto be (?:determined|defined|decided|announced)\b/g;
-/** TODO.md and FIXME.md are names that people give. */
+/** TODO.md and FIXME.md are ordinary file names. */
 const OPEN_IN_NAME = /^(?:TODO|FIXME)$|(?<![A-Za-z0-9])(?:TBD|TBA|TBC|XXX)(?![A-Za-z0-9])|\?\?\?/g;
 const OPEN_IN_SHELL = /^(?:TBD|TBA|TBC|FIXME|XXX|TODO|\?\?\?)$|(?<=[-/=_.:@])(?:TBD|TBA|TBC|XXX)(?![A-Za-z0-9])/g;
 
@@ -60,14 +60,14 @@ function inProse(sentence: string): Part {
   };
 }
 
-/** By hand would be longer: a sentence ends where white space follows its stop. */
+/** A sentence ends at a full stop that white space follows. */
 function sentencesOf(text: string): string[] {
   return MAY_BE_OPEN.test(text) ? text.split(/(?<=[.;!\n])(?=\s)/) : [text];
 }
 
 const WORD = '(?:TBD|TBA|TBC|FIXME|XXX|TODO)';
 
-/** A sentence about such words: it quotes one, names several, or says what is to be done with whatever holds one. */
+/** A sentence about such words: it quotes one, lists several, or says what to do with them. */
 const TALKS = new RegExp(
   [
     `["'\`“‘]${WORD}["'\`”’]`,
@@ -77,7 +77,7 @@ const TALKS = new RegExp(
   ].join('|'),
 );
 
-/** Brackets, quotation marks and operators that stand outside of placeholders. JSON is data, not code. */
+/** Brackets, quotation marks and operators outside of placeholders. JSON is data, not code. */
 function isCode(text: string): boolean {
   const rest = text.replace(ANYWHERE, '');
   return CODE.test(rest) && !isJson(text);

@@ -2,17 +2,17 @@ import { type AcceptCheck, type Intent, intent as contract } from '../../contrac
 import { type Kind, mayHold, partsOf } from './placeholder-words.ts';
 import { IntentFault } from './trouble.ts';
 
-/** Something that stands in an intent for what its author has not said. */
+/** A placeholder for something that the author left open. */
 export interface Placeholder {
-  /** What an answer is filed under: the name in `<name>`, or the place of a word such as TBD. */
+  /** The key of its answer: the name in `<name>`, or the path of a word such as TBD. */
   readonly key: string;
-  /** As it stands there. */
+  /** As written in the intent. */
   readonly word: string;
-  /** Where, as `commands[0].argv[1]`; the first places only. */
+  /** Its first paths, such as `commands[0].argv[1]`. */
   readonly places: readonly string[];
 }
 
-/** Every placeholder in the words of an intent. Contents of files, patterns and schemas are the author's own: `<html>` is none of ours. */
+/** Every placeholder of an intent. File contents, patterns and schemas have none: `<html>` is HTML. */
 export function placeholdersIn(intent: Intent): Placeholder[] {
   const found = new Map<string, { word: string; places: string[] }>();
   for (const { place, text, kind } of textsOf(intent)) {
@@ -29,14 +29,14 @@ export function placeholdersIn(intent: Intent): Placeholder[] {
 const listed = (found: ReadonlyMap<string, { word: string; places: string[] }>): Placeholder[] =>
   [...found].map(([key, { word, places }]) => ({ key, word, places }));
 
-/** Puts what was answered where the placeholders stand. */
+/** Replaces placeholders by their answers. */
 export function filledIn(intent: Intent, answers: ReadonlyMap<string, string>): Intent {
   let added = 0;
-  /** A placeholder may stand in a million places, and its answer may be a book. */
+  /** A placeholder may occur a million times, and its answer may be long. */
   const counted = (answer: string): string => {
     added += answer.length;
     if (added > contract.bytesMax)
-      throw new IntentFault('intent_invalid', 'With its answers filled in, the intent is larger than it may be.');
+      throw new IntentFault('intent_invalid', 'With its answers, the intent exceeds its size limit.');
     return answer;
   };
   const fill: Fill = (text, place, kind) => {
@@ -45,7 +45,7 @@ export function filledIn(intent: Intent, answers: ReadonlyMap<string, string>): 
     return partsOf(text, kind)
       .map(({ text: part, named, open }) => {
         const filled = named ? part.replace(named, (...match) => filledName(match, answers, counted)) : part;
-        // A function, because a text would be searched for signs such as $1.
+        // A function, because a string replacement would interpret $1.
         return forPlace === undefined || !open ? filled : filled.replace(open, () => counted(forPlace));
       })
       .join('');
@@ -62,7 +62,7 @@ function filledName(
   return answer === undefined ? String(whole) : counted(answer);
 }
 
-/** The group that took part; the offset and the text follow those that did not. */
+/** The matching group. The offset and the text follow the groups. */
 function nameIn(groups: readonly unknown[]): string {
   const name = groups.find(group => typeof group === 'string');
   return typeof name === 'string' ? name : '';
@@ -80,7 +80,7 @@ function* wordsIn(text: string, place: string, kind: Kind): Generator<{ key: str
   }
 }
 
-/** Whether a path, or a word for programs, is still to be said. What will stand there, nobody can refuse yet. */
+/** Whether a path or an argument is still open. Proctor cannot refuse it yet. */
 export function isOpen(text: string, kind: Kind = 'path'): boolean {
   return !wordsIn(text, '', kind).next().done;
 }
@@ -94,7 +94,7 @@ interface Text {
   readonly kind: Kind;
 }
 
-/** The texts that may hold one, each with its place. There may be a million others, for which no place is made. */
+/** The texts that may contain a placeholder, with their paths. Builds no path for the others, which may be a million. */
 function* textsOf(intent: Intent): Generator<Text> {
   const { goal, constraints = [], files = [], commands = [], outputs = [], accept = [] } = intent;
   yield { place: 'goal', text: goal, kind: 'prose' };
@@ -119,7 +119,7 @@ function* textsOfCommand({ argv = [], shell, makes = [] }: Command, at: string):
     if (mayHold(text)) yield { place: `${at}.makes[${index}]`, text, kind: 'path' };
 }
 
-/** `grep TODO` looks for the word, and what stands after `sh -c` is a line for a shell. */
+/** `grep TODO` searches for the word, and `sh -c` takes a shell line. */
 function kindOf(argv: readonly string[], word: number): Kind {
   const [program = ''] = argv;
   if (word > 0 && /^(?:[ef]?grep|rg|ag|ack|sed|awk)$/.test(program)) return 'search';
@@ -129,7 +129,7 @@ function kindOf(argv: readonly string[], word: number): Kind {
 
 type Fill = (text: string, place: string, kind: Kind) => string;
 
-/** The same places, each text made anew. */
+/** Replaces each of these texts. */
 function mapTexts(intent: Intent, fill: Fill): Intent {
   const { goal, constraints, files, commands, outputs, accept } = intent;
   return {

@@ -7,7 +7,7 @@ import { MIB } from '../../contracts/contract.ts';
 import { type Intent, type ModelIo, modelIo } from '../../contracts/intent/index.ts';
 import { IntentFault } from './trouble.ts';
 
-/** What a planner is asked for an intent that has only a goal. Recordings are found by it, so every word of it counts. */
+/** The prompt for an intent that has only a goal. Recordings are looked up by it, so it must not change. */
 export function plannerPrompt({ goal, constraints = [], context = {} }: Intent): string {
   return [
     'Plan how to reach the goal below inside a sandbox without network.',
@@ -21,44 +21,43 @@ export function plannerPrompt({ goal, constraints = [], context = {} }: Intent):
   ].join('\n');
 }
 
-/** A recording of unknown origin, judged before it is believed. */
+/** Reads a recording, and checks it first. */
 export function judgedRecording(value: unknown): ModelIo {
   const { violations } = check(modelIo, value, { strict: false, internal: false });
   const [first] = violations;
   if (!first) return value as ModelIo;
-  throw new IntentFault('recording_unusable', `The recording breaks a rule: ${first.rule_id}: ${first.message}`, {
+  throw new IntentFault('recording_unusable', `The recording is invalid: ${first.rule_id}: ${first.message}`, {
     ruleId: first.rule_id,
   });
 }
 
-/** What the model answered when it was asked the same. */
+/** The recorded answer to the same prompt. */
 export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Record<string, unknown>> {
   const asked = bytesHash(plannerPrompt(intent));
   const answer = interactions.find(({ prompt_hash }) => prompt_hash === asked);
   if (!answer)
-    throw new IntentFault('recording_unusable', 'The recording holds no answer for this goal: another was asked.', {
+    throw new IntentFault('recording_unusable', 'The recording contains no answer for this goal.', {
       details: { prompt_hash: asked, recorded: interactions.length },
     });
   const reading = readJson(Buffer.from(unfenced(answer.response_content)), { bytesMax: MIB });
   if (!reading.ok || typeof reading.value !== 'object' || reading.value === null || Array.isArray(reading.value))
-    throw new IntentFault('recording_unusable', 'What the model answered is not one JSON object.', {
+    throw new IntentFault('recording_unusable', 'The answer of the model is not one JSON object.', {
       details: { interaction: answer.i },
     });
   const { commands } = reading.value as { commands?: unknown };
   if (!Array.isArray(commands) || commands.length === 0)
-    throw new IntentFault('recording_unusable', 'What the model answered has no commands.', {
+    throw new IntentFault('recording_unusable', 'The answer of the model has no commands.', {
       details: { interaction: answer.i },
     });
   return reading.value as Record<string, unknown>;
 }
 
-/** Models put JSON into a fence, whatever they are told. Words around it, or a second one, are no answer to what was asked. */
+/** Models wrap JSON in a fence even if told not to. Other text, or a second fence, makes the answer invalid. */
 function unfenced(response: string): string {
   const [, inside] = /^\s*```(?:json)?[ \t]*\r?\n((?:(?!```)[^])*)```\s*$/.exec(response) ?? [];
   return inside ?? response;
 }
 
-/** What a planner answered, and what it tells of itself. */
 export interface PlannerAnswer {
   readonly adapterId: string;
   readonly modelId: string;
@@ -69,7 +68,7 @@ export interface PlannerAnswer {
   readonly latencyMs: number;
 }
 
-/** The recording of one answer, by which it is found again. */
+/** Makes a recording that replays this answer. */
 export function recordingOf(intent: Intent, answer: PlannerAnswer): ModelIo {
   const { adapterId, modelId, response, tokensInput, tokensOutput, startedAtMs, latencyMs } = answer;
   return {

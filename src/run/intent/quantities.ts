@@ -1,10 +1,10 @@
-/** At least and at most so many. */
+/** A range. */
 export interface Quantity {
   readonly min: number;
   readonly max: number;
 }
 
-/** How many of what a constraint asks for: `retry at most 3 times`. The text is in lower case, without articles. */
+/** The quantity in a constraint: `retry at most 3 times`. The text is lower case, without articles. */
 export function quantityIn(text: string): (Quantity & { readonly of: string }) | undefined {
   const { before = '', how = '', number = '', what } = QUANTITY.exec(text)?.groups ?? {};
   const count = numberOf(number);
@@ -30,14 +30,14 @@ function numberOf(word: string): number | undefined {
   return number < 0 ? undefined : number;
 }
 
-/** How many files the outputs may be, and those that are named. */
+/** How many output files are allowed, and which names. */
 export interface FileCount extends Quantity {
   readonly names: readonly string[];
-  /** It speaks of an output, or adds one. */
+  /** Whether it describes an output, or adds one. */
   readonly isAdded: boolean;
 }
 
-/** What a constraint says of the files that come out: `Output must be a single runbook.md file`, `must write two files`. */
+/** What a constraint says about output files: `Output must be a single runbook.md file`, `must write two files`. */
 export function fileCountIn(text: string): FileCount | undefined {
   if (!MAKES.test(text)) return undefined;
   const names = [...new Set([...text.matchAll(FILE_NAME)].slice(0, NAMES_MAX).map(([name]) => name.toLowerCase()))];

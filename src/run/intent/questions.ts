@@ -6,19 +6,19 @@ import { quoted } from './words.ts';
 
 export type Mode = 'plan-only' | 'execute-sandbox';
 
-/** Something that a person must answer before an intent is a plan. */
+/** A question that a person must answer before an intent becomes a plan. */
 export interface Question {
   readonly id: string;
-  /** What an answer is filed under. */
+  /** The key of its answer. */
   readonly key: string;
   readonly text: string;
-  /** What an answer makes of the intent; a text says what kind of answer is expected instead. */
+  /** Returns the edits for an answer, or a text that describes the expected answer. */
   readonly answer: (value: unknown) => readonly Edit[] | string;
 }
 
 type Ask = Omit<Question, 'id'>;
 
-/** What is missing in an intent, or contradicts itself. Always in the same order, and not more than can be read. */
+/** Asks about gaps and contradictions of an intent, in a fixed order and up to a limit. */
 export function questionsOf(intent: Intent, mode: Mode): Question[] {
   const questions = [
     ...placeholdersIn(intent).map(ofPlaceholder),
@@ -32,13 +32,13 @@ export function questionsOf(intent: Intent, mode: Mode): Question[] {
 
 const QUESTIONS_MAX = 200;
 
-/** Whether it says what to run, and not only what it is for. */
+/** Whether the intent has commands to run. */
 export function isExecutable({ commands = [] }: Intent): boolean {
   return commands.length > 0;
 }
 
 function asked(question: Ask): Question {
-  // People read the texts alone, and must see what to file their answer under.
+  // The text alone must show the key of the answer.
   const text = `${question.key}: ${question.text}`;
   return { ...question, text, id: idOf('q', { key: question.key, text }) };
 }
@@ -59,7 +59,7 @@ function ofContradiction({ index, against, because, limit }: Contradiction): Ask
   const others = limit ? [{ limit: limit.name, value: limit.value }] : dropOf(against);
   const isOther = others.length > 0;
   return {
-    // One constraint may contradict several things.
+    // One constraint may have several contradictions.
     key: `${place} or ${against}`,
     text: isOther
       ? `They contradict each other: ${because}. Which of the two holds? Answer with "${place}" or "${against}".`
@@ -72,20 +72,20 @@ function ofContradiction({ index, against, because, limit }: Contradiction): Ask
   };
 }
 
-/** What makes room for a constraint. */
+/** The edit that satisfies a constraint. */
 function dropOf(against: string): readonly Edit[] {
   const [, index] = /^constraints\[(\d+)\]$/.exec(against) ?? [];
   if (index !== undefined) return [{ drop: 'constraints', index: Number(index) }];
   return against === 'network' ? [{ network: false }] : [];
 }
 
-/** An output that nothing makes: no file that is put in place, and no command that could. */
+/** Outputs that no staged file and no command makes. */
 function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask[] {
-  // A command that does not say what it makes may make anything.
+  // A command without `makes` may make anything.
   if (outputs.length === 0 || commands.some(({ makes }) => makes === undefined)) return [];
   const made = new Set([...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)]);
   const folders = new Set([...made].flatMap(foldersAbove));
-  // Whoever makes a folder makes what is in it, and whoever makes a file makes the folders around it.
+  // Making a folder makes everything in it, and making a file makes its parent folders.
   const isMade = (output: string): boolean =>
     made.has(output) || folders.has(output) || foldersAbove(output).some(folder => made.has(folder));
   return outputs.flatMap((output, index) => (isMade(output) || isOpen(output) ? [] : [ofOutput(output, index)]));
@@ -104,7 +104,7 @@ function ofOutput(output: string, index: number): Ask {
   };
 }
 
-/** A check of a file that is no output would look at nothing; a run that ended otherwise than with 0 is never accepted. */
+/** Checks that can never pass: on a file that is not an output, or for an exit code other than 0. */
 function strayChecks({ accept = [], outputs = [] }: Intent): Ask[] {
   const all = new Set(outputs);
   const isOutput = (path: string): boolean => all.has(path) || foldersAbove(path).some(folder => all.has(folder));
@@ -138,7 +138,7 @@ function ofStrayFile(path: string, index: number): Ask {
   };
 }
 
-/** A goal says what is wanted, not what makes it so. A plan in which nothing is done or made is none, in any mode. */
+/** A goal without commands, files or outputs is not a plan, in any mode. */
 function nothingToDo(intent: Intent, mode: Mode): Ask[] {
   const { files = [], outputs = [] } = intent;
   if (isExecutable(intent)) return [];

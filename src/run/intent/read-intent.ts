@@ -13,14 +13,14 @@ import { yamlDocument } from '../written/yaml-document.ts';
 import { YamlTrouble, YamlValues } from '../written/yaml-values.ts';
 import { IntentFault } from './trouble.ts';
 
-/** A file that somebody gave, by its bare name. */
+/** A file that the caller named, by its base name. */
 export interface Given {
   readonly name: string;
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** Reads a file that is one JSON document, or one of YAML where its name says so. */
+/** Reads one JSON document, or one YAML document if the file name says so. */
 export function readGiven(
   file: string,
   what: string,
@@ -29,7 +29,7 @@ export function readGiven(
   const name = path.basename(file);
   const trouble = bareNameTrouble(name);
   if (trouble)
-    throw new IntentFault('intent_unreadable', `${what} has a name that evidence cannot hold: it ${trouble}.`);
+    throw new IntentFault('intent_unreadable', `${what} has a name that evidence cannot contain: it ${trouble}.`);
   const bytes = bytesOf(file, what, bytesMax);
   const given = { name, sha256: bytesHash(bytes), bytes: bytes.length };
   return { value: /\.ya?ml$/i.test(name) ? yamlIn(bytes, what) : jsonIn(bytes, what, bytesMax), bytes, given };
@@ -79,31 +79,30 @@ function bytesOf(file: string, what: string, bytesMax: number): Buffer {
   }
 }
 
-/** A link that a person names means its target. A pipe, a folder or a device is no file, and is not waited for. */
+/** Follows symlinks that the user names. Rejects pipes, folders and devices without blocking. */
 function opened(file: string, what: string): number {
   let target: string;
   try {
     target = realpathSync(file);
   } catch (cause) {
-    throw new IntentFault('intent_unreadable', `${what} is not there.`, { cause });
+    throw new IntentFault('intent_unreadable', `${what} does not exist.`, { cause });
   }
   const fd = openRegular(target);
-  if (fd === undefined)
-    throw new IntentFault('intent_unreadable', `${what} is not a regular file, or may not be read.`);
+  if (fd === undefined) throw new IntentFault('intent_unreadable', `${what} is not a regular file, or cannot be read.`);
   return fd;
 }
 
 function tooLarge(what: string, bytesMax: number): string {
-  return `${what} is larger than it may be: ${bytesMax / 1024 ** 2} MiB.`;
+  return `${what} exceeds the limit of ${bytesMax / 1024 ** 2} MiB.`;
 }
 
-/** A value of unknown origin as an intent, or what is wrong with it. */
+/** Checks a value as an intent. */
 export function judgedIntent(value: unknown, what = 'The intent'): Intent {
   const { violations } = check(contract, value, { strict: true, internal: false });
   const [first] = violations;
   if (!first) return { ...(value as Intent), schema_version: 'intent.v1' };
-  const rest = violations.length > 1 ? ` More faults: ${violations.length - 1}.` : '';
-  throw new IntentFault('intent_invalid', `${what} breaks a rule: ${first.message}${rest}`, {
+  const rest = violations.length > 1 ? ` ${violations.length - 1} more errors.` : '';
+  throw new IntentFault('intent_invalid', `${what} is invalid: ${first.message}${rest}`, {
     ruleId: first.rule_id,
     details: {
       violations: violations
@@ -115,9 +114,9 @@ export function judgedIntent(value: unknown, what = 'The intent'): Intent {
 
 const SHOWN_MAX = 20;
 
-/** The intent that counts, as it lies in the run folder, and its hash. */
+/** The final intent as stored in the run folder, and its hash. */
 export function effectiveIntent(intent: Intent): { readonly text: Buffer; readonly sha256: ContentHash } {
-  // As bytes: it is hashed, sealed and written, and a string would be encoded each time.
+  // As bytes, because hashing, sealing and writing would each encode a string again.
   const text = Buffer.from(canonicalize(intent));
   if (text.length > contract.bytesMax)
     throw new IntentFault('intent_invalid', tooLarge('The intent, in its canonical form,', contract.bytesMax));

@@ -11,12 +11,12 @@ export interface Left {
   readonly bundle: Bundle;
   readonly capture: Pick<Capture, 'ending' | 'command'>;
   readonly output: OutputReading;
-  /** By their paths in the work folder. */
+  /** Keyed by path in the work folder. */
   readonly files: ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>;
   readonly checks: IntentOutcome['checks'];
 }
 
-/** How a run ended, out of how its commands ended, what they left, and what the checks say: in that order. */
+/** Judges a run by how its commands ended, then by their outputs, then by the checks. */
 export function readingOf({ bundle, capture, output, files, checks }: Left): IntentReading {
   const { ending, command = 0 } = capture;
   const there = new Set([...files.keys(), ...[...files.keys()].flatMap(foldersAbove)]);
@@ -42,12 +42,12 @@ export function readingOf({ bundle, capture, output, files, checks }: Left): Int
   };
 }
 
-/** A check of the exit code, where the commands did not end with 0. */
+/** A failed check of the exit code. */
 function notEnded(check: IntentOutcome['checks'][number]): IntentOutcome['checks'][number] {
   return check.check === 'exit_code' ? { ...check, held: false, message: 'The commands did not end with 0.' } : check;
 }
 
-/** The words are those of the ending alone: no signal and no time, which may differ between two runs that end alike. */
+/** States no signal and no time, because two runs with the same ending may differ in them. */
 function troubleOf(ending: Ending, command: number): string | undefined {
   const place = `commands[${command}]`;
   if (ending.how === 'exited') return ending.code === 0 ? undefined : `${place} ended with exit code ${ending.code}.`;

@@ -5,7 +5,7 @@ import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
 import { isOpen } from './placeholders.ts';
 import { quoted } from './words.ts';
 
-/** What an intent asks that a profile forbids, a sentence each. Nothing of it has run when this is known. */
+/** One sentence for each request that the profile forbids. Nothing has run yet. */
 export function refusalsOf(intent: Intent, profile: Profile): string[] {
   const refusals = [
     ...commandRefusals(intent, profile),
@@ -71,12 +71,12 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
   }
 }
 
-/** Each is a mount of its own. */
+/** Each name needs a mount. */
 const NAMES_MAX = 1_000;
 
-/** Below the work folder, by a name that every system can hold. */
+/** A path below the work folder that every file system can store. */
 function pathTrouble(path: string): string | undefined {
-  // Two names of one file are one too many.
+  // A file must not have two names.
   const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);
   return unsafe ?? artifactPathTrouble(`output/${path}`);
 }

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 
-/** Why an intent could not be decided upon at all: a fault that also names a rule, and details for programs. */
+/** A fault that prevents a decision. It names a rule, and has details for programs. */
 export class IntentFault extends Fault {
   readonly ruleId: string | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
