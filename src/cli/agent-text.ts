@@ -1,7 +1,7 @@
 import { printable } from '../base/printable.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
-import type { LeftRunning } from '../contracts/capture.ts';
 import type { PolicySummary } from '../contracts/agent-step/index.ts';
+import type { LeftRunning } from '../contracts/capture.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import type { Paint } from './paint.ts';
 import { counted, shortText } from './units.ts';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { type Accepted, acceptBaseline } from '../tool/baseline.ts';
-import { closeLauncher } from '../tool/run-script.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';

@@ -6,8 +6,8 @@ import type { Comparison } from '../contracts/comparison/index.ts';
 import type { AgainOptions } from '../tool/ask-again.ts';
 import { compareRuns } from '../tool/compare.ts';
 import type { Format } from '../tool/formats.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
 import { gateOf } from './gate-word.ts';
 import { headerOf } from './headers.ts';
@@ -68,12 +68,12 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       stdout.write(`${printableJson({ ...made, judgements: judgements.map(judgementJson), ...summary })}\n`);
     } else {
       stdout.write(judgementLine(judgements, paintFor(1)));
-      stdout.write(await terminalText({ comparison }, paintFor(1)));
+      stdout.write(terminalText({ comparison }, paintFor(1)));
       if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
       stdout.write(againText(comparison, baseline, candidate));
       for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
     }
-    await addStepSummary({ comparison, folders: { baseline: [], new: [] } });
+    addStepSummary({ comparison, folders: { baseline: [], new: [] } });
     return interrupt.exit() ?? comparison.exit_code;
   } finally {
     await closeLauncher();
@@ -134,7 +134,7 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
     const { subject, folder, judgement } = await subjectOf(word, process.cwd(), options);
     if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];
-    const files = await writeReports(
+    const files = writeReports(
       folder,
       subject,
       formats.filter(format => format !== 'terminal'),
@@ -144,12 +144,12 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
       const document = { reports: Object.fromEntries(relative), judgement: judgementJson(judgement) };
       stdout.write(`${printableJson(document)}\n`);
     } else {
-      if (formats.includes('terminal')) stdout.write(await terminalText(subject, paintFor(1)));
+      if (formats.includes('terminal')) stdout.write(terminalText(subject, paintFor(1)));
       for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
     }
     const gone = formats.includes('html') ? runsNotHere(subject) : [];
     if (gone.length > 0) stderr.write(`${paintFor(2)('note', 'warning')}: ${notHereText(gone)}\n`);
-    await addStepSummary(subject);
+    addStepSummary(subject);
     return interrupt.exit() ?? 0;
   } finally {
     await closeLauncher();
@@ -167,10 +167,10 @@ function notHereText(ids: readonly string[]): string {
 const NAMED_MAX = 5;
 
 /** On GitHub, the page of the job shows what is written to this file. */
-async function addStepSummary(subject: Parameters<typeof reportOf>[0]): Promise<void> {
+function addStepSummary(subject: Parameters<typeof reportOf>[0]): void {
   const { GITHUB_STEP_SUMMARY: file } = process.env;
   if (!file) return;
-  const { pieces } = await reportOf(subject, 'md');
+  const { pieces } = reportOf(subject, 'md');
   try {
     appendFileSync(file, [...pieces].join(''));
   } catch {

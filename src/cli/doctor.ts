@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { diagnose, type Diagnosis, type SandboxDiagnosis } from '../tool/doctor.ts';
-import { closeLauncher } from '../tool/run-script.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 

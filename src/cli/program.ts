@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { addPackCommands } from './pack-commands.ts';
-import { addRunCommands } from './run-commands.ts';
-import { printable } from '../base/printable.ts';
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import { useStateFolder } from '../base/state-folder.ts';
 import { stderr, stdout } from './out.ts';
+import { addPackCommands } from './pack-commands.ts';
 import { asksForJson, tellRefusal, writeRefusal } from './refusal.ts';
+import { addRunCommands } from './run-commands.ts';
 
 /** Reads the command line and does what it says. Returns the exit code. */
 export async function main(args: readonly string[], version: string): Promise<number> {

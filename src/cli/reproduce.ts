@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { reproduce } from '../tool/reproduce.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';

@@ -1,17 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../tool/run-agent.ts';
-import { closeLauncher } from '../tool/run-script.ts';
+import { leftRunningLines } from './agent-text.ts';
 import { refusalLines } from './door-text.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
-import { leftRunningLines } from './agent-text.ts';
 import {
   contextLines,
   credentialText,
@@ -102,7 +103,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     keepCredentials: flags.keepCredentials,
   };
   return {
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    ...defined(given),
     ...namedKey(),
     agent: flags.agent,
     task: taskOf(flags),

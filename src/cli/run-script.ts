@@ -1,12 +1,14 @@
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { printable, printableJson } from '../base/printable.ts';
-import { closeLauncher, runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
+import { closeLauncher } from '../tool/launcher.ts';
+import { runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { exitOfStopped } from './refusal.ts';
+import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -83,7 +85,7 @@ function boundsOf(flags: RunScriptFlags): Partial<RunScriptOptions> {
     outputFilesMax: flags.maxFiles,
     outputBytesMax: flags.maxBytes,
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return defined(given);
 }
 
 function asJson(result: ScriptRunResult): object {

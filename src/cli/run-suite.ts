@@ -1,12 +1,13 @@
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printableJson } from '../base/printable.ts';
 import type { Named } from '../tool/adopt-suite.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { resumeSuite } from '../tool/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../tool/run-suite.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { headerOf } from './headers.ts';
-import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { interruptions } from './interruptions.ts';
+import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
@@ -190,8 +191,4 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
 function pairIn(text: string): [name: string, value: string] {
   const at = text.indexOf('=');
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-function defined(given: object): object {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

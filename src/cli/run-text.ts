@@ -3,9 +3,10 @@ import { printable } from '../base/printable.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
+import { hasCode } from '../contracts/runner/warnings.ts';
+import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { Life } from '../tool/recover.ts';
-import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
 import type { Shown } from '../tool/runs.ts';
 import type { Paint } from './paint.ts';
 import { counted, durationText, sizeText } from './units.ts';
@@ -106,15 +107,13 @@ export function sandboxText(
   return `${sandbox.backend}, ${sandbox.isolation_level}: ${parts.join(', ')}${proof}`;
 }
 
-/** Warnings of a record that no other line tells. */
+/** Whether no other line shows what a warning of a record says. */
 export function isNews(warning: string): boolean {
-  return warning !== MODEL_ONLY && !warning.startsWith('version: ');
+  return !hasCode(warning, 'network') && !hasCode(warning, 'version');
 }
 
-const MODEL_ONLY = 'network: model endpoint only';
-
 function networkText(warnings: readonly string[]): string {
-  return warnings.includes(MODEL_ONLY) ? 'network only to the model' : 'network open';
+  return warnings.some(warning => hasCode(warning, 'network')) ? 'network only to the model' : 'network open';
 }
 
 /** What a run was allowed. */

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
-import { recover } from '../tool/recover.ts';
 import { prune } from '../tool/prune.ts';
+import { recover } from '../tool/recover.ts';
 import { type Listed, listRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';

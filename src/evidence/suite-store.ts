@@ -1,11 +1,11 @@
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { makeFolders, OWN_FILE } from '../base/private.ts';
+import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
-import { replaceFile, UNFINISHED } from '../base/replace.ts';
+import { replaceFile, replaceLasting, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { finish, type Sealing } from './finish.ts';
 import type { Journal } from './journal.ts';
@@ -212,19 +212,6 @@ const LARGE_UNITS = 64 * 1024;
 
 /** How many files a run writes before it has somebody write them. */
 const ALONE_MAX = 512;
-
-/** A reader sees the whole file or none of it, and it is on the disk before anybody hears of it. */
-function replaceLasting(file: string, bytes: string | Uint8Array): void {
-  const temporary = `${file}${UNFINISHED}`;
-  const fd = openSync(temporary, 'w', OWN_FILE);
-  try {
-    writeFileSync(fd, bytes);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
-}
 
 function told(act: () => void): void {
   try {

@@ -1,14 +1,6 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Fault } from '../base/fault.ts';
+import { findInPackage } from '../base/package-file.ts';
 
-/** A program of ours: beside the bundle that this file is part of, else in the dist folder of the package that it is the source of. */
+/** One of our programs: next to this bundle, or in `dist` when this code runs from source. */
 export function builtBeside(name: string): string {
-  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
-    for (const file of [name, path.join('dist', name)]) {
-      if (existsSync(path.join(folder, file))) return path.join(folder, file);
-    }
-    if (folder === path.dirname(folder)) throw new Fault('not_built', 'Proctor is not built: npm run build builds it.');
-  }
+  return findInPackage([name, `dist/${name}`]);
 }

@@ -1,8 +1,9 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { readChunk } from '../base/chunk.ts';
 import { Masker, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
+import { replaceFile } from '../base/replace.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import { violationsIn } from '../policy/agent-violations.ts';
 import { takeChanges } from './changes.ts';
@@ -31,9 +32,8 @@ export async function keepTree(job: Job, stage: string, workFolder: string): Pro
   const notes = clone.notes.map(mask);
   const holds = holdsSecret(kept.diff, needles);
   const text = JSON.stringify({ changes: maskedChanges(changes, mask), breaches, notes, holdsSecret: holds });
-  if (Buffer.byteLength(text) > kept.factsBytesMax) return;
-  writeFileSync(`${kept.facts}.tmp`, text, { mode: 0o600 });
-  renameSync(`${kept.facts}.tmp`, kept.facts);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= kept.factsBytesMax) replaceFile(kept.facts, text, bytes);
 }
 
 /** The clone in its stage, which has another name by now. */

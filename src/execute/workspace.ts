@@ -16,10 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
 import { isMine } from '../base/owner.ts';
+import { findInPackage } from '../base/package-file.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 
 /**
@@ -142,17 +142,8 @@ const CHUNK_BYTES = 256 * 1024;
 
 /** Lays out the files that write a result for the script, which it can import without installing anything. */
 export function stageTools(stage: string): void {
-  const folder = toolsFolder();
+  const folder = path.dirname(findInPackage(['helpers/proctor_tool.py']));
   for (const name of readdirSync(folder)) {
     if (/\.(?:py|mjs)$/.test(name)) copyFileSync(path.join(folder, name), path.join(stage, 'opt', name));
-  }
-}
-
-/** In the package, beside the folder of this bundle or above this source. */
-function toolsFolder(): string {
-  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
-    if (existsSync(path.join(folder, 'helpers', 'proctor_tool.py'))) return path.join(folder, 'helpers');
-    if (folder === path.dirname(folder))
-      throw new Fault('not_built', 'The helpers of Proctor are missing from its package.');
   }
 }

@@ -1,9 +1,14 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { soundLimits } from '../contracts/gate/limits/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { adoptSuite } from '../evidence/suite-adopt.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
+import { repositoryAt } from '../execute/repository.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import { suitePlan } from '../run/suite/plan.ts';
+import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { whomToAsk } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
@@ -45,14 +50,6 @@ export async function adopt(
   home: string,
   cwd: string,
 ): Promise<void> {
-  const [{ soundLimits }, { adoptSuite }, { suitePlan }, { DEFAULT_SETTINGS, settingsFrom }, { repositoryAt }] =
-    await Promise.all([
-      import('../contracts/gate/limits/index.ts'),
-      import('../evidence/suite-adopt.ts'),
-      import('../run/suite/plan.ts'),
-      import('../run/suite/settings.ts'),
-      import('../execute/repository.ts'),
-    ]);
   const { version, repetition, only, cases, gate } = before.request;
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = named;

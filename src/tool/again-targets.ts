@@ -1,8 +1,11 @@
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { SuiteRequest, SuiteTarget } from '../contracts/suite/index.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
 import type { Side } from '../judge/compare-input.ts';
+import { settingsFrom } from '../run/suite/settings.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { addressOf } from './suite-targets.ts';
 
@@ -72,10 +75,6 @@ function placeOf(address: string): string {
 
 /** How the runs of a side are asked again, with everything that their folder does not hold. */
 export async function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Promise<Askable> {
-  const [{ readSuite }, { settingsFrom }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../run/suite/settings.ts'),
-  ]);
   const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
   const request = folder === undefined ? undefined : readSuite(folder).request;
   if (folder === undefined || !request)
@@ -126,7 +125,7 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
     agent: name,
     policy: given.policy ?? policy,
     ...(given.dir !== undefined && { dir: given.dir }),
-    ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
+    ...defined(limits),
     ...(target.allow_untested_version && { allowUntestedVersion: true }),
   };
 }

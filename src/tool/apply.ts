@@ -2,9 +2,17 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
 import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import { readAgentFolder } from '../evidence/agent-folder.ts';
+import { refuseForeign } from '../evidence/own-file.ts';
+import { notSealed, sealOf } from '../evidence/pack.ts';
+import { applyDiff } from '../execute/apply.ts';
+import { verifyFolder } from '../verify/folder.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
+import { firstTrouble } from './pack.ts';
+import { placeOf } from './runs.ts';
 
 export interface ApplyOptions {
   /** The work tree to bring the changes to; `cwd` if not said. */
@@ -38,15 +46,6 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   refuseUnknown('applyRun', options, OPTIONS);
   const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
-  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }, { refuseForeign }] =
-    await Promise.all([
-      import('./runs.ts'),
-      import('../evidence/pack.ts'),
-      import('./pack.ts'),
-      import('../verify/folder.ts'),
-      import('../execute/apply.ts'),
-      import('../evidence/own-file.ts'),
-    ]);
   const { folder } = await placeOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
@@ -86,10 +85,6 @@ const OPTIONS: Record<keyof ApplyOptions, true> = {
 
 /** What a sealed folder says of the changes, where they may be applied. */
 async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Buffer }> {
-  const [{ readAgentFolder }, { readRegular }] = await Promise.all([
-    import('../evidence/agent-folder.ts'),
-    import('../base/regular.ts'),
-  ]);
   const { result, policy, workspace: status } = readAgentFolder(folder);
   if (!result || !policy || !status)
     throw refused('The run does not say what the agent changed, and under which policy.');

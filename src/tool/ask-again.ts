@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -5,11 +6,18 @@ import { contentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import { rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
+import { isSealed } from '../evidence/recover.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
-import type { AskedCase } from '../judge/suspects.ts';
+import { isUnanswered, trialFrom } from '../judge/side.ts';
+import { type AskedCase, casesToAsk } from '../judge/suspects.ts';
+import { layOutAgain } from '../run/suite/layout.ts';
+import { suitePlan } from '../run/suite/plan.ts';
+import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { type AgainTargets, type Askable, askableSide, canAskBaseline } from './again-targets.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
+import { signerAt } from './keys.ts';
+import { removeUnbegunSuite } from './recover.ts';
 import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
 
 /** Whom to ask again, and what that may take. */
@@ -53,10 +61,6 @@ export async function askSuspects(
   options: AgainOptions,
   around: Around,
 ): Promise<AskedAgain> {
-  const [{ casesToAsk }, { isUnanswered }] = await Promise.all([
-    import('../judge/suspects.ts'),
-    import('../judge/side.ts'),
-  ]);
   const budget = new Budget(options, around.gate.again);
   let { baseline, candidate } = first;
   let sides: 'both' | 'new' = canAskBaseline(baseline, candidate, options) ? 'both' : 'new';
@@ -148,13 +152,6 @@ async function askRound(
   { onProgress, onWarning }: AgainOptions,
   { judge, cwd, signingKey }: Around,
 ): Promise<{ readonly trial: TrialOfSide; readonly told: Told }> {
-  const [{ layOutSuite, placeFor }, { layOutAgain }, { suitePlan }, { trialFrom }, { signerAt }] = await Promise.all([
-    import('../run/suite/suite.ts'),
-    import('../run/suite/layout.ts'),
-    import('../run/suite/plan.ts'),
-    import('../judge/side.ts'),
-    import('./keys.ts'),
-  ]);
   const only = cases.map(({ case_id }) => case_id);
   const { of } = request.repetition;
   const out = path.dirname(path.dirname(folder));
@@ -189,11 +186,6 @@ async function askRound(
 
 /** The first round that nobody began. One that was interrupted is gone on with first, so that nothing is asked twice. */
 async function nextRound(of: string, beside: string): Promise<number> {
-  const [{ existsSync }, { isSealed }, { removeUnbegunSuite }] = await Promise.all([
-    import('node:fs'),
-    import('../evidence/recover.ts'),
-    import('./recover.ts'),
-  ]);
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const id = rerunId(of, round);
     const folder = path.join(beside, id);

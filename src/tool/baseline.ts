@@ -5,6 +5,9 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { modesIn } from '../base/private.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
+import { homeFrom } from '../evidence/runs.ts';
+import { packOf } from '../judge/baseline-pack.ts';
+import { acceptedFrom, plannedOnly } from '../judge/baseline.ts';
 import { baselineText } from './baseline-text.ts';
 import type { Told } from './judged.ts';
 import { signerAt } from './keys.ts';
@@ -32,11 +35,6 @@ export async function acceptBaseline(
   cwd: string,
   { signingKey }: { readonly signingKey?: string } = {},
 ): Promise<Accepted> {
-  const [{ homeFrom }, { acceptedFrom, plannedOnly }, { packOf }] = await Promise.all([
-    import('../evidence/runs.ts'),
-    import('../judge/baseline.ts'),
-    import('../judge/baseline-pack.ts'),
-  ]);
   const signer = await signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
   if (side.source === 'accepted') throw new Fault('usage', 'That is an accepted baseline already.');

@@ -4,14 +4,19 @@ import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { makeFolders, modesIn } from '../base/private.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
+import { sealComparison, writeComparison } from '../evidence/comparison-files.ts';
+import { homeFrom, makeHome } from '../evidence/runs.ts';
 import type { Side } from '../judge/compare-input.ts';
+import { compareSides } from '../judge/compare.ts';
+import { foundationsOf } from '../judge/foundations.ts';
 import type { Gate } from '../judge/gate.ts';
+import { artifactInFolder, caseNames, casesInFolders } from '../judge/side.ts';
 import type { AgainOptions } from './ask-again.ts';
 import type { Format } from './formats.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
-import { writeReports } from './report.ts';
 import type { Judge, Told } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
+import { writeReports } from './report.ts';
 import { sideOf } from './sides.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
@@ -50,7 +55,6 @@ export interface Compared {
 export async function compareRuns(options: CompareOptions): Promise<Compared> {
   checkCompareOptions(options);
   const { cwd = process.cwd(), formats = ['html'], signal, rejudge } = options;
-  const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const gate = await gateFor(options, cwd);
   if (options.again && gate.mode === 'strict')
@@ -68,9 +72,8 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       ? path.join(home, 'comparisons', comparison.comparison_id)
       : path.resolve(cwd, options.out);
   makeFolder(folder);
-  const { sealComparison, writeComparison } = await import('../evidence/comparison-files.ts');
   writeComparison(folder, comparison);
-  const files = await writeReports(folder, { comparison, ...input }, formats);
+  const files = writeReports(folder, { comparison, ...input }, formats);
   const reports = Object.values(files).map(file => path.basename(file));
   sealComparison(folder, comparison, reports, restsOn, signer);
   return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
@@ -83,7 +86,6 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cw
   const { baseline, candidate, told, again } = options.again
     ? await (await import('./ask-again.ts')).askSuspects(first, options.again, { gate, judge, cwd, signingKey })
     : { ...first, told: [], again: undefined };
-  const { foundationsOf } = await import('../judge/foundations.ts');
   return {
     comparison: { ...(await compared(baseline, candidate, gate)), ...(again && { again }) },
     input: {
@@ -117,10 +119,6 @@ function makeFolder(folder: string): void {
 }
 
 async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
-  const [{ compareSides }, { artifactInFolder, caseNames, casesInFolders }] = await Promise.all([
-    import('../judge/compare.ts'),
-    import('../judge/side.ts'),
-  ]);
   const named = candidate.trials[0]?.folder ?? baseline.trials[0]?.folder;
   return compareSides(baseline, candidate, gate, {
     comparisonId: newRunId('comparison', systemClock),

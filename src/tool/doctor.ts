@@ -1,12 +1,15 @@
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
-import type { Observation } from '../execute/canary.ts';
-import type { Machine } from '../execute/machine.ts';
-import type { AgentHere } from '../run/agent/agents-here.ts';
-import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
-import type { MachineLimits } from '../policy/limits.ts';
-import { sharedLauncher } from './run-script.ts';
+import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
+import { type Observation, observe } from '../execute/canary.ts';
+import { interpreters, type Machine } from '../execute/machine.ts';
+import { SLOTS } from '../execute/slots.ts';
+import { makeStage, removeStage } from '../execute/workspace.ts';
+import { heldBy, LIMITS, type MachineLimits } from '../policy/limits.ts';
+import { type AgentHere, agentsHere } from '../run/agent/agents-here.ts';
+import { offersOf } from '../run/plan.ts';
+import { sharedLauncher } from './launcher.ts';
 
 /** What this machine can promise. */
 export interface Diagnosis {
@@ -38,12 +41,6 @@ export interface SandboxDiagnosis {
 export async function diagnose(environment: Readonly<Record<string, string | undefined>>): Promise<Diagnosis> {
   const launcher = await sharedLauncher();
   const machine = await launcher.machine();
-  const [{ offersOf }, { interpreters }, { SLOTS }, { agentsHere }] = await Promise.all([
-    import('../run/plan.ts'),
-    import('../execute/machine.ts'),
-    import('../execute/slots.ts'),
-    import('../run/agent/agents-here.ts'),
-  ]);
   const offers = offersOf(machine);
   const offer = offers.find(({ sandbox }) => sandbox === 'process');
   const bare = offers.find(({ sandbox }) => sandbox === 'none');
@@ -88,8 +85,6 @@ async function tryProcess(
     const names = machine.missing.map(file => file.split('/').at(-1)).join(', ');
     return { observed: [], trouble: `Not installed: ${names}.` };
   }
-  const { observe } = await import('../execute/canary.ts');
-  const { makeStage, removeStage } = await import('../execute/workspace.ts');
   const id = newRunId('doctor', systemClock);
   const stage = makeStage(id);
   try {
@@ -141,10 +136,6 @@ function walls({ seccomp }: Machine): string[] {
 
 /** How every limit is held here, in the order from the strongest claim to none. */
 async function limitsOn(machine: MachineLimits | undefined): Promise<SandboxDiagnosis['limits']> {
-  const [{ LIMITS, heldBy }, { CLAIMS }] = await Promise.all([
-    import('../policy/limits.ts'),
-    import('../contracts/script-outcome/claims.ts'),
-  ]);
   if (!machine) return [];
   const network = machine.kind === 'no_sandbox' ? 'open' : 'blocked';
   const held = LIMITS.map(({ limit, title }) => ({ limit, title, claim: heldBy(limit, machine, network)[0] }));

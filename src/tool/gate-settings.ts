@@ -2,8 +2,9 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { AskedLimits, Limits } from '../contracts/gate/limits/index.ts';
-import type { Gate } from '../judge/gate.ts';
+import { type AskedLimits, hasLimits, type Limits, limitsIn } from '../contracts/gate/limits/index.ts';
+import { readGate } from '../judge/gate-file.ts';
+import { type Gate, gateOf } from '../judge/gate.ts';
 
 /** What a command says of its gate. */
 export interface GateSettings {
@@ -21,7 +22,6 @@ export interface GateSettings {
 /** The gate of a file, and what was said beside it. */
 export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate> {
   const { gate: file, mode, allowRemoved, allowWeakened, limits } = settings;
-  const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
   const flags = {
     ...(mode && { mode }),
     ...(allowRemoved && { allow_removed: true }),
@@ -43,7 +43,6 @@ export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate
 /** The limits that a run must keep to; undefined where there are none. */
 export async function limitsFor(settings: GateSettings, cwd: string): Promise<AskedLimits | undefined> {
   if (settings.gate === undefined && settings.limits === undefined) return undefined;
-  const { hasLimits, limitsIn } = await import('../contracts/gate/limits/index.ts');
   const asked = limitsIn(await gateFor(settings, cwd));
   return hasLimits(asked) ? asked : undefined;
 }

@@ -1,7 +1,8 @@
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import type { Gate } from '../judge/gate.ts';
 import { type GatedResults, gateResults } from '../judge/gate-results.ts';
+import type { Gate } from '../judge/gate.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
 import { refuseUnknown } from './options.ts';
 import { readSide, type ReadSide, type ResultFile } from './result-files.ts';
@@ -34,9 +35,8 @@ export interface GatedSide {
 export async function gate(options: GateOptions): Promise<Gated> {
   checkOptions(options);
   const { cwd = process.cwd(), margin, alpha, confidence, critical, looks } = options;
-  const given = { margin, alpha, confidence, critical, looks };
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const settings: Gate = { ...(await gateFor(options, cwd)), ...said };
+  const given = { margin, alpha, confidence, critical: critical && [...critical], looks };
+  const settings: Gate = { ...(await gateFor(options, cwd)), ...defined(given) };
   const baseline = readSide(options.baseline, cwd);
   const candidate = readSide(options.candidate, cwd);
   if (baseline.paths.some(file => candidate.paths.includes(file)))

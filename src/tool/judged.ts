@@ -2,12 +2,20 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
-import type { Evaluation } from '../contracts/evaluation/index.ts';
+import { type Evaluation, evaluation as contract } from '../contracts/evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
+import { repetitionId } from '../contracts/suite/index.ts';
+import { evaluationIn, findEvaluation } from '../evidence/evaluation-files.ts';
 import type { SealState, Untrusted } from '../evidence/judgement.ts';
+import { attemptsIn } from '../evidence/runs.ts';
+import { sealTrouble } from '../evidence/sealed-folder.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
+import { checkByScript } from '../judge/check-script.ts';
 import type { RunCheck } from '../judge/check.ts';
-import type { Earlier } from '../judge/run-limits.ts';
+import { evaluateSuite, writeEvaluation, isSealedSo } from '../judge/evaluate.ts';
+import { type Earlier, earlierFrom } from '../judge/run-limits.ts';
 import { withThread } from './judge-thread.ts';
+import { sharedLauncher } from './launcher.ts';
 
 /** Who judges: where runs of checks lie while they last, and who stops them. */
 export interface Judge {
@@ -44,13 +52,6 @@ export interface JudgedRun {
  * Writes nothing into the folder.
  */
 export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'as sealed'): Promise<JudgedRun> {
-  const [{ evaluateSuite, isSealedSo }, { evaluationIn, findEvaluation }, { evaluation: contract }] = await Promise.all(
-    [
-      import('../judge/evaluate.ts'),
-      import('../evidence/evaluation-files.ts'),
-      import('../contracts/evaluation/index.ts'),
-    ],
-  );
   const whole = wants === 'anew' ? await wholeRun(folder) : undefined;
   const found = findEvaluation(folder, contract, judge.key);
   const ours = found.state === 'sound' && found.seal.statement.predicate.judge_version === VERSION ? found : undefined;
@@ -83,13 +84,6 @@ export async function shownEvaluation(
   id: string,
   key: Checker | undefined,
 ): Promise<{ readonly evaluation: Evaluation | undefined; readonly told: Told }> {
-  const [{ evaluateSuite }, { evaluationIn, findEvaluation }, { evaluation: contract }, { sealTrouble }] =
-    await Promise.all([
-      import('../judge/evaluate.ts'),
-      import('../evidence/evaluation-files.ts'),
-      import('../contracts/evaluation/index.ts'),
-      import('../evidence/sealed-folder.ts'),
-    ]);
   const found = findEvaluation(folder, contract, key);
   if (found.state === 'none') return { evaluation: undefined, told: toldOf(id, found, 'not') };
   const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
@@ -124,7 +118,6 @@ export function toldOf(
 
 /** Judging begins with what was sealed, or not at all. */
 async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }> {
-  const { sealTrouble } = await import('../evidence/sealed-folder.ts');
   const { trouble, hasChecks } = await sealTrouble(folder);
   if (trouble === undefined) return { hasChecks };
   const id = printable(path.basename(folder));
@@ -133,7 +126,6 @@ async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }
 
 /** Judges a run in its own process, and writes the evaluation and its seal into its folder. */
 export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer | undefined): Promise<Evaluation> {
-  const { evaluateSuite, writeEvaluation } = await import('../judge/evaluate.ts');
   const judging = await checksOf(judge, 'tell');
   const before = await earlierRepetitions(folder, judge);
   const evaluation = await withThread(judge.signal, judgeApart =>
@@ -145,11 +137,6 @@ export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer |
 
 /** What the repetitions before a run came to, where it must keep to limits; undefined if one of them cannot be judged. */
 async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier | undefined> {
-  const [{ readSuite }, { repetitionId }, { earlierFrom }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../contracts/suite/index.ts'),
-    import('../judge/run-limits.ts'),
-  ]);
   const { gate, repetition } = readSuite(folder).request;
   if (!gate || repetition.total === 1 || repetition.number < repetition.total) return undefined;
   const evaluations: Evaluation[] = [];
@@ -169,11 +156,6 @@ async function checksOf(
   { home, signal }: Judge,
   onMachineFault: 'tell' | 'throw',
 ): Promise<{ runCheck: RunCheck; signal?: AbortSignal }> {
-  const [{ checkByScript }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
-    import('../judge/check-script.ts'),
-    import('./run-script.ts'),
-    import('../evidence/runs.ts'),
-  ]);
   const stop = signal && { signal };
   return {
     runCheck: checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), onMachineFault, ...stop }),

@@ -1,16 +1,14 @@
 import path from 'node:path';
+import { publicKeyIn } from '../base/ed25519.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { Checker, Signer } from '../contracts/seal/index.ts';
-import type { NewKey } from '../evidence/signing-key.ts';
+import { type Checker, checkerWith, type Signer } from '../contracts/seal/index.ts';
+import { homeFrom, makeHome } from '../evidence/runs.ts';
+import { makeKey, makeKeyIn, type NewKey, signerFor } from '../evidence/signing-key.ts';
 
 /** Makes a key that seals are signed with: in the file that is named, else where every run of this place finds it. */
 export async function newKey(cwd: string, out?: string): Promise<NewKey> {
-  const [{ makeKey, makeKeyIn }, { homeFrom, makeHome }] = await Promise.all([
-    import('../evidence/signing-key.ts'),
-    import('../evidence/runs.ts'),
-  ]);
   if (out !== undefined) return makeKey(path.resolve(cwd, out));
   const home = homeFrom(cwd);
   makeHome(home);
@@ -26,10 +24,6 @@ export async function signingKeyId(cwd: string, signingKey?: string): Promise<st
 export async function signerAt(cwd: string, signingKey?: string): Promise<Signer | undefined> {
   // Whoever names a key wants signatures; a name that got lost on the way must not cost them.
   if (signingKey === '') throw new Fault('usage', 'The name of the signing key is empty. Name a file, or nothing.');
-  const [{ signerFor }, { homeFrom }] = await Promise.all([
-    import('../evidence/signing-key.ts'),
-    import('../evidence/runs.ts'),
-  ]);
   return signerFor(homeFrom(cwd), signingKey === undefined ? undefined : path.resolve(cwd, signingKey));
 }
 
@@ -39,10 +33,6 @@ export async function checkerAt(
   { key, signingKey }: { readonly key?: string | undefined; readonly signingKey?: string | undefined },
 ): Promise<Checker | undefined> {
   if (key === undefined) return signerAt(cwd, signingKey);
-  const [{ publicKeyIn }, { checkerWith }] = await Promise.all([
-    import('../base/ed25519.ts'),
-    import('../contracts/seal/index.ts'),
-  ]);
   const bytes = readRegular(meant(path.resolve(cwd, key)), KEY_BYTES_MAX);
   const publicKey = bytes && publicKeyIn(bytes.toString('latin1'));
   if (publicKey) return checkerWith(publicKey);

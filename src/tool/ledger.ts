@@ -2,7 +2,11 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { ledgerName } from '../contracts/ledger/name.ts';
-import type { Entry, Ledger } from '../evidence/ledger.ts';
+import { lineIn } from '../evidence/ledger-line.ts';
+import { forgetPending, keepPending, pendingOf } from '../evidence/ledger-pending.ts';
+import { appendLines, type Entry, type Ledger, LEDGER, REPAIRS } from '../evidence/ledger.ts';
+import { listRuns } from '../evidence/runs.ts';
+import { takeLock } from '../execute/locks.ts';
 import type { Recovered } from './recover.ts';
 
 /** The ledger of a home, for a run that is sealed now. One that was sealed before may stand anywhere in it. */
@@ -14,19 +18,17 @@ export function ledgerOf(
   return {
     async enter(entry) {
       try {
-        const [{ appendLines }, { takeLock }, { forgetPending, pendingOf }] = await roomsOf();
         const name = ledgerName(entry);
         const pending = pendingOf(home).filter(waiting => ledgerName(waiting.entry) !== name);
         const entries = [...pending.map(waiting => waiting.entry), entry];
         const { added } = await appendLines(home, entries, takeLock, pending.length > 0 ? 'all of it' : search);
         forgetPending(pending);
         if (added.includes(name)) return;
-        const { lineIn } = await import('../evidence/ledger-line.ts');
         if (lineIn(home, entry)?.includes(entry.seal_sha256)) return;
         onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but gets no line in the ledger: another run had its name.`);
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'The ledger could not be written.';
-        const later = await keepForLater(home, entry);
+        const later = keepForLater(home, entry);
         onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but its line in the ledger is missing. ${why} ${later}`);
       }
     },
@@ -38,10 +40,6 @@ export function ledgerOf(
  * ledger knows each by its name and side.
  */
 export async function refuseTaken(home: string, ids: readonly string[], version: 'baseline' | 'new'): Promise<void> {
-  const [{ lineIn }, { listRuns }] = await Promise.all([
-    import('../evidence/ledger-line.ts'),
-    import('../evidence/runs.ts'),
-  ]);
   const isOfOtherSide = (lane: string): boolean => lane !== version && (lane === 'baseline' || lane === 'new');
   const here = new Set(listRuns(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));
   for (const id of ids) {
@@ -58,9 +56,8 @@ export async function refuseTaken(home: string, ids: readonly string[], version:
 const MISSING = 'ledger_line_missing';
 
 /** Notes that a line is missing, and says who will write it. */
-async function keepForLater(home: string, entry: Entry): Promise<string> {
+function keepForLater(home: string, entry: Entry): string {
   try {
-    const { keepPending } = await import('../evidence/ledger-pending.ts');
     keepPending(home, entry);
     return 'The next run here adds it, or proctor recover.';
   } catch {
@@ -68,20 +65,12 @@ async function keepForLater(home: string, entry: Entry): Promise<string> {
   }
 }
 
-const roomsOf = () =>
-  Promise.all([
-    import('../evidence/ledger.ts'),
-    import('../execute/locks.ts'),
-    import('../evidence/ledger-pending.ts'),
-  ]);
-
 /**
  * Gives the runs of a home that were sealed here their missing lines, in the order in which they were sealed, and cuts off
  * a line that was torn. A sealed folder is no reason for a line: a checkout may hold one.
  */
 export async function completeLedger(home: string): Promise<Recovered[]> {
   if (!existsSync(home)) return [];
-  const [{ appendLines, LEDGER, REPAIRS }, { takeLock }, { forgetPending, pendingOf }] = await roomsOf();
   try {
     const pending = pendingOf(home);
     const entries = pending.map(({ entry }) => entry);

@@ -1,3 +1,5 @@
+import { align } from '../judge/align.ts';
+
 /** A line of a text beside another: gone, come, or in both. */
 export interface DiffLine {
   readonly sign: '-' | '+' | ' ';
@@ -5,9 +7,8 @@ export interface DiffLine {
 }
 
 /** Two texts line by line, with a little of what is the same around what is not. Nothing where they are the same. */
-export async function lineDiff(before: string, now: string): Promise<DiffLine[]> {
+export function lineDiff(before: string, now: string): DiffLine[] {
   if (before === now) return [];
-  const { align } = await import('../judge/align.ts');
   const [old, fresh] = [before.split('\n'), now.split('\n')];
   const lines: DiffLine[] = [];
   for (const { same, baseline, candidate } of align(old, fresh).stretches) {

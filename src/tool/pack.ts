@@ -3,8 +3,12 @@ import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { ledgerLineOf } from '../evidence/ledger-line.ts';
+import { alreadyThere, notSealed, sealOf, writePack } from '../evidence/pack.ts';
 import type { Verdict } from '../verify/index.ts';
+import { PACK_ENDING, verifyPackable } from '../verify/pack.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
+import { placeOf } from './runs.ts';
 
 export interface PackOptions {
   /** Where the pack is written; `<run id>.proctor.tar` in `cwd` if not said. */
@@ -35,19 +39,13 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
   checkRunWord('packRun', run);
   refuseUnknown('packRun', options, OPTIONS);
   const { internal = false, cwd = process.cwd(), signal } = options;
-  const [{ placeOf }, { alreadyThere, notSealed, sealOf, writePack }, { ledgerLineOf }, room] = await Promise.all([
-    import('./runs.ts'),
-    import('../evidence/pack.ts'),
-    import('../evidence/ledger-line.ts'),
-    import('../verify/pack.ts'),
-  ]);
   const { id, folder } = await placeOf(cwd, run);
   const { run_id: runId = id, kind } = sealOf(folder)?.statement.predicate ?? {};
-  const file = path.resolve(cwd, options.out ?? `${runId}${room.PACK_ENDING}`);
+  const file = path.resolve(cwd, options.out ?? `${runId}${PACK_ENDING}`);
   // Said before the work is done, and asked again when it is.
   if (existsSync(file)) throw alreadyThere(file);
   const ledgerLine = ledgerLineOf(folder);
-  const trouble = await firstTrouble(room.verifyPackable(folder, ledgerLine), signal);
+  const trouble = await firstTrouble(verifyPackable(folder, ledgerLine), signal);
   if (trouble !== undefined) {
     throw new Fault('not_valid', `${printable(runId)} is not packed, because it does not verify: ${trouble}`);
   }

@@ -2,6 +2,8 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { attemptsIn, homeFrom, RUN_ID, listRuns as placesIn } from '../evidence/runs.ts';
+import { sweepBare } from '../execute/sweep.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
 
 /** What was removed, by its ids; reports by those of their runs. */
@@ -16,7 +18,6 @@ export interface Pruned {
  * run that is alive stays, and so does an interrupted suite that can be resumed. Nothing is completed or sealed first.
  */
 export async function prune(cwd: string, olderThanMs: number, isTrial: boolean): Promise<Pruned> {
-  const { attemptsIn, homeFrom, RUN_ID } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const runs = await pruneHome(home, olderThanMs, isTrial);
   // Attempts are as old as the suites that they belong to, and nobody made them by name.
@@ -47,7 +48,6 @@ function foldersIn(folder: string): string[] {
 }
 
 async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
   for (const place of placesIn(home)) {
@@ -67,7 +67,6 @@ async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): P
 
 /** Programs of a run of ours without a sandbox may have outlived it. */
 async function endLeftovers(id: string): Promise<void> {
-  const { sweepBare } = await import('../execute/sweep.ts');
   await sweepBare(id);
 }
 

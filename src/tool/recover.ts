@@ -2,12 +2,26 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { AgentPlan } from '../evidence/agent-run.ts';
 import type { JudgeAgent } from '../evidence/agent-recover.ts';
-import type { OpenRun } from '../evidence/recover.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { AgentPlan } from '../evidence/agent-run.ts';
+import { isStartedHere } from '../evidence/journal.ts';
+import {
+  hasJournal,
+  isSealed,
+  type OpenRun,
+  openRun,
+  recoverRun,
+  removeJournal,
+  removeUnwritten,
+} from '../evidence/recover.ts';
+import { attemptsIn, hasLedger, homeFrom, listRuns, RUN_ID, type RunPlace } from '../evidence/runs.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
-import type { SuiteState } from '../evidence/suite-resume.ts';
+import { type SuiteState, suiteStateIn } from '../evidence/suite-resume.ts';
+import { removeAbandoned } from '../execute/abandoned.ts';
+import { takeOwnLock } from '../execute/locks.ts';
+import { bootId } from '../execute/machine.ts';
+import { isAlive as isProcessAlive, startTicksOf } from '../execute/processes.ts';
+import { sweepBare } from '../execute/sweep.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
 
@@ -33,7 +47,6 @@ export interface Recovered {
  * dead runs have left on this machine. Completed runs are signed with the key that is named, else with that of the place.
  */
 export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
-  const { attemptsIn, homeFrom, listRuns } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const lies of [home, attemptsIn(home)]) {
@@ -43,7 +56,6 @@ export async function recover(cwd: string, { signingKey }: { signingKey?: string
     }
   }
   recovered.push(...(await completeLedger(home)));
-  const { removeAbandoned } = await import('../execute/abandoned.ts');
   await removeAbandoned();
   return recovered;
 }
@@ -56,20 +68,14 @@ async function recoverOne(
   signingKey: string | undefined,
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
-  const [{ hasJournal, openRun, recoverRun, removeUnwritten }, { isStartedHere }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/journal.ts'),
-  ]);
   if (removeUnwritten(folder)) return { id, became: 'removed' };
   if (!hasJournal(folder)) return undefined;
   if ((await lifeOf(place)) === 'alive') return { id, became: 'alive' };
   if (!isStartedHere(folder)) return { id, became: 'foreign', why: FOREIGN };
-  const { hasLedger, RUN_ID } = await import('../evidence/runs.ts');
   const ledger = hasLedger(home) ? ledgerOf(home, undefined, 'all of it') : undefined;
   const suite = await openSuiteIn(folder);
   if (suite) return recoverSuite(place, suite, ledger);
   if (!RUN_ID.test(id)) return { id, became: 'odd', why: ELSEWHERE };
-  const { takeOwnLock } = await import('../execute/locks.ts');
   // Two that recover the same run would write over each other.
   const lock = takeOwnLock(`recover-${id}`);
   if (!lock) return { id, became: 'alive' };
@@ -77,7 +83,6 @@ async function recoverOne(
     if (!hasJournal(folder)) return undefined;
     const run = openRun(folder);
     if (await isAlive(run)) return { id, became: 'alive' };
-    const { sweepBare } = await import('../execute/sweep.ts');
     if (run.plan && run.isOurs) await sweepBare(id);
     const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
@@ -99,12 +104,7 @@ const judgeAgent: JudgeAgent = async left => (await import('../run/agent/interru
 async function isLauncherGone(plan: OpenRun['plan']): Promise<boolean> {
   const { launcher, owner } = (plan ?? {}) as Partial<AgentPlan>;
   if (!launcher || !owner) return true;
-  const [{ bootId }, processes] = await Promise.all([
-    import('../execute/machine.ts'),
-    import('../execute/processes.ts'),
-  ]);
-  const isThere = (): boolean =>
-    processes.isAlive(launcher.pid) && processes.startTicksOf(launcher.pid) === launcher.startTicks;
+  const isThere = (): boolean => isProcessAlive(launcher.pid) && startTicksOf(launcher.pid) === launcher.startTicks;
   for (let waitedMs = 0; waitedMs < LAUNCHER_MS; waitedMs += LOOK_MS) {
     if (owner.bootId !== bootId() || !isThere()) return true;
     await wait(LOOK_MS);
@@ -122,7 +122,6 @@ async function recoverSuite(
   { plan }: SuiteState,
   ledger: ReturnType<typeof ledgerOf> | undefined,
 ): Promise<Recovered> {
-  const { isSealed, removeJournal } = await import('../evidence/recover.ts');
   if (isSealed(folder)) {
     await removeJournal(folder, ledger);
     return { id, became: 'sealed' };
@@ -134,7 +133,6 @@ async function recoverSuite(
 
 /** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
 export async function openSuiteIn(folder: string): Promise<SuiteState | undefined> {
-  const { suiteStateIn } = await import('../evidence/suite-resume.ts');
   try {
     const state = suiteStateIn(folder);
     return state.plan || state.layer ? state : undefined;
@@ -154,7 +152,6 @@ function ownedBy({ plan, layer }: SuiteState): Promise<boolean> {
  * may have its name.
  */
 export async function removeUnbegunSuite(folder: string): Promise<void> {
-  const { hasJournal, isSealed } = await import('../evidence/recover.ts');
   if (!hasJournal(folder) || isSealed(folder)) return;
   const suite = await openSuiteIn(folder);
   if (suite?.isOurs && !suite.plan && !(await ownedBy(suite))) rmSync(folder, { recursive: true, force: true });
@@ -171,7 +168,6 @@ const FOREIGN =
 export type Life = 'finished' | 'alive' | 'dead' | 'foreign' | 'unknown';
 
 export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
-  const { hasJournal, isSealed, openRun } = await import('../evidence/recover.ts');
   if (!hasJournal(folder)) return 'finished';
   try {
     const suite = await openSuiteIn(folder);
@@ -190,9 +186,5 @@ export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
 /** Whether the process that a run belongs to is still there. */
 export async function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): Promise<boolean> {
   if (!plan) return false;
-  const [{ bootId }, { startTicksOf }] = await Promise.all([
-    import('../execute/machine.ts'),
-    import('../execute/processes.ts'),
-  ]);
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;
 }

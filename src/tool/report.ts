@@ -1,15 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
 import { printable } from '../base/printable.ts';
@@ -20,22 +12,29 @@ import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
-import type * as runs from '../evidence/runs.ts';
+import { readComparison } from '../evidence/comparison-files.ts';
+import { byAge, homeFrom, listRuns, type RunPlace, secondOf } from '../evidence/runs.ts';
+import { casesById, readCaseArtifact, readRun, readSuite, suiteCases } from '../evidence/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
+import { firstTrial } from '../judge/pairing.ts';
+import { htmlReport, htmlRunReport } from '../reports/html.ts';
+import { reports } from '../reports/index.ts';
 import type { Format } from './formats.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './sides.ts';
 
-/** What a report is about: a comparison, or one run and what judging says of it. */
+interface ComparisonSubject {
+  readonly comparison: Comparison;
+  /** The run folder of each trial, in order; undefined if the run is not here. */
+  readonly folders: { readonly baseline: Folders; readonly new: Folders };
+  /** The documents in the pack of an accepted baseline, one entry per trial. */
+  readonly kept?: readonly (KeptDocuments | undefined)[];
+}
+
+/** The subject of a report: a comparison, or one run and its evaluation. */
 export type Subject =
-  | {
-      readonly comparison: Comparison;
-      /** Where the trials of each side lie, in their order; undefined for one that is not here. */
-      readonly folders: { readonly baseline: Folders; readonly new: Folders };
-      /** What the pack of an accepted baseline keeps of its trials, in their order. */
-      readonly kept?: readonly (KeptDocuments | undefined)[];
-    }
+  | ComparisonSubject
   | {
       readonly run: RunArtifact;
       readonly evaluation: Evaluation;
@@ -46,11 +45,11 @@ export type Subject =
 type Folders = readonly (string | undefined)[];
 
 /** Writes reports into a folder, each whole or not at all, and says where. */
-export async function writeReports(
+export function writeReports(
   folder: string,
   subject: Subject,
   formats: readonly Format[],
-): Promise<Partial<Record<Format, string>>> {
+): Partial<Record<Format, string>> {
   const files: Partial<Record<Format, string>> = {};
   try {
     makeFolders(folder, modesIn(folder).folder);
@@ -60,65 +59,26 @@ export async function writeReports(
     });
   }
   for (const format of formats) {
-    const { file, pieces } = await reportOf(subject, format);
+    const { file, pieces } = reportOf(subject, format);
     files[format] = path.join(folder, file);
-    writePieces(files[format], pieces);
+    writeAtomic(files[format], pieces, modesIn(folder).file);
   }
   return files;
 }
 
 /** The text of a report, piece by piece. */
-export async function reportOf(
+export function reportOf(
   subject: Subject,
   format: Format,
-): Promise<{ readonly file: string; readonly pieces: Iterable<string> }> {
-  if (format === 'html') return { file: 'report.html', pieces: await htmlOf(subject) };
-  const { reports } = await import('../reports/index.ts');
+): { readonly file: string; readonly pieces: Iterable<string> } {
+  if (format === 'html') return { file: 'report.html', pieces: htmlOf(subject) };
   const report = reports[format];
   const pieces = 'comparison' in subject ? report.ofComparison(subject.comparison) : report.ofRun(subject);
   return { file: report.file, pieces };
 }
 
-async function htmlOf(subject: Subject): Promise<Iterable<string>> {
-  const [{ htmlReport, htmlRunReport }, room, { firstTrial }] = await Promise.all([
-    import('../reports/html.ts'),
-    import('../evidence/suite-folder.ts'),
-    import('../judge/pairing.ts'),
-  ]);
-  const { casesById, readCaseArtifact, readRun, suiteCases } = room;
-  if ('comparison' in subject) {
-    const { comparison, folders, kept } = subject;
-    const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
-    const caseOf = asked === undefined ? () => undefined : casesById(asked);
-    const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
-    /** Where the case lies that was read last: its assets are asked for before the next one. */
-    const from: { baseline?: string | undefined; new?: string | undefined } = {};
-    /** The trial whose events the cause cites: one that passed before, and one that fails now. */
-    const shown = (id: string, side: 'baseline' | 'new') => {
-      const trials = compared.get(id)?.[side].trials ?? [];
-      const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
-      const folder = folders[side][index];
-      from[side] = folder;
-      const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
-      const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
-      return { artifact, runId: comparison.sides[side].run_ids[index] };
-    };
-    const urlOf = (side: 'baseline' | 'new') => {
-      const folder = folders[side].find(one => one !== undefined);
-      return folder === undefined ? undefined : readRun(folder)?.base_url;
-    };
-    return htmlReport({
-      comparison,
-      targets: { baseline: urlOf('baseline'), new: urlOf('new') },
-      pairs: id => {
-        const before = shown(id, 'baseline');
-        const now = shown(id, 'new');
-        const runIds = { baseline: before.runId, new: now.runId };
-        return { baseline: before.artifact, new: now.artifact, case: caseOf(id), runIds };
-      },
-      assetText: (side, href) => assetIn(from[side], href),
-    });
-  }
+function htmlOf(subject: Subject): Iterable<string> {
+  if ('comparison' in subject) return htmlOfComparison(subject);
   const { run, evaluation, repetition, folder } = subject;
   const caseOf = casesById(folder);
   return htmlRunReport({
@@ -128,6 +88,39 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
     cases: () => suiteCases(folder),
     pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
     assetText: (_side, href) => assetIn(folder, href),
+  });
+}
+
+function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Iterable<string> {
+  const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
+  const caseOf = asked === undefined ? () => undefined : casesById(asked);
+  const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
+  /** The folders of the case read last. The report asks for its assets before it reads the next case. */
+  const from: { baseline?: string | undefined; new?: string | undefined } = {};
+  /** The trial that the cause cites: one that passed in the baseline, and one that fails in the candidate. */
+  const shown = (id: string, side: 'baseline' | 'new') => {
+    const trials = compared.get(id)?.[side].trials ?? [];
+    const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
+    const folder = folders[side][index];
+    from[side] = folder;
+    const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
+    const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
+    return { artifact, runId: comparison.sides[side].run_ids[index] };
+  };
+  const urlOf = (side: 'baseline' | 'new') => {
+    const folder = folders[side].find(one => one !== undefined);
+    return folder === undefined ? undefined : readRun(folder)?.base_url;
+  };
+  return htmlReport({
+    comparison,
+    targets: { baseline: urlOf('baseline'), new: urlOf('new') },
+    pairs: id => {
+      const before = shown(id, 'baseline');
+      const now = shown(id, 'new');
+      const runIds = { baseline: before.runId, new: now.runId };
+      return { baseline: before.artifact, new: now.artifact, case: caseOf(id), runIds };
+    },
+    assetText: (side, href) => assetIn(from[side], href),
   });
 }
 
@@ -151,22 +144,6 @@ function isWithin(folder: string, file: string): boolean {
 
 const ASSET_BYTES_MAX = 64 * 1024;
 
-function writePieces(file: string, pieces: Iterable<string>): void {
-  try {
-    const fd = openSync(`${file}.tmp`, 'w', modesIn(path.dirname(file)).file);
-    try {
-      for (const piece of pieces) writeFileSync(fd, piece);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(`${file}.tmp`, file);
-  } catch (cause) {
-    if (cause instanceof Fault) throw cause;
-    throw new Fault('write_failed', `The report ${path.basename(file)} could not be written.`, { cause });
-  }
-}
-
 export interface ReportOptions {
   /** The folder that the reports go to; else `.proctor/reports/<id>`. */
   readonly out?: string | undefined;
@@ -189,31 +166,29 @@ interface Reported {
  */
 export async function subjectOf(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
   const { out, key: named, signal } = options;
-  const room = await import('../evidence/runs.ts');
-  const home = room.homeFrom(cwd);
+  const home = homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
   if (given !== undefined) refuseSealed(given);
   const key =
     named === undefined ? await checkerIfUsable(cwd, options.signingKey) : await checkerAt(cwd, { key: named });
-  const comparison = comparisonFolder(word, home, cwd, room);
+  const comparison = comparisonFolder(word, home, cwd);
   if (comparison !== undefined) {
-    const subject = await comparisonSubject(comparison, home, key);
+    const subject = comparisonSubject(comparison, home, key);
     const { comparison_id: id } = subject.comparison;
     const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
   }
   const folder = await suiteFolder(word, home);
   if (folder === undefined) throw new Fault('no_run', `No run or comparison is called "${printable(word)}".`);
-  const { readSuite } = await import('../evidence/suite-folder.ts');
   const { run, request } = readSuite(folder);
   const judge: Judge = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
   const subject = { run, evaluation, repetition: request.repetition, folder };
-  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, room.listRuns(home))), judgement };
+  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, listRuns(home))), judgement };
 }
 
 /** What the folder of a run's reports is called. A run of the other side may have the same name. */
-function reportsName({ run_id, version }: RunArtifact, places: readonly runs.RunPlace[]): string {
+function reportsName({ run_id, version }: RunArtifact, places: readonly RunPlace[]): string {
   return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
@@ -231,16 +206,16 @@ function refuseSealed(folder: string): void {
 }
 
 /** The folder of the comparison that a word means; undefined if it means a run. */
-function comparisonFolder(word: string, home: string, cwd: string, room: Room): string | undefined {
+function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
   const root = path.join(home, 'comparisons');
   const places = (existsSync(root) ? readdirSync(root) : [])
     .map(id => ({ id, lane: 'comparison', folder: path.join(root, id) }))
     .filter(({ folder }) => hasComparison(folder));
   if (word === 'latest') {
-    const latest = room.byAge(places).at(-1);
-    const run = room.listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
+    const latest = byAge(places).at(-1);
+    const run = listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
     // Of the same second, the comparison came last: it needs runs.
-    return latest && (!run || room.secondOf(latest) >= room.secondOf(run)) ? latest.folder : undefined;
+    return latest && (!run || secondOf(latest) >= secondOf(run)) ? latest.folder : undefined;
   }
   const given = path.resolve(cwd, word);
   if (hasComparison(given)) return given;
@@ -249,22 +224,11 @@ function comparisonFolder(word: string, home: string, cwd: string, room: Room): 
   return matches.length === 1 ? matches[0]?.folder : undefined;
 }
 
-type Room = Pick<typeof runs, 'byAge' | 'listRuns' | 'secondOf'>;
-
 function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
 }
 
-async function comparisonSubject(
-  folder: string,
-  home: string,
-  key: Checker | undefined,
-): Promise<Extract<Subject, { comparison: unknown }>> {
-  const [{ readComparison }, { listRuns }, { readSuite }] = await Promise.all([
-    import('../evidence/comparison-files.ts'),
-    import('../evidence/runs.ts'),
-    import('../evidence/suite-folder.ts'),
-  ]);
+function comparisonSubject(folder: string, home: string, key: Checker | undefined): ComparisonSubject {
   const comparison = readComparison(folder, key);
   if ('why' in comparison) {
     throw new Fault(

@@ -2,6 +2,8 @@ import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { placeOf as placeIn } from '../base/place.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
+import { readIntentFolder } from '../evidence/intent-folder.ts';
+import { IntentFault } from '../run/intent/trouble.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
 import { placeOf } from './runs.ts';
@@ -58,10 +60,6 @@ const OPTIONS: Record<keyof ReproduceOptions, true> = {
 
 /** What a folder says of its run. One that does not verify is not repeated: nobody knows what it was. */
 async function recordIn(folder: string) {
-  const [{ readIntentFolder }, { IntentFault }] = await Promise.all([
-    import('../evidence/intent-folder.ts'),
-    import('../run/intent/trouble.ts'),
-  ]);
   if (!(await wholeness(folder)).isWhole)
     throw new IntentFault('evidence_invalid', 'The folder of the run does not verify. proctor verify says why.');
   const { result: before, request, intent, policy: profile, outcome } = readIntentFolder(folder);

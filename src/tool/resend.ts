@@ -5,12 +5,17 @@ import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
-import type { SuiteRequest } from '../contracts/suite/index.ts';
+import { caseUrl, type SuiteRequest } from '../contracts/suite/index.ts';
+import { attemptsIn, homeFrom } from '../evidence/runs.ts';
+import { casesById, readCaseArtifact, readSuite } from '../evidence/suite-folder.ts';
 import type { Difference } from '../judge/difference.ts';
-import type { SuiteSettings } from '../run/suite/settings.ts';
+import { firstDifference } from '../judge/divergence.ts';
+import * as artifacts from '../run/suite/artifact.ts';
+import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
-import type { Header } from './run-suite.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
+import type { Header } from './run-suite.ts';
 import { suiteFolder } from './sides.ts';
 import { addressOf, secretsFor } from './suite-targets.ts';
 import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
@@ -46,14 +51,6 @@ export interface Resent {
 /** Sends the recorded request of a case again. Nothing is written: the run stays what it was. */
 export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { caseId, cwd = process.cwd() } = options;
-  const [{ homeFrom }, { casesById, readCaseArtifact, readSuite }, { settingsFrom }, artifacts, { firstDifference }] =
-    await Promise.all([
-      import('../evidence/runs.ts'),
-      import('../evidence/suite-folder.ts'),
-      import('../run/suite/settings.ts'),
-      import('../run/suite/artifact.ts'),
-      import('../judge/divergence.ts'),
-    ]);
   const home = homeFrom(cwd);
   const folder = await suiteFolder(options.run, home);
   if (folder === undefined) throw new Fault('no_run', 'There is no such run of a suite.');
@@ -125,11 +122,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
   const secrets = secretsOf(recordedRun, options);
   const { run_id: runId, version: side, target: recorded } = request;
   if (script !== undefined) {
-    const [{ scriptTarget }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
-      import('../run/suite/script-target.ts'),
-      import('./run-script.ts'),
-      import('../evidence/runs.ts'),
-    ]);
+    const { scriptTarget } = await import('../run/suite/script-target.ts');
     const bounds = { timeoutMs: settings.timeoutMs };
     const file = path.resolve(cwd, script);
     const agent = {
@@ -167,10 +160,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       `The run sent the header ${printable(lacking)}: --header '${printable(lacking)}: env:VARIABLE'.`,
     );
   }
-  const [{ httpTarget }, { caseUrl }] = await Promise.all([
-    import('../run/suite/http-target.ts'),
-    import('../contracts/suite/index.ts'),
-  ]);
+  const { httpTarget } = await import('../run/suite/http-target.ts');
   for (const header of headers) checkHeader(header);
   const agent = {
     url,

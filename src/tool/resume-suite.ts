@@ -2,13 +2,18 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import { isStartedHere } from '../evidence/journal.ts';
+import { hasJournal, isSealed, removeJournal } from '../evidence/recover.ts';
+import { findRun, homeFrom, type RunPlace } from '../evidence/runs.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
+import { suitePlanIn } from '../evidence/suite-resume.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
+import { askedIn } from '../run/suite/agent-asked.ts';
+import { adopt, checkNamedAgain, type Named } from './adopt-suite.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { isAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
-import { adopt, checkNamedAgain, type Named } from './adopt-suite.ts';
 
 export type ResumeOptions = Pick<
   RunSuiteOptions,
@@ -33,7 +38,6 @@ export type ResumeOptions = Pick<
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
-  const { findRun, homeFrom } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
   const place = findRun(home, word);
@@ -65,11 +69,6 @@ async function openAround(
   home: string,
   { onWarning }: ResumeOptions,
 ): Promise<{ readonly open: readonly Open[]; readonly isOurs: boolean }> {
-  const [{ hasJournal, isSealed, removeJournal }, { isStartedHere }, { suitePlanIn }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/journal.ts'),
-    import('../evidence/suite-resume.ts'),
-  ]);
   const siblings = (await siblingsOf(place)).filter(({ folder }) => hasJournal(folder));
   const named = siblings.filter(({ folder }) => folder === place.folder);
   const isOurs = (named.length > 0 ? named : siblings).some(({ folder }) => isStartedHere(folder));
@@ -90,11 +89,6 @@ const UNBEGUN = 'The run had not begun when it was interrupted. proctor recover 
 
 /** The repetitions that a run belongs to, itself among them, as far as its journal or its request tells. */
 async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
-  const [{ hasJournal }, { suitePlanIn }, { readSuite }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/suite-resume.ts'),
-    import('../evidence/suite-folder.ts'),
-  ]);
   const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuite(place.folder).request;
   if (!request) return [place];
   const { of, total } = request.repetition;
@@ -106,7 +100,6 @@ async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
 
 /** Whoever names something else for a run that goes on as it began would be misled. */
 async function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): Promise<void> {
-  const { askedIn } = await import('../run/suite/agent-asked.ts');
   const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
   // The values in a query are not stored, so the address is named again, and must be the same.
   const hasQuery = target.kind === 'http' && target.url.includes('?');

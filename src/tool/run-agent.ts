@@ -1,15 +1,16 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { LeftRunning } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent-run.ts';
+import { homeFrom } from '../evidence/runs.ts';
 import type { AgentAnswer, AgentAround, AgentOrder } from '../run/agent/agent.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
-import { sharedLauncher } from './run-script.ts';
 
 /** What an agent is to do, and within which bounds. What is not said takes its default. */
 export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
@@ -81,9 +82,8 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
   // The launcher starts while the rest is loaded.
-  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }, launcher] = await Promise.all([
+  const [{ runAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
-    import('../evidence/runs.ts'),
     import('../judge/judge-agent.ts'),
     sharedLauncher(),
   ]);

@@ -1,18 +1,25 @@
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
+import { homeFrom } from '../evidence/runs.ts';
+import { unjudgeableChecks } from '../judge/accept.ts';
+import { judgeAccept } from '../judge/apart.ts';
 import type { Asked } from '../run/intent/decide.ts';
-import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
+import { type IntentAround, type IntentOrder, runIntent as run } from '../run/intent/intent.ts';
+import { judgedRecording, replayed } from '../run/intent/propose.ts';
+import { judgedIntent, readGiven } from '../run/intent/read-intent.ts';
+import { IntentFault } from '../run/intent/trouble.ts';
 import { checkTarget, copyOutput } from './copy-output.ts';
+import { withThread } from './judge-thread.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
-import { withThread } from './judge-thread.ts';
 import { profileOf } from './profile.ts';
 import type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
-import { sharedLauncher } from './run-script.ts';
 
 /** What is to be done, and how. What is not said takes its default. */
 export interface RunIntentOptions {
@@ -75,7 +82,6 @@ export async function runIntent(options: RunIntentOptions): Promise<IntentRunRes
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const profile = profileOf(policy);
   await checkModelMode(profile, options);
-  const { judgedIntent, readGiven } = await import('../run/intent/read-intent.ts');
   const read = readGiven(options.intent, 'The intent', INTENT_BYTES_MAX);
   const answers = options.answers === undefined ? null : await answersIn(options.answers);
   const asked = { intent: judgedIntent(read.value), profile, mode };
@@ -103,15 +109,6 @@ export async function runOrder(
     onWarning,
   }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
-  const [{ runIntent: run }, { homeFrom }, { judgeAccept }, { unjudgeableChecks }, { IntentFault }] = await Promise.all(
-    [
-      import('../run/intent/intent.ts'),
-      import('../evidence/runs.ts'),
-      import('../judge/apart.ts'),
-      import('../judge/accept.ts'),
-      import('../run/intent/trouble.ts'),
-    ],
-  );
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
   const { place, result, keptIn } = await run(
@@ -199,7 +196,6 @@ async function checkModelMode(
   { name }: Profile,
   { modelMode: mode = 'none', recording, planner }: RunIntentOptions,
 ): Promise<void> {
-  const { IntentFault } = await import('../run/intent/trouble.ts');
   if (mode === 'none') {
     const idle = recording !== undefined ? 'A recording' : planner !== undefined ? 'A planner' : undefined;
     if (idle !== undefined) throw new Fault('usage', `${idle} is of use only with --model-mode record or replay.`);
@@ -224,14 +220,11 @@ async function proposerFor(asked: Omit<Asked, 'propose'>, options: RunIntentOpti
   if (modelMode !== 'record' || planner === undefined) return { modelMode, ...(await recordingIn(recording)) };
   const { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent } = options;
   const given = { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent };
-  const around = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const { recordPlan } = await import('./plan-intent.ts');
-  return recordPlan(asked, { ...around, planner, recording });
+  return recordPlan(asked, { ...defined(given), planner, recording });
 }
 
 async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers']>> {
-  const { readGiven } = await import('../run/intent/read-intent.ts');
-  const { IntentFault } = await import('../run/intent/trouble.ts');
   const { value, given } = readGiven(file, 'The file of answers', INTENT_BYTES_MAX);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new IntentFault(
@@ -243,10 +236,6 @@ async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers
 
 /** The recording, and what it answers. */
 export async function recordingIn(file: string): Promise<Pick<IntentOrder, 'recording' | 'propose'>> {
-  const [{ readGiven }, { judgedRecording, replayed }] = await Promise.all([
-    import('../run/intent/read-intent.ts'),
-    import('../run/intent/propose.ts'),
-  ]);
   const { bytes, value, given } = readGiven(file, 'The recording', RECORDING_BYTES_MAX);
   const session = judgedRecording(value);
   return { recording: { bytes, given }, propose: intent => replayed(session, intent) };

@@ -1,15 +1,17 @@
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
-import type { Launcher } from '../execute/launch.ts';
+import { homeFrom } from '../evidence/runs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { Around } from '../run/recorded.ts';
-import type { ScriptAnswer } from '../run/script.ts';
+import { runScript as run, type ScriptAnswer } from '../run/script.ts';
+import { checkTarget, copyOutput } from './copy-output.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
-import { checkTarget, copyOutput } from './copy-output.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
@@ -84,10 +86,6 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
   const { signal, onOutput, onWait, onFolder, onWarning, caps, signingKey, keepCredentials, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
-  const [{ runScript: run }, { homeFrom }] = await Promise.all([
-    import('../run/script.ts'),
-    import('../evidence/runs.ts'),
-  ]);
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, signingKey);
   const order = defined({
@@ -142,28 +140,6 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   onWarning: true,
 };
 
-let shared: Promise<Launcher> | undefined;
-
-/** One launcher for all runs of this process. It ends with the process. */
-export async function sharedLauncher(): Promise<Launcher> {
-  shared ??= import('../execute/launch.ts').then(({ openLauncher }) => openLauncher());
-  const launcher = await shared;
-  if (!launcher.isLost()) return launcher;
-  shared = undefined;
-  return sharedLauncher();
-}
-
-/** Ends the launcher, and comes back when nothing of it is left on the machine. */
-export async function closeLauncher(): Promise<void> {
-  const launcher = await shared;
-  shared = undefined;
-  if (!launcher) return;
-  if (await launcher.close()) return;
-  // It died after its last word, and may have had something left to take away.
-  const { removeAfter } = await import('../execute/abandoned.ts');
-  await removeAfter(launcher.pid);
-}
-
 function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: ScriptAnswer) {
   return {
     kind: 'script' as const,
@@ -185,9 +161,4 @@ function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: 
     interpreter: plan.request.interpreter.name,
     durationMs: completedAtMs - plan.startedAtMs,
   };
-}
-
-/** Without the keys that were not given. */
-function defined<Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
 }

@@ -2,21 +2,28 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
 import { newRunId } from '../base/ids.ts';
-import type { Evaluation } from '../contracts/evaluation/index.ts';
+import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, Limits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import { stateWarning } from '../evidence/chain.ts';
+import { homeFrom, makeHome, RUN_ID, type RunPlace } from '../evidence/runs.ts';
+import { suitePlanIn } from '../evidence/suite-resume.ts';
+import { takeOwnLock } from '../execute/locks.ts';
+import { repositoryAt } from '../execute/repository.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
-import type { SuiteOrder } from '../run/suite/plan.ts';
-import type { SuiteSettings } from '../run/suite/settings.ts';
-import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { copyLayout, layOutCases } from '../run/suite/layout.ts';
+import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
+import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
+import { layOutSuite, placeFor, runSuite as run, type SuiteAnswer, type SuiteAround } from '../run/suite/suite.ts';
 import { limitsFor } from './gate-settings.ts';
+import { judgeOwnRun } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
@@ -107,10 +114,6 @@ const NAMED_MAX = 10;
 export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
   checkSuiteOptions(options);
   const { cwd = process.cwd(), repeat = 1 } = options;
-  const { homeFrom, makeHome } = await import('../evidence/runs.ts');
-  const { layOutSuite, placeFor } = await import('../run/suite/suite.ts');
-  const { copyLayout, layOutCases } = await import('../run/suite/layout.ts');
-  const { suitePlan } = await import('../run/suite/plan.ts');
   const home = homeFrom(cwd);
   const signer = await signerAt(cwd, options.signingKey);
   const order = await orderOf(options, home, cwd);
@@ -121,7 +124,6 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   const places = ids.map(id => placeFor(out, options.as, id));
   if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids, options.as);
   makeHome(home);
-  const { stateWarning } = await import('../evidence/chain.ts');
   const unproven = stateWarning();
   if (unproven !== undefined) options.onWarning?.(unproven);
   let first: ReturnType<typeof layOutCases> | undefined;
@@ -155,10 +157,6 @@ export type Going = Pick<
 
 /** Runs what was laid out, one repetition after the other, and judges each. */
 export async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
-  const { runSuite: run } = await import('../run/suite/suite.ts');
-  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
-  const { RUN_ID } = await import('../evidence/runs.ts');
-  const { judgeOwnRun } = await import('./judged.ts');
   const runs: JudgedAnswer[] = [];
   const evaluations: Evaluation[] = [];
   const signal = going.signal ?? new AbortController().signal;
@@ -190,7 +188,6 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   }
   const { version, gate } = runs[0]?.plan.request ?? {};
   if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
-  const { isAllFailing } = await import('../contracts/evaluation/index.ts');
   return {
     kind: 'suite',
     version,
@@ -208,10 +205,6 @@ function ifStopped(error: unknown): undefined {
 
 /** Two that go on with the same run would ask every case twice, and write over each other. */
 async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer>): Promise<Answer> {
-  const [{ takeOwnLock }, { bytesHash }] = await Promise.all([
-    import('../execute/locks.ts'),
-    import('../base/hash.ts'),
-  ]);
   const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);
   try {
@@ -223,14 +216,12 @@ async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer
 
 /** What a suite is run with, as its plan keeps it. */
 export async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
-  const { AGENT_CLOCKS, DEFAULT_SETTINGS } = await import('../run/suite/settings.ts');
   const settings =
     options.agent === undefined
       ? checkedSettings(options, DEFAULT_SETTINGS)
       : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
   const named = await whomToAsk(options, settings, home, cwd);
-  const { repositoryAt } = await import('../execute/repository.ts');
   return {
     group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
     repetitions: options.repeat ?? 1,

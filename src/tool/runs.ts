@@ -2,11 +2,16 @@ import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
+import { targetName } from '../contracts/suite/index.ts';
+import { openAgentIn, readAgentFolder } from '../evidence/agent-folder.ts';
 import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
-import type { LogLine, ScriptFolder } from '../evidence/read.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import { readIntentFolder } from '../evidence/intent-folder.ts';
+import { type LogLine, readLog, readScriptFolder, type ScriptFolder } from '../evidence/read.ts';
+import { findRun, homeFrom, type RunPlace } from '../evidence/runs.ts';
+import * as room from '../evidence/runs.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { foreignResume } from './suite-words.ts';
+import { wholeness } from './whole.ts';
 
 /** A run as a list shows it. */
 export interface Listed {
@@ -38,7 +43,6 @@ export async function listRuns(
   cwd: string,
   limit: number,
 ): Promise<{ readonly runs: Listed[]; readonly total: number }> {
-  const room = await import('../evidence/runs.ts');
   const places = room.listRuns(room.homeFrom(cwd)).reverse();
   const runs: Listed[] = [];
   for (const place of places.slice(0, limit)) {
@@ -59,7 +63,6 @@ async function listed(place: RunPlace, life: Life): Promise<Listed> {
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
   if (lane === 'intent') return listedIntent(place, life);
   if (lane === 'agent') return listedAgent(place, life);
-  const { readScriptFolder } = await import('../evidence/read.ts');
   const { request, outcome, metadata } = readScriptFolder(folder);
   const { started_at: startedAt, ended_at: endedAt } = metadata ?? {};
   return {
@@ -82,7 +85,6 @@ function statusOf(life: Life, status: string | undefined): string {
 }
 
 async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
-  const { readIntentFolder } = await import('../evidence/intent-folder.ts');
   const { request, result, outcome } = readIntentFolder(folder);
   const planned = request?.mode === 'plan-only' && result?.kernel_result_kind === 'BUNDLE' ? ', only planned' : '';
   const took = result && Date.parse(result.completed_at) - Date.parse(result.started_at);
@@ -100,7 +102,6 @@ async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise
 }
 
 async function listedAgent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
-  const { openAgentIn, readAgentFolder } = await import('../evidence/agent-folder.ts');
   const { request, outcome, metadata } = readAgentFolder(folder);
   const plan = outcome ? undefined : openAgentIn(folder);
   const family = outcome?.agent.family ?? plan?.agent.family;
@@ -129,11 +130,13 @@ const WORDS_UNITS_MAX = 60;
 
 async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
   const { id, lane, folder } = place;
-  const { readRun } = await import('../evidence/suite-folder.ts');
-  const run = readRun(folder);
   if (life !== 'finished') return openSuite(place, life);
+  const [{ readRun }, { evaluationSumsIn }] = await Promise.all([
+    import('../evidence/suite-folder.ts'),
+    import('../evidence/evaluation-sums.ts'),
+  ]);
+  const run = readRun(folder);
   const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};
-  const { evaluationSumsIn } = await import('../evidence/evaluation-sums.ts');
   const sums = evaluationSumsIn(folder);
   const counts = sums && `, ${sums.summary.passed - sums.summary.unjudged} passed, ${sums.summary.failed} failed`;
   return {
@@ -162,7 +165,6 @@ function judgedStatus(sums: EvaluationSums | undefined): string {
 /** A suite that is running, or was interrupted: how far it has come, by its journal. */
 async function openSuite({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
   const { plan, done = 0, startedAtMs } = (await openSuiteIn(folder)) ?? {};
-  const { targetName } = await import('../contracts/suite/index.ts');
   const { cases, target } = plan?.request ?? {};
   const whom = target && targetName(target);
   return {
@@ -192,8 +194,6 @@ export interface Shown extends ScriptFolder {
 
 /** One run. */
 export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown> {
-  const { readLog, readScriptFolder } = await import('../evidence/read.ts');
-  const { wholeness } = await import('./whole.ts');
   const whole = await wholeness(place.folder);
   const read = readScriptFolder(place.folder);
   const id = read.request?.run_id ?? place.id;
@@ -211,6 +211,5 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
 
 /** Where the run lies that a word means. Nothing is completed, sealed or removed on the way. */
 export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
-  const { findRun, homeFrom } = await import('../evidence/runs.ts');
   return findRun(homeFrom(cwd), word);
 }

@@ -1,12 +1,14 @@
 import { redact } from '../base/redact.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
-import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import type { AgentFolder } from '../evidence/agent-folder.ts';
+import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import { type AgentFolder, fileOf, openAgentIn, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
 import type { AgentPlan } from '../evidence/agent-run.ts';
-import type { DiffSummary } from '../evidence/diff-summary.ts';
-import type { LogLine } from '../evidence/read.ts';
+import { type DiffSummary, diffSummary } from '../evidence/diff-summary.ts';
+import { type LogLine, readLog } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { agentEvaluationOf } from '../judge/judge-agent.ts';
+import { needsReview } from '../policy/active-changes.ts';
 import { type Told, toldOf } from './judged.ts';
 import { lifeOf } from './recover.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
@@ -38,17 +40,6 @@ export async function showAgent(
   withLog: boolean,
   key: Checker | undefined,
 ): Promise<ShownAgent | undefined> {
-  const [
-    { fileOf, openAgentIn, readAgentFolder, transcriptLines },
-    { diffSummary },
-    { readLog },
-    { agentEvaluationOf },
-  ] = await Promise.all([
-    import('../evidence/agent-folder.ts'),
-    import('../evidence/diff-summary.ts'),
-    import('../evidence/read.ts'),
-    import('../judge/judge-agent.ts'),
-  ]);
   const { folder } = place;
   const read = readAgentFolder(folder);
   const plan = openAgentIn(folder);
@@ -74,7 +65,6 @@ export async function showAgent(
 
 /** For runs of an earlier version, which wrote no such list: what the names alone tell. */
 async function reviewByNames({ changed }: WorkspaceStatus): Promise<NonNullable<WorkspaceStatus['needs_review']>> {
-  const { needsReview } = await import('../policy/active-changes.ts');
   const names = new Map(changed.listed.map(({ path }) => [Buffer.from(path).toString('latin1'), path]));
   const view = { linkAt: () => undefined, links: [], has: () => false, textsOf: () => undefined };
   const listed = [...needsReview(names.keys(), view)].map(([at, reason]) => ({ path: names.get(at) ?? at, reason }));

@@ -1,5 +1,5 @@
-import type { IntentFolder } from '../evidence/intent-folder.ts';
-import type { LogLine } from '../evidence/read.ts';
+import { type IntentFolder, readIntentFolder } from '../evidence/intent-folder.ts';
+import { type LogLine, readLog } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { lifeOf } from './recover.ts';
 import { wholeness } from './whole.ts';
@@ -17,10 +17,6 @@ export interface ShownIntent extends IntentFolder {
 
 /** What a folder says of the run of an intent; undefined if it is not one. */
 export async function showIntent(place: RunPlace, withLog: boolean): Promise<ShownIntent | undefined> {
-  const [{ readIntentFolder }, { readLog }] = await Promise.all([
-    import('../evidence/intent-folder.ts'),
-    import('../evidence/read.ts'),
-  ]);
   const read = readIntentFolder(place.folder);
   const life = await lifeOf(place);
   if (!read.request && (place.lane !== 'intent' || life === 'finished')) return undefined;

@@ -1,10 +1,14 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import type { SuiteRequest } from '../contracts/suite/index.ts';
+import { type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
+import { documentIn } from '../evidence/read.ts';
+import { hasJournal } from '../evidence/recover.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { readRun } from '../evidence/suite-folder.ts';
 import { shownEvaluation, type Told } from './judged.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
+import { wholeness } from './whole.ts';
 
 /** A run of a suite, as far as it has come. */
 export interface ShownSuite {
@@ -26,15 +30,6 @@ export interface ShownSuite {
 
 /** What a folder says of the run of a suite; undefined if it is not one. */
 export async function showSuite(place: RunPlace, key: Checker | undefined): Promise<ShownSuite | undefined> {
-  const [{ readRun }, { documentIn }, { hasJournal }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../evidence/read.ts'),
-    import('../evidence/recover.ts'),
-  ]);
-  const [{ suiteRequest }, { wholeness }] = await Promise.all([
-    import('../contracts/suite/index.ts'),
-    import('./whole.ts'),
-  ]);
   const { folder } = place;
   const open = hasJournal(folder) ? await openSuiteIn(folder) : undefined;
   const request =

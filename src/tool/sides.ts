@@ -1,14 +1,21 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { Baseline } from '../contracts/baseline/index.ts';
+import { type Baseline, baseline } from '../contracts/baseline/index.ts';
+import { check } from '../contracts/check.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
-import type { openPack } from '../judge/baseline-pack.ts';
+import { notSignedBy } from '../evidence/judgement.ts';
+import { isSealed } from '../evidence/recover.ts';
+import { byAge, findRun, listRuns, type RunPlace } from '../evidence/runs.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
+import { openPack } from '../judge/baseline-pack.ts';
+import { sideFromAccepted } from '../judge/baseline.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
+import { isUnanswered, trialFrom } from '../judge/side.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 
 /** A side, and what is told of the evaluations of its runs. */
@@ -28,7 +35,6 @@ export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'ba
   // The file of a baseline that nobody has accepted yet.
   if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
   const { folders, incomplete } = await repetitionsOf(await suitePlace(word, judge.home, side));
-  const { isUnanswered, trialFrom } = await import('../judge/side.ts');
   const trials: TrialOfSide[] = [];
   const told: Told[] = [];
   for (const folder of folders) {
@@ -55,13 +61,6 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
 
 /** An accepted baseline. One that is not as it was sealed, or not signed with the key that is known, is refused. */
 async function acceptedIn(file: string, key: Checker | undefined): Promise<Side> {
-  const [{ baseline }, { check }, { readJson }, { sideFromAccepted }, { notSignedBy }] = await Promise.all([
-    import('../contracts/baseline/index.ts'),
-    import('../contracts/check.ts'),
-    import('../base/json.ts'),
-    import('../judge/baseline.ts'),
-    import('../evidence/judgement.ts'),
-  ]);
   const name = printable(path.basename(file));
   const bytes = readRegular(meant(file), baseline.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
@@ -81,7 +80,6 @@ async function acceptedIn(file: string, key: Checker | undefined): Promise<Side>
 async function packBeside(file: string, { pack }: Baseline): Promise<ReturnType<typeof openPack>> {
   const packFile = packFileOf(file);
   if (!pack || !existsSync(packFile)) return undefined;
-  const { openPack } = await import('../judge/baseline-pack.ts');
   const kept = openPack(meant(packFile), pack);
   if (kept) return kept;
   const [name, baseline] = [packFile, file].map(one => printable(path.basename(one)));
@@ -115,7 +113,6 @@ interface Repetitions {
 /** The folders of a run, of its repetitions and of the rounds in which its cases were asked again. */
 async function repetitionsOf(place: RunPlace | undefined): Promise<Repetitions> {
   if (!place) return { folders: [] };
-  const { readSuite } = await import('../evidence/suite-folder.ts');
   const { repetition, rerun, version } = readSuite(place.folder).request;
   const beside = path.dirname(place.folder);
   const first = path.join(beside, rerun?.of ?? repetition.of);
@@ -144,10 +141,6 @@ const CHOSEN = 'so the trials may have been chosen.';
 
 /** The rounds in which cases were asked again. One that was interrupted does not count until it is resumed. */
 async function rerunsOf(of: string, version: string, beside: string) {
-  const [{ isSealed }, { readSuite }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/suite-folder.ts'),
-  ]);
   /** A folder of that name may hold anything, such as a copy of a run that did well. */
   const isRound = (folder: string, round: number): boolean => {
     if (!existsSync(folder) || !isSealed(folder)) return false;
@@ -175,7 +168,6 @@ const RERUN = /\.a\d+$/;
 
 /** The run of a suite that a word means; undefined if there is none of that side yet. */
 async function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): Promise<RunPlace | undefined> {
-  const { byAge, findRun, listRuns } = await import('../evidence/runs.ts');
   const suites = listRuns(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);

@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { formOf } from '../contracts/form.ts';
-import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import { askedLimits } from '../contracts/gate/limits/shape.ts';
+import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';

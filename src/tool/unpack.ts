@@ -1,6 +1,10 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { packFile } from '../evidence/pack-file.ts';
+import { changed, digestsIn, writeFolder } from '../evidence/unpack.ts';
 import type { Options } from '../verify/index.ts';
+import { verifyOpenPack } from '../verify/pack.ts';
+import { changeOf, openRegular } from '../verify/source.ts';
 import { refuseUnknown } from './options.ts';
 import { firstTrouble } from './pack.ts';
 
@@ -28,13 +32,6 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
   if (typeof file !== 'string') throw new Fault('usage', 'unpack needs a pack: the path of a file.');
   refuseUnknown('unpack', options, OPTIONS);
   const { cwd = process.cwd(), signal } = options;
-  const [{ packFile }, { changed, digestsIn, writeFolder }, { verifyOpenPack }, { changeOf, openRegular }] =
-    await Promise.all([
-      import('../evidence/pack-file.ts'),
-      import('../evidence/unpack.ts'),
-      import('../verify/pack.ts'),
-      import('../verify/source.ts'),
-    ]);
   const opened = openRegular(path.resolve(cwd, file));
   if (!opened.ok) throw new Fault(opened.code, `The pack cannot be read. ${opened.message}`);
   const pack = packFile(opened.fd);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { Options, Outcome, Verdict } from '../verify/index.ts';
+import { type Options, type Outcome, type Verdict, verifyInBatches } from '../verify/index.ts';
 
 export { EXIT } from '../verify/verdict.ts';
 export type { Outcome, Verdict };
@@ -19,10 +19,9 @@ export async function* verify(
   { keyFile, ...options }: VerifyOptions,
   cwd: string,
 ): AsyncGenerator<readonly Verdict[]> {
-  const room = await import('../verify/index.ts');
   const key = keyFile === undefined ? {} : { key: textOf(keyFile) };
   const files = await Promise.all(inputs.map(input => fileOf(input, cwd)));
-  yield* room.verifyInBatches(files, { ...options, ...key });
+  yield* verifyInBatches(files, { ...options, ...key });
 }
 
 function textOf(keyFile: string): string {

@@ -6,7 +6,7 @@ import { type ModelIo, modelIo } from '../../src/contracts/intent/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import { reproduce } from '../../src/tool/reproduce.ts';
 import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { proctor, temporaryFolder } from '../support.ts';
 import { canonicalPart, node, ran, saidIn, strictTroubles, toldOf } from './world.ts';

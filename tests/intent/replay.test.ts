@@ -5,7 +5,7 @@ import type { Intent } from '../../src/contracts/intent/index.ts';
 import { plannerPrompt } from '../../src/run/intent/propose.ts';
 import { reproduce } from '../../src/tool/reproduce.ts';
 import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
 import { temporaryFolder } from '../support.ts';
 import { GOAL, node, own, ran, recording, saidIn, toldOf } from './world.ts';
 

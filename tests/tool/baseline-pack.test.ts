@@ -52,7 +52,7 @@ test('causes against an accepted baseline are those against its runs', async () 
   expect(divergence[1]).toMatchObject({ kind: 'tool_choice', confidence: 'high', baseline_at: 'events[0]' });
   expect(comparison.cases.map(one => one.divergence)).toEqual(divergence);
   expect(comparison.sides.baseline).toMatchObject({ source: 'accepted', pack: 'read' });
-  expect(await terminalText({ comparison }, (_, text) => text)).not.toContain('guess');
+  expect(terminalText({ comparison }, (_, text) => text)).not.toContain('guess');
   // The page shows the events that the cause cites, out of the pack.
   expect(readFileSync(files.html ?? '', 'utf8')).toContain('"tool":"orders.get"');
 });
@@ -71,7 +71,7 @@ test('a pack that is not there is reported, and causes are guesses', async () =>
   const { comparison } = await compare(cwd);
   expect(comparison.sides.baseline.pack).toBe('missing');
   expect(comparison.cases[1]?.divergence?.confidence ?? 'low').toBe('low');
-  expect(await terminalText({ comparison }, (_, text) => text)).toContain('The pack of the baseline is missing');
+  expect(terminalText({ comparison }, (_, text) => text)).toContain('The pack of the baseline is missing');
 });
 
 test('a pack that was changed is refused by its name', async () => {

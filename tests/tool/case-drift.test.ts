@@ -45,7 +45,7 @@ describe('the expectation of a failing case that was deleted', () => {
     expect(md).toContain('| `case-9` | **weakened** lost expectation contains: `Question 9`; looser expectation max');
     expect(junit).toContain('lost expectation contains: “Question 9”');
     expect(html).toContain('lost expectation contains: “Question 9”');
-    const told = await terminalText({ comparison }, (_, text) => text);
+    const told = terminalText({ comparison }, (_, text) => text);
     expect(told).toContain('  weakened   case-9\n             lost expectation contains: “Question 9”\n');
   });
 
